@@ -1,0 +1,18 @@
+//! Bulk-synchronous parallel programs as values.
+//!
+//! A [`Program`] is one process of a bulk-synchronous parallel (BSP) computation. Its fields are its
+//! whole state; [`Program::superstep`] is one round of computing, receiving and sending. Between two
+//! rounds the value may be encoded, moved to another host and continued there. [`reference::run`]
+//! executes a computation on one thread, without a platform: the oracle for every other runner.
+
+#![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
+
+mod ids;
+mod program;
+pub mod reference;
+mod superstep;
+pub mod units;
+
+pub use ids::{HostId, Rank, SetId};
+pub use program::{Image, Payload, Program, Step};
+pub use superstep::{Envelope, Inbox, Outbox, Superstep};

@@ -1,0 +1,107 @@
+//! What a user implements.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::superstep::Superstep;
+use crate::units::Bytes;
+
+/// One process of a bulk-synchronous parallel computation: a value whose fields are its whole state.
+///
+/// # Laws
+///
+/// * **Moving changes nothing.** Encoding the value with serde between two supersteps and decoding
+///   it elsewhere gives the same messages and the same output as leaving it alone. Caches are
+///   `#[serde(skip)]` and rebuilt.
+/// * **Nothing but the state and the inbox matters.** No clock, no random numbers that are not part
+///   of the state, no files: the same state and inbox give the same superstep.
+///
+/// # Examples
+///
+/// The sum over all processes, known to each of them after one exchange:
+///
+/// ```
+/// use bsp::units::Instructions;
+/// use bsp::{Program, Step, Superstep, reference};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Total {
+///     mine: u64,
+/// }
+///
+/// impl Program for Total {
+///     type Message = u64;
+///     type Output = u64;
+///
+///     fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+///         ctx.charge(Instructions(1000));
+///         if ctx.index() == 0 {
+///             for rank in ctx.ranks() {
+///                 ctx.send(rank, self.mine);
+///             }
+///             return Step::Continue;
+///         }
+///         Step::Halt(ctx.receive().map(|(_, value)| value).sum())
+///     }
+/// }
+///
+/// let processes = (1..=4).map(|mine| Total { mine }).collect();
+/// let run = reference::run(processes, reference::Limit::default()).unwrap();
+/// assert_eq!(run.outputs, [10, 10, 10, 10]);
+/// assert_eq!(run.supersteps, 2);
+/// ```
+pub trait Program: Serialize + DeserializeOwned + Send + 'static {
+    /// What processes send each other.
+    type Message: Payload;
+    /// What a process leaves behind when it halts.
+    type Output: Payload;
+
+    /// One round: receive what was sent in the previous superstep, compute, send.
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Self::Message>) -> Step<Self::Output>;
+
+    /// The memory image that a migration moves; `None`: as long as the encoded state.
+    fn memory(&self) -> Option<Image> {
+        None
+    }
+}
+
+/// Whatever crosses between processes, or leaves one: any value serde can carry.
+pub trait Payload: Serialize + DeserializeOwned + Send + 'static {}
+
+impl<T: Serialize + DeserializeOwned + Send + 'static> Payload for T {}
+
+/// What follows a superstep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<Output> {
+    /// Another superstep.
+    Continue,
+    /// Nothing: the process is done and leaves its output.
+    Halt(Output),
+}
+
+/// The memory that a process occupies and a migration has to move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Image {
+    /// What grows with the process's share of the problem.
+    pub data: Bytes,
+    /// What every process carries whatever its share: code, buffers, the runtime's own structures.
+    pub fixed: Bytes,
+}
+
+impl Image {
+    /// All of it.
+    #[must_use]
+    pub fn total(self) -> Bytes {
+        self.data + self.fixed
+    }
+}
+
+impl From<Bytes> for Image {
+    fn from(data: Bytes) -> Self {
+        Self {
+            data,
+            fixed: Bytes::ZERO,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The single-threaded reference runner: what any run, anywhere, has to produce.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::ids::Rank;
+use crate::program::{Program, Step};
+use crate::superstep::{Envelope, Inbox, Outbox, Superstep};
+use crate::units::Instructions;
+
+/// What a computation produced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run<Output> {
+    /// Outputs in rank order.
+    pub outputs: Vec<Output>,
+    /// How many supersteps were executed, the one in which the last process halted included.
+    pub supersteps: u64,
+    /// Computation charged by all processes together.
+    pub work: Instructions,
+}
+
+/// How many supersteps a computation may take before it counts as one that never halts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit(pub u64);
+
+impl Default for Limit {
+    /// A million supersteps.
+    fn default() -> Self {
+        Self(1_000_000)
+    }
+}
+
+/// Why a computation cannot go on: the program is at fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A message for nobody.
+    #[error("{from} sent to {to} in superstep {superstep}, but there are only {size} processes")]
+    NoSuchRank {
+        /// The sender.
+        from: Rank,
+        /// The rank that does not exist.
+        to: Rank,
+        /// When.
+        superstep: u64,
+        /// How many processes there are.
+        size: u32,
+    },
+    /// A message that its receiver can never read.
+    #[error("{from} sent to {to} in superstep {superstep}, which had halted by superstep {halted}")]
+    Halted {
+        /// The sender.
+        from: Rank,
+        /// The process that had halted.
+        to: Rank,
+        /// When.
+        superstep: u64,
+        /// The superstep in which the receiver halted.
+        halted: u64,
+    },
+    /// The program panicked.
+    #[error("{rank} panicked in superstep {superstep}: {message}")]
+    Panicked {
+        /// Who.
+        rank: Rank,
+        /// When.
+        superstep: u64,
+        /// The panic's own words.
+        message: String,
+    },
+    /// The limit was reached.
+    #[error(
+        "{rank} had not halted after {limit} supersteps; if it takes that long, raise the limit"
+    )]
+    NeverHalts {
+        /// The lowest rank still running.
+        rank: Rank,
+        /// The limit.
+        limit: u64,
+    },
+}
+
+/// Checks that the message `from` → `to` can be received: `to` exists and will read it.
+///
+/// `halted` tells in which superstep a process halted. A message that is only a size may go to a
+/// process that halts in the same superstep: it is traffic, and nothing in it is lost.
+///
+/// # Errors
+///
+/// [`Error::NoSuchRank`] and [`Error::Halted`].
+pub fn check_receiver(
+    (from, to): (Rank, Rank),
+    is_sized: bool,
+    superstep: u64,
+    halted: &[Option<u64>],
+) -> Result<(), Error> {
+    match halted.get(to.index()) {
+        None => {
+            let size = u32::try_from(halted.len()).expect("ranks fit 32 bits");
+            Err(Error::NoSuchRank {
+                from,
+                to,
+                superstep,
+                size,
+            })
+        }
+        Some(&Some(halted)) if halted < superstep || !is_sized => Err(Error::Halted {
+            from,
+            to,
+            superstep,
+            halted,
+        }),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Executes one superstep of one process and turns a panic into an error.
+///
+/// # Errors
+///
+/// [`Error::Panicked`].
+pub fn execute<P: Program>(
+    program: &mut P,
+    (rank, size): (Rank, u32),
+    superstep: u64,
+    inbox: &mut Inbox<P::Message>,
+    outbox: &mut Outbox<P::Message>,
+) -> Result<Step<P::Output>, Error> {
+    catch_unwind(AssertUnwindSafe(|| {
+        program.superstep(&mut Superstep::new(rank, size, superstep, inbox, outbox))
+    }))
+    .map_err(|panic| {
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(ToString::to_string)
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no message".to_owned());
+        Error::Panicked {
+            rank,
+            superstep,
+            message,
+        }
+    })
+}
+
+/// Runs `processes` to the end, process `r` being element `r`.
+///
+/// # Errors
+///
+/// Any [`Error`]; the run ends with the first.
+pub fn run<P: Program>(mut processes: Vec<P>, limit: Limit) -> Result<Run<P::Output>, Error> {
+    let size = u32::try_from(processes.len()).expect("ranks fit 32 bits");
+    let mut inboxes: Vec<Inbox<P::Message>> = processes.iter().map(|_| Inbox::default()).collect();
+    let mut outputs: Vec<Option<P::Output>> = processes.iter().map(|_| None).collect();
+    let mut halted: Vec<Option<u64>> = vec![None; processes.len()];
+    let mut work = Instructions::ZERO;
+    let mut superstep = 0;
+    while let Some(running) = halted.iter().position(Option::is_none) {
+        if limit.0 <= superstep {
+            return Err(Error::NeverHalts {
+                rank: Rank::from_index(running),
+                limit: limit.0,
+            });
+        }
+        let mut sends = Vec::new();
+        for (index, program) in processes.iter_mut().enumerate() {
+            if halted[index].is_some() {
+                continue;
+            }
+            let rank = Rank::from_index(index);
+            let mut inbox = std::mem::take(&mut inboxes[index]);
+            let mut outbox = Outbox::default();
+            match execute(program, (rank, size), superstep, &mut inbox, &mut outbox)? {
+                Step::Continue => {}
+                Step::Halt(output) => {
+                    outputs[index] = Some(output);
+                    halted[index] = Some(superstep);
+                }
+            }
+            work += outbox.work;
+            sends.extend(
+                outbox
+                    .sends
+                    .into_iter()
+                    .map(|(to, envelope)| (rank, to, envelope)),
+            );
+        }
+        // Senders are visited in rank order, so inboxes come out ordered.
+        for (from, to, envelope) in sends {
+            let is_sized = matches!(envelope, Envelope::Sized(_));
+            check_receiver((from, to), is_sized, superstep, &halted)?;
+            match envelope {
+                Envelope::Value(message) => inboxes[to.index()].messages.push((from, message)),
+                Envelope::Sized(bytes) => inboxes[to.index()].sized.push((from, bytes)),
+            }
+        }
+        superstep += 1;
+    }
+    let outputs = outputs
+        .into_iter()
+        .map(|output| output.expect("all halted"))
+        .collect();
+    Ok(Run {
+        outputs,
+        supersteps: superstep,
+        work,
+    })
+}

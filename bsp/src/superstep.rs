@@ -1,0 +1,148 @@
+//! What a program sees of the world during one superstep.
+
+use crate::ids::Rank;
+use crate::units::{Bytes, Instructions};
+
+/// The context of one superstep of one process.
+#[derive(Debug)]
+pub struct Superstep<'a, Message> {
+    rank: Rank,
+    size: u32,
+    index: u64,
+    inbox: &'a mut Inbox<Message>,
+    outbox: &'a mut Outbox<Message>,
+}
+
+/// What a process receives in a superstep, ordered by (sender's rank, order sent).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inbox<Message> {
+    /// Messages with a value.
+    pub messages: Vec<(Rank, Message)>,
+    /// Messages that are only a size.
+    pub sized: Vec<(Rank, Bytes)>,
+}
+
+/// What a process did in a superstep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outbox<Message> {
+    /// Computation charged.
+    pub work: Instructions,
+    /// Messages in the order sent.
+    pub sends: Vec<(Rank, Envelope<Message>)>,
+}
+
+/// One message on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Envelope<Message> {
+    /// A value; its size is the length of its encoding.
+    Value(Message),
+    /// Nothing but a size, as models of applications send.
+    Sized(Bytes),
+}
+
+impl<'a, Message> Superstep<'a, Message> {
+    /// The context of superstep `index` for process `rank` of `size`; called by runners.
+    ///
+    /// # Panics
+    ///
+    /// If `rank` is not below `size`.
+    #[must_use]
+    pub fn new(
+        rank: Rank,
+        size: u32,
+        index: u64,
+        inbox: &'a mut Inbox<Message>,
+        outbox: &'a mut Outbox<Message>,
+    ) -> Self {
+        assert!(rank.0 < size, "{rank} is not among {size} processes");
+        Self {
+            rank,
+            size,
+            index,
+            inbox,
+            outbox,
+        }
+    }
+
+    /// Takes the messages sent to this process in the previous superstep, ordered by (sender's rank,
+    /// order sent). A second call finds nothing.
+    pub fn receive(&mut self) -> impl Iterator<Item = (Rank, Message)> + use<Message> {
+        std::mem::take(&mut self.inbox.messages).into_iter()
+    }
+
+    /// Messages of the previous superstep that were only a size: sender and size.
+    #[must_use]
+    pub fn receive_sized(&self) -> &[(Rank, Bytes)] {
+        &self.inbox.sized
+    }
+
+    /// Sends a value; it is received in the next superstep.
+    pub fn send(&mut self, to: Rank, message: Message) {
+        self.outbox.sends.push((to, Envelope::Value(message)));
+    }
+
+    /// Sends `bytes` without content, to occupy the network as a real message would.
+    pub fn send_sized(&mut self, to: Rank, bytes: Bytes) {
+        self.outbox.sends.push((to, Envelope::Sized(bytes)));
+    }
+
+    /// Adds to the computation of this superstep. A simulated host takes time for it; a real host
+    /// takes the time it takes.
+    pub fn charge(&mut self, work: Instructions) {
+        self.outbox.work += work;
+    }
+
+    /// Which process this is.
+    #[must_use]
+    pub const fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    /// How many processes there are.
+    #[must_use]
+    pub const fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// All processes, in rank order.
+    pub fn ranks(&self) -> impl Iterator<Item = Rank> + use<Message> {
+        (0..self.size).map(Rank)
+    }
+
+    /// Which superstep this is, from 0.
+    #[must_use]
+    pub const fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// The process with the next lower rank, if there is one.
+    #[must_use]
+    pub fn left(&self) -> Option<Rank> {
+        self.rank.0.checked_sub(1).map(Rank)
+    }
+
+    /// The process with the next higher rank, if there is one.
+    #[must_use]
+    pub fn right(&self) -> Option<Rank> {
+        let right = self.rank.0 + 1;
+        (right < self.size).then_some(Rank(right))
+    }
+}
+
+impl<Message> Default for Inbox<Message> {
+    fn default() -> Self {
+        Self {
+            messages: Vec::new(),
+            sized: Vec::new(),
+        }
+    }
+}
+
+impl<Message> Default for Outbox<Message> {
+    fn default() -> Self {
+        Self {
+            work: Instructions::ZERO,
+            sends: Vec::new(),
+        }
+    }
+}
