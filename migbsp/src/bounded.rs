@@ -1,0 +1,41 @@
+//! Arithmetic that foreign numbers cannot push out of range.
+//!
+//! Rates and loads reach the model as bare floats from other hosts. Whatever they are, a decision
+//! comes out: a time too long to be one is [`FOREVER`].
+
+use bsp::units::Seconds;
+
+/// `value` seconds, at most [`FOREVER`] in either direction; what is not a number counts as that.
+pub(crate) fn seconds(value: f64) -> Seconds {
+    let bounded = if value.is_nan() {
+        FOREVER
+    } else {
+        value.clamp(-FOREVER, FOREVER)
+    };
+    Seconds::new(bounded).expect("a clamped number is finite")
+}
+
+/// `value` if it is a finite number of at least zero, else zero.
+pub(crate) fn non_negative(value: f64) -> f64 {
+    if value.is_finite() {
+        value.max(0.0)
+    } else {
+        0.0
+    }
+}
+
+/// Longer than any run, and far enough from the largest float that sums stay finite.
+const FOREVER: f64 = 1e30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_clock_can_show_is_for_ever() {
+        assert_eq!(seconds(f64::INFINITY).get(), FOREVER);
+        assert_eq!(seconds(f64::NEG_INFINITY).get(), -FOREVER);
+        assert_eq!(seconds(f64::NAN).get(), FOREVER);
+        assert_eq!(seconds(1.5).get(), 1.5);
+    }
+}
