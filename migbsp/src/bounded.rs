@@ -33,9 +33,10 @@ mod tests {
 
     #[test]
     fn what_no_clock_can_show_is_for_ever() {
-        assert_eq!(seconds(f64::INFINITY).get(), FOREVER);
-        assert_eq!(seconds(f64::NEG_INFINITY).get(), -FOREVER);
-        assert_eq!(seconds(f64::NAN).get(), FOREVER);
-        assert_eq!(seconds(1.5).get(), 1.5);
+        let forever = Seconds::new(FOREVER).unwrap();
+        assert_eq!(seconds(f64::INFINITY), forever);
+        assert_eq!(seconds(f64::NEG_INFINITY), -forever);
+        assert_eq!(seconds(f64::NAN), forever);
+        assert_eq!(seconds(1.5), Seconds::new(1.5).unwrap());
     }
 }

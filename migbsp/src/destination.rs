@@ -210,7 +210,14 @@ impl Processors {
 impl Processor {
     /// What others leave of one core, `(1 − load(p))·cpu(p)`, in instructions per second.
     fn rate(&self) -> f64 {
-        self.speed.get() * (1.0 - self.load).max(SHARE_MIN).min(1.0)
+        let share = 1.0 - self.load;
+        // Not `clamp`: a load that is not a number counts as a full one.
+        let share = if SHARE_MIN < share {
+            share.min(1.0)
+        } else {
+            SHARE_MIN
+        };
+        self.speed.get() * share
     }
 }
 

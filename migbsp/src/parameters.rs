@@ -247,3 +247,37 @@ impl Default for Parameters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_leaves_out_is_the_default() {
+        let text =
+            r#"{ "interval": 16, "tie_break": "receive-time", "migration": { "base": 0.5 } }"#;
+        let expected = Parameters {
+            interval: 16,
+            tie_break: TieBreak::ReceiveTime,
+            migration: MigrationCost {
+                base: Seconds::new(0.5).unwrap(),
+                ..MigrationCost::default()
+            },
+            ..Parameters::default()
+        };
+        assert_eq!(serde_json::from_str::<Parameters>(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_key_that_is_none_is_refused() {
+        let error = serde_json::from_str::<Parameters>(r#"{ "alpha": 4 }"#).unwrap_err();
+        assert!(error.to_string().starts_with("unknown field `alpha`"));
+    }
+
+    #[test]
+    fn parameters_survive_encoding() {
+        let text = serde_json::to_string(&Parameters::default()).unwrap();
+        let decoded: Parameters = serde_json::from_str(&text).unwrap();
+        assert_eq!(decoded, Parameters::default());
+    }
+}
