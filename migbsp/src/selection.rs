@@ -137,3 +137,156 @@ impl fmt::Display for NotSelected {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Parameters;
+
+    fn config(change: impl FnOnce(&mut Parameters)) -> Config {
+        let mut parameters = Parameters::default();
+        change(&mut parameters);
+        Config::new(parameters).unwrap()
+    }
+
+    /// A process of Set 0 that is drawn to `target`.
+    fn entry(rank: u32, target: u32, potential: f64) -> Entry {
+        Entry {
+            rank: Rank(rank),
+            own: SetId(0),
+            target: SetId(target),
+            potential: Seconds::new(potential).unwrap(),
+            receive_time: Seconds::ZERO,
+        }
+    }
+
+    fn ranks(entries: &[Entry]) -> Vec<u32> {
+        entries.iter().map(|entry| entry.rank.0).collect()
+    }
+
+    fn candidates(config: &Config, entries: Vec<Entry>) -> Vec<u32> {
+        ranks(&select(config, &merge(config, entries)).candidates)
+    }
+
+    #[test]
+    fn one_heuristic_takes_those_near_the_highest_and_the_other_the_highest() {
+        let entries = vec![
+            entry(0, 1, 8.0),
+            entry(1, 1, 10.0),
+            entry(2, 0, 9.5),
+            entry(3, 1, 8.1),
+        ];
+        let above = config(|parameters| parameters.heuristic = Heuristic::Above);
+        let selection = select(&above, &merge(&above, entries.clone()));
+        assert_eq!(ranks(&selection.candidates), [1, 3]);
+        assert_eq!(selection.threshold, Some(Seconds::new(8.0).unwrap()));
+        assert_eq!(
+            selection.passed_over,
+            [
+                (entries[2], NotSelected::OwnSet),
+                (entries[0], NotSelected::BelowThreshold)
+            ]
+        );
+        assert_eq!(candidates(&Config::default(), entries), [1]);
+    }
+
+    #[test]
+    fn whoever_had_better_stay_blocks_the_others_or_is_skipped() {
+        let entries = vec![entry(0, 0, 9.0), entry(1, 1, 8.0), entry(2, 1, 7.0)];
+        assert_eq!(candidates(&Config::default(), entries.clone()), [0_u32; 0]);
+        let skipped = config(|parameters| parameters.best_stays = BestStays::Skipped);
+        assert_eq!(candidates(&skipped, entries), [1]);
+    }
+
+    #[test]
+    fn negative_potentials_leave_no_candidates() {
+        for heuristic in [Heuristic::Above, Heuristic::Best] {
+            let config = config(|parameters| parameters.heuristic = heuristic);
+            let entries = vec![entry(0, 1, -1.0), entry(1, 1, -0.5), entry(2, 1, 0.0)];
+            assert_eq!(candidates(&config, entries), [0_u32; 0]);
+        }
+    }
+
+    #[test]
+    fn ties_fall_to_the_lowest_rank_or_the_shortest_reception() {
+        let mut entries = vec![entry(2, 1, 1.0), entry(1, 1, 1.0), entry(0, 1, 1.0)];
+        entries[0].receive_time = Seconds::new(0.1).unwrap();
+        entries[1].receive_time = Seconds::new(0.1).unwrap();
+        entries[2].receive_time = Seconds::new(0.2).unwrap();
+        assert_eq!(
+            ranks(&merge(&Config::default(), entries.clone())),
+            [0, 1, 2]
+        );
+        let receive_time = config(|parameters| parameters.tie_break = TieBreak::ReceiveTime);
+        assert_eq!(ranks(&merge(&receive_time, entries)), [1, 2, 0]);
+    }
+
+    #[test]
+    fn rounding_does_not_break_a_tie() {
+        let entries = vec![entry(1, 1, 0.1 + 0.2), entry(0, 1, 0.3), entry(2, 1, 0.4)];
+        assert_eq!(ranks(&merge(&Config::default(), entries)), [2, 0, 1]);
+    }
+
+    #[test]
+    fn candidates_are_negotiated_in_the_order_configured() {
+        let entries = vec![entry(0, 1, 9.0), entry(1, 1, 10.0)];
+        let by_rank = config(|parameters| {
+            parameters.heuristic = Heuristic::Above;
+            parameters.candidate_order = CandidateOrder::Rank;
+        });
+        assert_eq!(candidates(&by_rank, entries), [0, 1]);
+    }
+
+    fn entries() -> impl Strategy<Value = Vec<Entry>> {
+        let potential = prop_oneof![Just(1.0), -1.0..2.0];
+        let receive_time = prop_oneof![Just(0.5), 0.0..1.0];
+        let part = (0..3_u32, potential, receive_time);
+        prop::collection::vec(part, 1..20).prop_map(|parts| {
+            let entries = (0..).zip(parts);
+            let entries = entries.map(|(rank, (target, potential, receive_time))| Entry {
+                receive_time: Seconds::new(receive_time).unwrap(),
+                ..entry(rank, target, potential)
+            });
+            entries.collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_list_does_not_depend_on_the_order_of_arrival(
+            (entries, shuffled) in entries()
+                .prop_flat_map(|entries| (Just(entries.clone()), Just(entries).prop_shuffle())),
+            by_rank in any::<bool>(),
+        ) {
+            let config = config(|parameters| {
+                parameters.tie_break = if by_rank { TieBreak::Rank } else { TieBreak::ReceiveTime };
+            });
+            prop_assert_eq!(merge(&config, entries), merge(&config, shuffled));
+        }
+
+        #[test]
+        fn the_best_is_among_those_above(entries in entries(), x in 0.0..0.999_999) {
+            let best = Config::default();
+            let above = config(|parameters| {
+                parameters.heuristic = Heuristic::Above;
+                parameters.x = x;
+            });
+            let wide = candidates(&above, entries.clone());
+            prop_assert!(candidates(&best, entries).iter().all(|rank| wide.contains(rank)));
+        }
+
+        #[test]
+        fn everyone_is_a_candidate_or_has_a_reason(entries in entries(), above in any::<bool>()) {
+            let config = config(|parameters| {
+                parameters.heuristic = if above { Heuristic::Above } else { Heuristic::Best };
+            });
+            let selection = select(&config, &merge(&config, entries.clone()));
+            let passed_over = selection.passed_over.iter().map(|(entry, _)| entry);
+            let mut all: Vec<_> = selection.candidates.iter().chain(passed_over).copied().collect();
+            all.sort_by_key(|entry| entry.rank);
+            prop_assert_eq!(all, entries);
+        }
+    }
+}
