@@ -1,1 +1,27 @@
-//! Placeholder.
+//! Processes, nodes and Set Managers as actors, and the worlds they live in.
+//!
+//! Three machines know what to do ([`Process`], [`Node`], [`SetManager`]); three actors are their
+//! shells; a [`World`] is all that they see of the outside. [`simulate`] runs them under a simulated
+//! clock. What happened is a sequence of [`record::Event`]s.
+
+mod actors;
+mod attainable;
+mod error;
+mod node;
+mod placement;
+mod process;
+pub mod record;
+mod set_manager;
+mod setup;
+mod simulated;
+mod world;
+
+pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
+pub use error::RunError;
+pub use node::Node;
+pub use placement::{Order, PlacementError, PlacementOptions, placement};
+pub use process::Process;
+pub use set_manager::SetManager;
+pub use setup::{Barrier, Payment, Rules, Scheduler, Setup, Shape, TransferStart, WindowRule};
+pub use simulated::{Delivery, Outcome, simulate, simulate_in_mailboxes};
+pub use world::{Cost, Event, Moved, World};

@@ -1,1 +1,22 @@
-//! Placeholder.
+//! The `migbsp` command as a library.
+//!
+//! A program of one's own implements [`bsp::Program`] and [`Workload`], and its `main` hands a
+//! [`Registry`] to [`run`]: it then has every command, with the shipped workloads or without.
+//! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`.
+
+mod workload;
+mod registry;
+mod shipped;
+mod command;
+mod failure;
+mod configuration;
+mod tree;
+mod platform;
+mod simulate;
+mod output;
+
+pub use command::run;
+pub use configuration::Unit;
+pub use registry::Registry;
+pub use shipped::{LatticeBoltzmann, Synthetic};
+pub use workload::{Common, Workload};

@@ -1,1 +1,1 @@
-//! Placeholder.
+//! What crosses crates: tests live in `tests/`, benchmarks in `benches/`.

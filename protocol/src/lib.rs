@@ -1,1 +1,21 @@
-//! Placeholder.
+//! What agents tell each other, and how it travels.
+//!
+//! A [`Message`] goes from one [`Address`] to another in a [`Frame`]: a fixed prefix, a head in
+//! MessagePack, and a payload that nobody copies. [`decode`] takes bytes from anyone: it answers with a
+//! message or with an error that says where and why, never with a panic, and reserves nothing on the
+//! word of a count it has not seen the bytes for. [`Message::wire_size`] tells what a frame weighs
+//! without making it.
+
+#![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
+
+mod frame;
+mod head;
+mod message;
+mod size;
+
+pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
+pub use head::{HeadError, Problem};
+pub use message::{
+    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
+    Measure, Measured, Message, Migrate, Report, Reports, Standing, Start, State,
+};

@@ -1,0 +1,69 @@
+//! The actix actors: shells around the machines, without decisions of their own.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use actix::{Actor, Context, Handler, Message};
+
+use crate::node::Node;
+use crate::process::Process;
+use crate::set_manager::SetManager;
+use crate::setup::Rules;
+use crate::world::{Event, World};
+
+/// An event on its way into an actor: the one message that all actors handle.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Deliver(pub Event);
+
+/// What every actor holds beside its machine.
+pub(crate) struct Surroundings {
+    pub(crate) rules: Rules,
+    pub(crate) world: Rc<RefCell<dyn World>>,
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Surroundings").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}
+
+macro_rules! agents {
+    ($($(#[$doc:meta])* $agent:ident hosts $machine:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $agent {
+            pub(crate) machine: $machine,
+            surroundings: Rc<Surroundings>,
+        }
+
+        impl $agent {
+            pub(crate) fn new(machine: $machine, surroundings: &Rc<Surroundings>) -> Self {
+                Self { machine, surroundings: Rc::clone(surroundings) }
+            }
+        }
+
+        impl Actor for $agent {
+            type Context = Context<Self>;
+        }
+
+        impl Handler<Deliver> for $agent {
+            type Result = ();
+
+            fn handle(&mut self, Deliver(event): Deliver, _: &mut Context<Self>) {
+                let Surroundings { rules, world } = &*self.surroundings;
+                self.machine.on(rules, event, &mut *world.borrow_mut());
+            }
+        }
+    )*};
+}
+
+agents! {
+    /// The actor of one process; keeps its rank wherever it runs.
+    ProcessAgent hosts Process;
+    /// The actor of one host.
+    NodeAgent hosts Node;
+    /// The actor that manages one Set.
+    SetManagerAgent hosts SetManager;
+}

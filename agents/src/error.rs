@@ -1,0 +1,43 @@
+//! Why a run ends without a result.
+
+use simulator::NoRoute;
+
+/// Why a run ended without a result.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// The program is at fault.
+    #[error(transparent)]
+    Program(#[from] bsp::reference::Error),
+    /// The placement and the programs do not fit each other.
+    #[error("there are {programs} programs but places for {places} processes")]
+    Places {
+        /// How many programs there are.
+        programs: usize,
+        /// How many processes are placed.
+        places: usize,
+    },
+    /// There is nothing to run.
+    #[error("there are no processes; at least one is needed")]
+    NoProcesses,
+    /// Two hosts that have to talk cannot.
+    #[error(transparent)]
+    NoRoute(#[from] NoRoute),
+    /// A program's state could not be encoded or decoded.
+    #[error("the state of {rank} cannot be {action}: {message}")]
+    State {
+        /// Whose.
+        rank: bsp::Rank,
+        /// Encoded or decoded.
+        action: &'static str,
+        /// The encoder's own words.
+        message: String,
+    },
+    /// A computation or a transfer never ends, because a host or a link gives it nothing, ever.
+    #[error("nothing happens any more at {at}: {waiting} processes wait for ever; a host is fully loaded or a link has no bandwidth left")]
+    Stuck {
+        /// When.
+        at: bsp::units::Instant,
+        /// How many processes have not finished.
+        waiting: usize,
+    },
+}

@@ -1,0 +1,206 @@
+//! The record of a run: what happened, typed, one line each.
+//!
+//! A record is a directory. `events.jsonl` holds one [`Event`] a line, `run.json` what the run was
+//! and what came of it. `run.json` is written last and in one piece, so that a directory without it
+//! is the trace of a run that did not end.
+
+mod reader;
+mod writer;
+
+use bsp::units::{Bytes, Instant, Instructions, Seconds};
+use bsp::{HostId, Rank, SetId};
+use migbsp::{Answer, Entry, NotSelected, Potential};
+use protocol::{Considered, Report};
+use serde::{Deserialize, Serialize};
+
+pub use reader::{ReadError, read};
+pub use writer::{WriteError, Writer};
+
+/// The version of the events, in the head of every record.
+pub const SCHEMA: &str = "migbsp.events/1";
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// A run begins.
+    Run(Run),
+    /// A superstep has ended.
+    Superstep(Superstep),
+    /// The processes of a Set have evaluated their potentials of migration.
+    Evaluated(Evaluated),
+    /// A rescheduling call has ended.
+    Call(Call),
+    /// A process lives on its new host.
+    Moved(Moved),
+    /// The run has ended.
+    End(End),
+}
+
+/// A run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Which scenario of the experiment: i, ii or iii.
+    pub scenario: String,
+    /// Names of the Sets, by Set.
+    pub sets: Vec<String>,
+    /// Where every process starts: name of the host, by rank.
+    pub placement: Vec<String>,
+}
+
+/// A superstep has ended: everybody has arrived at its barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Superstep {
+    /// From 0.
+    pub index: u64,
+    /// When the first Manager let everybody go.
+    pub started: Instant,
+    /// When everybody had arrived.
+    pub ended: Instant,
+    /// Who computed longest.
+    pub slowest: Rank,
+    /// How long.
+    pub computation: Seconds,
+    /// How many messages were exchanged.
+    pub messages: u64,
+}
+
+/// What the processes of one Set found in a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evaluated {
+    /// How many supersteps were over.
+    pub superstep: u64,
+    /// Which Set.
+    pub set: SetId,
+    /// By rank.
+    pub processes: Vec<Evaluation>,
+}
+
+/// What one process found in a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// Which process.
+    pub rank: Rank,
+    /// Where it runs.
+    pub host: HostId,
+    /// Instructions of the last superstep.
+    pub instructions: Instructions,
+    /// Bytes of the last superstep from the Set it is drawn to.
+    pub bytes: Bytes,
+    /// The Set it is drawn to.
+    pub target: SetId,
+    /// Its potential of migration to every Set, term by term.
+    pub potentials: Vec<Potential>,
+}
+
+/// A rescheduling call has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// How many supersteps were over.
+    pub superstep: u64,
+    /// When the last of them was over.
+    pub at: Instant,
+    /// How long the call kept everybody waiting.
+    pub cost: Seconds,
+    /// Supersteps until the next call, α.
+    pub interval: u32,
+    /// The tolerance until the next call, D.
+    pub tolerance: f64,
+    /// How many supersteps of the interval were balanced.
+    pub balanced: u32,
+    /// The potential above which processes are candidates, where the heuristic has one.
+    pub threshold: Option<Seconds>,
+    /// The list that all Managers agreed on, highest potential first.
+    pub list: Vec<Entry>,
+    /// Those that are no candidates, and why.
+    pub passed_over: Vec<(Entry, NotSelected)>,
+    /// Candidates in the order of the list, and what became of them.
+    pub considered: Vec<Considered>,
+    /// Who moved.
+    pub migrations: Vec<Migration>,
+}
+
+/// A process that was ordered to move.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Migration {
+    /// Which process.
+    pub rank: Rank,
+    /// From here.
+    pub from: HostId,
+    /// To there.
+    pub to: HostId,
+    /// Its potential of migration, PM.
+    pub potential: Seconds,
+    /// What a superstep would take there, the move included.
+    pub t1: Seconds,
+    /// What a superstep takes here.
+    pub t2: Seconds,
+    /// What the move costs, Mem.
+    pub cost: Seconds,
+}
+
+/// A process lives on its new host.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    /// When its state was there.
+    pub at: Instant,
+    /// Which process.
+    pub rank: Rank,
+    /// Where it lives now.
+    pub host: HostId,
+    /// The placement in which it does.
+    pub epoch: u64,
+    /// What crossed the network.
+    pub bytes: Bytes,
+    /// How long that took.
+    pub took: Seconds,
+}
+
+/// The run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// The makespan: when the last process knew that the run was over.
+    pub seconds: Instant,
+    /// How many supersteps it took.
+    pub supersteps: u64,
+    /// Messages that processes sent each other.
+    pub messages: u64,
+    /// Bytes that processes sent each other.
+    pub bytes: Bytes,
+    /// What the best mapping found for every superstep would have saved of the slowest computations.
+    pub attainable: Seconds,
+}
+
+impl Evaluation {
+    /// What the record keeps of a report.
+    #[must_use]
+    pub fn of(report: &Report) -> Self {
+        Self {
+            rank: report.rank,
+            host: report.host,
+            instructions: report.instructions,
+            bytes: report.bytes,
+            target: report.entry.target,
+            potentials: report.evaluation.potentials.clone(),
+        }
+    }
+}
+
+impl Migration {
+    /// The migration that a candidate's negotiation led to, if it did.
+    #[must_use]
+    pub fn of(considered: &Considered) -> Option<Self> {
+        let Answer::Offer { host, t1, .. } = considered.answer else { return None };
+        Some(Self {
+            rank: considered.entry.rank,
+            from: considered.host,
+            to: host,
+            potential: considered.entry.potential,
+            t1,
+            t2: considered.request.t2,
+            cost: considered.request.migration,
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! The agent that manages one Set.
+
+mod call;
+mod gathering;
+
+use std::collections::BTreeSet;
+
+use bsp::units::{Instant, Seconds};
+use bsp::{HostId, Rank, SetId};
+use migbsp::When;
+use protocol::{Address, Arrived, Confer, Message, Start};
+
+use crate::record;
+use crate::setup::{Rules, Shape};
+use crate::world::{Cost, Event, World};
+use call::Call;
+use gathering::Gathering;
+
+/// What the Manager of a Set knows: where every process lives, who has arrived at the barrier, and
+/// how far the rescheduling call has come that it may be holding.
+///
+/// Told what happened by [`SetManager::on`]. All Managers compute the same interval, tolerance and
+/// list of potentials from the same exchanged data, and assert it.
+#[derive(Debug)]
+pub struct SetManager {
+    set: SetId,
+    /// The hosts of this Set.
+    hosts: Vec<HostId>,
+    /// Where every process lives.
+    placement: Vec<HostId>,
+    /// How often the placement has changed.
+    epoch: u64,
+    /// Whether the first process lives beside the first Manager.
+    is_home: bool,
+    /// Hosts of this Set that have taken a migrant in this run.
+    has_migrant: BTreeSet<HostId>,
+    when: Option<When>,
+    gathering: Gathering,
+    /// The superstep being executed, from 0, and when it was started.
+    superstep: u64,
+    started: Instant,
+    /// Overhead of the first Manager's host at the end of the last superstep.
+    busy: Seconds,
+    /// How long the barrier kept it busy in each superstep since the last call.
+    barrier_busy: Vec<Seconds>,
+    call: Option<Call>,
+    /// Messages of a call that has not begun here, in the order they came.
+    early: Vec<(Address, Message)>,
+    /// What the next superstep starts with, once the time has come.
+    held: Option<Start>,
+}
+
+impl SetManager {
+    /// The Manager of `set`, whose hosts are `hosts`, with processes where `placement` says.
+    #[must_use]
+    pub fn new(rules: &Rules, set: SetId, hosts: Vec<HostId>, placement: Vec<HostId>) -> Self {
+        let when = rules.scheduler.as_ref().map(|scheduler| When::new(&scheduler.model));
+        let gathering = Gathering::new(rules, set, &placement);
+        Self {
+            set,
+            hosts,
+            is_home: placement.first() == Some(&rules.first_host()),
+            placement: if rules.scheduler.is_some() { placement } else { Vec::new() },
+            epoch: 0,
+            has_migrant: BTreeSet::new(),
+            when,
+            gathering,
+            superstep: 0,
+            started: Instant::START,
+            busy: Seconds::ZERO,
+            barrier_busy: Vec::new(),
+            call: None,
+            early: Vec::new(),
+            held: None,
+        }
+    }
+
+    /// Something happened to the Set or in a call.
+    ///
+    /// # Panics
+    ///
+    /// If it is something that does not happen to Managers.
+    pub fn on(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
+        match event {
+            Event::Message { from, message: Message::Arrived(arrived) } => {
+                self.gather(rules, from, arrived, world);
+            }
+            Event::Message { from, message: Message::Confer(confer) } => {
+                assert!(self.superstep <= confer.superstep, "a call about the past");
+                if self.call.is_some() {
+                    self.early.push((from, Message::Confer(confer)));
+                } else {
+                    self.superstep = confer.superstep;
+                    self.begin_call(rules, world);
+                }
+            }
+            Event::Message { from, message } => self.take_part(rules, from, message, world),
+            Event::Woken => {
+                let start = self.held.take().expect("woken to release what is held");
+                self.release(rules, start, world);
+            }
+            Event::Computed { .. } | Event::Exchanged(_) | Event::Moved(_) => {
+                unreachable!("the Manager of {} was told {event:?}", self.set)
+            }
+        }
+    }
+
+    /// Processes have arrived; when all have, the superstep is over.
+    fn gather(&mut self, rules: &Rules, from: Address, arrived: Arrived, world: &mut dyn World) {
+        assert!(self.superstep <= arrived.superstep, "an arrival from the past");
+        if self.superstep < arrived.superstep {
+            // Another Manager was released first and its Set was quick.
+            self.early.push((from, Message::Arrived(arrived)));
+            return;
+        }
+        if rules.barrier.shape == Shape::Central && from == Address::Process(Rank(0)) {
+            // The first process waits for the others once it has computed, sent and received.
+            world.listen(arrived.superstep);
+        }
+        if let Some(own_set) = self.gathering.absorb(rules, self.set, from, arrived) {
+            for other in self.other_managers(rules) {
+                let cost = Cost::Network(rules.barrier.message);
+                self.send(other, Message::Arrived(own_set), cost, world);
+            }
+        }
+        if let Some(all) = self.gathering.complete() {
+            self.end_superstep(rules, all, world);
+        }
+    }
+
+    /// Everybody has arrived.
+    fn end_superstep(&mut self, rules: &Rules, all: Arrived, world: &mut dyn World) {
+        assert_eq!(
+            all.sent, all.received,
+            "superstep {}: everything sent has been received",
+            self.superstep
+        );
+        let is_first = self.set == rules.first;
+        if is_first {
+            world.record(record::Event::Superstep(record::Superstep {
+                index: self.superstep,
+                started: self.started,
+                ended: world.now(),
+                slowest: all.slowest.1,
+                computation: all.slowest.0,
+                messages: all.sent,
+            }));
+            let busy = world.overhead_busy(rules.first_host());
+            self.barrier_busy.push(busy - std::mem::replace(&mut self.busy, busy));
+        }
+        if !self.gathering.is_over()
+            && self.when.as_ref().is_some_and(|when| when.due(self.superstep + 1))
+        {
+            if rules.barrier.shape != Shape::Hierarchical {
+                let confer = Message::Confer(Confer { superstep: self.superstep });
+                for set in self.other_managers(rules) {
+                    self.send(set, confer.clone(), Cost::Encoded, world);
+                }
+            }
+            self.begin_call(rules, world);
+        } else {
+            let start = Start { superstep: self.superstep + 1, interval: None };
+            self.release(rules, start, world);
+        }
+    }
+
+    /// Everybody goes on with `start`.
+    fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
+        self.superstep = start.superstep;
+        self.started = world.now();
+        if !self.is_home && self.set == rules.first {
+            world.listen(start.superstep);
+        }
+        self.pass_down(rules, start, world);
+        self.retry_early(rules, world);
+    }
+
+    /// Tells everybody who arrived, along the tree of the barrier: those that halted that they are
+    /// done, the others to go on.
+    fn pass_down(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
+        let own = Address::SetManager(self.set);
+        let network = match rules.barrier.shape {
+            Shape::Ideal => Cost::Free,
+            Shape::Central | Shape::Hierarchical => Cost::Network(rules.barrier.message),
+        };
+        self.gathering.release(|to, halted| {
+            let is_here = match to {
+                Address::Process(rank) => rank == Rank(0) && self.is_home,
+                Address::Node(host) => host == rules.managers[self.set.index()],
+                Address::SetManager(_) => unreachable!("Managers release themselves"),
+            };
+            let message = if halted { Message::Finish } else { Message::Start(start) };
+            world.send(own, to, message, if is_here { Cost::Free } else { network });
+        });
+    }
+
+    /// Handles again what had come too early.
+    fn retry_early(&mut self, rules: &Rules, world: &mut dyn World) {
+        for (from, message) in std::mem::take(&mut self.early) {
+            self.on(rules, Event::Message { from, message }, world);
+        }
+    }
+
+    fn other_managers(&self, rules: &Rules) -> Vec<SetId> {
+        let all = (0..rules.managers.len()).map(SetId::from_index);
+        all.filter(|set| *set != self.set).collect()
+    }
+
+    /// To another Manager.
+    fn send(&self, to: SetId, message: Message, cost: Cost, world: &mut dyn World) {
+        world.send(Address::SetManager(self.set), Address::SetManager(to), message, cost);
+    }
+}

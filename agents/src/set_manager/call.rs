@@ -1,0 +1,473 @@
+//! The rescheduling call, as one Manager takes part in it.
+//!
+//! Measure the hosts, exchange capacities, evaluate potentials, exchange the list, negotiate in its
+//! order, exchange what came of it, move, go on. Every step begins when everybody it waits for has
+//! answered; messages may come in any order.
+
+use std::collections::BTreeMap;
+
+use bsp::units::{Instant, Seconds};
+use bsp::Rank;
+use migbsp::{Answer, Digest, Entry, Processor, Processors, Request, Selection, SetView};
+use protocol::{
+    Address, Answered, Ask, Capacity, Considered, Decided, Evaluate, Measure, Message, Migrate,
+    Report, Standing, Start,
+};
+
+use super::SetManager;
+use crate::record;
+use crate::setup::{Payment, Rules, Scheduler, WindowRule};
+use crate::world::{Cost, World};
+
+/// How far a call has come.
+#[derive(Debug)]
+pub(super) struct Call {
+    superstep: u64,
+    /// When this Manager knew that there is a call.
+    began: Instant,
+    /// The hosts of the own Set that have answered, without their residents.
+    processors: Vec<Processor>,
+    /// By Set.
+    capacities: Vec<Option<Capacity>>,
+    /// The nodes that have still to send their reports.
+    reports_missing: usize,
+    /// What the own Set's processes found, by rank.
+    reports: BTreeMap<Rank, Report>,
+    /// By Set.
+    standings: Vec<Option<Standing>>,
+    negotiation: Option<Negotiation>,
+    /// Requests of other Managers that are not answered yet.
+    asks: BTreeMap<Rank, Ask>,
+    /// By Set.
+    decided: Vec<Option<Decided>>,
+    /// All moves of this call, once they are known.
+    moves: Option<Vec<Migrate>>,
+    installed: usize,
+}
+
+/// The part in which candidates are settled, one after the other in the order of the list.
+#[derive(Debug)]
+struct Negotiation {
+    list: Vec<Entry>,
+    selection: Selection,
+    balanced: u32,
+    /// The processors of the own Set.
+    processors: Processors,
+    /// How many candidates are settled, as far as this Manager is concerned.
+    settled: usize,
+    /// The request that an answer is expected to.
+    asked: Option<Request>,
+    considered: Vec<Considered>,
+}
+
+impl Call {
+    fn new(superstep: u64, began: Instant, sets: usize) -> Self {
+        Self {
+            superstep,
+            began,
+            processors: Vec::new(),
+            capacities: vec![None; sets],
+            reports_missing: 0,
+            reports: BTreeMap::new(),
+            standings: vec![None; sets],
+            negotiation: None,
+            asks: BTreeMap::new(),
+            decided: vec![None; sets],
+            moves: None,
+            installed: 0,
+        }
+    }
+}
+
+impl SetManager {
+    /// A call follows the superstep that just ended.
+    pub(super) fn begin_call(&mut self, rules: &Rules, world: &mut dyn World) {
+        assert!(self.call.is_none(), "one call at a time");
+        self.call = Some(Call::new(self.superstep, world.now(), rules.managers.len()));
+        let measure = Message::Measure(Measure { superstep: self.superstep });
+        for host in &self.hosts {
+            let node = Address::Node(*host);
+            world.send(Address::SetManager(self.set), node, measure.clone(), Cost::Encoded);
+        }
+        self.retry_early(rules, world);
+    }
+
+    /// A message of a call.
+    pub(super) fn take_part(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        message: Message,
+        world: &mut dyn World,
+    ) {
+        let superstep = superstep_of(&message).unwrap_or(self.superstep);
+        let Some(call) = self.call.as_mut().filter(|call| call.superstep == superstep) else {
+            assert!(self.superstep <= superstep, "{from:?} speaks of the past: {message:?}");
+            self.early.push((from, message));
+            return;
+        };
+        match message {
+            Message::Measured(measured) => {
+                call.processors.push(Processor {
+                    host: measured.host,
+                    speed: measured.speed,
+                    cores: measured.cores,
+                    load: measured.load,
+                    residents: Vec::new(),
+                });
+                if call.processors.len() == self.hosts.len() {
+                    self.tell_capacity(rules, world);
+                }
+            }
+            Message::Capacity(capacity) => self.take_capacity(rules, *capacity, world),
+            Message::Reports(reports) => {
+                call.reports_missing -= 1;
+                let by_rank = reports.reports.into_iter().map(|report| (report.rank, report));
+                call.reports.extend(by_rank);
+                if call.reports_missing == 0 {
+                    self.tell_standing(rules, world);
+                }
+            }
+            Message::Standing(standing) => self.take_standing(rules, *standing, world),
+            Message::Ask(ask) => {
+                call.asks.insert(ask.request.rank, *ask);
+                self.negotiate(rules, world);
+            }
+            Message::Answered(answered) => self.take_answer(rules, *answered, world),
+            Message::Decided(decided) => self.take_decided(rules, *decided, world),
+            Message::Installed(installed) => {
+                assert_eq!(installed.epoch, self.epoch + 1, "{} moved late", installed.rank);
+                if rules.sets[installed.host.index()] == self.set
+                    && matches!(from, Address::Node(_))
+                {
+                    self.tell_managers(rules, &Message::Installed(installed), world);
+                }
+                let call = self.call.as_mut().expect("a call is being held");
+                call.installed += 1;
+                self.conclude_if_settled(rules, world);
+            }
+            other => unreachable!("the Manager of {} was told {other:?}", self.set),
+        }
+    }
+
+    /// All hosts have answered: the capacity of this Set is known.
+    fn tell_capacity(&mut self, rules: &Rules, world: &mut dyn World) {
+        let set = self.set;
+        let is_here = |host: &&bsp::HostId| rules.sets[host.index()] == set;
+        let processes = self.placement.iter().filter(is_here).count();
+        let call = self.call.as_mut().expect("a call is being held");
+        call.processors.sort_by_key(|processor| processor.host);
+        let capacity = Capacity {
+            superstep: call.superstep,
+            set,
+            capacity: migbsp::capacity(&call.processors),
+            processes: u32::try_from(processes).expect("ranks fit 32 bits"),
+            processors: call.processors.iter().map(|processor| processor.cores).sum(),
+        };
+        self.tell_managers(rules, &Message::Capacity(Box::new(capacity.clone())), world);
+        self.take_capacity(rules, capacity, world);
+    }
+
+    fn take_capacity(&mut self, rules: &Rules, capacity: Capacity, world: &mut dyn World) {
+        let set = capacity.set;
+        let call = self.call.as_mut().expect("a call is being held");
+        call.capacities[set.index()] = Some(capacity);
+        if call.capacities.iter().any(Option::is_none) {
+            return;
+        }
+        let view = |capacity: &Capacity| SetView {
+            capacity: capacity.capacity,
+            processes: capacity.processes,
+            processors: capacity.processors,
+            transfer_rate: world.transfer_rate(self.set, capacity.set),
+        };
+        let sets = call.capacities.iter().flatten().map(view).collect();
+        let order = Evaluate { superstep: call.superstep, sets };
+        let mut nodes: Vec<_> = self.placement.clone();
+        nodes.retain(|host| rules.sets[host.index()] == self.set);
+        nodes.sort_unstable();
+        nodes.dedup();
+        call.reports_missing = nodes.len();
+        for host in &nodes {
+            let message = Message::Evaluate(Box::new(order.clone()));
+            let own = Address::SetManager(self.set);
+            world.send(own, Address::Node(*host), message, Cost::Encoded);
+        }
+        if nodes.is_empty() {
+            self.tell_standing(rules, world);
+        }
+    }
+
+    /// All processes of this Set have reported.
+    fn tell_standing(&mut self, rules: &Rules, world: &mut dyn World) {
+        let Some(scheduler) = &rules.scheduler else { unreachable!("nobody else calls") };
+        let when = self.when.as_ref().expect("there is a scheduler");
+        let call = self.call.as_ref().expect("a call is being held");
+        let reports: Vec<&Report> = call.reports.values().collect();
+        world.record(record::Event::Evaluated(record::Evaluated {
+            superstep: call.superstep + 1,
+            set: self.set,
+            processes: reports.iter().map(|report| record::Evaluation::of(report)).collect(),
+        }));
+        let times: Vec<_> = reports.iter().map(|report| &report.times[..]).collect();
+        let standing = Standing {
+            superstep: call.superstep,
+            set: self.set,
+            interval: when.interval(),
+            tolerance: when.tolerance(),
+            entries: reports.iter().map(|report| report.entry).collect(),
+            digests: Digest::of_supersteps(&scheduler.model, &times),
+            barrier_busy: std::mem::take(&mut self.barrier_busy),
+        };
+        self.tell_managers(rules, &Message::Standing(Box::new(standing.clone())), world);
+        self.take_standing(rules, standing, world);
+    }
+
+    fn take_standing(&mut self, rules: &Rules, standing: Standing, world: &mut dyn World) {
+        let when = self.when.as_mut().expect("there is a scheduler");
+        assert_eq!(standing.interval, when.interval(), "{} has another interval", standing.set);
+        assert_eq!(
+            standing.tolerance.to_bits(),
+            when.tolerance().to_bits(),
+            "{} has another tolerance",
+            standing.set
+        );
+        let call = self.call.as_mut().expect("a call is being held");
+        let set = standing.set;
+        call.standings[set.index()] = Some(standing);
+        if call.standings.iter().any(Option::is_none) {
+            return;
+        }
+        let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
+        let standings: Vec<&Standing> = call.standings.iter().flatten().collect();
+        let digests = Digest::merge(standings.iter().map(|standing| &standing.digests[..]));
+        let busy = &standings[rules.first.index()].barrier_busy;
+        let balanced = when.balance(model, &digests, busy).into_iter().filter(|flag| *flag);
+        let balanced = u32::try_from(balanced.count()).expect("an interval fits 32 bits");
+        let entries = standings.iter().flat_map(|standing| standing.entries.iter().copied());
+        let list = migbsp::merge(model, entries.collect());
+        let selection = migbsp::select(model, &list);
+        let mut processors = std::mem::take(&mut call.processors);
+        for report in call.reports.values() {
+            let resident = (report.rank, report.instructions_resident);
+            let host = processors.binary_search_by_key(&report.host, |processor| processor.host);
+            processors[host.expect("a host of this Set")].residents.push(resident);
+        }
+        let processors = Processors::new(model, processors, &self.has_migrant);
+        call.negotiation = Some(Negotiation {
+            list,
+            selection,
+            balanced,
+            processors,
+            settled: 0,
+            asked: None,
+            considered: Vec::new(),
+        });
+        self.negotiate(rules, world);
+    }
+
+    /// Settles candidates as far as that depends on nobody else.
+    fn negotiate(&mut self, rules: &Rules, world: &mut dyn World) {
+        let Some(call) = &mut self.call else { return };
+        let Some(negotiation) = &mut call.negotiation else { return };
+        if negotiation.asked.is_some() || call.decided[self.set.index()].is_some() {
+            return;
+        }
+        while let Some(candidate) = negotiation.selection.candidates.get(negotiation.settled) {
+            if candidate.own == self.set {
+                let report = &call.reports[&candidate.rank];
+                let potential = &report.evaluation.potentials[candidate.target.index()];
+                let transfer_rate = world.transfer_rate(self.set, candidate.target);
+                let t2 = negotiation.processors.stay(report.host, report.bytes, transfer_rate);
+                let request = Request {
+                    rank: candidate.rank,
+                    instructions: report.instructions,
+                    bytes: report.bytes,
+                    migration: potential.migration,
+                    t2,
+                };
+                negotiation.asked = Some(request.clone());
+                let ask = Ask { superstep: call.superstep, from: self.set, request };
+                let target = candidate.target;
+                self.send(target, Message::Ask(Box::new(ask)), Cost::Encoded, world);
+                return;
+            }
+            if candidate.target == self.set {
+                let Some(ask) = call.asks.remove(&candidate.rank) else { return };
+                let rate = world.transfer_rate(self.set, self.set);
+                let answer = negotiation.processors.answer(&ask.request, rate);
+                let answered =
+                    Answered { superstep: call.superstep, rank: ask.request.rank, answer };
+                let own = Address::SetManager(self.set);
+                let message = Message::Answered(Box::new(answered));
+                world.send(own, Address::SetManager(ask.from), message, Cost::Encoded);
+            }
+            negotiation.settled += 1;
+        }
+        let considered = std::mem::take(&mut negotiation.considered);
+        let decided = Decided { superstep: call.superstep, set: self.set, considered };
+        self.tell_managers(rules, &Message::Decided(Box::new(decided.clone())), world);
+        self.take_decided(rules, decided, world);
+    }
+
+    fn take_answer(&mut self, rules: &Rules, answered: Answered, world: &mut dyn World) {
+        let call = self.call.as_mut().expect("a call is being held");
+        let negotiation = call.negotiation.as_mut().expect("somebody was asked");
+        let request = negotiation.asked.take().expect("somebody was asked");
+        assert_eq!(request.rank, answered.rank, "an answer to another question");
+        let entry = negotiation.selection.candidates[negotiation.settled];
+        if matches!(answered.answer, Answer::Offer { .. }) {
+            negotiation.processors.depart(request.rank);
+        }
+        negotiation.considered.push(Considered {
+            entry,
+            host: call.reports[&request.rank].host,
+            request,
+            answer: answered.answer,
+        });
+        negotiation.settled += 1;
+        self.negotiate(rules, world);
+    }
+
+    /// When all Managers have decided, what was decided is done.
+    fn take_decided(&mut self, rules: &Rules, decided: Decided, world: &mut dyn World) {
+        let call = self.call.as_mut().expect("a call is being held");
+        let set = decided.set;
+        call.decided[set.index()] = Some(decided);
+        if call.decided.iter().any(Option::is_none) {
+            return;
+        }
+        let moves = moves(rules, call, self.epoch + 1);
+        for order in moves.iter().filter(|order| rules.sets[order.from.index()] == self.set) {
+            let node = Address::Node(order.from);
+            let own = Address::SetManager(self.set);
+            world.send(own, node, Message::Migrate(*order), Cost::Encoded);
+        }
+        call.moves = Some(moves);
+        self.conclude_if_settled(rules, world);
+    }
+
+    /// When everybody who moves lives on his new host, the call is over.
+    fn conclude_if_settled(&mut self, rules: &Rules, world: &mut dyn World) {
+        let Some(call) = &self.call else { return };
+        if call.moves.as_ref().is_none_or(|moves| call.installed < moves.len()) {
+            return;
+        }
+        let call = self.call.take().expect("looked at above");
+        let moves = call.moves.as_deref().expect("looked at above");
+        for order in moves {
+            assert_eq!(self.placement[order.rank.index()], order.from, "{} moves", order.rank);
+            self.placement[order.rank.index()] = order.to;
+            if order.rank == Rank(0) {
+                self.is_home = order.to == rules.first_host();
+            }
+            self.gathering.moved(rules, self.set, (order.from, order.to));
+            if rules.sets[order.to.index()] == self.set {
+                self.has_migrant.insert(order.to);
+            }
+        }
+        self.epoch += u64::from(!moves.is_empty());
+        let when = self.when.as_mut().expect("there is a scheduler");
+        let (interval, tolerance) = when.conclude(!moves.is_empty());
+        let hold = hold(rules, &call, self.started, world.now());
+        if self.set == rules.first {
+            let record = describe(&call, interval, tolerance, world.now() + hold);
+            world.record(record::Event::Call(record));
+        }
+        let start = Start { superstep: self.superstep + 1, interval: Some(interval) };
+        if hold == Seconds::ZERO {
+            self.release(rules, start, world);
+        } else {
+            self.held = Some(start);
+            world.wake(Address::SetManager(self.set), hold);
+        }
+    }
+
+    fn tell_managers(&self, rules: &Rules, message: &Message, world: &mut dyn World) {
+        for set in self.other_managers(rules) {
+            self.send(set, message.clone(), Cost::Encoded, world);
+        }
+    }
+}
+
+/// The moves that were agreed on, in the order of the list; none if moving is switched off.
+fn moves(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate> {
+    let Some(Scheduler { moves: true, payment, .. }) = &rules.scheduler else { return Vec::new() };
+    in_order(call)
+        .filter_map(|considered| match considered.answer {
+            Answer::Offer { host, .. } => Some(Migrate {
+                rank: considered.entry.rank,
+                from: considered.host,
+                to: host,
+                epoch,
+                owes: match payment {
+                    Payment::Migrant => considered.request.migration,
+                    Payment::Transfer => Seconds::ZERO,
+                },
+            }),
+            Answer::Refuse(_) => None,
+        })
+        .collect()
+}
+
+/// What became of all candidates, in the order of the list.
+fn in_order(call: &Call) -> impl Iterator<Item = &Considered> {
+    let negotiation = call.negotiation.as_ref().expect("all have decided");
+    negotiation.selection.candidates.iter().map(|candidate| {
+        let decided = call.decided[candidate.own.index()].as_ref().expect("all have decided");
+        let considered = &decided.considered;
+        considered
+            .iter()
+            .find(|considered| considered.entry.rank == candidate.rank)
+            .expect("every candidate is considered by the Manager of its Set")
+    })
+}
+
+/// How much longer a superstep with this call has to last.
+fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -> Seconds {
+    let Some(scheduler) = &rules.scheduler else { return Seconds::ZERO };
+    let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
+    let from = match scheduler.window_after_migration {
+        WindowRule::Added if migrated => call.began,
+        WindowRule::Added | WindowRule::AtLeast => started,
+    };
+    (scheduler.window - (now - from)).max(Seconds::ZERO)
+}
+
+/// The record of a call that ends at `ends`.
+fn describe(call: &Call, interval: u32, tolerance: f64, ends: Instant) -> record::Call {
+    let negotiation = call.negotiation.as_ref().expect("all have decided");
+    let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
+    let migrations = if migrated {
+        in_order(call).filter_map(record::Migration::of).collect()
+    } else {
+        Vec::new()
+    };
+    record::Call {
+        superstep: call.superstep + 1,
+        at: call.began,
+        cost: ends - call.began,
+        interval,
+        tolerance,
+        balanced: negotiation.balanced,
+        threshold: negotiation.selection.threshold,
+        list: negotiation.list.clone(),
+        passed_over: negotiation.selection.passed_over.clone(),
+        considered: in_order(call).cloned().collect(),
+        migrations,
+    }
+}
+
+/// Which superstep a message of a call follows; `None`: it does not say, and cannot come early.
+fn superstep_of(message: &Message) -> Option<u64> {
+    match message {
+        Message::Measured(measured) => Some(measured.superstep),
+        Message::Capacity(capacity) => Some(capacity.superstep),
+        Message::Reports(reports) => Some(reports.superstep),
+        Message::Standing(standing) => Some(standing.superstep),
+        Message::Ask(ask) => Some(ask.superstep),
+        Message::Answered(answered) => Some(answered.superstep),
+        Message::Decided(decided) => Some(decided.superstep),
+        _ => None,
+    }
+}

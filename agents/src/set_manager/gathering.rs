@@ -1,0 +1,186 @@
+//! Who has arrived at the barrier.
+
+use std::collections::BTreeMap;
+
+use bsp::{HostId, Rank, SetId};
+use protocol::{Address, Arrived};
+
+use crate::setup::{Rules, Shape};
+
+/// Whom a Manager waits for at the barrier, and whom it releases afterwards.
+#[derive(Debug)]
+pub(super) enum Gathering {
+    /// The first Manager waits for every process itself.
+    Processes {
+        /// By rank.
+        processes: Vec<Presence>,
+        /// How many have not halted.
+        living: u32,
+        arrived: Option<Arrived>,
+    },
+    /// A Manager waits for the nodes of its Set, then for the other Managers.
+    Sets {
+        /// How many processes that have not halted live on each host of the own Set.
+        hosts: BTreeMap<HostId, u32>,
+        /// How many processes that have not halted live in each Set, by Set.
+        sets: Vec<u32>,
+        /// Reports of the own Set's nodes so far.
+        own: Option<Arrived>,
+        /// Reports of whole Sets so far.
+        all: Option<Arrived>,
+        /// Processes that halted in this superstep, to be taken from their Set.
+        leaving: Vec<(SetId, u32)>,
+    },
+}
+
+/// Whether a process takes part in the next superstep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    Living,
+    /// It halted in the superstep that is ending.
+    Leaving,
+    Gone,
+}
+
+impl Gathering {
+    /// What the Manager of `set` waits for, with processes where `placement` says.
+    pub(super) fn new(rules: &Rules, set: SetId, placement: &[HostId]) -> Self {
+        if rules.barrier.shape == Shape::Hierarchical {
+            let mut gathering = Self::Sets {
+                hosts: BTreeMap::new(),
+                sets: Vec::new(),
+                own: None,
+                all: None,
+                leaving: Vec::new(),
+            };
+            gathering.replace(rules, set, placement);
+            return gathering;
+        }
+        let waits_for = if set == rules.first { placement.len() } else { 0 };
+        let living = u32::try_from(waits_for).expect("ranks fit 32 bits");
+        Self::Processes { processes: vec![Presence::Living; waits_for], living, arrived: None }
+    }
+
+    /// Processes live elsewhere now: everybody is counted again.
+    fn replace(&mut self, rules: &Rules, own_set: SetId, placement: &[HostId]) {
+        let Self::Sets { hosts, sets, .. } = self else { return };
+        hosts.clear();
+        *sets = vec![0; rules.managers.len()];
+        for host in placement {
+            let set = rules.sets[host.index()];
+            sets[set.index()] += 1;
+            if set == own_set {
+                *hosts.entry(*host).or_default() += 1;
+            }
+        }
+    }
+
+    /// A process that has not halted moves.
+    pub(super) fn moved(&mut self, rules: &Rules, own_set: SetId, (from, to): (HostId, HostId)) {
+        let Self::Sets { hosts, sets, .. } = self else { return };
+        let (from_set, to_set) = (rules.sets[from.index()], rules.sets[to.index()]);
+        sets[from_set.index()] -= 1;
+        sets[to_set.index()] += 1;
+        if from_set == own_set {
+            *hosts.get_mut(&from).expect("a process lived there") -= 1;
+        }
+        if to_set == own_set {
+            *hosts.entry(to).or_default() += 1;
+        }
+    }
+
+    /// Takes a report in. When the own Set is complete by it, that is what to tell the others.
+    pub(super) fn absorb(
+        &mut self,
+        rules: &Rules,
+        own_set: SetId,
+        from: Address,
+        report: Arrived,
+    ) -> Option<Arrived> {
+        match self {
+            Self::Processes { processes, arrived, .. } => {
+                if report.halted == 1 {
+                    processes[report.slowest.1.index()] = Presence::Leaving;
+                }
+                *arrived = Some(arrived.map_or(report, |others| others.and(report)));
+                None
+            }
+            Self::Sets { hosts, sets, own, all, leaving } => match from {
+                Address::Node(host) => {
+                    assert_eq!(rules.sets[host.index()], own_set, "a node of another Set");
+                    let living = hosts.get_mut(&host).expect("a process lives there");
+                    *living -= report.halted;
+                    let together = own.map_or(report, |others| others.and(report));
+                    *own = Some(together);
+                    if together.processes < sets[own_set.index()] {
+                        return None;
+                    }
+                    leaving.push((own_set, together.halted));
+                    *all = Some(all.map_or(together, |others| others.and(together)));
+                    Some(together)
+                }
+                Address::SetManager(set) => {
+                    leaving.push((set, report.halted));
+                    *all = Some(all.map_or(report, |others| others.and(report)));
+                    None
+                }
+                Address::Process(rank) => unreachable!("{rank} reports to its node"),
+            },
+        }
+    }
+
+    /// What everybody together did, once everybody has arrived.
+    pub(super) fn complete(&mut self) -> Option<Arrived> {
+        match self {
+            Self::Processes { living, arrived, .. } => {
+                let together = arrived.filter(|together| together.processes == *living)?;
+                *living -= together.halted;
+                *arrived = None;
+                Some(together)
+            }
+            Self::Sets { sets, own, all, leaving, .. } => {
+                let expected: u32 = sets.iter().sum();
+                let together = all.filter(|together| together.processes == expected)?;
+                for (set, halted) in leaving.drain(..) {
+                    sets[set.index()] -= halted;
+                }
+                *own = None;
+                *all = None;
+                Some(together)
+            }
+        }
+    }
+
+    /// Calls `tell` for everybody who arrived, in order, with whether it is done.
+    pub(super) fn release(&mut self, mut tell: impl FnMut(Address, bool)) {
+        match self {
+            Self::Processes { processes, .. } => {
+                for (index, presence) in processes.iter_mut().enumerate() {
+                    let to = Address::Process(Rank::from_index(index));
+                    match presence {
+                        Presence::Living => tell(to, false),
+                        Presence::Leaving => {
+                            *presence = Presence::Gone;
+                            tell(to, true);
+                        }
+                        Presence::Gone => {}
+                    }
+                }
+            }
+            Self::Sets { hosts, .. } => {
+                for (host, living) in &*hosts {
+                    tell(Address::Node(*host), *living == 0);
+                }
+                hosts.retain(|_, living| 0 < *living);
+            }
+        }
+    }
+
+    /// Whether everybody has halted.
+    pub(super) fn is_over(&self) -> bool {
+        match self {
+            Self::Processes { living, .. } => *living == 0,
+            Self::Sets { sets, .. } => sets.iter().all(|living| *living == 0),
+        }
+    }
+}

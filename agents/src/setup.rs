@@ -1,0 +1,142 @@
+//! What a run is made of.
+
+use std::sync::Arc;
+
+use bsp::units::{Bytes, Seconds};
+use bsp::{HostId, SetId};
+use serde::{Deserialize, Serialize};
+use simulator::{NetworkOptions, Platform};
+
+/// Everything that decides how a simulated run goes, besides the programs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Hosts and the network between them.
+    pub platform: Arc<Platform>,
+    /// How the network shares its bandwidth.
+    pub network: NetworkOptions,
+    /// When a message may start.
+    pub start: TransferStart,
+    /// Where each process starts, by rank.
+    pub placement: Vec<HostId>,
+    /// How supersteps end.
+    pub barrier: Barrier,
+    /// Who reschedules; `None`: nobody.
+    pub scheduler: Option<Scheduler>,
+    /// A computation that takes more supersteps than this counts as one that never halts.
+    pub superstep_limit: u64,
+}
+
+/// When a message may start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransferStart {
+    /// As soon as it has been sent.
+    #[default]
+    Eager,
+    /// When it has been sent and its receiver is waiting for it.
+    Rendezvous,
+}
+
+/// How supersteps end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Barrier {
+    /// Who tells whom.
+    pub shape: Shape,
+    /// Size of a message of the barrier on the network.
+    pub message: Bytes,
+}
+
+/// Who tells whom that a superstep has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// Every process tells the first Manager, which answers each of them: one message per process
+    /// and direction, on the network even within a host; only the first process, which the first
+    /// Manager was put beside, speaks to it for nothing as long as it stays there.
+    #[default]
+    Central,
+    /// Processes tell their node, nodes their Manager, Managers each other, and back down.
+    Hierarchical,
+    /// Everybody knows at once, for nothing.
+    Ideal,
+}
+
+/// How processes are rescheduled.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    /// When, which and where.
+    pub model: migbsp::Config,
+    /// Whether what was decided happens; `false`: everything is computed and paid for, nobody moves.
+    pub moves: bool,
+    /// Who pays for a migration.
+    pub payment: Payment,
+    /// A superstep with a rescheduling call lasts at least this long, the call included.
+    pub window: Seconds,
+    /// What the window means for a call that migrates.
+    pub window_after_migration: WindowRule,
+    /// External load is its mean over this long.
+    pub load_window: Seconds,
+}
+
+/// Who pays for a migration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Payment {
+    /// Everybody: the state crosses the network, and the next superstep starts when it is there.
+    #[default]
+    Transfer,
+    /// The migrant alone: it pays `Mem(i, j)` at the start of its next superstep, as in the papers.
+    Migrant,
+}
+
+/// What the window means for a rescheduling call that migrates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowRule {
+    /// The same as for any other.
+    #[default]
+    AtLeast,
+    /// It comes on top of the superstep's own time.
+    Added,
+}
+
+/// What all agents of a run know from the start.
+#[derive(Debug)]
+pub struct Rules {
+    /// How supersteps end.
+    pub barrier: Barrier,
+    /// Who reschedules.
+    pub scheduler: Option<Scheduler>,
+    /// The host of each Set's Manager, by Set.
+    pub managers: Vec<HostId>,
+    /// The Set of each host, by host.
+    pub sets: Vec<SetId>,
+    /// The first Manager: the one beside the first process, where that starts.
+    pub first: SetId,
+}
+
+impl Rules {
+    /// The rules of a run on `setup`: each Manager sits with the lowest rank of its Set, or on the
+    /// Set's first host if no process starts there.
+    #[must_use]
+    pub fn new(setup: &Setup) -> Self {
+        let sets: Vec<SetId> = setup.platform.hosts().iter().map(|host| host.set).collect();
+        let mut managers: Vec<Option<HostId>> = vec![None; setup.platform.sets().len()];
+        for host in &setup.placement {
+            managers[sets[host.index()].index()].get_or_insert(*host);
+        }
+        let managers = managers
+            .into_iter()
+            .zip(setup.platform.sets())
+            .map(|(manager, set)| manager.unwrap_or_else(|| set.hosts[0]))
+            .collect();
+        let first = setup.placement.first().map_or(SetId(0), |host| sets[host.index()]);
+        Self { barrier: setup.barrier, scheduler: setup.scheduler.clone(), managers, sets, first }
+    }
+
+    /// The host of the first Manager.
+    #[must_use]
+    pub fn first_host(&self) -> HostId {
+        self.managers[self.first.index()]
+    }
+}

@@ -1,0 +1,206 @@
+//! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
+
+mod programs;
+mod traffic;
+mod world;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use actix::{Actor, Context, Handler};
+use bsp::units::{Bytes, Instant, Seconds};
+use bsp::{HostId, Program, Rank, SetId};
+use protocol::{Address, Message, Start};
+
+use crate::actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent, Surroundings};
+use crate::error::RunError;
+use crate::node::Node;
+use crate::process::Process;
+use crate::record;
+use crate::set_manager::SetManager;
+use crate::setup::{Rules, Setup};
+use crate::world::Event;
+use programs::Bank;
+use world::SimulatedWorld;
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome<Output> {
+    /// The makespan: when the last process knew that the run was over.
+    pub seconds: Instant,
+    /// How many supersteps it took.
+    pub supersteps: u64,
+    /// The rescheduling calls that were held.
+    pub calls: Vec<record::Call>,
+    /// What the programs left behind, by rank.
+    pub outputs: Vec<Output>,
+    /// What the best mapping found for every superstep would have saved of the slowest computations.
+    pub attainable: Seconds,
+    /// Messages that processes sent each other.
+    pub messages: u64,
+    /// Bytes that processes sent each other.
+    pub bytes: Bytes,
+}
+
+/// An event for an agent.
+#[derive(Debug)]
+pub struct Delivery {
+    /// Whose it is.
+    pub to: Address,
+    /// What happens.
+    pub event: Event,
+}
+
+/// Runs `programs`, process `r` being element `r`, and tells `observer` what happens.
+///
+/// The same setup and programs give the same events, bit for bit, on any machine.
+///
+/// # Errors
+///
+/// If the programs are at fault, or the platform cannot carry them.
+pub fn simulate<P: Program>(
+    setup: &Setup,
+    programs: Vec<P>,
+    observer: &mut dyn FnMut(&record::Event),
+) -> Result<Outcome<P::Output>, RunError> {
+    let mut simulation = Simulation::new(setup, programs)?;
+    let Agents { mut processes, mut nodes, mut managers } = simulation.agents(setup);
+    // Nobody looks at the contexts: an actor that needs no mailbox needs none of its own.
+    let mut process_context = Context::new();
+    let mut node_context = Context::new();
+    let mut manager_context = Context::new();
+    while let Some(Delivery { to, event }) = simulation.next(observer)? {
+        let deliver = Deliver(event);
+        match to {
+            Address::Process(rank) => processes[rank.index()].handle(deliver, &mut process_context),
+            Address::Node(host) => nodes[host.index()].handle(deliver, &mut node_context),
+            Address::SetManager(set) => managers[set.index()].handle(deliver, &mut manager_context),
+        }
+    }
+    simulation.end(observer)
+}
+
+/// The same as [`simulate`], every event going through the actor's real mailbox: slower, and with the
+/// same result.
+///
+/// # Errors
+///
+/// As [`simulate`].
+///
+/// # Panics
+///
+/// If called from within an actix system, or if an actor does.
+pub fn simulate_in_mailboxes<P: Program>(
+    setup: &Setup,
+    programs: Vec<P>,
+    observer: &mut dyn FnMut(&record::Event),
+) -> Result<Outcome<P::Output>, RunError> {
+    actix::System::new().block_on(async {
+        let mut simulation = Simulation::new(setup, programs)?;
+        let Agents { processes, nodes, managers } = simulation.agents(setup);
+        let processes: Vec<_> = processes.into_iter().map(Actor::start).collect();
+        let nodes: Vec<_> = nodes.into_iter().map(Actor::start).collect();
+        let managers: Vec<_> = managers.into_iter().map(Actor::start).collect();
+        while let Some(Delivery { to, event }) = simulation.next(observer)? {
+            let deliver = Deliver(event);
+            match to {
+                Address::Process(rank) => processes[rank.index()].send(deliver).await,
+                Address::Node(host) => nodes[host.index()].send(deliver).await,
+                Address::SetManager(set) => managers[set.index()].send(deliver).await,
+            }
+            .expect("a closed mailbox is an actor that panicked");
+        }
+        simulation.end(observer)
+    })
+}
+
+/// A run under way: the world, and what the agents have still to be told.
+struct Simulation<P: Program> {
+    world: Rc<RefCell<SimulatedWorld>>,
+    bank: Rc<RefCell<Bank<P>>>,
+}
+
+struct Agents {
+    processes: Vec<ProcessAgent>,
+    nodes: Vec<NodeAgent>,
+    managers: Vec<SetManagerAgent>,
+}
+
+impl<P: Program> Simulation<P> {
+    fn new(setup: &Setup, programs: Vec<P>) -> Result<Self, RunError> {
+        if programs.is_empty() {
+            return Err(RunError::NoProcesses);
+        }
+        if programs.len() != setup.placement.len() {
+            let (programs, places) = (programs.len(), setup.placement.len());
+            return Err(RunError::Places { programs, places });
+        }
+        let bank = Rc::new(RefCell::new(Bank::new(programs, setup.superstep_limit)));
+        let world = Rc::new(RefCell::new(SimulatedWorld::new(setup, bank.clone())));
+        Ok(Self { world, bank })
+    }
+
+    /// The agents of the run, with the first superstep started.
+    fn agents(&mut self, setup: &Setup) -> Agents {
+        let rules = Rules::new(setup);
+        let world: Rc<RefCell<dyn crate::world::World>> = self.world.clone();
+        let surroundings = Rc::new(Surroundings { rules, world });
+        let rules = &surroundings.rules;
+        let mut residents = vec![BTreeSet::new(); setup.platform.hosts().len()];
+        let mut processes = Vec::with_capacity(setup.placement.len());
+        let start = Message::Start(Start { superstep: 0, interval: None });
+        for (index, host) in setup.placement.iter().enumerate() {
+            let rank = Rank::from_index(index);
+            residents[host.index()].insert(rank);
+            processes
+                .push(ProcessAgent::new(Process::new(rules, rank, *host), &surroundings));
+            let from = Address::SetManager(rules.first);
+            let event = Event::Message { from, message: start.clone() };
+            self.world.borrow_mut().deliver(Delivery { to: Address::Process(rank), event });
+        }
+        let nodes = residents
+            .into_iter()
+            .enumerate()
+            .map(|(index, residents)| {
+                let node = Node::new(rules, HostId::from_index(index), residents);
+                NodeAgent::new(node, &surroundings)
+            })
+            .collect();
+        let managers = setup
+            .platform
+            .sets()
+            .iter()
+            .enumerate()
+            .map(|(index, set)| {
+                let id = SetId::from_index(index);
+                let placement = setup.placement.clone();
+                let manager = SetManager::new(rules, id, set.hosts.clone(), placement);
+                SetManagerAgent::new(manager, &surroundings)
+            })
+            .collect();
+        Agents { processes, nodes, managers }
+    }
+
+    /// What happens next, and to whom; `None` when everybody has finished.
+    fn next(
+        &mut self,
+        observer: &mut dyn FnMut(&record::Event),
+    ) -> Result<Option<Delivery>, RunError> {
+        let mut world = self.world.borrow_mut();
+        let delivery = world.next()?;
+        world.tell(observer);
+        Ok(delivery)
+    }
+
+    fn end(
+        self,
+        observer: &mut dyn FnMut(&record::Event),
+    ) -> Result<Outcome<P::Output>, RunError> {
+        let (end, calls) = self.world.borrow_mut().end();
+        observer(&record::Event::End(end));
+        let record::End { seconds, supersteps, messages, bytes, attainable } = end;
+        let outputs = self.bank.borrow_mut().take_outputs();
+        Ok(Outcome { seconds, supersteps, calls, outputs, attainable, messages, bytes })
+    }
+}

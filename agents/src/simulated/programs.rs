@@ -1,0 +1,206 @@
+//! The programs of a simulated run, and what they send each other.
+
+use std::io;
+
+use bsp::reference::{self, check_receiver};
+use bsp::units::{Bytes, Instructions};
+use bsp::{Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
+use serde::Serialize;
+
+use crate::error::RunError;
+
+/// Programs of a type that the world does not need to know.
+pub(super) trait Programs {
+    /// Executes superstep `superstep` of every process that has not halted, in rank order, and says
+    /// what they did.
+    fn execute(&mut self, superstep: u64, plan: &mut Plan) -> Result<(), RunError>;
+
+    /// The memory that `rank` occupies: what it declares, or its encoded length.
+    fn image(&self, rank: Rank) -> Image;
+
+    /// Takes the state of `rank` out, encoded, and what its program declares to occupy.
+    fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError>;
+
+    /// Puts the state of `rank` back.
+    fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError>;
+}
+
+/// What the processes did in a superstep, by rank: known before simulated time passes for it, because
+/// when the first process starts a superstep, all inboxes are complete.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Computation charged.
+    pub(super) work: Vec<Instructions>,
+    /// Whether it was the last superstep of the process.
+    pub(super) halts: Vec<bool>,
+    /// How many messages are addressed to the process.
+    pub(super) expected: Vec<u32>,
+    /// Messages in the order sent, by sender: to whom, how large.
+    pub(super) sends: Vec<(Rank, Bytes)>,
+    /// Where the messages of each process begin in `sends`, and where the last one's end.
+    pub(super) first_send: Vec<usize>,
+}
+
+/// Programs of one type.
+pub(super) struct Bank<P: Program> {
+    processes: Vec<P>,
+    outputs: Vec<Option<P::Output>>,
+    /// The superstep in which each process halted.
+    halted: Vec<Option<u64>>,
+    limit: u64,
+    /// Messages sent in the last superstep, ordered by (receiver, sender, order sent).
+    under_way: Vec<Letter<P::Message>>,
+    /// The same, being collected for the next superstep.
+    collected: Vec<Letter<P::Message>>,
+    inbox: Inbox<P::Message>,
+    outbox: Outbox<P::Message>,
+}
+
+struct Letter<Message> {
+    from: Rank,
+    to: Rank,
+    envelope: Envelope<Message>,
+}
+
+impl<P: Program> Bank<P> {
+    pub(super) fn new(processes: Vec<P>, limit: u64) -> Self {
+        Self {
+            outputs: processes.iter().map(|_| None).collect(),
+            halted: vec![None; processes.len()],
+            processes,
+            limit,
+            under_way: Vec::new(),
+            collected: Vec::new(),
+            inbox: Inbox::default(),
+            outbox: Outbox::default(),
+        }
+    }
+
+    /// What the programs left behind, by rank.
+    pub(super) fn take_outputs(&mut self) -> Vec<P::Output> {
+        let outputs = self.outputs.iter_mut();
+        outputs.map(|output| output.take().expect("all have halted")).collect()
+    }
+
+    /// Executes one process and files what it sent.
+    fn execute_one(&mut self, superstep: u64, rank: Rank, plan: &mut Plan) -> Result<(), RunError> {
+        let size = u32::try_from(self.processes.len()).expect("ranks fit 32 bits");
+        let program = &mut self.processes[rank.index()];
+        self.outbox.work = Instructions::ZERO;
+        let (inbox, outbox) = (&mut self.inbox, &mut self.outbox);
+        let step = reference::execute(program, (rank, size), superstep, inbox, outbox)?;
+        plan.work[rank.index()] = self.outbox.work;
+        if let Step::Halt(output) = step {
+            self.outputs[rank.index()] = Some(output);
+            self.halted[rank.index()] = Some(superstep);
+            plan.halts[rank.index()] = true;
+        }
+        for (to, envelope) in self.outbox.sends.drain(..) {
+            plan.sends.push((to, size_of(&envelope)));
+            self.collected.push(Letter { from: rank, to, envelope });
+        }
+        Ok(())
+    }
+}
+
+impl<P: Program> Programs for Bank<P> {
+    fn execute(&mut self, superstep: u64, plan: &mut Plan) -> Result<(), RunError> {
+        let size = self.processes.len();
+        if self.limit <= superstep {
+            let rank = self.halted.iter().position(Option::is_none).expect("somebody started");
+            let rank = Rank::from_index(rank);
+            return Err(reference::Error::NeverHalts { rank, limit: self.limit }.into());
+        }
+        plan.clear(size);
+        let mut letters = std::mem::take(&mut self.under_way).into_iter().peekable();
+        for rank in (0..size).map(Rank::from_index) {
+            plan.first_send.push(plan.sends.len());
+            if self.halted[rank.index()].is_some() {
+                // Only messages without content can still come; nobody reads them.
+                while letters.next_if(|letter| letter.to == rank).is_some() {}
+                continue;
+            }
+            self.inbox.messages.clear();
+            self.inbox.sized.clear();
+            while let Some(letter) = letters.next_if(|letter| letter.to == rank) {
+                match letter.envelope {
+                    Envelope::Value(message) => self.inbox.messages.push((letter.from, message)),
+                    Envelope::Sized(bytes) => self.inbox.sized.push((letter.from, bytes)),
+                }
+            }
+            self.execute_one(superstep, rank, plan)?;
+        }
+        plan.first_send.push(plan.sends.len());
+        for letter in &self.collected {
+            let is_sized = matches!(letter.envelope, Envelope::Sized(_));
+            check_receiver((letter.from, letter.to), is_sized, superstep, &self.halted)?;
+            plan.expected[letter.to.index()] += 1;
+        }
+        self.collected.sort_by_key(|letter| letter.to);
+        self.under_way = std::mem::take(&mut self.collected);
+        Ok(())
+    }
+
+    fn image(&self, rank: Rank) -> Image {
+        let program = &self.processes[rank.index()];
+        program.memory().unwrap_or_else(|| encoded_len(program).into())
+    }
+
+    fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError> {
+        let program = &self.processes[rank.index()];
+        let state = rmp_serde::to_vec(program).map_err(|error| {
+            let message = error.to_string();
+            RunError::State { rank, action: "encoded", message }
+        })?;
+        Ok((state, program.memory().map(Image::total)))
+    }
+
+    fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError> {
+        self.processes[rank.index()] = rmp_serde::from_slice(state).map_err(|error| {
+            let message = error.to_string();
+            RunError::State { rank, action: "decoded", message }
+        })?;
+        Ok(())
+    }
+}
+
+impl Plan {
+    fn clear(&mut self, size: usize) {
+        self.work.clear();
+        self.work.resize(size, Instructions::ZERO);
+        self.halts.clear();
+        self.halts.resize(size, false);
+        self.expected.clear();
+        self.expected.resize(size, 0);
+        self.sends.clear();
+        self.first_send.clear();
+    }
+}
+
+fn size_of<Message: Payload>(envelope: &Envelope<Message>) -> Bytes {
+    match envelope {
+        Envelope::Value(message) => encoded_len(message),
+        Envelope::Sized(bytes) => *bytes,
+    }
+}
+
+/// The length of a value's encoding.
+fn encoded_len(value: &impl Serialize) -> Bytes {
+    struct Counter(u64);
+
+    impl io::Write for Counter {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            self.0 += u64::try_from(buffer.len()).expect("lengths fit 64 bits");
+            Ok(buffer.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counter = Counter(0);
+    // A value that cannot be encoded fails when it is; its length is then of no interest.
+    drop(rmp_serde::encode::write(&mut counter, value));
+    Bytes(counter.0)
+}

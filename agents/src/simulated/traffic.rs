@@ -1,0 +1,166 @@
+//! The messages of the programs on their way through the simulated network.
+
+use bsp::units::{Bytes, Instant, Seconds};
+use bsp::{Rank, SetId};
+use migbsp::Reception;
+use smallvec::SmallVec;
+
+use super::programs::Plan;
+use crate::world::Exchange;
+
+/// No flight.
+const NONE: u32 = u32::MAX;
+
+/// What every process has still to send and to receive in this superstep.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    processes: Vec<Progress>,
+    flights: Vec<Flight>,
+    /// The first free place in `flights`; they are chained.
+    free: u32,
+    /// Whether receptions are kept, for a scheduler.
+    observing: bool,
+    pub(super) messages: u64,
+    pub(super) bytes: Bytes,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    sends_left: u32,
+    receives_left: u32,
+    /// The process has computed: it is sending, and waiting to receive.
+    computed: bool,
+    sent: u32,
+    received: u32,
+    longest: Seconds,
+    receptions: SmallVec<[Reception; 1]>,
+    /// The first of the messages that wait until this process waits for them, plus one.
+    waiting: u32,
+}
+
+/// A message of a program under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    pub(super) from: Rank,
+    pub(super) to: Rank,
+    pub(super) bytes: Bytes,
+    started: Instant,
+    /// The next in a chain, plus one.
+    next: u32,
+}
+
+impl Traffic {
+    pub(super) fn new(size: usize, observing: bool) -> Self {
+        Self {
+            processes: vec![Progress::default(); size],
+            flights: Vec::new(),
+            free: NONE,
+            observing,
+            messages: 0,
+            bytes: Bytes::ZERO,
+        }
+    }
+
+    /// A new superstep: so many messages are addressed to each process.
+    pub(super) fn begin(&mut self, plan: &Plan) {
+        for (process, expected) in self.processes.iter_mut().zip(&plan.expected) {
+            assert_eq!(process.receives_left, 0, "a superstep began before the last one ended");
+            process.receives_left = *expected;
+            process.computed = false;
+        }
+    }
+
+    /// `rank` has computed and has so many messages to send.
+    pub(super) fn computed(&mut self, rank: Rank, sends: u32) {
+        let process = &mut self.processes[rank.index()];
+        process.computed = true;
+        process.sends_left = sends;
+        process.sent = sends;
+    }
+
+    /// Whether `rank` waits for the messages of this superstep.
+    pub(super) fn is_waiting(&self, rank: Rank) -> bool {
+        self.processes[rank.index()].computed
+    }
+
+    /// Keeps a message that is about to leave; answers its number.
+    pub(super) fn add(&mut self, from: Rank, to: Rank, bytes: Bytes) -> u32 {
+        self.messages += 1;
+        self.bytes += bytes;
+        let flight = Flight { from, to, bytes, started: Instant::START, next: NONE };
+        if self.free == NONE {
+            self.flights.push(flight);
+            u32::try_from(self.flights.len() - 1).expect("fewer messages than that are under way")
+        } else {
+            let number = self.free;
+            self.free = std::mem::replace(&mut self.flights[at(number)], flight).next;
+            number
+        }
+    }
+
+    /// Lets a message wait until its receiver waits for it.
+    pub(super) fn hold(&mut self, number: u32) {
+        let to = self.flights[at(number)].to;
+        let waiting = &mut self.processes[to.index()].waiting;
+        self.flights[at(number)].next = waiting.wrapping_sub(1);
+        *waiting = number + 1;
+    }
+
+    /// Takes one message that waited for `rank`.
+    pub(super) fn take_held(&mut self, rank: Rank) -> Option<u32> {
+        let number = self.processes[rank.index()].waiting.checked_sub(1)?;
+        self.processes[rank.index()].waiting = self.flights[at(number)].next.wrapping_add(1);
+        Some(number)
+    }
+
+    /// A message leaves.
+    pub(super) fn start(&mut self, number: u32, now: Instant) -> Flight {
+        self.flights[at(number)].started = now;
+        self.flights[at(number)]
+    }
+
+    /// A message, sent from `set`, has arrived; answers who it was from and to.
+    pub(super) fn end(&mut self, number: u32, now: Instant, set: impl Fn(Rank) -> SetId) -> (Rank, Rank) {
+        let flight = self.flights[at(number)];
+        self.flights[at(number)].next = self.free;
+        self.free = number;
+        self.processes[flight.from.index()].sends_left -= 1;
+        let receiver = &mut self.processes[flight.to.index()];
+        receiver.receives_left -= 1;
+        receiver.received += 1;
+        if self.observing {
+            let time = now - flight.started;
+            receiver.longest = receiver.longest.max(time);
+            let set = set(flight.from);
+            match receiver.receptions.iter_mut().find(|reception| reception.set == set) {
+                Some(reception) => {
+                    reception.bytes += flight.bytes;
+                    reception.time += time;
+                }
+                None => receiver.receptions.push(Reception { set, bytes: flight.bytes, time }),
+            }
+        }
+        (flight.from, flight.to)
+    }
+
+    /// What `rank` exchanged, if it has computed and everything is out and in; told once.
+    pub(super) fn completed(&mut self, rank: Rank) -> Option<Exchange> {
+        let process = &mut self.processes[rank.index()];
+        if !process.computed || process.sends_left != 0 || process.receives_left != 0 {
+            return None;
+        }
+        process.computed = false;
+        let mut receptions = std::mem::take(&mut process.receptions);
+        receptions.sort_unstable_by_key(|reception| reception.set);
+        Some(Exchange {
+            sent: std::mem::take(&mut process.sent),
+            received: std::mem::take(&mut process.received),
+            longest: std::mem::take(&mut process.longest),
+            receptions,
+        })
+    }
+}
+
+fn at(number: u32) -> usize {
+    usize::try_from(number).expect("u32 fits usize")
+}

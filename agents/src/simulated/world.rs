@@ -1,0 +1,446 @@
+//! The outside of simulated agents.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bsp::units::{Bytes, Instant, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use protocol::{Address, Message, Migrate, State};
+use simulator::{Activity, Engine, LinkId, Platform};
+
+use super::Delivery;
+use super::programs::{Plan, Programs};
+use super::traffic::Traffic;
+use crate::attainable::Attainable;
+use crate::error::RunError;
+use crate::record;
+use crate::setup::{Rules, Setup, TransferStart};
+use crate::world::{Cost, Event, Moved, World};
+
+/// A platform under a simulated clock, with the programs and everything that is under way.
+pub(super) struct SimulatedWorld {
+    platform: Arc<Platform>,
+    engine: Engine,
+    start: TransferStart,
+    rules: Rules,
+    programs: Rc<RefCell<dyn Programs>>,
+    plan: Plan,
+    /// The superstep that `plan` is about, plus one.
+    planned: u64,
+    /// The host of each process.
+    hosts: Vec<HostId>,
+    /// When each process began to compute.
+    began: Vec<Instant>,
+    traffic: Traffic,
+    letters: Vec<Option<Letter>>,
+    letters_free: Vec<u32>,
+    /// Messages of the barrier wait for the first Manager to listen; until this superstep it does.
+    listening: u64,
+    unheard: Vec<u32>,
+    /// What happens at this instant without any delay.
+    deliveries: VecDeque<Delivery>,
+    ended: Vec<Activity>,
+    finished: usize,
+    finished_at: Instant,
+    attainable: Attainable,
+    events: Vec<record::Event>,
+    calls: Vec<record::Call>,
+    error: Option<RunError>,
+}
+
+/// A message between agents on the network.
+struct Letter {
+    from: Address,
+    to: Address,
+    message: Message,
+    bytes: Bytes,
+    sent: Instant,
+}
+
+/// What an activity of the simulator is, packed into its number.
+#[derive(Clone, Copy)]
+enum Kind {
+    Computation = 0,
+    Flight = 1,
+    Letter = 2,
+    Delay = 3,
+    WakeManager = 4,
+}
+
+const INDEX_BITS: u32 = 32;
+
+impl SimulatedWorld {
+    pub(super) fn new(setup: &Setup, programs: Rc<RefCell<dyn Programs>>) -> Self {
+        let size = setup.placement.len();
+        Self {
+            platform: Arc::clone(&setup.platform),
+            engine: Engine::new(Arc::clone(&setup.platform), setup.network),
+            start: setup.start,
+            rules: Rules::new(setup),
+            programs,
+            plan: Plan::default(),
+            planned: 0,
+            hosts: setup.placement.clone(),
+            began: vec![Instant::START; size],
+            traffic: Traffic::new(size, setup.scheduler.is_some()),
+            letters: Vec::new(),
+            letters_free: Vec::new(),
+            listening: 0,
+            unheard: Vec::new(),
+            deliveries: VecDeque::new(),
+            ended: Vec::new(),
+            finished: 0,
+            finished_at: Instant::START,
+            attainable: Attainable::new(&setup.platform),
+            events: Vec::new(),
+            calls: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// Something happens at once.
+    pub(super) fn deliver(&mut self, delivery: Delivery) {
+        self.deliveries.push_back(delivery);
+    }
+
+    /// What happens next, and to whom; `None` when everybody has finished.
+    pub(super) fn next(&mut self) -> Result<Option<Delivery>, RunError> {
+        loop {
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            if let Some(delivery) = self.deliveries.pop_front() {
+                return Ok(Some(delivery));
+            }
+            if self.finished == self.hosts.len() {
+                return Ok(None);
+            }
+            let mut ended = std::mem::take(&mut self.ended);
+            ended.clear();
+            if self.engine.advance(&mut ended).is_none() {
+                let waiting = self.hosts.len() - self.finished;
+                return Err(RunError::Stuck { at: self.engine.now(), waiting });
+            }
+            for activity in &ended {
+                self.end_activity(*activity);
+            }
+            self.ended = ended;
+        }
+    }
+
+    /// Tells what was recorded since the last time.
+    pub(super) fn tell(&mut self, observer: &mut dyn FnMut(&record::Event)) {
+        for event in self.events.drain(..) {
+            observer(&event);
+            if let record::Event::Call(call) = event {
+                self.calls.push(call);
+            }
+        }
+    }
+
+    /// What came of the run.
+    pub(super) fn end(&mut self) -> (record::End, Vec<record::Call>) {
+        let end = record::End {
+            seconds: self.finished_at,
+            supersteps: self.planned,
+            messages: self.traffic.messages,
+            bytes: self.traffic.bytes,
+            attainable: self.attainable.total(),
+        };
+        (end, std::mem::take(&mut self.calls))
+    }
+
+    fn end_activity(&mut self, activity: Activity) {
+        let (kind, index) = unpack(activity);
+        match kind {
+            Kind::Computation => {
+                let rank = Rank(index);
+                let time = self.engine.now() - self.began[rank.index()];
+                let work = self.plan.work[rank.index()];
+                let halted = self.plan.halts[rank.index()];
+                let event = Event::Computed { work, time, halted };
+                self.deliver(Delivery { to: Address::Process(rank), event });
+            }
+            Kind::Flight => {
+                let (hosts, sets) = (&self.hosts, &self.rules.sets);
+                let set = |rank: Rank| sets[hosts[rank.index()].index()];
+                let (from, to) = self.traffic.end(index, self.engine.now(), set);
+                self.tell_exchanged(from);
+                self.tell_exchanged(to);
+            }
+            Kind::Letter => {
+                let letter = self.letters[at(index)].take().expect("it was under way");
+                self.letters_free.push(index);
+                self.open(letter);
+            }
+            Kind::Delay => self.compute(Rank(index)),
+            Kind::WakeManager => {
+                let to = Address::SetManager(SetId(index));
+                self.deliver(Delivery { to, event: Event::Woken });
+            }
+        }
+    }
+
+    fn open(&mut self, letter: Letter) {
+        if let Message::State(state) = &letter.message {
+            let Address::Node(host) = letter.to else { unreachable!("states go to nodes") };
+            self.record(record::Event::Moved(record::Moved {
+                at: self.engine.now(),
+                rank: state.rank,
+                host,
+                epoch: state.epoch,
+                bytes: letter.bytes,
+                took: self.engine.now() - letter.sent,
+            }));
+        }
+        let event = Event::Message { from: letter.from, message: letter.message };
+        self.deliver(Delivery { to: letter.to, event });
+    }
+
+    fn compute(&mut self, rank: Rank) {
+        let host = self.hosts[rank.index()];
+        self.began[rank.index()] = self.engine.now();
+        let work = self.plan.work[rank.index()];
+        self.engine.compute(host, work, pack(Kind::Computation, rank.0));
+    }
+
+    /// Executes the programs for `superstep`, when its first process starts it.
+    fn plan(&mut self, superstep: u64) -> Result<(), RunError> {
+        if self.planned <= superstep {
+            assert_eq!(self.planned, superstep, "supersteps follow each other");
+            self.programs.borrow_mut().execute(superstep, &mut self.plan)?;
+            self.traffic.begin(&self.plan);
+            self.planned += 1;
+        }
+        Ok(())
+    }
+
+    fn tell_exchanged(&mut self, rank: Rank) {
+        if let Some(exchange) = self.traffic.completed(rank) {
+            let event = Event::Exchanged(exchange);
+            self.deliver(Delivery { to: Address::Process(rank), event });
+        }
+    }
+
+    fn start_flight(&mut self, number: u32) {
+        let flight = self.traffic.start(number, self.engine.now());
+        let from = self.hosts[flight.from.index()];
+        let to = self.hosts[flight.to.index()];
+        self.transfer(from, to, flight.bytes, pack(Kind::Flight, number));
+    }
+
+    fn start_letter(&mut self, number: u32) {
+        let letter = self.letters[at(number)].as_ref().expect("it was posted");
+        let (from, to) = (self.host_of(letter.from), self.host_of(letter.to));
+        let bytes = letter.bytes;
+        self.transfer(from, to, bytes, pack(Kind::Letter, number));
+    }
+
+    fn transfer(&mut self, from: HostId, to: HostId, bytes: Bytes, activity: Activity) {
+        if let Err(error) = self.engine.transfer(from, to, bytes, activity) {
+            self.fail(error.into());
+        }
+    }
+
+    /// Puts a message between agents on the network.
+    fn post(&mut self, letter: Letter) {
+        let is_unheard = self.start == TransferStart::Rendezvous
+            && letter.to == Address::SetManager(self.rules.first)
+            && matches!(&letter.message, Message::Arrived(arrived) if self.listening <= arrived.superstep);
+        let number = match self.letters_free.pop() {
+            Some(number) => {
+                self.letters[at(number)] = Some(letter);
+                number
+            }
+            None => {
+                self.letters.push(Some(letter));
+                u32::try_from(self.letters.len() - 1).expect("fewer messages are under way")
+            }
+        };
+        if is_unheard {
+            self.unheard.push(number);
+        } else {
+            self.start_letter(number);
+        }
+    }
+
+    fn host_of(&self, agent: Address) -> HostId {
+        match agent {
+            Address::Process(rank) => self.hosts[rank.index()],
+            Address::Node(host) => host,
+            Address::SetManager(set) => self.rules.managers[set.index()],
+        }
+    }
+}
+
+impl World for SimulatedWorld {
+    fn now(&self) -> Instant {
+        self.engine.now()
+    }
+
+    fn send(&mut self, from: Address, to: Address, message: Message, cost: Cost) {
+        let bytes = match cost {
+            Cost::Free => None,
+            Cost::Network(bytes) => Some(bytes),
+            Cost::Encoded if self.host_of(from) == self.host_of(to) => None,
+            Cost::Encoded => Some(message.wire_size()),
+        };
+        let sent = self.engine.now();
+        let letter = Letter { from, to, message, bytes: bytes.unwrap_or_default(), sent };
+        match bytes {
+            None => self.open(letter),
+            Some(_) => self.post(letter),
+        }
+    }
+
+    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
+        if let Err(error) = self.plan(superstep) {
+            self.fail(error);
+        } else if delay == Seconds::ZERO {
+            self.compute(rank);
+        } else {
+            self.engine.wake(delay, pack(Kind::Delay, rank.0));
+        }
+    }
+
+    fn exchange(&mut self, rank: Rank) {
+        let sends = self.plan.first_send[rank.index()]..self.plan.first_send[rank.index() + 1];
+        let count = u32::try_from(sends.len()).expect("a process sends fewer messages than that");
+        self.traffic.computed(rank, count);
+        for index in sends {
+            let (to, bytes) = self.plan.sends[index];
+            let number = self.traffic.add(rank, to, bytes);
+            if self.start == TransferStart::Eager || self.traffic.is_waiting(to) {
+                self.start_flight(number);
+            } else {
+                self.traffic.hold(number);
+            }
+        }
+        while let Some(number) = self.traffic.take_held(rank) {
+            self.start_flight(number);
+        }
+        self.tell_exchanged(rank);
+    }
+
+    fn listen(&mut self, superstep: u64) {
+        self.listening = superstep + 1;
+        for number in std::mem::take(&mut self.unheard) {
+            self.start_letter(number);
+        }
+    }
+
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
+        let packed = self.programs.borrow_mut().pack(order.rank);
+        let (program, declared) = match packed {
+            Ok(packed) => packed,
+            Err(error) => return self.fail(error),
+        };
+        let length = u32::try_from(agent.len()).expect("an agent's state is small");
+        let mut payload = agent;
+        payload.extend(program);
+        let state = State {
+            rank: order.rank,
+            epoch: order.epoch,
+            agent: length,
+            declared,
+            payload: payload.into(),
+        };
+        let is_paid = self.rules.scheduler.as_ref().is_some_and(|scheduler| {
+            scheduler.payment == crate::setup::Payment::Migrant
+        });
+        let cost = if is_paid { Cost::Free } else { Cost::Encoded };
+        let message = Message::State(Box::new(state));
+        self.send(Address::Node(order.from), Address::Node(order.to), message, cost);
+    }
+
+    fn install(&mut self, host: HostId, state: State) {
+        let length = usize::try_from(state.agent).expect("u32 fits usize");
+        let (agent, program) = (state.payload.slice(..length), state.payload.slice(length..));
+        let unpacked = self.programs.borrow_mut().unpack(state.rank, &program);
+        if let Err(error) = unpacked {
+            return self.fail(error);
+        }
+        self.hosts[state.rank.index()] = host;
+        let event = Event::Moved(Box::new(Moved { agent, host, epoch: state.epoch }));
+        self.deliver(Delivery { to: Address::Process(state.rank), event });
+    }
+
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        let Address::SetManager(set) = agent else { unreachable!("only Managers hold back") };
+        self.engine.wake(after, pack(Kind::WakeManager, set.0));
+    }
+
+    fn finished(&mut self, _: Rank) {
+        self.finished += 1;
+        self.finished_at = self.engine.now();
+    }
+
+    fn image(&self, rank: Rank) -> Image {
+        self.programs.borrow().image(rank)
+    }
+
+    fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
+        let host = self.platform.host(host);
+        (host.speed, host.cores)
+    }
+
+    fn load(&self, host: HostId, window: Seconds) -> f64 {
+        self.engine.load(host, window)
+    }
+
+    fn overhead_busy(&self, host: HostId) -> Seconds {
+        self.engine.overhead_busy(host)
+    }
+
+    fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
+        let source = self.rules.managers[from.index()];
+        let target = if from == to {
+            // Within a Set: to a neighbour, if there is one.
+            let hosts = &self.platform.set(to).hosts;
+            hosts.iter().copied().find(|host| *host != source).unwrap_or(source)
+        } else {
+            self.rules.managers[to.index()]
+        };
+        let mut links: Vec<LinkId> = Vec::new();
+        if self.platform.route(source, target, &mut links).is_err() {
+            // Nobody can move there: the first message to that Manager ends the run.
+            return 0.0;
+        }
+        let bandwidths = links.iter().map(|link| self.platform.link(*link).bandwidth.get());
+        bandwidths.min_by(f64::total_cmp).map_or(0.0, |bandwidth| 1.0 / bandwidth)
+    }
+
+    fn record(&mut self, event: record::Event) {
+        if let record::Event::Superstep(superstep) = &event {
+            self.attainable.add(superstep.computation, &self.plan.work);
+        }
+        self.events.push(event);
+    }
+
+    fn fail(&mut self, error: RunError) {
+        self.error.get_or_insert(error);
+    }
+}
+
+fn pack(kind: Kind, index: u32) -> Activity {
+    Activity(((kind as u64) << INDEX_BITS) | u64::from(index))
+}
+
+fn unpack(activity: Activity) -> (Kind, u32) {
+    let index = u32::try_from(activity.0 & u64::from(u32::MAX)).expect("32 bits are left");
+    let kind = match activity.0 >> INDEX_BITS {
+        0 => Kind::Computation,
+        1 => Kind::Flight,
+        2 => Kind::Letter,
+        3 => Kind::Delay,
+        4 => Kind::WakeManager,
+        other => unreachable!("no activity is of kind {other}"),
+    };
+    (kind, index)
+}
+
+fn at(number: u32) -> usize {
+    usize::try_from(number).expect("u32 fits usize")
+}

@@ -1,0 +1,235 @@
+//! The command line.
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::{EXIT_CODES, Failure};
+use crate::output::{self, Format};
+use crate::platform::{self, FlowArguments};
+use crate::registry::Registry;
+use crate::simulate;
+
+/// Runs the command that the arguments of this process ask for.
+///
+/// Results go to stdout, everything else to stderr; the exit codes are those of
+/// `migbsp help exit-codes`.
+#[must_use]
+pub fn run(registry: &Registry) -> ExitCode {
+    let mut command = with_workloads(Arguments::command(), registry);
+    let parsed = command
+        .try_get_matches_from_mut(env::args_os())
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // A closed stdout is as good a reader of help as any.
+            let _unread = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    log_to_stderr(arguments.verbose, arguments.quiet);
+    match execute(arguments, command, registry) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::warn(&format!("error: {failure}"));
+            failure.exit_code()
+        }
+    }
+}
+
+/// Live rescheduling of bulk-synchronous parallel processes
+#[derive(Debug, Parser)]
+#[command(name = "migbsp", version, after_help = AFTER_HELP, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// Say more on stderr: calls and migrations (-v), supersteps (-vv), messages (-vvv)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+    /// Say nothing on stderr but errors, and show no progress
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run an experiment on a simulated platform
+    #[command(long_about = SIMULATE_ABOUT)]
+    Simulate(SimulateArguments),
+    /// Look at a platform, or time messages on it
+    #[command(subcommand)]
+    Platform(PlatformCommand),
+    /// Write a completion script for a shell to stdout
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// What the exit codes mean
+    #[command(name = "exit-codes", hide = true, long_about = EXIT_CODES, help_template = "{about}")]
+    ExitCodes,
+}
+
+/// What `simulate` is told.
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArguments {
+    /// The experiment, a TOML file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Change a value of the experiment; may be given several times
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// How to show the results
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Keep the record of each run in a folder of this one: DIR/i, DIR/ii, DIR/iii
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Show the configuration in effect, and where each value comes from, instead of running it
+    #[arg(long)]
+    pub(crate) print_config: bool,
+    /// Whether a bar on stderr is wanted.
+    #[arg(skip)]
+    pub(crate) progress: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum PlatformCommand {
+    /// Say what a platform file describes, or where it is wrong
+    Check {
+        /// TOML, or SimGrid XML
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Show the Sets of a platform and the network between them
+    Show {
+        /// TOML, or SimGrid XML
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// How to show them
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Time messages on a platform, all on their way together
+    #[command(long_about = FLOWS_ABOUT)]
+    Flows(FlowArguments),
+}
+
+fn execute(
+    arguments: Arguments,
+    mut command: clap::Command,
+    registry: &Registry,
+) -> Result<(), Failure> {
+    match arguments.command {
+        Command::Simulate(mut simulation) => {
+            simulation.progress = !arguments.quiet && io::stderr().is_terminal();
+            simulate::command(&simulation, registry)
+        }
+        Command::Platform(PlatformCommand::Check { file }) => platform::check(&file),
+        Command::Platform(PlatformCommand::Show { file, format }) => platform::show(&file, format),
+        Command::Platform(PlatformCommand::Flows(flows)) => platform::flows(&flows),
+        Command::Completions { shell } => {
+            let name = command.get_bin_name().unwrap_or("migbsp").to_owned();
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command, name, &mut script);
+            output::print(&String::from_utf8_lossy(&script))
+        }
+        Command::ExitCodes => output::print(EXIT_CODES),
+    }
+}
+
+/// The help of `simulate` with the workloads that this binary knows.
+fn with_workloads(command: clap::Command, registry: &Registry) -> clap::Command {
+    let width = registry.names().iter().map(|name| name.len()).max().unwrap_or(0);
+    let list: String = registry
+        .descriptions()
+        .map(|(name, about)| format!("  {name:width$}  {about}\n"))
+        .collect();
+    let help = format!("Workloads:\n{list}\n{SIMULATE_HELP}");
+    command.mut_subcommand("simulate", |simulate| simulate.after_help(help))
+}
+
+fn log_to_stderr(verbose: u8, quiet: bool) {
+    let level = match (quiet, verbose) {
+        (true, _) => "error",
+        (false, 0) => "warn",
+        (false, 1) => "info",
+        (false, 2) => "debug",
+        (false, _) => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none())
+        .without_time()
+        .with_target(false);
+    // Somebody else's subscriber, if there is one, is as good.
+    let _already_set = subscriber.try_init();
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  migbsp simulate conf/lbm.toml                      with and without rescheduling, compared
+  migbsp simulate conf/lbm.toml --set scheduler.interval=8
+  migbsp simulate conf/lbm.toml --print-config       every key, its value, where it comes from
+  migbsp platform show conf/platforms/testbed.toml
+
+Read on: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
+
+const SIMULATE_ABOUT: &str = "\
+Run an experiment on a simulated platform, under a simulated clock.
+
+The experiment says what computes, where, and who reschedules. Scenario i is the application alone; in ii
+everything is computed and paid for but nobody moves; in iii processes migrate. `scenario = \"all\"` runs
+one after the other and says what rescheduling won.";
+
+const SIMULATE_HELP: &str = "\
+Configuration, the later winning:
+  built-in defaults < FILE < environment MIGBSP__SECTION__KEY=VALUE < --set SECTION.KEY=VALUE
+Paths in FILE are relative to FILE. Values are TOML; strings need no quotes in --set.
+
+Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a string: \"900 kB\", \"4 MiB\",
+  \"100 Minstr\", \"50 us\", \"15 min\", and \"0.21 us/B\" for the rates of [scheduler.migration].
+
+Formats:
+  table  the scenarios, the calls that moved somebody, and what was won of what could be won
+  json   one object, schema migbsp.simulate/1, times in seconds at full precision
+  csv    one row per migration, and one per scenario without any; the scenario's totals in every row
+
+Examples:
+  migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
+  migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
+  MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
+
+Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";
+
+const FLOWS_ABOUT: &str = "\
+Time messages on a platform, all on their way together.
+
+FLOWS is a CSV file whose header names the columns src, dst (hosts), bytes and start (seconds), in any
+order, others beside them. All of it goes to stdout again, each row with two more columns: end and
+duration, in seconds at full precision.";
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  migbsp completions bash > ~/.local/share/bash-completion/completions/migbsp
+  migbsp completions zsh > ~/.zfunc/_migbsp
+  migbsp completions fish > ~/.config/fish/completions/migbsp.fish";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,84 @@
+//! What a run is configured by: layers, typed sections, and where each value came from.
+
+mod decode;
+mod effective;
+mod experiment;
+mod fault;
+mod layers;
+mod quantity;
+mod scheduler;
+mod sections;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::registry::Registry;
+use crate::tree::Node;
+
+pub(crate) use decode::decode;
+pub(crate) use effective::{print, tree_of};
+pub(crate) use experiment::Experiment;
+pub(crate) use fault::{Fault, nearest};
+pub(crate) use layers::read;
+pub(crate) use quantity::Unit as Quantity;
+pub(crate) use scheduler::{Policy, Scenario, Scheduler};
+pub(crate) use sections::{Model, TCP_WINDOW};
+pub use quantity::Unit;
+
+/// An experiment, its values' origins, and the folder its paths are relative to.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The typed values.
+    pub(crate) experiment: Experiment,
+    /// The merged layers, as written.
+    pub(crate) written: Node,
+    /// The folder of the experiment file.
+    pub(crate) folder: PathBuf,
+}
+
+/// The experiment in `file`, changed by the environment and by `assignments` (`section.key=value`).
+///
+/// # Errors
+///
+/// [`Failure::Input`] for the file's faults, [`Failure::Usage`] for those of the other two layers.
+pub(crate) fn load(
+    file: &Path,
+    assignments: &[String],
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let text = layers::read(file).map_err(Failure::input)?;
+    let from_file = layers::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
+    let from_environment = layers::environment(env::vars_os())?;
+    let from_arguments = layers::assignments(assignments)?;
+    let written = layers::merge([
+        Experiment::defaults(),
+        from_file,
+        from_environment,
+        from_arguments,
+    ])
+    .map_err(Failure::input)?;
+    let experiment = Experiment::new(&written, registry)?;
+    let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+    Ok(Loaded {
+        experiment,
+        written,
+        folder,
+    })
+}
+
+impl Loaded {
+    /// The platform file: relative to the experiment, or to the current folder if the name was given
+    /// by `--set` or the environment and only exists there.
+    pub(crate) fn platform_file(&self) -> PathBuf {
+        let name = Path::new(&self.experiment.platform.file);
+        let beside = self.folder.join(name);
+        let origin = self.written.find("platform.file").and_then(Node::place);
+        let typed = Fault::new(origin, "", "").is_usage();
+        if typed && !beside.exists() && name.exists() {
+            name.to_path_buf()
+        } else {
+            beside
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! An experiment: what its file, the environment and the command line say, checked.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::configuration::decode::decode;
+use crate::configuration::effective::tree_of;
+use crate::configuration::fault::Fault;
+use crate::configuration::quantity::Unit;
+use crate::configuration::scheduler::Scheduler;
+use crate::configuration::sections::{
+    BarrierSection, NetworkSection, PlacementSection, PlatformSection, RunSection,
+};
+use crate::registry::Registry;
+use crate::tree::{Node, Value};
+
+/// Everything a run is told.
+///
+/// Invariant: every value is of its type and in its range.
+#[derive(Clone, Debug)]
+pub(crate) struct Experiment {
+    pub(crate) application: Application,
+    pub(crate) platform: PlatformSection,
+    pub(crate) placement: PlacementSection,
+    pub(crate) network: NetworkSection,
+    pub(crate) barrier: BarrierSection,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) run: RunSection,
+}
+
+/// `[application]`: what computes.
+#[derive(Clone, Debug)]
+pub(crate) struct Application {
+    /// Name of the workload.
+    pub(crate) workload: String,
+    /// How many processes.
+    pub(crate) processes: u32,
+    /// How many supersteps.
+    pub(crate) supersteps: u64,
+    /// The workload's own parameters, as written.
+    pub(crate) written: Node,
+    /// The same, those left out included.
+    pub(crate) effective: Node,
+}
+
+/// What every workload has; each may be missing before it is checked.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Common {
+    workload: Option<String>,
+    processes: Option<u32>,
+    supersteps: Option<u64>,
+}
+
+impl Experiment {
+    /// The merged layers, checked.
+    ///
+    /// # Errors
+    ///
+    /// The first key or value that will not do: where it was written, what was met, what would do.
+    pub(crate) fn new(written: &Node, registry: &Registry) -> Result<Self, Fault> {
+        for (name, node) in written.entries() {
+            if !SECTIONS.contains(&name.as_str()) {
+                return Err(Fault::unknown_key(node.place(), name, &SECTIONS));
+            }
+        }
+        let empty = Node::empty_table();
+        let scheduler = written.get("scheduler").unwrap_or(&empty);
+        let experiment = Self {
+            application: Application::new(written.get("application").unwrap_or(&empty), registry)?,
+            platform: section(written, "platform")?,
+            placement: section(written, "placement")?,
+            network: section(written, "network")?,
+            barrier: section(written, "barrier")?,
+            scheduler: Scheduler::new(scheduler)?,
+            run: section(written, "run")?,
+        };
+        experiment.check(written)?;
+        Ok(experiment)
+    }
+
+    /// The first layer: what holds unless somebody says otherwise. Workloads have their own.
+    pub(crate) fn defaults() -> Node {
+        let sections = [
+            ("platform", tree_of(&PlatformSection::default())),
+            ("placement", tree_of(&PlacementSection::default())),
+            ("network", tree_of(&NetworkSection::default())),
+            ("barrier", tree_of(&BarrierSection::default())),
+            ("run", tree_of(&RunSection::default())),
+        ];
+        Node {
+            value: Value::Table(sections.map(|(name, node)| (name.to_owned(), node)).into()),
+            origin: None,
+        }
+    }
+
+    /// All sections as they are in effect, in the order they are shown.
+    pub(crate) fn effective(&self) -> Node {
+        let sections = [
+            ("application", self.application.effective()),
+            ("platform", tree_of(&self.platform)),
+            ("placement", tree_of(&self.placement)),
+            ("network", tree_of(&self.network)),
+            ("barrier", tree_of(&self.barrier)),
+            ("scheduler", self.scheduler.effective()),
+            ("run", tree_of(&self.run)),
+        ];
+        Node {
+            value: Value::Table(sections.map(|(name, node)| (name.to_owned(), node)).into()),
+            origin: None,
+        }
+    }
+
+    fn check(&self, written: &Node) -> Result<(), Fault> {
+        let at_least_one = [
+            ("application.processes", u64::from(self.application.processes)),
+            ("application.supersteps", self.application.supersteps),
+            ("platform.tcp_window", self.platform.tcp_window.0),
+            ("placement.per_host", u64::from(self.placement.per_host)),
+            (
+                "placement.max_per_host",
+                self.placement.max_per_host.map_or(1, u64::from),
+            ),
+            ("run.superstep_limit", self.run.superstep_limit),
+        ];
+        for (key, value) in at_least_one {
+            if value == 0 {
+                let place = written.find(key).and_then(Node::place);
+                return Err(Fault::new(place, key, "met 0, expected a whole number of at least 1"));
+            }
+        }
+        if self.platform.file.is_empty() {
+            return Err(missing("platform.file", "platforms/testbed.toml"));
+        }
+        Ok(())
+    }
+}
+
+impl Application {
+    fn new(section: &Node, registry: &Registry) -> Result<Self, Fault> {
+        if !matches!(section.value, Value::Table(_)) {
+            let problem = format!("met {section}, expected a section");
+            return Err(Fault::new(section.place(), "application", problem));
+        }
+        let names = registry.names();
+        let (tables, common): (Vec<_>, Vec<_>) = section
+            .entries()
+            .iter()
+            .cloned()
+            .partition(|(key, _)| names.contains(&key.as_str()));
+        let common_keys = ["workload", "processes", "supersteps"];
+        let known: Vec<&str> = common_keys.iter().chain(&names).copied().collect();
+        if let Some((key, node)) = common.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+            let path = format!("application.{key}");
+            return Err(Fault::unknown_key(node.place(), &path, &known));
+        }
+        let common = Node {
+            value: Value::Table(common),
+            origin: section.origin.clone(),
+        };
+        let Common {
+            workload,
+            processes,
+            supersteps,
+        } = decode(&common, "application", Unit::of_key)?;
+        let workload = workload.ok_or_else(|| missing("application.workload", "lbm"))?;
+        let place = section.get("workload").and_then(Node::place);
+        let entry = registry.find(&workload, place)?;
+        // What is written for workloads that are not run has to be right, too.
+        for (name, node) in &tables {
+            registry.find(name, node.place())?.effective(node)?;
+        }
+        let written = section.get(&workload).cloned().unwrap_or_else(Node::empty_table);
+        Ok(Self {
+            processes: processes.ok_or_else(|| missing("application.processes", "25"))?,
+            supersteps: supersteps.ok_or_else(|| missing("application.supersteps", "2000"))?,
+            effective: entry.effective(&written)?,
+            written,
+            workload,
+        })
+    }
+
+    fn effective(&self) -> Node {
+        let common = Common {
+            workload: Some(self.workload.clone()),
+            processes: Some(self.processes),
+            supersteps: Some(self.supersteps),
+        };
+        let mut entries = tree_of(&common).entries().to_vec();
+        entries.push((self.workload.clone(), self.effective.clone()));
+        Node {
+            value: Value::Table(entries),
+            origin: None,
+        }
+    }
+}
+
+fn section<T: DeserializeOwned + Default>(written: &Node, name: &str) -> Result<T, Fault> {
+    written
+        .get(name)
+        .map_or_else(|| Ok(T::default()), |node| decode(node, name, Unit::of_key))
+}
+
+fn missing(key: &str, example: &str) -> Fault {
+    Fault::new(
+        None,
+        key,
+        format!("is missing; write it in the experiment file or give it as --set {key}={example}"),
+    )
+}
+
+const SECTIONS: [&str; 7] = [
+    "application",
+    "platform",
+    "placement",
+    "network",
+    "barrier",
+    "scheduler",
+    "run",
+];

@@ -1,0 +1,171 @@
+//! `[scheduler]`: who reschedules, in which scenarios, and with which parameters.
+
+use agents::{Payment, WindowRule};
+use bsp::units::Seconds;
+use migbsp::{Config, Parameters};
+use serde::{Deserialize, Serialize};
+
+use crate::configuration::decode::decode;
+use crate::configuration::effective::tree_of;
+use crate::configuration::fault::Fault;
+use crate::configuration::quantity::Unit;
+use crate::tree::{Node, Value};
+
+/// The whole section: [`Options`], and beside them the parameters of the policy.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Scheduler {
+    /// What every policy has.
+    pub(crate) options: Options,
+    /// The parameters of the model.
+    pub(crate) model: Config,
+}
+
+/// What every policy has.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Options {
+    /// Who reschedules.
+    pub(crate) policy: Policy,
+    /// Which of the papers' scenarios are run.
+    pub(crate) scenario: Scenario,
+    /// External load is its mean over this long.
+    pub(crate) load_window: Seconds,
+    /// Who pays for a migration.
+    pub(crate) payment: Payment,
+    /// A superstep with a call lasts at least this long.
+    pub(crate) window: Seconds,
+    /// What the window means for a call that migrates.
+    pub(crate) window_after_migration: WindowRule,
+}
+
+/// Who reschedules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Policy {
+    /// The model of the papers.
+    #[default]
+    Migbsp,
+    /// Nobody: scenario i is all there is.
+    None,
+}
+
+/// Which of the papers' scenarios are run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Scenario {
+    /// The application alone.
+    I,
+    /// Everything computed and paid for, nobody moves.
+    Ii,
+    /// Processes migrate.
+    Iii,
+    /// One after the other.
+    #[default]
+    All,
+}
+
+impl Scheduler {
+    /// The section as written.
+    ///
+    /// # Errors
+    ///
+    /// The first key or value that will not do.
+    pub(crate) fn new(section: &Node) -> Result<Self, Fault> {
+        let (options, parameters) = (tree_of(&Options::default()), tree_of(&Parameters::default()));
+        let keys = |node: &Node| -> Vec<String> {
+            node.entries().iter().map(|(key, _)| key.clone()).collect()
+        };
+        let (option_keys, parameter_keys) = (keys(&options), keys(&parameters));
+        let known: Vec<&str> = option_keys.iter().chain(&parameter_keys).map(String::as_str).collect();
+        if !matches!(section.value, Value::Table(_)) {
+            let problem = format!("met {section}, expected a section");
+            return Err(Fault::new(section.place(), "scheduler", problem));
+        }
+        for (key, node) in section.entries() {
+            if !known.contains(&key.as_str()) {
+                let path = format!("scheduler.{key}");
+                return Err(Fault::unknown_key(node.place(), &path, &known));
+            }
+        }
+        let options: Options = decode(&only(section, &option_keys), "scheduler", Unit::of_key)?;
+        let parameters = decode(&only(section, &parameter_keys), "scheduler", Unit::of_key)?;
+        let model = Config::new(parameters).map_err(|error| {
+            let path = format!("scheduler.{}", error.key);
+            let place = section.find(error.key).and_then(Node::place);
+            let problem = format!("met {}, expected {}", error.value, error.expected);
+            Fault::new(place, &path, problem)
+        })?;
+        let scheduler = Self { options, model };
+        scheduler.check(section)?;
+        Ok(scheduler)
+    }
+
+    fn check(&self, section: &Node) -> Result<(), Fault> {
+        let lengths = [
+            ("load_window", self.options.load_window),
+            ("window", self.options.window),
+        ];
+        for (key, length) in lengths {
+            if length < Seconds::ZERO {
+                let place = section.get(key).and_then(Node::place);
+                let problem = format!("met {}, expected a time of at least 0 s", length.get());
+                return Err(Fault::new(place, &format!("scheduler.{key}"), problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// The section as it is in effect: the options, then the parameters.
+    pub(crate) fn effective(&self) -> Node {
+        let mut entries = tree_of(&self.options).entries().to_vec();
+        entries.extend_from_slice(tree_of(self.model.parameters()).entries());
+        Node {
+            value: Value::Table(entries),
+            origin: None,
+        }
+    }
+}
+
+impl Scenario {
+    /// The scenarios to run under `policy`, in order.
+    pub(crate) const fn runs(self, policy: Policy) -> &'static [Self] {
+        match (policy, self) {
+            (Policy::None, _) | (Policy::Migbsp, Self::I) => &[Self::I],
+            (Policy::Migbsp, Self::Ii) => &[Self::Ii],
+            (Policy::Migbsp, Self::Iii) => &[Self::Iii],
+            (Policy::Migbsp, Self::All) => &[Self::I, Self::Ii, Self::Iii],
+        }
+    }
+
+    /// As the papers write it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::I => "i",
+            Self::Ii => "ii",
+            Self::Iii => "iii",
+            Self::All => "all",
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            scenario: Scenario::default(),
+            load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
+            payment: Payment::default(),
+            window: Seconds::ZERO,
+            window_after_migration: WindowRule::default(),
+        }
+    }
+}
+
+/// The entries of `section` whose keys are among `keys`.
+fn only(section: &Node, keys: &[String]) -> Node {
+    let entries = section.entries().iter().filter(|(key, _)| keys.contains(key));
+    Node {
+        value: Value::Table(entries.cloned().collect()),
+        origin: section.origin.clone(),
+    }
+}

@@ -1,0 +1,158 @@
+//! The sections of an experiment file that are plain values.
+
+use agents::{Order, PlacementOptions, Shape, TransferStart};
+use bsp::reference::Limit;
+use bsp::units::Bytes;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use simulator::{NetworkModel, NetworkOptions};
+
+/// `[platform]`: where the computation runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PlatformSection {
+    /// TOML or SimGrid XML, relative to the experiment file.
+    pub(crate) file: String,
+    /// How the network shares its bandwidth.
+    pub(crate) model: Model,
+    /// Whether data slows down what flows the other way, as acknowledgements do.
+    pub(crate) cross_traffic: bool,
+    /// The most that TCP sends before it is acknowledged, in bytes.
+    pub(crate) tcp_window: Bytes,
+}
+
+/// How the network shares its bandwidth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Model {
+    /// SimGrid's default: factors that fit TCP
+    #[default]
+    Lv08,
+    /// Latencies and bandwidths as the platform names them
+    Ideal,
+}
+
+/// `[placement]`: where processes start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PlacementSection {
+    /// Host after host, or Set after Set.
+    pub(crate) order: Order,
+    /// So many consecutive ranks share a host.
+    pub(crate) per_host: u32,
+    /// So many hosts are skipped first.
+    pub(crate) offset: u32,
+    /// More processes than this on a host are an error; not set: any number.
+    pub(crate) max_per_host: Option<u32>,
+}
+
+/// `[network]`: when messages start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct NetworkSection {
+    /// When a message may start.
+    pub(crate) start: TransferStart,
+}
+
+/// `[barrier]`: how supersteps end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct BarrierSection {
+    /// Who tells whom.
+    pub(crate) shape: Shape,
+    /// Size of one message of the barrier.
+    pub(crate) message: Bytes,
+}
+
+/// `[run]`: what concerns the run as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RunSection {
+    /// All random numbers derive from it.
+    pub(crate) seed: u64,
+    /// A computation that takes longer counts as one that never halts.
+    pub(crate) superstep_limit: u64,
+}
+
+impl PlatformSection {
+    /// What the simulator is told.
+    pub(crate) fn network(&self) -> NetworkOptions {
+        self.model.options(self.cross_traffic, self.tcp_window)
+    }
+}
+
+impl Model {
+    /// What the simulator is told.
+    pub(crate) fn options(self, cross_traffic: bool, tcp_window: Bytes) -> NetworkOptions {
+        let model = match self {
+            Self::Lv08 => NetworkModel::Lv08,
+            Self::Ideal => NetworkModel::Ideal,
+        };
+        NetworkOptions {
+            model,
+            cross_traffic,
+            tcp_window,
+        }
+    }
+}
+
+impl PlacementSection {
+    /// What the agents are told.
+    pub(crate) const fn options(&self) -> PlacementOptions {
+        PlacementOptions {
+            order: self.order,
+            per_host: self.per_host,
+            offset: self.offset,
+            max_per_host: self.max_per_host,
+        }
+    }
+}
+
+impl Default for PlatformSection {
+    fn default() -> Self {
+        Self {
+            file: String::new(),
+            model: Model::default(),
+            cross_traffic: true,
+            tcp_window: TCP_WINDOW,
+        }
+    }
+}
+
+impl Default for PlacementSection {
+    fn default() -> Self {
+        let PlacementOptions {
+            order,
+            per_host,
+            offset,
+            max_per_host,
+        } = PlacementOptions::default();
+        Self {
+            order,
+            per_host,
+            offset,
+            max_per_host,
+        }
+    }
+}
+
+impl Default for BarrierSection {
+    fn default() -> Self {
+        Self {
+            shape: Shape::default(),
+            message: Bytes(8),
+        }
+    }
+}
+
+impl Default for RunSection {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            superstep_limit: Limit::default().0,
+        }
+    }
+}
+
+/// 4 MiB, what SimGrid assumes.
+pub(crate) const TCP_WINDOW: Bytes = Bytes(4_194_304);

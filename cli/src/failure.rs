@@ -1,0 +1,76 @@
+//! Why a command ends without its result, and with which exit code.
+
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+use crate::configuration::Fault;
+
+/// Why a command ended without its result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The run, or the writing of what it left, went wrong.
+    #[error("{0}")]
+    Run(String),
+    /// The command line or a `MIGBSP__` variable is at fault.
+    #[error("{0}")]
+    Usage(String),
+    /// A file that was given is at fault.
+    #[error("{0}")]
+    Input(String),
+    /// The results cannot be written to stdout.
+    #[error("the results cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    /// A file is at fault.
+    pub(crate) fn input(problem: impl Display) -> Self {
+        Self::Input(problem.to_string())
+    }
+
+    /// The run went wrong.
+    pub(crate) fn run(problem: impl Display) -> Self {
+        Self::Run(problem.to_string())
+    }
+
+    /// Whether the reader of stdout went away, which is its right.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// The exit code, as `migbsp help exit-codes` lists them.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Run(_) | Self::Output(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Input(_) => 4,
+        })
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        if fault.is_usage() {
+            Self::Usage(fault.to_string())
+        } else {
+            Self::Input(fault.to_string())
+        }
+    }
+}
+
+/// The text of `migbsp help exit-codes`.
+pub(crate) const EXIT_CODES: &str = "\
+migbsp ends with one of these exit codes:
+
+    0  all is well
+    1  the run failed: the program is at fault, or its results cannot be written
+    2  usage: the command line, a --set or a MIGBSP__ variable is at fault
+    3  an assertion or a verification failed
+    4  an input file is at fault, or the experiment it describes is impossible
+    5  a cluster or a peer failed
+  130  interrupted (128 + SIGINT); other signals likewise
+
+Errors go to stderr and say where the fault is, what was met and what would do.
+A reader of stdout that goes away, as `head` does, is no error.
+";

@@ -1,0 +1,9 @@
+//! `migbsp platform`: what a platform file describes.
+
+mod flows;
+mod load;
+mod show;
+
+pub(crate) use flows::{FlowArguments, flows};
+pub(crate) use load::load;
+pub(crate) use show::{check, show};

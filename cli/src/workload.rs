@@ -1,0 +1,86 @@
+//! What makes a program runnable by name.
+
+use bsp::Program;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::configuration::Unit;
+
+pub use workloads::Common;
+
+/// A program with a name and parameters, for `[application]` of an experiment file.
+///
+/// # Examples
+///
+/// ```
+/// use bsp::units::Instructions;
+/// use bsp::{Program, Step, Superstep};
+/// use cli::{Common, Registry, Workload};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Countdown { left: u64, work: u64 }
+///
+/// impl Program for Countdown {
+///     type Message = ();
+///     type Output = ();
+///
+///     fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<()> {
+///         ctx.charge(Instructions(self.work));
+///         self.left -= 1;
+///         if self.left == 0 { Step::Halt(()) } else { Step::Continue }
+///     }
+/// }
+///
+/// #[derive(Serialize, Deserialize)]
+/// #[serde(default, deny_unknown_fields)]
+/// struct Parameters { instructions: u64 }
+///
+/// impl Default for Parameters {
+///     fn default() -> Self {
+///         Self { instructions: 1_000_000 }
+///     }
+/// }
+///
+/// struct CountdownWorkload;
+///
+/// impl Workload for CountdownWorkload {
+///     type Parameters = Parameters;
+///     type Program = Countdown;
+///     const NAME: &'static str = "countdown";
+///     const ABOUT: &'static str = "computes, and sends nothing";
+///
+///     fn build(parameters: &Parameters, common: Common) -> Result<Vec<Countdown>, String> {
+///         let one = || Countdown { left: common.supersteps, work: parameters.instructions };
+///         Ok((0..common.processes).map(|_| one()).collect())
+///     }
+/// }
+///
+/// let registry = Registry::new().with::<CountdownWorkload>();
+/// assert_eq!(registry.names(), ["countdown"]);
+/// // fn main() -> std::process::ExitCode { cli::run(&registry) }
+/// ```
+pub trait Workload: 'static {
+    /// What `[application.NAME]` holds. Every field has a default, and `deny_unknown_fields` is set,
+    /// so that a mistyped key is an error.
+    type Parameters: Serialize + DeserializeOwned + Default;
+    /// What runs.
+    type Program: Program;
+    /// What `application.workload` calls it, in kebab case.
+    const NAME: &'static str;
+    /// One line for the list of workloads.
+    const ABOUT: &'static str;
+
+    /// The unit that a parameter may carry, by its key; by default that of the shipped names
+    /// (`memory`, `bytes`, `instructions`, …).
+    fn unit(key: &str) -> Unit {
+        Unit::of_key(key)
+    }
+
+    /// One program for each rank.
+    ///
+    /// # Errors
+    ///
+    /// Says which parameter will not do, what it is and what would do.
+    fn build(parameters: &Self::Parameters, common: Common) -> Result<Vec<Self::Program>, String>;
+}

@@ -1,0 +1,106 @@
+//! Which crate may use which, and who owns which outside dependency.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::Table;
+
+/// Folder and floor. A crate depends only on lower floors.
+const FLOORS: [(&str, u32); 8] = [
+    ("bsp", 0),
+    ("migbsp", 1),
+    ("simulator", 1),
+    ("workloads", 1),
+    ("protocol", 2),
+    ("agents", 3),
+    ("cli", 4),
+    ("integration-tests", 9),
+];
+
+/// Outside dependencies that may be used in one folder only, and where.
+const OWNERS: [(&str, &str); 10] = [
+    ("actix", "agents"),
+    ("actix-rt", "agents"),
+    ("sysinfo", "agents"),
+    ("quinn", "protocol"),
+    ("rustls", "protocol"),
+    ("clap", "cli"),
+    ("clap_complete", "cli"),
+    ("config", "cli"),
+    ("indicatif", "cli"),
+    ("tracing-subscriber", "cli"),
+];
+
+/// All that crates without input and output may use from outside.
+const PURE: [(&str, &[&str]); 4] = [
+    ("bsp", &["serde", "thiserror"]),
+    ("migbsp", &["serde", "thiserror"]),
+    ("simulator", &["petgraph", "roxmltree", "serde", "thiserror", "toml", "winnow"]),
+    ("workloads", &["rand", "rand_chacha", "serde", "thiserror"]),
+];
+
+/// Dependencies of each folder: own ones and outside ones, without those for tests.
+fn dependencies() -> BTreeMap<&'static str, Vec<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let read = |folder: &'static str| {
+        let text = std::fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
+        let manifest: Table = text.parse().unwrap();
+        let table = manifest.get("dependencies").and_then(|value| value.as_table().cloned());
+        (folder, table.unwrap_or_default().keys().cloned().collect())
+    };
+    FLOORS.into_iter().map(|(folder, _)| read(folder)).collect()
+}
+
+#[test]
+fn crates_depend_on_lower_floors_only() {
+    let floors = BTreeMap::from(FLOORS);
+    for (folder, dependencies) in dependencies() {
+        for dependency in &dependencies {
+            if let Some(floor) = floors.get(dependency.as_str()) {
+                let own = floors[folder];
+                assert!(floor < &own, "{folder} (floor {own}) uses {dependency} (floor {floor})");
+            }
+        }
+    }
+}
+
+#[test]
+fn workloads_depend_on_the_programming_interface_alone() {
+    let dependencies = dependencies();
+    let own = |name: &&String| FLOORS.iter().any(|(folder, _)| folder == name);
+    let used: Vec<_> = dependencies["workloads"].iter().filter(own).collect();
+    assert_eq!(used, ["bsp"]);
+}
+
+#[test]
+fn outside_dependencies_have_one_owner() {
+    let owners = BTreeMap::from(OWNERS);
+    for (folder, dependencies) in dependencies() {
+        for dependency in &dependencies {
+            if let Some(owner) = owners.get(dependency.as_str()) {
+                assert_eq!(owner, &folder, "{dependency} belongs to {owner}, but {folder} uses it");
+            }
+        }
+    }
+}
+
+#[test]
+fn pure_crates_use_nothing_that_acts() {
+    let dependencies = dependencies();
+    for (folder, allowed) in PURE {
+        for dependency in &dependencies[folder] {
+            let is_own = FLOORS.iter().any(|(own, _)| own == dependency);
+            assert!(is_own || allowed.contains(&dependency.as_str()), "{folder} uses {dependency}");
+        }
+    }
+}
+
+#[test]
+fn every_folder_is_in_the_table() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let manifest: Table = text.parse().unwrap();
+    let members = manifest["workspace"]["members"].as_array().unwrap();
+    let members: Vec<_> = members.iter().map(|member| member.as_str().unwrap()).collect();
+    assert_eq!(members, FLOORS.map(|(folder, _)| folder));
+}

@@ -1,0 +1,276 @@
+//! The papers' experiments on an idealised platform: which processes move, where and when.
+//!
+//! Computation takes work over speed, shared equally on a host; a reception takes its bytes over the
+//! speed of both network cards. No link is shared, so only what does not hang on contention is
+//! compared.
+
+use std::collections::BTreeSet;
+
+use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use migbsp::{
+    Answer, BestStays, Config, Heuristic, MigrationCost, Observation, Parameters, Process,
+    ProcessTimes, Processor, Processors, Reception, Request, SetView, Situation, When, capacity,
+    merge, select,
+};
+
+/// Labtec, Corisco, Frontal, ICE, Aquario: hosts, instructions per second, bytes per second of a
+/// network card, seconds that a process costs the barrier's master.
+const SETS: [(u32, f64, f64, f64); 5] = [
+    (20, 1.5e9, 30e6, 0.0),
+    (16, 1.2e9, 30e6, 60e-6),
+    (6, 1.0e9, 30e6, 60e-6),
+    (112, 1.6e9, 350e6, 87e-6),
+    (20, 2.0e9, 350e6, 87e-6),
+];
+const AQUARIO: u32 = 154;
+
+/// What a process does.
+struct Application {
+    processes: usize,
+    supersteps: u64,
+    /// By rank and superstep.
+    work: fn(&Self, usize, u64) -> u64,
+    /// From each process to the next in every superstep in which it computes.
+    message: u64,
+    image: Image,
+}
+
+/// One migration, in the papers' numbers: after how many supersteps, which process, to which of
+/// Aquario's processors.
+type Move = (u64, u32, u32);
+
+fn lattice_boltzmann(processes: usize) -> Application {
+    let size = u64::try_from(processes).unwrap();
+    Application {
+        processes,
+        supersteps: 1100,
+        work: |application, _, _| 10_000_000_000 / u64::try_from(application.processes).unwrap(),
+        message: 100_000,
+        image: Image {
+            data: Bytes(10_000_000 / size),
+            fixed: Bytes(500_000),
+        },
+    }
+}
+
+fn smith_waterman(processes: usize) -> Application {
+    let size = u64::try_from(processes).unwrap();
+    Application {
+        processes,
+        supersteps: 2 * size - 1,
+        work: |application, rank, superstep| {
+            let size = u64::try_from(application.processes).unwrap();
+            let column = u64::try_from(rank).unwrap();
+            let active = (column..column + size).contains(&superstep);
+            let work = 1_000_000 + superstep * 999_000_000 / (2 * size - 2);
+            if active { 2 * work } else { 0 }
+        },
+        message: 5_000_000 / size,
+        image: Image {
+            data: Bytes(5_000_000 / size),
+            fixed: Bytes(700_000),
+        },
+    }
+}
+
+fn parameters(interval: u32) -> Parameters {
+    Parameters {
+        interval,
+        migration: MigrationCost {
+            data_rate: Some(0.21e-6),
+            fixed_rate: Some(0.018e-6),
+            base: Seconds::new(0.0046).unwrap(),
+        },
+        ..Parameters::default()
+    }
+}
+
+fn set_of(host: u32) -> usize {
+    let mut last = 0;
+    SETS.iter()
+        .position(|(hosts, ..)| {
+            last += hosts;
+            host < last
+        })
+        .unwrap()
+}
+
+fn seconds(value: f64) -> Seconds {
+    Seconds::new(value).unwrap()
+}
+
+/// Where every process is, and what it remembers.
+struct Run<'a> {
+    application: &'a Application,
+    config: Config,
+    processes: Vec<Process>,
+    hosts: Vec<u32>,
+    has_migrant: BTreeSet<HostId>,
+}
+
+impl Run<'_> {
+    fn moves(&mut self) -> Vec<Move> {
+        let mut when = When::new(&self.config);
+        let mut moves = Vec::new();
+        let mut busy = Vec::new();
+        for superstep in 0..self.application.supersteps {
+            self.superstep(superstep);
+            let costs = self.hosts.iter().map(|host| SETS[set_of(*host)].3);
+            busy.push(seconds(costs.sum()));
+            if when.due(superstep + 1) {
+                let times: Vec<&[ProcessTimes]> =
+                    self.processes.iter().map(Process::times).collect();
+                when.balance(&self.config, &times, &busy);
+                let moved = self.call();
+                let (interval, _) = when.conclude(!moved.is_empty());
+                moves.extend(moved.iter().map(|(rank, host)| {
+                    (superstep + 1, rank.0 + 1, host + 1 - AQUARIO)
+                }));
+                busy.clear();
+                for process in &mut self.processes {
+                    process.restart(interval);
+                }
+            }
+        }
+        moves
+    }
+
+    fn superstep(&mut self, superstep: u64) {
+        let application = self.application;
+        let work = |rank| (application.work)(application, rank, superstep);
+        let mut sums = vec![0; 174];
+        for (rank, host) in self.hosts.iter().enumerate() {
+            sums[usize::try_from(*host).unwrap()] += work(rank);
+        }
+        let computation = |rank: usize| {
+            let host = self.hosts[rank];
+            let sum = Instructions(sums[usize::try_from(host).unwrap()]);
+            sum / InstructionsPerSecond::new(SETS[set_of(host)].1).unwrap()
+        };
+        let all: Vec<_> = (0..application.processes).map(computation).collect();
+        let last = all.iter().copied().max().unwrap();
+        for (rank, process) in self.processes.iter_mut().enumerate() {
+            let mut receptions = Vec::new();
+            if 0 < rank && 0 < work(rank - 1) {
+                let (from, to) = (set_of(self.hosts[rank - 1]), set_of(self.hosts[rank]));
+                let bytes = Bytes(application.message);
+                receptions.push(Reception {
+                    set: SetId::from_index(from),
+                    bytes,
+                    time: seconds(bytes.as_f64() / SETS[from].2 + bytes.as_f64() / SETS[to].2),
+                });
+            }
+            let instructions = Instructions(work(rank));
+            let observation = Observation {
+                instructions,
+                computation_time: if work(rank) == 0 { Seconds::ZERO } else { all[rank] },
+                receptions: &receptions,
+                reception_longest: receptions.first().map_or(Seconds::ZERO, |one| one.time),
+            };
+            process.observe(&self.config, observation);
+            process.waited(last - all[rank]);
+        }
+    }
+
+    /// One rescheduling call, from the potentials to the last answer.
+    fn call(&mut self) -> Vec<(Rank, u32)> {
+        let config = self.config;
+        let mut sets: Vec<_> = (0..SETS.len()).map(|set| self.processors(set)).collect();
+        let mut entries = Vec::new();
+        for (rank, process) in self.processes.iter().enumerate() {
+            let own = set_of(self.hosts[rank]);
+            let views: Vec<_> = (0..SETS.len()).map(|set| self.view(own, set)).collect();
+            let situation = Situation {
+                own: SetId::from_index(own),
+                image: self.application.image,
+                sets: &views,
+            };
+            let evaluation = process.evaluate(&config, &situation);
+            entries.push(evaluation.entry(&config, Rank::from_index(rank), process));
+        }
+        let mut moved = Vec::new();
+        for entry in select(&config, &merge(&config, entries)).candidates {
+            let process = &self.processes[entry.rank.index()];
+            let rate = self.view(entry.own.index(), entry.target.index()).transfer_rate;
+            let bytes = process.bytes_last_from(entry.target);
+            let t2 = sets[entry.own.index()].stay(entry.rank, bytes, rate);
+            let request = Request {
+                rank: entry.rank,
+                instructions: process.instructions_last(),
+                bytes,
+                migration: config.parameters().migration.of(self.application.image, rate),
+                t2: t2.unwrap(),
+            };
+            if let Answer::Offer { host, .. } = sets[entry.target.index()].answer(&request) {
+                sets[entry.own.index()].depart(entry.rank);
+                self.hosts[entry.rank.index()] = host.0;
+                self.has_migrant.insert(host);
+                moved.push((entry.rank, host.0));
+            }
+        }
+        moved
+    }
+
+    fn hosts_of(&self, set: usize) -> Vec<Processor> {
+        let first: u32 = SETS[..set].iter().map(|set| set.0).sum();
+        let hosts = first..first + SETS[set].0;
+        hosts
+            .map(|host| {
+                let ranks = (0..self.hosts.len()).filter(|rank| self.hosts[*rank] == host);
+                let resident =
+                    |rank: usize| (Rank::from_index(rank), self.processes[rank].instructions_resident());
+                Processor {
+                    host: HostId(host),
+                    speed: InstructionsPerSecond::new(SETS[set].1).unwrap(),
+                    cores: 1,
+                    load: 0.0,
+                    residents: ranks.map(resident).collect(),
+                }
+            })
+            .collect()
+    }
+
+    fn processors(&self, set: usize) -> Processors {
+        let rate = self.view(set, set).transfer_rate;
+        Processors::new(&self.config, rate, self.hosts_of(set), &self.has_migrant)
+    }
+
+    fn view(&self, from: usize, to: usize) -> SetView {
+        SetView {
+            capacity: capacity(&self.hosts_of(to)[..1]),
+            processes: 0,
+            processors: SETS[to].0,
+            transfer_rate: 1.0 / SETS[from].2 + 1.0 / SETS[to].2,
+        }
+    }
+}
+
+fn moves(application: &Application, parameters: Parameters) -> Vec<Move> {
+    let interval = parameters.interval;
+    Run {
+        application,
+        config: Config::new(parameters).unwrap(),
+        processes: vec![Process::new(interval); application.processes],
+        hosts: (0..174).cycle().take(application.processes).collect(),
+        has_migrant: BTreeSet::new(),
+    }
+    .moves()
+}
+
+#[test]
+fn explore() {
+    for p in [10, 25, 50, 100, 200] {
+        for stays in [BestStays::Blocks, BestStays::Skipped] {
+            let mut par = parameters(4);
+            par.best_stays = stays;
+            println!("lbm {p} {stays:?} {:?}", moves(&lattice_boltzmann(p), par));
+        }
+    }
+    for (p, a) in [(10, 2), (10, 4), (25, 2), (25, 4), (25, 8), (50, 2)] {
+        let mut par = parameters(a);
+        par.heuristic = Heuristic::Above;
+        par.delta = 0.5;
+        println!("sw {p} {a} {:?}", moves(&smith_waterman(p), par));
+    }
+}

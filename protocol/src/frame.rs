@@ -1,0 +1,333 @@
+//! Frames: one message, its addresses, and bytes that travel beside them.
+//!
+//! | bytes | field | |
+//! |---|---|---|
+//! | 0..2 | magic and version | `0xB5`, then [`WIRE_VERSION`] |
+//! | 2..4 | kind | 0: a message between agents; others are refused |
+//! | 4..8 | length of the head | bytes |
+//! | 8..16 | length of the payload | bytes |
+//! | 16.. | head | sender, receiver and message, as compact MessagePack |
+//! | .. | payload | raw |
+//!
+//! Numbers of the prefix are little-endian. The prefix says how long the frame is, so that a stream can
+//! be cut into frames, and limits refused, before anything is reserved.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use crate::head::{self, HeadError};
+use crate::message::{Address, Message};
+use crate::size::{encoded_len, length_of};
+
+/// What both ends have to agree on; changes when any byte of any frame does.
+pub const WIRE_VERSION: u8 = 1;
+
+/// Bytes of a prefix.
+pub const PREFIX_LEN: usize = 16;
+
+/// A message on its way: `head`, then `payload`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Prefix and head.
+    pub head: Bytes,
+    /// What the message carries beside its head: the same memory, not a copy.
+    pub payload: Bytes,
+}
+
+/// The first bytes of a frame.
+///
+/// Invariant: both lengths are within the limits it was decoded with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    head: usize,
+    payload: u64,
+}
+
+/// What a receiver accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a head.
+    pub head: usize,
+    /// Bytes of a payload.
+    pub payload: u64,
+}
+
+/// Why bytes are no frame.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DecodeError {
+    /// Something else than a frame.
+    #[error("byte 0: met {met:#04x}, expected {MAGIC:#04x}: the sender speaks another protocol")]
+    Magic {
+        /// The byte met.
+        met: u8,
+    },
+    /// A frame of another version.
+    #[error(
+        "byte 1: wire version {met}, expected {WIRE_VERSION}: run the same release at both ends"
+    )]
+    Version {
+        /// The version met.
+        met: u8,
+    },
+    /// A frame of a kind that is not known.
+    #[error("byte 2: a frame of kind {met}, expected {KIND_MESSAGE}")]
+    Kind {
+        /// The kind met.
+        met: u16,
+    },
+    /// A head that is longer than the receiver accepts.
+    #[error("byte 4: a head of {met} bytes, expected at most {limit}")]
+    HeadTooLong {
+        /// Its length.
+        met: u32,
+        /// The longest accepted.
+        limit: usize,
+    },
+    /// A payload that is longer than the receiver accepts.
+    #[error("byte 8: a payload of {met} bytes, expected at most {limit}")]
+    PayloadTooLong {
+        /// Its length.
+        met: u64,
+        /// The longest accepted.
+        limit: u64,
+    },
+    /// A frame that is shorter or longer than it says.
+    #[error("the frame ends at byte {met}, expected {expected}")]
+    Length {
+        /// Bytes met.
+        met: u64,
+        /// Bytes expected: those its prefix announces, or those of a prefix.
+        expected: u64,
+    },
+    /// A head that is no message.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+    /// A payload with a message that has none.
+    #[error("a payload of {met} bytes, expected none with this message")]
+    Payload {
+        /// Its length.
+        met: usize,
+    },
+    /// A state that is shorter than the part of it that is the agent's.
+    #[error("the state of {rank} has {met} bytes, expected at least the {agent} of its agent")]
+    State {
+        /// Whose state.
+        rank: bsp::Rank,
+        /// Its length.
+        met: usize,
+        /// What it says the agent's part takes.
+        agent: u32,
+    },
+    /// A load that is no fraction.
+    #[error("{host} has a load of {met}, expected a fraction between 0 and 1")]
+    Load {
+        /// Which host.
+        host: bsp::HostId,
+        /// The load it reports.
+        met: f64,
+    },
+}
+
+impl Default for Limits {
+    /// Heads of 64 MiB (the reports of a Set of 10 000 processes after 250 supersteps) and payloads of
+    /// 16 GiB (the memory of a host).
+    fn default() -> Self {
+        Self {
+            head: 64 << 20,
+            payload: 16 << 30,
+        }
+    }
+}
+
+impl Prefix {
+    /// Reads a prefix.
+    ///
+    /// # Errors
+    ///
+    /// If it is not the prefix of a frame of this version, or announces more than `limits` allow.
+    pub fn decode(bytes: &[u8; PREFIX_LEN], limits: &Limits) -> Result<Self, DecodeError> {
+        let [magic, version, k0, k1, h0, h1, h2, h3, payload @ ..] = *bytes;
+        if magic != MAGIC {
+            return Err(DecodeError::Magic { met: magic });
+        }
+        if version != WIRE_VERSION {
+            return Err(DecodeError::Version { met: version });
+        }
+        let kind = u16::from_le_bytes([k0, k1]);
+        if kind != KIND_MESSAGE {
+            return Err(DecodeError::Kind { met: kind });
+        }
+        let head = u32::from_le_bytes([h0, h1, h2, h3]);
+        let head = usize::try_from(head)
+            .ok()
+            .filter(|length| *length <= limits.head)
+            .ok_or(DecodeError::HeadTooLong {
+                met: head,
+                limit: limits.head,
+            })?;
+        let payload = u64::from_le_bytes(payload);
+        if limits.payload < payload {
+            return Err(DecodeError::PayloadTooLong {
+                met: payload,
+                limit: limits.payload,
+            });
+        }
+        Ok(Self { head, payload })
+    }
+
+    /// Bytes of the head that follows.
+    #[must_use]
+    pub const fn head_len(&self) -> usize {
+        self.head
+    }
+
+    /// Bytes of the payload that follows the head.
+    #[must_use]
+    pub const fn payload_len(&self) -> u64 {
+        self.payload
+    }
+
+    /// The message of which `head` and `payload` have come.
+    ///
+    /// For a receiver that reads them apart; [`decode`] takes a frame in one piece.
+    ///
+    /// # Errors
+    ///
+    /// If their lengths are not those of this prefix, or they are no message.
+    pub fn open(
+        &self,
+        head: &[u8],
+        payload: Bytes,
+    ) -> Result<(Address, Address, Message), DecodeError> {
+        let payload_len = length_of(payload.len());
+        if head.len() != self.head || payload_len != self.payload {
+            return Err(DecodeError::Length {
+                met: length_of(PREFIX_LEN + head.len()).saturating_add(payload_len),
+                expected: self.end(),
+            });
+        }
+        let (from, to, message) = head::read::<(Address, Address, Message)>(head)?;
+        Ok((from, to, attach(message, payload)?))
+    }
+
+    /// Where the frame ends.
+    fn end(&self) -> u64 {
+        length_of(PREFIX_LEN)
+            .saturating_add(length_of(self.head))
+            .saturating_add(self.payload)
+    }
+
+    fn put(&self, bytes: &mut BytesMut) {
+        bytes.put_u8(MAGIC);
+        bytes.put_u8(WIRE_VERSION);
+        bytes.put_u16_le(KIND_MESSAGE);
+        bytes.put_u32_le(u32::try_from(self.head).expect("a head takes less than 4 GiB"));
+        bytes.put_u64_le(self.payload);
+    }
+}
+
+impl Message {
+    /// What travels beside the head.
+    #[must_use]
+    pub fn payload(&self) -> Option<&Bytes> {
+        if let Self::State(state) = self {
+            Some(&state.payload)
+        } else {
+            None
+        }
+    }
+}
+
+/// The frame that carries `message`.
+///
+/// # Panics
+///
+/// If the state of a process is shorter than its agent's part of it, a load is no fraction, or a head
+/// takes 4 GiB.
+#[must_use]
+pub fn encode(from: Address, to: Address, message: &Message) -> Frame {
+    if let Err(error) = check(message) {
+        panic!("{error}");
+    }
+    let parts = (from, to, message);
+    let payload = message.payload().cloned().unwrap_or_default();
+    let length = usize::try_from(encoded_len(&parts)).expect("what fits memory fits a usize");
+    let prefix = Prefix {
+        head: length,
+        payload: length_of(payload.len()),
+    };
+    let mut head = BytesMut::with_capacity(PREFIX_LEN + length);
+    prefix.put(&mut head);
+    let mut writer = head.writer();
+    rmp_serde::encode::write(&mut writer, &parts).expect("a message encodes into memory");
+    let head = writer.into_inner();
+    assert_eq!(head.len(), PREFIX_LEN + length, "the length of {message:?}");
+    Frame {
+        head: head.freeze(),
+        payload,
+    }
+}
+
+/// The message that `frame` carries, its sender first. Its payload is a part of `frame`, not a copy.
+///
+/// # Errors
+///
+/// If `frame` is anything else than what [`encode`] makes, or exceeds `limits`. Nothing but the message
+/// is ever allocated, and that only as far as its bytes have been found.
+pub fn decode(
+    mut frame: Bytes,
+    limits: &Limits,
+) -> Result<(Address, Address, Message), DecodeError> {
+    let met = length_of(frame.len());
+    let Some((prefix, _)) = frame.split_first_chunk() else {
+        return Err(DecodeError::Length {
+            met,
+            expected: length_of(PREFIX_LEN),
+        });
+    };
+    let prefix = Prefix::decode(prefix, limits)?;
+    if met != prefix.end() {
+        return Err(DecodeError::Length {
+            met,
+            expected: prefix.end(),
+        });
+    }
+    let payload = frame.split_off(PREFIX_LEN + prefix.head);
+    prefix.open(&frame[PREFIX_LEN..], payload)
+}
+
+/// `message` with its payload, if it is one that has one.
+fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> {
+    if let Message::State(state) = &mut message {
+        state.payload = payload;
+    } else if !payload.is_empty() {
+        return Err(DecodeError::Payload { met: payload.len() });
+    }
+    check(&message)?;
+    Ok(message)
+}
+
+/// What types of fields do not say; both ends look.
+fn check(message: &Message) -> Result<(), DecodeError> {
+    if let Message::State(state) = message {
+        let met = state.payload.len();
+        if length_of(met) < state.agent.into() {
+            return Err(DecodeError::State {
+                rank: state.rank,
+                met,
+                agent: state.agent,
+            });
+        }
+    }
+    if let Message::Measured(measured) = message
+        && !(0.0..=1.0).contains(&measured.load)
+    {
+        return Err(DecodeError::Load {
+            host: measured.host,
+            met: measured.load,
+        });
+    }
+    Ok(())
+}
+
+const MAGIC: u8 = 0xB5;
+const KIND_MESSAGE: u16 = 0;

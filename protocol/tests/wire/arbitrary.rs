@@ -1,0 +1,322 @@
+//! Any message.
+
+use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Rank, SetId};
+use migbsp::{
+    Answer, Digest, Entry, Evaluation, Potential, ProcessTimes, Refusal, Request, SetView,
+};
+use proptest::collection::vec;
+use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+use proptest::option;
+use proptest::prelude::*;
+use protocol::{
+    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
+    Measure, Measured, Message, Migrate, Report, Reports, Standing, Start, State,
+};
+
+pub(crate) fn address() -> impl Strategy<Value = Address> {
+    prop_oneof![
+        rank().prop_map(Address::Process),
+        host().prop_map(Address::Node),
+        set().prop_map(Address::SetManager),
+    ]
+}
+
+pub(crate) fn message() -> impl Strategy<Value = Message> {
+    prop_oneof![small(), conferring(), negotiating(), moving()]
+}
+
+fn report() -> impl Strategy<Value = Report> {
+    let what = (entry(), amount(), amount(), amount(), vec(times(), 0..20));
+    (count(), rank(), host(), evaluation(), what).prop_map(
+        |(superstep, rank, host, evaluation, what)| {
+            let (entry, instructions, resident, bytes, times) = what;
+            Report {
+                superstep,
+                rank,
+                host,
+                evaluation,
+                entry,
+                instructions: Instructions(instructions),
+                instructions_resident: Instructions(resident),
+                bytes: Bytes(bytes),
+                times,
+            }
+        },
+    )
+}
+
+fn small() -> impl Strategy<Value = Message> {
+    let arrived = (
+        (count(), any::<u32>(), any::<u32>()),
+        (count(), count()),
+        (seconds(), rank()),
+    );
+    let arrived = arrived.prop_map(
+        |((superstep, processes, halted), (sent, received), slowest)| {
+            Message::Arrived(Arrived {
+                superstep,
+                processes,
+                halted,
+                sent,
+                received,
+                slowest,
+            })
+        },
+    );
+    prop_oneof![
+        (count(), option::of(any::<u32>())).prop_map(|(superstep, interval)| {
+            Message::Start(Start {
+                superstep,
+                interval,
+            })
+        }),
+        Just(Message::Finish),
+        arrived,
+        count().prop_map(|superstep| Message::Confer(Confer { superstep })),
+        count().prop_map(|superstep| Message::Measure(Measure { superstep })),
+        rank().prop_map(Message::Halted),
+    ]
+}
+
+fn conferring() -> impl Strategy<Value = Message> {
+    let measured = (count(), host(), speed(), any::<u32>(), 0.0..=1.0).prop_map(
+        |(superstep, host, speed, cores, load)| {
+            Message::Measured(Measured {
+                superstep,
+                host,
+                speed,
+                cores,
+                load,
+            })
+        },
+    );
+    let capacity = (count(), set(), float(), any::<u32>(), any::<u32>()).prop_map(
+        |(superstep, set, capacity, processes, processors)| {
+            Message::Capacity(Box::new(Capacity {
+                superstep,
+                set,
+                capacity,
+                processes,
+                processors,
+            }))
+        },
+    );
+    let evaluate = (count(), vec(view(), 0..20))
+        .prop_map(|(superstep, sets)| Message::Evaluate(Box::new(Evaluate { superstep, sets })));
+    let reports = (count(), host(), vec(report(), 0..5)).prop_map(|(superstep, host, reports)| {
+        Message::Reports(Box::new(Reports {
+            superstep,
+            host,
+            reports,
+        }))
+    });
+    prop_oneof![
+        measured,
+        capacity,
+        evaluate,
+        report().prop_map(|report| Message::Reported(Box::new(report))),
+        reports,
+    ]
+}
+
+fn negotiating() -> impl Strategy<Value = Message> {
+    let found = (
+        vec(entry(), 0..20),
+        vec(digest(), 0..20),
+        vec(seconds(), 0..20),
+    );
+    let standing = (count(), set(), any::<u32>(), float(), found).prop_map(
+        |(superstep, set, interval, tolerance, (entries, digests, barrier_busy))| {
+            Message::Standing(Box::new(Standing {
+                superstep,
+                set,
+                interval,
+                tolerance,
+                entries,
+                digests,
+                barrier_busy,
+            }))
+        },
+    );
+    let ask = (count(), set(), request()).prop_map(|(superstep, from, request)| {
+        Message::Ask(Box::new(Ask {
+            superstep,
+            from,
+            request,
+        }))
+    });
+    let answered = (count(), rank(), answer()).prop_map(|(superstep, rank, answer)| {
+        Message::Answered(Box::new(Answered {
+            superstep,
+            rank,
+            answer,
+        }))
+    });
+    let decided =
+        (count(), set(), vec(considered(), 0..20)).prop_map(|(superstep, set, considered)| {
+            Message::Decided(Box::new(Decided {
+                superstep,
+                set,
+                considered,
+            }))
+        });
+    prop_oneof![standing, ask, answered, decided]
+}
+
+fn moving() -> impl Strategy<Value = Message> {
+    let migrate =
+        (rank(), host(), host(), count(), seconds()).prop_map(|(rank, from, to, epoch, owes)| {
+            Message::Migrate(Migrate {
+                rank,
+                from,
+                to,
+                epoch,
+                owes,
+            })
+        });
+    let payload = vec(any::<u8>(), 0..300);
+    let state = (rank(), count(), option::of(amount()), payload, any::<u32>()).prop_map(
+        |(rank, epoch, declared, payload, agent)| {
+            let length = u32::try_from(payload.len()).unwrap();
+            Message::State(Box::new(State {
+                rank,
+                epoch,
+                agent: agent % (length + 1),
+                declared: declared.map(Bytes),
+                payload: payload.into(),
+            }))
+        },
+    );
+    let installed = (rank(), host(), count())
+        .prop_map(|(rank, host, epoch)| Message::Installed(Installed { rank, host, epoch }));
+    prop_oneof![migrate, state, installed]
+}
+
+fn considered() -> impl Strategy<Value = Considered> {
+    (entry(), host(), request(), answer()).prop_map(|(entry, host, request, answer)| Considered {
+        entry,
+        host,
+        request,
+        answer,
+    })
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    (rank(), amount(), amount(), seconds(), seconds()).prop_map(
+        |(rank, instructions, bytes, migration, t2)| Request {
+            rank,
+            instructions: Instructions(instructions),
+            bytes: Bytes(bytes),
+            migration,
+            t2,
+        },
+    )
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    let runner_up = option::of((host(), seconds()));
+    prop_oneof![
+        (host(), seconds(), runner_up).prop_map(|(host, t1, runner_up)| Answer::Offer {
+            host,
+            t1,
+            runner_up
+        }),
+        (host(), seconds(), seconds())
+            .prop_map(|(host, t1, t2)| Answer::Refuse(Refusal::NoFasterPlace { host, t1, t2 })),
+        Just(Answer::Refuse(Refusal::Idle)),
+        Just(Answer::Refuse(Refusal::NoProcessor)),
+    ]
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    (rank(), set(), set(), seconds(), seconds()).prop_map(
+        |(rank, own, target, potential, receive_time)| Entry {
+            rank,
+            own,
+            target,
+            potential,
+            receive_time,
+        },
+    )
+}
+
+fn evaluation() -> impl Strategy<Value = Evaluation> {
+    (set(), vec(potential(), 0..20)).prop_map(|(own, potentials)| Evaluation { own, potentials })
+}
+
+fn potential() -> impl Strategy<Value = Potential> {
+    let computation = (float(), seconds(), float(), seconds());
+    let communication = (float(), seconds(), seconds());
+    (set(), computation, communication, seconds()).prop_map(
+        |(set, computation, communication, migration)| Potential {
+            set,
+            pattern_computation: computation.0,
+            prediction_computation: computation.1,
+            set_index: computation.2,
+            computation: computation.3,
+            pattern_communication: communication.0,
+            prediction_communication: communication.1,
+            communication: communication.2,
+            migration,
+        },
+    )
+}
+
+fn view() -> impl Strategy<Value = SetView> {
+    (float(), any::<u32>(), any::<u32>(), float()).prop_map(
+        |(capacity, processes, processors, transfer_rate)| SetView {
+            capacity,
+            processes,
+            processors,
+            transfer_rate,
+        },
+    )
+}
+
+fn times() -> impl Strategy<Value = ProcessTimes> {
+    (option::of(seconds()), seconds(), option::of(seconds()))
+        .prop_map(|(computation, reception, wait)| ProcessTimes::new(computation, reception, wait))
+}
+
+fn digest() -> impl Strategy<Value = Digest> {
+    (any::<u32>(), seconds()).prop_map(|(counted, wait)| Digest { counted, wait })
+}
+
+fn rank() -> impl Strategy<Value = Rank> {
+    id().prop_map(Rank)
+}
+
+fn host() -> impl Strategy<Value = HostId> {
+    id().prop_map(HostId)
+}
+
+fn set() -> impl Strategy<Value = SetId> {
+    id().prop_map(SetId)
+}
+
+fn id() -> impl Strategy<Value = u32> {
+    (any::<u32>(), 0..32_u32).prop_map(|(id, shift)| id >> shift)
+}
+
+/// Of every magnitude, so that every length of its encoding occurs.
+fn count() -> impl Strategy<Value = u64> {
+    (any::<u64>(), 0..64_u32).prop_map(|(count, shift)| count >> shift)
+}
+
+fn amount() -> impl Strategy<Value = u64> {
+    count()
+}
+
+fn speed() -> impl Strategy<Value = InstructionsPerSecond> {
+    (POSITIVE | NORMAL).prop_map(|speed| InstructionsPerSecond::new(speed).unwrap())
+}
+
+fn seconds() -> impl Strategy<Value = Seconds> {
+    float().prop_map(|seconds| Seconds::new(seconds).unwrap())
+}
+
+/// Any finite float.
+fn float() -> impl Strategy<Value = f64> {
+    POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO
+}

@@ -1,0 +1,278 @@
+//! The bytes of every message. Where one of them changes, so does `WIRE_VERSION`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Rank, SetId};
+use migbsp::{
+    Answer, Digest, Entry, Evaluation, Potential, ProcessTimes, Refusal, Request, SetView,
+};
+use protocol::{
+    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
+    Limits, Measure, Measured, Message, Migrate, Report, Reports, Standing, Start, State,
+    WIRE_VERSION, decode, encode,
+};
+
+use crate::joined;
+
+const PINNED: &str = include_str!("pinned.txt");
+
+#[test]
+fn the_bytes_of_every_message_are_those_of_this_version() {
+    let mut lines = format!("version {WIRE_VERSION}\n");
+    let mut variants = BTreeSet::new();
+    for (from, to, message) in messages() {
+        let frame = joined(&encode(from, to, &message));
+        write!(lines, "{:10}", name(&message)).unwrap();
+        for byte in &frame {
+            write!(lines, "{byte:02x}").unwrap();
+        }
+        lines.push('\n');
+        variants.insert(name(&message));
+        assert_eq!(decode(frame, &Limits::default()), Ok((from, to, message)));
+    }
+    assert_eq!(variants.len(), VARIANTS, "a variant has no example");
+    assert!(
+        PINNED == lines,
+        "frames changed: raise WIRE_VERSION, and pinned.txt becomes\n{lines}"
+    );
+}
+
+/// A new variant needs a name here, an example below, and [`VARIANTS`] raised.
+fn name(message: &Message) -> &'static str {
+    match message {
+        Message::Start(_) => "start",
+        Message::Finish => "finish",
+        Message::Arrived(_) => "arrived",
+        Message::Confer(_) => "confer",
+        Message::Measure(_) => "measure",
+        Message::Measured(_) => "measured",
+        Message::Capacity(_) => "capacity",
+        Message::Evaluate(_) => "evaluate",
+        Message::Reported(_) => "reported",
+        Message::Reports(_) => "reports",
+        Message::Standing(_) => "standing",
+        Message::Ask(_) => "ask",
+        Message::Answered(_) => "answered",
+        Message::Decided(_) => "decided",
+        Message::Migrate(_) => "migrate",
+        Message::State(_) => "state",
+        Message::Installed(_) => "installed",
+        Message::Halted(_) => "halted",
+    }
+}
+
+const VARIANTS: usize = 18;
+
+fn messages() -> Vec<(Address, Address, Message)> {
+    let process = Address::Process(Rank(200));
+    let node = Address::Node(HostId(7));
+    let manager = Address::SetManager(SetId(1));
+    let mut messages = vec![
+        (node, process, Message::Finish),
+        (process, node, Message::Halted(Rank(200))),
+    ];
+    messages.extend(superstep().map(|message| (process, node, message)));
+    messages.extend(measures().map(|message| (node, manager, message)));
+    messages.extend(findings().map(|message| (node, manager, message)));
+    messages.extend(negotiation().map(|message| (manager, manager, message)));
+    messages.extend(moves().map(|message| (node, node, message)));
+    messages
+}
+
+fn superstep() -> [Message; 4] {
+    let superstep = 1000;
+    [
+        Message::Start(Start {
+            superstep,
+            interval: None,
+        }),
+        Message::Start(Start {
+            superstep,
+            interval: Some(8),
+        }),
+        Message::Arrived(Arrived {
+            superstep,
+            processes: 5,
+            halted: 1,
+            sent: 70_000,
+            received: 1 << 33,
+            slowest: (seconds(0.25), Rank(3)),
+        }),
+        Message::Confer(Confer { superstep }),
+    ]
+}
+
+fn measures() -> [Message; 4] {
+    let superstep = 4;
+    let view = SetView {
+        capacity: 1.5e9,
+        processes: 10,
+        processors: 8,
+        transfer_rate: 8e-8,
+    };
+    [
+        Message::Measure(Measure { superstep }),
+        Message::Measured(Measured {
+            superstep,
+            host: HostId(7),
+            speed: InstructionsPerSecond::new(1e9).unwrap(),
+            cores: 2,
+            load: 0.25,
+        }),
+        Message::Capacity(Box::new(Capacity {
+            superstep,
+            set: SetId(1),
+            capacity: 7.5e8,
+            processes: 10,
+            processors: 8,
+        })),
+        Message::Evaluate(Box::new(Evaluate {
+            superstep,
+            sets: vec![view, view],
+        })),
+    ]
+}
+
+fn findings() -> [Message; 2] {
+    let superstep = 4;
+    let potential = Potential {
+        set: SetId(2),
+        pattern_computation: 0.5,
+        prediction_computation: seconds(2.0),
+        set_index: 1.25,
+        computation: seconds(1.25),
+        pattern_communication: 1.0,
+        prediction_communication: seconds(0.5),
+        communication: seconds(0.5),
+        migration: seconds(-0.5),
+    };
+    let report = Report {
+        superstep,
+        rank: Rank(200),
+        host: HostId(7),
+        evaluation: Evaluation {
+            own: SetId(1),
+            potentials: vec![potential],
+        },
+        entry: entry(),
+        instructions: Instructions(0),
+        instructions_resident: Instructions(1 << 40),
+        bytes: Bytes(100_000),
+        times: vec![ProcessTimes::new(Some(seconds(0.5)), seconds(0.25), None)],
+    };
+    [
+        Message::Reported(Box::new(report.clone())),
+        Message::Reports(Box::new(Reports {
+            superstep,
+            host: HostId(7),
+            reports: vec![report],
+        })),
+    ]
+}
+
+fn negotiation() -> [Message; 7] {
+    let superstep = 4;
+    let answered = |answer| {
+        Message::Answered(Box::new(Answered {
+            superstep,
+            rank: Rank(200),
+            answer,
+        }))
+    };
+    let offer = Answer::Offer {
+        host: HostId(9),
+        t1: seconds(1.0),
+        runner_up: Some((HostId(10), seconds(1.5))),
+    };
+    [
+        Message::Standing(Box::new(Standing {
+            superstep,
+            set: SetId(1),
+            interval: 4,
+            tolerance: 0.5,
+            entries: vec![entry()],
+            digests: vec![digest()],
+            barrier_busy: vec![seconds(0.125)],
+        })),
+        Message::Ask(Box::new(Ask {
+            superstep,
+            from: SetId(1),
+            request: request(),
+        })),
+        answered(offer),
+        answered(Answer::Refuse(Refusal::Idle)),
+        answered(Answer::Refuse(Refusal::NoProcessor)),
+        answered(Answer::Refuse(Refusal::NoFasterPlace {
+            host: HostId(9),
+            t1: seconds(2.0),
+            t2: seconds(1.5),
+        })),
+        Message::Decided(Box::new(Decided {
+            superstep,
+            set: SetId(1),
+            considered: vec![Considered {
+                entry: entry(),
+                host: HostId(7),
+                request: request(),
+                answer: offer,
+            }],
+        })),
+    ]
+}
+
+fn moves() -> [Message; 3] {
+    [
+        Message::Migrate(Migrate {
+            rank: Rank(200),
+            from: HostId(7),
+            to: HostId(9),
+            epoch: 1,
+            owes: seconds(0.75),
+        }),
+        Message::State(Box::new(State {
+            rank: Rank(200),
+            epoch: 1,
+            agent: 5,
+            declared: Some(Bytes(50_000_000)),
+            payload: bytes::Bytes::from_static(b"agentprogram"),
+        })),
+        Message::Installed(Installed {
+            rank: Rank(200),
+            host: HostId(9),
+            epoch: 1,
+        }),
+    ]
+}
+
+fn entry() -> Entry {
+    Entry {
+        rank: Rank(200),
+        own: SetId(1),
+        target: SetId(2),
+        potential: seconds(2.25),
+        receive_time: seconds(0.5),
+    }
+}
+
+fn request() -> Request {
+    Request {
+        rank: Rank(200),
+        instructions: Instructions(565 << 17),
+        bytes: Bytes(100_000),
+        migration: seconds(0.75),
+        t2: seconds(1.5),
+    }
+}
+
+fn digest() -> Digest {
+    Digest {
+        counted: 10,
+        wait: seconds(0.0625),
+    }
+}
+
+fn seconds(value: f64) -> Seconds {
+    Seconds::new(value).unwrap()
+}
