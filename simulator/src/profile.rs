@@ -1,0 +1,194 @@
+//! Values that change at given dates: availability, external load, congestion.
+
+use std::sync::Arc;
+
+use bsp::units::{Instant, Seconds};
+
+/// A piecewise constant function of simulated time, repeated for ever if it has a period.
+///
+/// From the date of a point on, the value of that point holds, until the date of the next one.
+/// Before the first point the profile says nothing: [`Profile::value`] is `None`, and the user of
+/// the profile decides (full speed, no load, the link's own bandwidth). With a period, point `i`
+/// comes again at its date plus every multiple of the period; the last value holds until the
+/// first point comes again.
+///
+/// Invariant: at least one point; dates strictly increase, are finite and not negative; values
+/// are finite; the period, if any, exceeds the time from the first point to the last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    points: Arc<[Point]>,
+    period: Option<f64>,
+}
+
+/// From `date` on, the value is `value`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Seconds since the run began.
+    pub date: f64,
+    /// A fraction, or an absolute bandwidth (B/s) or latency (s), as the profile's user says.
+    pub value: f64,
+}
+
+/// Why a list of points is no [`Profile`].
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProfileError {
+    /// No point.
+    #[error("a profile without points")]
+    Empty,
+    /// A date that no clock shows.
+    #[error("the date {0} of a point is negative or not finite")]
+    Date(f64),
+    /// A point that does not come after the one before it.
+    #[error("the point at {date} s does not come after the point at {before} s")]
+    Order {
+        /// Date of the point before.
+        before: f64,
+        /// Date of the point.
+        date: f64,
+    },
+    /// A value that is not finite.
+    #[error("the value {value} at {date} s is not finite")]
+    Value {
+        /// Date of the point.
+        date: f64,
+        /// The value met.
+        value: f64,
+    },
+    /// A period in which the points do not fit.
+    #[error("a period of {period} s does not exceed the {span} s from the first point to the last")]
+    Period {
+        /// The period met.
+        period: f64,
+        /// Time from the first point to the last.
+        span: f64,
+    },
+}
+
+impl Profile {
+    /// The profile of these points, repeated every `period` if one is given.
+    ///
+    /// # Errors
+    ///
+    /// Names the point, or the period, that breaks the invariant.
+    pub fn new(points: Vec<Point>, period: Option<Seconds>) -> Result<Self, ProfileError> {
+        let (Some(first), Some(last)) = (points.first(), points.last()) else {
+            return Err(ProfileError::Empty);
+        };
+        for point in &points {
+            if !(point.date.is_finite() && 0.0 <= point.date) {
+                return Err(ProfileError::Date(point.date));
+            }
+            if !point.value.is_finite() {
+                return Err(ProfileError::Value { date: point.date, value: point.value });
+            }
+        }
+        for pair in points.windows(2) {
+            if pair[1].date <= pair[0].date {
+                return Err(ProfileError::Order { before: pair[0].date, date: pair[1].date });
+            }
+        }
+        let span = last.date - first.date;
+        let period = period.map(Seconds::get);
+        if let Some(period) = period.filter(|period| *period <= span) {
+            return Err(ProfileError::Period { period, span });
+        }
+        Ok(Self { points: points.into(), period })
+    }
+
+    /// The value that holds at `at`; `None` before the first point.
+    #[must_use]
+    pub fn value(&self, at: Instant) -> Option<f64> {
+        let (_, passed) = self.position(at.get());
+        let passed = passed?;
+        Some(self.points[passed].value)
+    }
+
+    /// The first point strictly after `after`: its date and its value.
+    #[must_use]
+    pub fn next_change(&self, after: Instant) -> Option<(Instant, f64)> {
+        let (cycle, passed) = self.position(after.get());
+        let (cycle, next) = match passed {
+            None => (cycle, 0),
+            Some(passed) if passed + 1 < self.points.len() => (cycle, passed + 1),
+            Some(_) => (cycle + 1.0, 0),
+        };
+        if 0.0 < cycle && self.period.is_none() {
+            return None;
+        }
+        let at = Instant::new(self.date(cycle, next)).ok()?;
+        // A period too short for the clock's last digit would never let time pass.
+        (after < at).then_some((at, self.points[next].value))
+    }
+
+    /// The mean of the value from `from` to `to`, exactly integrated, with `initial` before the
+    /// first point; the value at `from` if no time passes between them.
+    #[must_use]
+    pub fn mean(&self, from: Instant, to: Instant, initial: f64) -> f64 {
+        if to <= from {
+            return self.value(from).unwrap_or(initial);
+        }
+        (self.integral(to.get(), initial) - self.integral(from.get(), initial))
+            / (to.get() - from.get())
+    }
+
+    /// The points of the first cycle.
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Time after which the points come again.
+    #[must_use]
+    pub fn period(&self) -> Option<Seconds> {
+        self.period.and_then(|period| Seconds::new(period).ok())
+    }
+
+    /// Which cycle `at` lies in, from zero, and the last point of that cycle not after `at`.
+    fn position(&self, at: f64) -> (f64, Option<usize>) {
+        let mut cycle = match self.period {
+            Some(period) if self.points[0].date <= at => {
+                ((at - self.points[0].date) / period).floor()
+            }
+            _ => 0.0,
+        };
+        // The division may round across the border of a cycle.
+        if 0.0 < cycle && at < self.date(cycle, 0) {
+            cycle -= 1.0;
+        } else if self.period.is_some() && self.date(cycle + 1.0, 0) <= at {
+            cycle += 1.0;
+        }
+        let after = (0..self.points.len()).collect::<Vec<_>>();
+        let passed = after.partition_point(|index| self.date(cycle, *index) <= at);
+        (cycle, passed.checked_sub(1))
+    }
+
+    fn date(&self, cycle: f64, index: usize) -> f64 {
+        match self.period {
+            Some(period) if 0.0 < cycle => self.points[index].date + cycle * period,
+            _ => self.points[index].date,
+        }
+    }
+
+    /// Integral from zero to `to`.
+    fn integral(&self, to: f64, initial: f64) -> f64 {
+        let first = self.points[0].date;
+        let mut sum = initial * first.min(to);
+        let (cycle, Some(passed)) = self.position(to) else {
+            return sum;
+        };
+        if let Some(period) = self.period.filter(|_| 0.0 < cycle) {
+            sum += cycle * self.part(self.points.len() - 1, first + period);
+        }
+        sum += self.part(passed, to - (self.date(cycle, 0) - first));
+        sum
+    }
+
+    /// Integral over the first cycle, from the first point over point `last` to the date `to`.
+    fn part(&self, last: usize, to: f64) -> f64 {
+        let whole: f64 = self.points[..=last]
+            .windows(2)
+            .map(|pair| pair[0].value * (pair[1].date - pair[0].date))
+            .sum();
+        whole + self.points[last].value * (to - self.points[last].date).max(0.0)
+    }
+}
