@@ -11,6 +11,7 @@
 mod bounded;
 mod config;
 mod destination;
+mod digest;
 mod parameters;
 mod potential;
 mod process;
@@ -20,6 +21,7 @@ mod when;
 
 pub use config::{Config, ConfigError};
 pub use destination::{Answer, Processor, Processors, Refusal, Request, capacity};
+pub use digest::Digest;
 pub use parameters::{
     BestStays, CandidateOrder, CandidateWork, EmptySuperstep, Heuristic, IdleProcesses,
     IdleResident, MigrationCost, OwnSet, Parameters, Patterns, ProcessTime, SetIndex, TieBreak,

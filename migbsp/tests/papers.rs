@@ -4,14 +4,16 @@
 //! speed of both network cards. No link is shared, so only what does not hang on contention is
 //! compared.
 
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, BestStays, Config, Heuristic, MigrationCost, Observation, Parameters, Process,
-    ProcessTimes, Processor, Processors, Reception, Request, SetView, Situation, When, capacity,
-    merge, select,
+    Answer, Config, Heuristic, MigrationCost, Observation, Parameters, Process, ProcessTimes,
+    Processor, Processors, Reception, Request, SetView, Situation, When, capacity, merge, select,
 };
 
 /// Labtec, Corisco, Frontal, ICE, Aquario: hosts, instructions per second, bytes per second of a
@@ -30,7 +32,7 @@ struct Application {
     processes: usize,
     supersteps: u64,
     /// By rank and superstep.
-    work: fn(&Self, usize, u64) -> u64,
+    work: Box<dyn Fn(usize, u64) -> u64>,
     /// From each process to the next in every superstep in which it computes.
     message: u64,
     image: Image,
@@ -45,7 +47,7 @@ fn lattice_boltzmann(processes: usize) -> Application {
     Application {
         processes,
         supersteps: 1100,
-        work: |application, _, _| 10_000_000_000 / u64::try_from(application.processes).unwrap(),
+        work: Box::new(move |_, _| 10_000_000_000 / size),
         message: 100_000,
         image: Image {
             data: Bytes(10_000_000 / size),
@@ -59,13 +61,12 @@ fn smith_waterman(processes: usize) -> Application {
     Application {
         processes,
         supersteps: 2 * size - 1,
-        work: |application, rank, superstep| {
-            let size = u64::try_from(application.processes).unwrap();
+        work: Box::new(move |rank, superstep| {
             let column = u64::try_from(rank).unwrap();
             let active = (column..column + size).contains(&superstep);
             let work = 1_000_000 + superstep * 999_000_000 / (2 * size - 2);
             if active { 2 * work } else { 0 }
-        },
+        }),
         message: 5_000_000 / size,
         image: Image {
             data: Bytes(5_000_000 / size),
@@ -124,9 +125,11 @@ impl Run<'_> {
                 when.balance(&self.config, &times, &busy);
                 let moved = self.call();
                 let (interval, _) = when.conclude(!moved.is_empty());
-                moves.extend(moved.iter().map(|(rank, host)| {
-                    (superstep + 1, rank.0 + 1, host + 1 - AQUARIO)
-                }));
+                moves.extend(
+                    moved
+                        .iter()
+                        .map(|(rank, host)| (superstep + 1, rank.0 + 1, host + 1 - AQUARIO)),
+                );
                 busy.clear();
                 for process in &mut self.processes {
                     process.restart(interval);
@@ -138,7 +141,7 @@ impl Run<'_> {
 
     fn superstep(&mut self, superstep: u64) {
         let application = self.application;
-        let work = |rank| (application.work)(application, rank, superstep);
+        let work = |rank| (application.work)(rank, superstep);
         let mut sums = vec![0; 174];
         for (rank, host) in self.hosts.iter().enumerate() {
             sums[usize::try_from(*host).unwrap()] += work(rank);
@@ -164,7 +167,11 @@ impl Run<'_> {
             let instructions = Instructions(work(rank));
             let observation = Observation {
                 instructions,
-                computation_time: if work(rank) == 0 { Seconds::ZERO } else { all[rank] },
+                computation_time: if work(rank) == 0 {
+                    Seconds::ZERO
+                } else {
+                    all[rank]
+                },
                 receptions: &receptions,
                 reception_longest: receptions.first().map_or(Seconds::ZERO, |one| one.time),
             };
@@ -192,14 +199,19 @@ impl Run<'_> {
         let mut moved = Vec::new();
         for entry in select(&config, &merge(&config, entries)).candidates {
             let process = &self.processes[entry.rank.index()];
-            let rate = self.view(entry.own.index(), entry.target.index()).transfer_rate;
+            let rate = self
+                .view(entry.own.index(), entry.target.index())
+                .transfer_rate;
             let bytes = process.bytes_last_from(entry.target);
             let t2 = sets[entry.own.index()].stay(entry.rank, bytes, rate);
             let request = Request {
                 rank: entry.rank,
                 instructions: process.instructions_last(),
                 bytes,
-                migration: config.parameters().migration.of(self.application.image, rate),
+                migration: config
+                    .parameters()
+                    .migration
+                    .of(self.application.image, rate),
                 t2: t2.unwrap(),
             };
             if let Answer::Offer { host, .. } = sets[entry.target.index()].answer(&request) {
@@ -218,8 +230,12 @@ impl Run<'_> {
         hosts
             .map(|host| {
                 let ranks = (0..self.hosts.len()).filter(|rank| self.hosts[*rank] == host);
-                let resident =
-                    |rank: usize| (Rank::from_index(rank), self.processes[rank].instructions_resident());
+                let resident = |rank: usize| {
+                    (
+                        Rank::from_index(rank),
+                        self.processes[rank].instructions_resident(),
+                    )
+                };
                 Processor {
                     host: HostId(host),
                     speed: InstructionsPerSecond::new(SETS[set].1).unwrap(),
@@ -258,19 +274,72 @@ fn moves(application: &Application, parameters: Parameters) -> Vec<Move> {
     .moves()
 }
 
+/// The processes `ranks` to Aquario's processors from `first` on, in one call.
+fn at(superstep: u64, ranks: RangeInclusive<u32>, first: u32) -> Vec<Move> {
+    let moves = ranks.zip(first..);
+    moves
+        .map(|(rank, processor)| (superstep, rank, processor))
+        .collect()
+}
+
+fn one_per_call(ranks: impl Iterator<Item = u32>) -> Vec<Move> {
+    let calls = [4, 12, 28, 60, 124, 252, 508, 1020].into_iter();
+    let moves = calls.zip(ranks).zip(1..);
+    moves
+        .map(|((call, rank), processor)| (call, rank, processor))
+        .collect()
+}
+
 #[test]
-fn explore() {
-    for p in [10, 25, 50, 100, 200] {
-        for stays in [BestStays::Blocks, BestStays::Skipped] {
-            let mut par = parameters(4);
-            par.best_stays = stays;
-            println!("lbm {p} {stays:?} {:?}", moves(&lattice_boltzmann(p), par));
-        }
-    }
-    for (p, a) in [(10, 2), (10, 4), (25, 2), (25, 4), (25, 8), (50, 2)] {
-        let mut par = parameters(a);
-        par.heuristic = Heuristic::Above;
-        par.delta = 0.5;
-        println!("sw {p} {a} {:?}", moves(&smith_waterman(p), par));
-    }
+fn lattice_boltzmann_on_one_set_stays_where_it_is() {
+    assert_eq!(moves(&lattice_boltzmann(10), parameters(4)), []);
+}
+
+#[test]
+fn lattice_boltzmann_leaves_the_slowest_set_one_process_a_call() {
+    let check = |processes, expected| {
+        assert_eq!(
+            moves(&lattice_boltzmann(processes), parameters(4)),
+            expected
+        );
+    };
+    check(25, one_per_call(21..=25));
+    check(50, one_per_call((37..=42).chain(21..=22)));
+    check(100, one_per_call((37..=42).chain(21..=22)));
+}
+
+#[test]
+fn lattice_boltzmann_moves_twelve_of_two_hundred() {
+    let moves = moves(&lattice_boltzmann(200), parameters(4));
+    let ranks: Vec<u32> = moves.iter().map(|(_, rank, _)| *rank).collect();
+    // Six hosts of Corisco have two processes each, and ties fall to the lowest rank.
+    assert_eq!(ranks, (21..=26).chain(37..=42).collect::<Vec<_>>());
+}
+
+#[test]
+fn smith_waterman_moves_whoever_will_still_compute() {
+    let check = |processes, interval, expected: &[Vec<Move>]| {
+        let parameters = Parameters {
+            heuristic: Heuristic::Above,
+            delta: 0.5,
+            ..parameters(interval)
+        };
+        let moves = moves(&smith_waterman(processes), parameters);
+        assert_eq!(moves, expected.concat(), "{processes} every {interval}");
+    };
+    check(10, 2, &[at(14, 5..=10, 1)]);
+    check(10, 4, &[at(12, 3..=10, 1)]);
+    check(25, 2, &[at(14, 1..=12, 1), at(30, 21..=25, 13)]);
+    check(25, 8, &[at(24, 21..=23, 1)]);
+    check(50, 8, &[at(24, 21..=23, 1), at(56, 37..=42, 4)]);
+}
+
+#[test]
+fn smith_waterman_that_counts_as_irregular_stays() {
+    let parameters = Parameters {
+        heuristic: Heuristic::Above,
+        delta: 0.01,
+        ..parameters(2)
+    };
+    assert_eq!(moves(&smith_waterman(10), parameters), []);
 }
