@@ -12,7 +12,7 @@
 //! Numbers of the prefix are little-endian. The prefix says how long the frame is, so that a stream can
 //! be cut into frames, and limits refused, before anything is reserved.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, Bytes};
 
 use crate::head::{self, HeadError};
 use crate::message::{Address, Message};
@@ -128,7 +128,7 @@ pub enum DecodeError {
 }
 
 impl Default for Limits {
-    /// Heads of 64 MiB (the reports of a Set of 10 000 processes after 250 supersteps) and payloads of
+    /// Heads of 64 MiB (the reports of a Set of 10 000 processes after 200 supersteps) and payloads of
     /// 16 GiB (the memory of a host).
     fn default() -> Self {
         Self {
@@ -216,7 +216,7 @@ impl Prefix {
             .saturating_add(self.payload)
     }
 
-    fn put(&self, bytes: &mut BytesMut) {
+    fn put(&self, bytes: &mut Vec<u8>) {
         bytes.put_u8(MAGIC);
         bytes.put_u8(WIRE_VERSION);
         bytes.put_u16_le(KIND_MESSAGE);
@@ -241,8 +241,8 @@ impl Message {
 ///
 /// # Panics
 ///
-/// If the state of a process is shorter than its agent's part of it, a load is no fraction, or a head
-/// takes 4 GiB.
+/// If the state of a process is shorter than its agent's part of it, a load is no fraction, or the head
+/// takes 4 GiB or more.
 #[must_use]
 pub fn encode(from: Address, to: Address, message: &Message) -> Frame {
     if let Err(error) = check(message) {
@@ -255,14 +255,12 @@ pub fn encode(from: Address, to: Address, message: &Message) -> Frame {
         head: length,
         payload: length_of(payload.len()),
     };
-    let mut head = BytesMut::with_capacity(PREFIX_LEN + length);
+    let mut head = Vec::with_capacity(PREFIX_LEN + length);
     prefix.put(&mut head);
-    let mut writer = head.writer();
-    rmp_serde::encode::write(&mut writer, &parts).expect("a message encodes into memory");
-    let head = writer.into_inner();
+    rmp_serde::encode::write(&mut head, &parts).expect("a message encodes into memory");
     assert_eq!(head.len(), PREFIX_LEN + length, "the length of {message:?}");
     Frame {
-        head: head.freeze(),
+        head: head.into(),
         payload,
     }
 }

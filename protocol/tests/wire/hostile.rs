@@ -167,16 +167,16 @@ fn announced_counts_are_checked_before_anything_is_reserved() {
     head.extend([0xdd, 0xff, 0xff, 0xff, 0xff, 0x94]);
     check(
         frame_of(&head),
-        "byte 28 of the head: 4294967295 elements announced, expected at most the 1 that the rest \
+        "byte 27 of the head: 4294967295 elements announced, expected at most the 1 that the rest \
          could hold",
     );
     // As many as there are bytes, each of them no candidate.
-    head.truncate(28);
+    head.truncate(27);
     head.extend([0xdd, 0x03, 0, 0, 0]);
     head.resize(head.len() + 0x0300_0000, 0);
     check(
         frame_of(&head),
-        "byte 33 of the head: met FixPos(0), expected the fields of a struct",
+        "byte 32 of the head: met FixPos(0), expected the fields of a struct",
     );
 }
 
