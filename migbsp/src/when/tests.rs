@@ -186,7 +186,7 @@ proptest! {
         for (is_balanced, migrated) in calls {
             let times = if is_balanced { [1.0, 1.0] } else { [1.0, 1e6] };
             let histories = times.map(|time| vec![computed(time); 3]);
-            when.balance(&config, &[&histories[0], &histories[1]], &[]);
+            when.balance(&config, &Digest::of_supersteps(&config, &[&histories[0], &histories[1]]), &[]);
             let (interval, now) = when.conclude(migrated);
             prop_assert!(initial <= interval);
             prop_assert!(tolerance <= now && now < 1.0);
