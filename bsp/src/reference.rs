@@ -86,6 +86,10 @@ pub enum Error {
 /// # Errors
 ///
 /// [`Error::NoSuchRank`] and [`Error::Halted`].
+///
+/// # Panics
+///
+/// If there are 2³² processes or more.
 pub fn check_receiver(
     (from, to): (Rank, Rank),
     is_sized: bool,
@@ -146,6 +150,10 @@ pub fn execute<P: Program>(
 /// # Errors
 ///
 /// Any [`Error`]; the run ends with the first.
+///
+/// # Panics
+///
+/// If there are 2³² processes or more.
 pub fn run<P: Program>(mut processes: Vec<P>, limit: Limit) -> Result<Run<P::Output>, Error> {
     let size = u32::try_from(processes.len()).expect("ranks fit 32 bits");
     let mut inboxes: Vec<Inbox<P::Message>> = processes.iter().map(|_| Inbox::default()).collect();

@@ -3,6 +3,7 @@
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
+use crate::bounded::seconds;
 use crate::{Config, IdleProcesses, ProcessTimes};
 
 /// Times of several processes in one superstep, as far as the balance depends on them.
@@ -91,12 +92,12 @@ impl Digest {
             return Self { wait, ..counting };
         }
         Self {
-            counted: self.counted + other.counted,
-            computed: self.computed + other.computed,
+            counted: self.counted.saturating_add(other.counted),
+            computed: self.computed.saturating_add(other.computed),
             slowest: self.slowest.max(other.slowest),
             fastest: self.fastest.min(other.fastest),
-            computation: self.computation + other.computation,
-            reception: self.reception + other.reception,
+            computation: seconds(self.computation.get() + other.computation.get()),
+            reception: seconds(self.reception.get() + other.reception.get()),
             wait,
         }
     }

@@ -12,8 +12,9 @@ use std::ops::RangeInclusive;
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Config, Heuristic, MigrationCost, Observation, Parameters, Process, ProcessTimes,
-    Processor, Processors, Reception, Request, SetView, Situation, When, capacity, merge, select,
+    Answer, Config, Digest, Heuristic, MigrationCost, Observation, Parameters, Process,
+    ProcessTimes, Processor, Processors, Reception, Request, SetView, Situation, When, capacity,
+    merge, select,
 };
 
 /// Labtec, Corisco, Frontal, ICE, Aquario: hosts, instructions per second, bytes per second of a
@@ -122,7 +123,11 @@ impl Run<'_> {
             if when.due(superstep + 1) {
                 let times: Vec<&[ProcessTimes]> =
                     self.processes.iter().map(Process::times).collect();
-                when.balance(&self.config, &times, &busy);
+                when.balance(
+                    &self.config,
+                    &Digest::of_supersteps(&self.config, &times),
+                    &busy,
+                );
                 let moved = self.call();
                 let (interval, _) = when.conclude(!moved.is_empty());
                 moves.extend(
