@@ -280,7 +280,19 @@ fn times() -> impl Strategy<Value = ProcessTimes> {
 }
 
 fn digest() -> impl Strategy<Value = Digest> {
-    (any::<u32>(), seconds()).prop_map(|(counted, wait)| Digest { counted, wait })
+    let times = (seconds(), seconds(), seconds(), seconds());
+    let counts = (any::<u32>(), any::<u32>());
+    (counts, times, option::of(seconds())).prop_map(
+        |((counted, computed), (slowest, fastest, computation, reception), wait)| Digest {
+            counted,
+            computed,
+            slowest,
+            fastest,
+            computation,
+            reception,
+            wait,
+        },
+    )
 }
 
 fn rank() -> impl Strategy<Value = Rank> {

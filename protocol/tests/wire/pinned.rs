@@ -269,7 +269,12 @@ fn request() -> Request {
 fn digest() -> Digest {
     Digest {
         counted: 10,
-        wait: seconds(0.0625),
+        computed: 9,
+        slowest: seconds(0.75),
+        fastest: seconds(0.0),
+        computation: seconds(4.5),
+        reception: seconds(1.25),
+        wait: Some(seconds(0.0625)),
     }
 }
 
