@@ -13,9 +13,12 @@ use crate::setup::Rules;
 use crate::world::{Event, World};
 
 /// An event on its way into an actor: the one message that all actors handle.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
+#[derive(Debug)]
 pub struct Deliver(pub Event);
+
+impl Message for Deliver {
+    type Result = ();
+}
 
 /// What every actor holds beside its machine.
 pub(crate) struct Surroundings {
@@ -25,7 +28,10 @@ pub(crate) struct Surroundings {
 
 impl fmt::Debug for Surroundings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Surroundings").field("rules", &self.rules).finish_non_exhaustive()
+        formatter
+            .debug_struct("Surroundings")
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
     }
 }
 

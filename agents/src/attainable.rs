@@ -27,9 +27,16 @@ impl Attainable {
             let cores = usize::try_from(host.cores).expect("u32 fits usize");
             *processors.entry(Reverse(host.speed)).or_default() += cores;
         }
-        let processors =
-            processors.into_iter().map(|(Reverse(speed), count)| (speed.get(), count)).collect();
-        Self { processors, work: Vec::new(), best: Seconds::ZERO, total: Seconds::ZERO }
+        let processors = processors
+            .into_iter()
+            .map(|(Reverse(speed), count)| (speed.get(), count))
+            .collect();
+        Self {
+            processors,
+            work: Vec::new(),
+            best: Seconds::ZERO,
+            total: Seconds::ZERO,
+        }
     }
 
     /// A superstep in which processes did `work`, by rank, and the slowest took `slowest`.
@@ -59,7 +66,11 @@ impl Attainable {
         let mut longest = 0.0_f64;
         for Instructions(amount) in work {
             let end = |(speed, used, idle): &(f64, BinaryHeap<Reverse<u64>>, usize)| {
-                let load = if 0 < *idle { 0 } else { used.peek().map_or(0, |least| least.0) };
+                let load = if 0 < *idle {
+                    0
+                } else {
+                    used.peek().map_or(0, |least| least.0)
+                };
                 Instructions(load.saturating_add(amount)).as_f64() / speed
             };
             let soonest = classes

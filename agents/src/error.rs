@@ -33,7 +33,9 @@ pub enum RunError {
         message: String,
     },
     /// A computation or a transfer never ends, because a host or a link gives it nothing, ever.
-    #[error("nothing happens any more at {at}: {waiting} processes wait for ever; a host is fully loaded or a link has no bandwidth left")]
+    #[error(
+        "nothing happens any more at {at}: {waiting} processes wait for ever; a host is fully loaded or a link has no bandwidth left"
+    )]
     Stuck {
         /// When.
         at: bsp::units::Instant,

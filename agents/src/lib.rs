@@ -24,4 +24,4 @@ pub use process::Process;
 pub use set_manager::SetManager;
 pub use setup::{Barrier, Payment, Rules, Scheduler, Setup, Shape, TransferStart, WindowRule};
 pub use simulated::{Delivery, Outcome, simulate, simulate_in_mailboxes};
-pub use world::{Cost, Event, Moved, World};
+pub use world::{Cost, Event, Exchange, Moved, World};

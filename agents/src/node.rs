@@ -33,7 +33,15 @@ impl Node {
     #[must_use]
     pub fn new(rules: &Rules, host: HostId, residents: BTreeSet<Rank>) -> Self {
         let set = rules.sets[host.index()];
-        Self { host, set, residents, leaving: Vec::new(), arrived: None, reports: Vec::new(), reports_missing: 0 }
+        Self {
+            host,
+            set,
+            residents,
+            leaving: Vec::new(),
+            arrived: None,
+            reports: Vec::new(),
+            reports_missing: 0,
+        }
     }
 
     /// Something happened to the host or its processes.
@@ -48,7 +56,11 @@ impl Node {
         match message {
             Message::Arrived(arrived) => self.collect(rules, arrived, world),
             Message::Halted(rank) => {
-                assert!(self.residents.remove(&rank), "{rank} does not live on {}", self.host);
+                assert!(
+                    self.residents.remove(&rank),
+                    "{rank} does not live on {}",
+                    self.host
+                );
                 if rules.barrier.shape == Shape::Hierarchical {
                     self.leaving.push(rank);
                 }
@@ -56,10 +68,18 @@ impl Node {
             Message::Start(_) | Message::Finish => self.pass_down(&message, world),
             Message::Measure(order) => {
                 let (speed, cores) = world.processors(self.host);
-                let window = rules.scheduler.as_ref().map_or(Seconds::ZERO, |s| s.load_window);
+                let window = rules
+                    .scheduler
+                    .as_ref()
+                    .map_or(Seconds::ZERO, |s| s.load_window);
                 let load = world.load(self.host, window);
-                let measured =
-                    Measured { superstep: order.superstep, host: self.host, speed, cores, load };
+                let measured = Measured {
+                    superstep: order.superstep,
+                    host: self.host,
+                    speed,
+                    cores,
+                    load,
+                };
                 self.report(Message::Measured(measured), Cost::Encoded, world);
             }
             Message::Evaluate(order) => self.evaluate(&order, world),
@@ -72,7 +92,11 @@ impl Node {
                 }
             }
             Message::Migrate(order) => {
-                assert!(self.residents.remove(&order.rank), "{} lives elsewhere", order.rank);
+                assert!(
+                    self.residents.remove(&order.rank),
+                    "{} lives elsewhere",
+                    order.rank
+                );
                 self.send(Address::Process(order.rank), message, world);
             }
             Message::State(state) => self.install(*state, world),
@@ -90,7 +114,11 @@ impl Node {
 
     /// One process has arrived; when all have, their Manager hears of it.
     fn collect(&mut self, rules: &Rules, arrived: Arrived, world: &mut dyn World) {
-        assert_eq!(rules.barrier.shape, Shape::Hierarchical, "only then do nodes collect");
+        assert_eq!(
+            rules.barrier.shape,
+            Shape::Hierarchical,
+            "only then do nodes collect"
+        );
         let together = match self.arrived.take() {
             None => arrived,
             Some(others) => others.and(arrived),
@@ -101,7 +129,11 @@ impl Node {
             self.arrived = Some(together);
         } else {
             let is_local = rules.managers[self.set.index()] == self.host;
-            let cost = if is_local { Cost::Free } else { Cost::Network(rules.barrier.message) };
+            let cost = if is_local {
+                Cost::Free
+            } else {
+                Cost::Network(rules.barrier.message)
+            };
             self.report(Message::Arrived(together), cost, world);
         }
     }
@@ -130,18 +162,31 @@ impl Node {
     fn send_reports(&mut self, superstep: u64, world: &mut dyn World) {
         let mut reports = std::mem::take(&mut self.reports);
         reports.sort_by_key(|report| report.rank);
-        let reports = Reports { superstep, host: self.host, reports };
+        let reports = Reports {
+            superstep,
+            host: self.host,
+            reports,
+        };
         self.report(Message::Reports(Box::new(reports)), Cost::Encoded, world);
     }
 
     fn install(&mut self, state: State, world: &mut dyn World) {
-        assert!(self.residents.insert(state.rank), "{} lives here already", state.rank);
+        assert!(
+            self.residents.insert(state.rank),
+            "{} lives here already",
+            state.rank
+        );
         world.install(self.host, state);
     }
 
     /// To the Manager of this host's Set.
     fn report(&self, message: Message, cost: Cost, world: &mut dyn World) {
-        world.send(Address::Node(self.host), Address::SetManager(self.set), message, cost);
+        world.send(
+            Address::Node(self.host),
+            Address::SetManager(self.set),
+            message,
+            cost,
+        );
     }
 
     /// To a process on this host.

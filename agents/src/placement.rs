@@ -59,7 +59,12 @@ pub enum PlacementError {
 
 impl Default for PlacementOptions {
     fn default() -> Self {
-        Self { order: Order::Fill, per_host: 1, offset: 0, max_per_host: None }
+        Self {
+            order: Order::Fill,
+            per_host: 1,
+            offset: 0,
+            max_per_host: None,
+        }
     }
 }
 
@@ -79,19 +84,27 @@ pub fn placement(
         return Err(PlacementError::PerHost);
     }
     let hosts = platform.hosts().len();
-    let shortest = platform.sets().iter().map(|set| set.hosts.len()).min().unwrap_or(0);
+    let shortest = platform
+        .sets()
+        .iter()
+        .map(|set| set.hosts.len())
+        .min()
+        .unwrap_or(0);
     let skippable = match options.order {
         Order::Fill => hosts,
         Order::RoundRobin => shortest,
     };
     if skippable <= offset {
-        return Err(PlacementError::Offset { offset: options.offset, hosts: skippable });
+        return Err(PlacementError::Offset {
+            offset: options.offset,
+            hosts: skippable,
+        });
     }
     let ranks = 0..usize::try_from(processes).expect("u32 fits usize");
     let places: Vec<HostId> = match options.order {
-        Order::Fill => {
-            ranks.map(|rank| HostId::from_index((offset + rank / per_host) % hosts)).collect()
-        }
+        Order::Fill => ranks
+            .map(|rank| HostId::from_index((offset + rank / per_host) % hosts))
+            .collect(),
         Order::RoundRobin => {
             let sets = platform.sets();
             let place = |rank: usize| {
@@ -108,7 +121,11 @@ pub fn placement(
             counts[host.index()] += 1;
         }
         if counts.iter().any(|count| max_per_host < *count) {
-            return Err(PlacementError::TooMany { processes, hosts, max_per_host });
+            return Err(PlacementError::TooMany {
+                processes,
+                hosts,
+                max_per_host,
+            });
         }
     }
     Ok(places)

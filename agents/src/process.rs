@@ -32,9 +32,10 @@ impl Process {
     /// The agent of process `rank`, which starts on `host`.
     #[must_use]
     pub fn new(rules: &Rules, rank: Rank, host: HostId) -> Self {
-        let history = rules.scheduler.as_ref().map(|scheduler| {
-            Box::new(migbsp::Process::new(scheduler.model.parameters().interval))
-        });
+        let history = rules
+            .scheduler
+            .as_ref()
+            .map(|scheduler| Box::new(migbsp::Process::new(scheduler.model.parameters().interval)));
         Self {
             rank,
             host,
@@ -55,7 +56,10 @@ impl Process {
     /// If it is something that does not happen to processes.
     pub fn on(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
         match event {
-            Event::Message { message: Message::Start(start), .. } => self.start(start, world),
+            Event::Message {
+                message: Message::Start(start),
+                ..
+            } => self.start(start, world),
             Event::Computed { work, time, halted } => {
                 self.work = work;
                 self.computation = time;
@@ -63,11 +67,20 @@ impl Process {
                 world.exchange(self.rank);
             }
             Event::Exchanged(exchange) => self.arrive(rules, &exchange, world),
-            Event::Message { message: Message::Finish, .. } => world.finished(self.rank),
-            Event::Message { message: Message::Evaluate(order), .. } => {
+            Event::Message {
+                message: Message::Finish,
+                ..
+            } => world.finished(self.rank),
+            Event::Message {
+                message: Message::Evaluate(order),
+                ..
+            } => {
                 self.evaluate(rules, &order, world);
             }
-            Event::Message { message: Message::Migrate(order), .. } => {
+            Event::Message {
+                message: Message::Migrate(order),
+                ..
+            } => {
                 self.depart(rules, order, world);
             }
             Event::Moved(moved) => self.settle(rules, &moved, world),
@@ -104,7 +117,12 @@ impl Process {
         }
         let own = Address::Process(self.rank);
         if self.halted {
-            world.send(own, Address::Node(self.host), Message::Halted(self.rank), Cost::Free);
+            world.send(
+                own,
+                Address::Node(self.host),
+                Message::Halted(self.rank),
+                Cost::Free,
+            );
         }
         let arrived = Arrived {
             superstep: self.superstep,
@@ -128,12 +146,19 @@ impl Process {
 
     fn evaluate(&self, rules: &Rules, order: &Evaluate, world: &mut dyn World) {
         let scheduler = rules.scheduler.as_ref().expect("only a scheduler asks");
-        let history = self.history.as_deref().expect("kept whenever there is a scheduler");
+        let history = self
+            .history
+            .as_deref()
+            .expect("kept whenever there is a scheduler");
         let own = rules.sets[self.host.index()];
         let image = world.image(self.rank);
-        let situation = migbsp::Situation { own, image, sets: &order.sets };
+        let situation = migbsp::Situation {
+            own,
+            image,
+            sets: &order.sets,
+        };
         let evaluation = history.evaluate(&scheduler.model, &situation);
-        let entry = history.entry(&scheduler.model, self.rank, &evaluation);
+        let entry = evaluation.entry(&scheduler.model, self.rank, history);
         let report = Report {
             superstep: order.superstep,
             rank: self.rank,
@@ -146,7 +171,12 @@ impl Process {
             times: history.times().to_vec(),
         };
         let message = Message::Reported(Box::new(report));
-        world.send(Address::Process(self.rank), Address::Node(self.host), message, Cost::Free);
+        world.send(
+            Address::Process(self.rank),
+            Address::Node(self.host),
+            message,
+            Cost::Free,
+        );
     }
 
     fn depart(&mut self, rules: &Rules, order: Migrate, world: &mut dyn World) {
@@ -165,7 +195,11 @@ impl Process {
         assert_eq!(self.rank, rank, "a state went to the wrong agent");
         self.host = moved.host;
         let manager = Address::SetManager(rules.sets[moved.host.index()]);
-        let installed = Installed { rank, host: moved.host, epoch: moved.epoch };
+        let installed = Installed {
+            rank,
+            host: moved.host,
+            epoch: moved.epoch,
+        };
         world.send(
             Address::Node(moved.host),
             manager,

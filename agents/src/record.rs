@@ -192,7 +192,9 @@ impl Migration {
     /// The migration that a candidate's negotiation led to, if it did.
     #[must_use]
     pub fn of(considered: &Considered) -> Option<Self> {
-        let Answer::Offer { host, t1, .. } = considered.answer else { return None };
+        let Answer::Offer { host, t1, .. } = considered.answer else {
+            return None;
+        };
         Some(Self {
             rank: considered.entry.rank,
             from: considered.host,

@@ -54,13 +54,20 @@ impl SetManager {
     /// The Manager of `set`, whose hosts are `hosts`, with processes where `placement` says.
     #[must_use]
     pub fn new(rules: &Rules, set: SetId, hosts: Vec<HostId>, placement: Vec<HostId>) -> Self {
-        let when = rules.scheduler.as_ref().map(|scheduler| When::new(&scheduler.model));
+        let when = rules
+            .scheduler
+            .as_ref()
+            .map(|scheduler| When::new(&scheduler.model));
         let gathering = Gathering::new(rules, set, &placement);
         Self {
             set,
             hosts,
             is_home: placement.first() == Some(&rules.first_host()),
-            placement: if rules.scheduler.is_some() { placement } else { Vec::new() },
+            placement: if rules.scheduler.is_some() {
+                placement
+            } else {
+                Vec::new()
+            },
             epoch: 0,
             has_migrant: BTreeSet::new(),
             when,
@@ -82,10 +89,16 @@ impl SetManager {
     /// If it is something that does not happen to Managers.
     pub fn on(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
         match event {
-            Event::Message { from, message: Message::Arrived(arrived) } => {
+            Event::Message {
+                from,
+                message: Message::Arrived(arrived),
+            } => {
                 self.gather(rules, from, arrived, world);
             }
-            Event::Message { from, message: Message::Confer(confer) } => {
+            Event::Message {
+                from,
+                message: Message::Confer(confer),
+            } => {
                 assert!(self.superstep <= confer.superstep, "a call about the past");
                 if self.call.is_some() {
                     self.early.push((from, Message::Confer(confer)));
@@ -107,7 +120,10 @@ impl SetManager {
 
     /// Processes have arrived; when all have, the superstep is over.
     fn gather(&mut self, rules: &Rules, from: Address, arrived: Arrived, world: &mut dyn World) {
-        assert!(self.superstep <= arrived.superstep, "an arrival from the past");
+        assert!(
+            self.superstep <= arrived.superstep,
+            "an arrival from the past"
+        );
         if self.superstep < arrived.superstep {
             // Another Manager was released first and its Set was quick.
             self.early.push((from, Message::Arrived(arrived)));
@@ -146,20 +162,29 @@ impl SetManager {
                 messages: all.sent,
             }));
             let busy = world.overhead_busy(rules.first_host());
-            self.barrier_busy.push(busy - std::mem::replace(&mut self.busy, busy));
+            self.barrier_busy
+                .push(busy - std::mem::replace(&mut self.busy, busy));
         }
         if !self.gathering.is_over()
-            && self.when.as_ref().is_some_and(|when| when.due(self.superstep + 1))
+            && self
+                .when
+                .as_ref()
+                .is_some_and(|when| when.due(self.superstep + 1))
         {
             if rules.barrier.shape != Shape::Hierarchical {
-                let confer = Message::Confer(Confer { superstep: self.superstep });
+                let confer = Message::Confer(Confer {
+                    superstep: self.superstep,
+                });
                 for set in self.other_managers(rules) {
                     self.send(set, confer.clone(), Cost::Encoded, world);
                 }
             }
             self.begin_call(rules, world);
         } else {
-            let start = Start { superstep: self.superstep + 1, interval: None };
+            let start = Start {
+                superstep: self.superstep + 1,
+                interval: None,
+            };
             self.release(rules, start, world);
         }
     }
@@ -189,7 +214,11 @@ impl SetManager {
                 Address::Node(host) => host == rules.managers[self.set.index()],
                 Address::SetManager(_) => unreachable!("Managers release themselves"),
             };
-            let message = if halted { Message::Finish } else { Message::Start(start) };
+            let message = if halted {
+                Message::Finish
+            } else {
+                Message::Start(start)
+            };
             world.send(own, to, message, if is_here { Cost::Free } else { network });
         });
     }
@@ -208,6 +237,11 @@ impl SetManager {
 
     /// To another Manager.
     fn send(&self, to: SetId, message: Message, cost: Cost, world: &mut dyn World) {
-        world.send(Address::SetManager(self.set), Address::SetManager(to), message, cost);
+        world.send(
+            Address::SetManager(self.set),
+            Address::SetManager(to),
+            message,
+            cost,
+        );
     }
 }

@@ -130,8 +130,17 @@ impl Rules {
             .zip(setup.platform.sets())
             .map(|(manager, set)| manager.unwrap_or_else(|| set.hosts[0]))
             .collect();
-        let first = setup.placement.first().map_or(SetId(0), |host| sets[host.index()]);
-        Self { barrier: setup.barrier, scheduler: setup.scheduler.clone(), managers, sets, first }
+        let first = setup
+            .placement
+            .first()
+            .map_or(SetId(0), |host| sets[host.index()]);
+        Self {
+            barrier: setup.barrier,
+            scheduler: setup.scheduler.clone(),
+            managers,
+            sets,
+            first,
+        }
     }
 
     /// The host of the first Manager.

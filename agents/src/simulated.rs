@@ -65,7 +65,11 @@ pub fn simulate<P: Program>(
     observer: &mut dyn FnMut(&record::Event),
 ) -> Result<Outcome<P::Output>, RunError> {
     let mut simulation = Simulation::new(setup, programs)?;
-    let Agents { mut processes, mut nodes, mut managers } = simulation.agents(setup);
+    let Agents {
+        mut processes,
+        mut nodes,
+        mut managers,
+    } = simulation.agents(setup);
     // Nobody looks at the contexts: an actor that needs no mailbox needs none of its own.
     let mut process_context = Context::new();
     let mut node_context = Context::new();
@@ -98,7 +102,11 @@ pub fn simulate_in_mailboxes<P: Program>(
 ) -> Result<Outcome<P::Output>, RunError> {
     actix::System::new().block_on(async {
         let mut simulation = Simulation::new(setup, programs)?;
-        let Agents { processes, nodes, managers } = simulation.agents(setup);
+        let Agents {
+            processes,
+            nodes,
+            managers,
+        } = simulation.agents(setup);
         let processes: Vec<_> = processes.into_iter().map(Actor::start).collect();
         let nodes: Vec<_> = nodes.into_iter().map(Actor::start).collect();
         let managers: Vec<_> = managers.into_iter().map(Actor::start).collect();
@@ -149,15 +157,26 @@ impl<P: Program> Simulation<P> {
         let rules = &surroundings.rules;
         let mut residents = vec![BTreeSet::new(); setup.platform.hosts().len()];
         let mut processes = Vec::with_capacity(setup.placement.len());
-        let start = Message::Start(Start { superstep: 0, interval: None });
+        let start = Message::Start(Start {
+            superstep: 0,
+            interval: None,
+        });
         for (index, host) in setup.placement.iter().enumerate() {
             let rank = Rank::from_index(index);
             residents[host.index()].insert(rank);
-            processes
-                .push(ProcessAgent::new(Process::new(rules, rank, *host), &surroundings));
+            processes.push(ProcessAgent::new(
+                Process::new(rules, rank, *host),
+                &surroundings,
+            ));
             let from = Address::SetManager(rules.first);
-            let event = Event::Message { from, message: start.clone() };
-            self.world.borrow_mut().deliver(Delivery { to: Address::Process(rank), event });
+            let event = Event::Message {
+                from,
+                message: start.clone(),
+            };
+            self.world.borrow_mut().deliver(Delivery {
+                to: Address::Process(rank),
+                event,
+            });
         }
         let nodes = residents
             .into_iter()
@@ -179,7 +198,11 @@ impl<P: Program> Simulation<P> {
                 SetManagerAgent::new(manager, &surroundings)
             })
             .collect();
-        Agents { processes, nodes, managers }
+        Agents {
+            processes,
+            nodes,
+            managers,
+        }
     }
 
     /// What happens next, and to whom; `None` when everybody has finished.
@@ -193,14 +216,25 @@ impl<P: Program> Simulation<P> {
         Ok(delivery)
     }
 
-    fn end(
-        self,
-        observer: &mut dyn FnMut(&record::Event),
-    ) -> Result<Outcome<P::Output>, RunError> {
+    fn end(self, observer: &mut dyn FnMut(&record::Event)) -> Result<Outcome<P::Output>, RunError> {
         let (end, calls) = self.world.borrow_mut().end();
         observer(&record::Event::End(end));
-        let record::End { seconds, supersteps, messages, bytes, attainable } = end;
+        let record::End {
+            seconds,
+            supersteps,
+            messages,
+            bytes,
+            attainable,
+        } = end;
         let outputs = self.bank.borrow_mut().take_outputs();
-        Ok(Outcome { seconds, supersteps, calls, outputs, attainable, messages, bytes })
+        Ok(Outcome {
+            seconds,
+            supersteps,
+            calls,
+            outputs,
+            attainable,
+            messages,
+            bytes,
+        })
     }
 }

@@ -47,20 +47,33 @@ pub fn read<M: DeserializeOwned>(directory: &Path) -> Result<(M, Vec<Event>), Re
     let load = |name: &str| {
         let path = directory.join(name);
         fs::read_to_string(&path)
-            .map_err(|source| ReadError::Io { path: path.clone(), source })
+            .map_err(|source| ReadError::Io {
+                path: path.clone(),
+                source,
+            })
             .map(|text| (path, text))
     };
     if !directory.join("run.json").exists() {
-        return Err(ReadError::Incomplete { directory: directory.to_path_buf() });
+        return Err(ReadError::Incomplete {
+            directory: directory.to_path_buf(),
+        });
     }
     let (path, text) = load("run.json")?;
-    let malformed = |line, message| ReadError::Malformed { path: path.clone(), line, message };
-    let manifest = serde_json::from_str(&text)
-        .map_err(|error| malformed(error.line(), error.to_string()))?;
+    let malformed = |line, message| ReadError::Malformed {
+        path: path.clone(),
+        line,
+        message,
+    };
+    let manifest =
+        serde_json::from_str(&text).map_err(|error| malformed(error.line(), error.to_string()))?;
     let (path, text) = load("events.jsonl")?;
     let mut events = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let malformed = |message| ReadError::Malformed { path: path.clone(), line: index + 1, message };
+        let malformed = |message| ReadError::Malformed {
+            path: path.clone(),
+            line: index + 1,
+            message,
+        };
         let event = serde_json::from_str(line).map_err(|error| malformed(error.to_string()))?;
         if let Event::Run(run) = &event
             && run.schema != SCHEMA
@@ -74,7 +87,11 @@ pub fn read<M: DeserializeOwned>(directory: &Path) -> Result<(M, Vec<Event>), Re
         Some(Event::End(_)) => Ok((manifest, events)),
         _ => {
             let message = "the record ends before the run does".to_owned();
-            Err(ReadError::Malformed { path, line: events.len(), message })
+            Err(ReadError::Malformed {
+                path,
+                line: events.len(),
+                message,
+            })
         }
     }
 }

@@ -49,12 +49,21 @@ impl Writer {
             move |source| WriteError::Io { path, source }
         };
         fs::create_dir_all(directory).map_err(at(directory))?;
-        if fs::read_dir(directory).map_err(at(directory))?.next().is_some() {
-            return Err(WriteError::NotEmpty { directory: directory.to_path_buf() });
+        if fs::read_dir(directory)
+            .map_err(at(directory))?
+            .next()
+            .is_some()
+        {
+            return Err(WriteError::NotEmpty {
+                directory: directory.to_path_buf(),
+            });
         }
         let path = directory.join("events.jsonl");
         let events = BufWriter::new(File::create_new(&path).map_err(at(&path))?);
-        Ok(Self { directory: directory.to_path_buf(), events })
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            events,
+        })
     }
 
     /// Adds an event.
@@ -94,6 +103,9 @@ impl Writer {
     }
 
     fn error(&self, name: &str, source: io::Error) -> WriteError {
-        WriteError::Io { path: self.directory.join(name), source }
+        WriteError::Io {
+            path: self.directory.join(name),
+            source,
+        }
     }
 }

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use bsp::units::{Instant, Seconds};
 use bsp::Rank;
+use bsp::units::{Instant, Seconds};
 use migbsp::{Answer, Digest, Entry, Processor, Processors, Request, Selection, SetView};
 use protocol::{
     Address, Answered, Ask, Capacity, Considered, Decided, Evaluate, Measure, Message, Migrate,
@@ -84,10 +84,17 @@ impl SetManager {
     pub(super) fn begin_call(&mut self, rules: &Rules, world: &mut dyn World) {
         assert!(self.call.is_none(), "one call at a time");
         self.call = Some(Call::new(self.superstep, world.now(), rules.managers.len()));
-        let measure = Message::Measure(Measure { superstep: self.superstep });
+        let measure = Message::Measure(Measure {
+            superstep: self.superstep,
+        });
         for host in &self.hosts {
             let node = Address::Node(*host);
-            world.send(Address::SetManager(self.set), node, measure.clone(), Cost::Encoded);
+            world.send(
+                Address::SetManager(self.set),
+                node,
+                measure.clone(),
+                Cost::Encoded,
+            );
         }
         self.retry_early(rules, world);
     }
@@ -101,8 +108,15 @@ impl SetManager {
         world: &mut dyn World,
     ) {
         let superstep = superstep_of(&message).unwrap_or(self.superstep);
-        let Some(call) = self.call.as_mut().filter(|call| call.superstep == superstep) else {
-            assert!(self.superstep <= superstep, "{from:?} speaks of the past: {message:?}");
+        let Some(call) = self
+            .call
+            .as_mut()
+            .filter(|call| call.superstep == superstep)
+        else {
+            assert!(
+                self.superstep <= superstep,
+                "{from:?} speaks of the past: {message:?}"
+            );
             self.early.push((from, message));
             return;
         };
@@ -122,7 +136,10 @@ impl SetManager {
             Message::Capacity(capacity) => self.take_capacity(rules, *capacity, world),
             Message::Reports(reports) => {
                 call.reports_missing -= 1;
-                let by_rank = reports.reports.into_iter().map(|report| (report.rank, report));
+                let by_rank = reports
+                    .reports
+                    .into_iter()
+                    .map(|report| (report.rank, report));
                 call.reports.extend(by_rank);
                 if call.reports_missing == 0 {
                     self.tell_standing(rules, world);
@@ -136,7 +153,12 @@ impl SetManager {
             Message::Answered(answered) => self.take_answer(rules, *answered, world),
             Message::Decided(decided) => self.take_decided(rules, *decided, world),
             Message::Installed(installed) => {
-                assert_eq!(installed.epoch, self.epoch + 1, "{} moved late", installed.rank);
+                assert_eq!(
+                    installed.epoch,
+                    self.epoch + 1,
+                    "{} moved late",
+                    installed.rank
+                );
                 if rules.sets[installed.host.index()] == self.set
                     && matches!(from, Address::Node(_))
                 {
@@ -162,7 +184,11 @@ impl SetManager {
             set,
             capacity: migbsp::capacity(&call.processors),
             processes: u32::try_from(processes).expect("ranks fit 32 bits"),
-            processors: call.processors.iter().map(|processor| processor.cores).sum(),
+            processors: call
+                .processors
+                .iter()
+                .map(|processor| processor.cores)
+                .sum(),
         };
         self.tell_managers(rules, &Message::Capacity(Box::new(capacity.clone())), world);
         self.take_capacity(rules, capacity, world);
@@ -182,7 +208,10 @@ impl SetManager {
             transfer_rate: world.transfer_rate(self.set, capacity.set),
         };
         let sets = call.capacities.iter().flatten().map(view).collect();
-        let order = Evaluate { superstep: call.superstep, sets };
+        let order = Evaluate {
+            superstep: call.superstep,
+            sets,
+        };
         let mut nodes: Vec<_> = self.placement.clone();
         nodes.retain(|host| rules.sets[host.index()] == self.set);
         nodes.sort_unstable();
@@ -200,14 +229,19 @@ impl SetManager {
 
     /// All processes of this Set have reported.
     fn tell_standing(&mut self, rules: &Rules, world: &mut dyn World) {
-        let Some(scheduler) = &rules.scheduler else { unreachable!("nobody else calls") };
+        let Some(scheduler) = &rules.scheduler else {
+            unreachable!("nobody else calls")
+        };
         let when = self.when.as_ref().expect("there is a scheduler");
         let call = self.call.as_ref().expect("a call is being held");
         let reports: Vec<&Report> = call.reports.values().collect();
         world.record(record::Event::Evaluated(record::Evaluated {
             superstep: call.superstep + 1,
             set: self.set,
-            processes: reports.iter().map(|report| record::Evaluation::of(report)).collect(),
+            processes: reports
+                .iter()
+                .map(|report| record::Evaluation::of(report))
+                .collect(),
         }));
         let times: Vec<_> = reports.iter().map(|report| &report.times[..]).collect();
         let standing = Standing {
@@ -225,7 +259,12 @@ impl SetManager {
 
     fn take_standing(&mut self, rules: &Rules, standing: Standing, world: &mut dyn World) {
         let when = self.when.as_mut().expect("there is a scheduler");
-        assert_eq!(standing.interval, when.interval(), "{} has another interval", standing.set);
+        assert_eq!(
+            standing.interval,
+            when.interval(),
+            "{} has another interval",
+            standing.set
+        );
         assert_eq!(
             standing.tolerance.to_bits(),
             when.tolerance().to_bits(),
@@ -242,18 +281,26 @@ impl SetManager {
         let standings: Vec<&Standing> = call.standings.iter().flatten().collect();
         let digests = Digest::merge(standings.iter().map(|standing| &standing.digests[..]));
         let busy = &standings[rules.first.index()].barrier_busy;
-        let balanced = when.balance(model, &digests, busy).into_iter().filter(|flag| *flag);
+        let balanced = when
+            .balance(model, &digests, busy)
+            .into_iter()
+            .filter(|flag| *flag);
         let balanced = u32::try_from(balanced.count()).expect("an interval fits 32 bits");
-        let entries = standings.iter().flat_map(|standing| standing.entries.iter().copied());
+        let entries = standings
+            .iter()
+            .flat_map(|standing| standing.entries.iter().copied());
         let list = migbsp::merge(model, entries.collect());
         let selection = migbsp::select(model, &list);
         let mut processors = std::mem::take(&mut call.processors);
         for report in call.reports.values() {
             let resident = (report.rank, report.instructions_resident);
             let host = processors.binary_search_by_key(&report.host, |processor| processor.host);
-            processors[host.expect("a host of this Set")].residents.push(resident);
+            processors[host.expect("a host of this Set")]
+                .residents
+                .push(resident);
         }
-        let processors = Processors::new(model, processors, &self.has_migrant);
+        let rate = world.transfer_rate(self.set, self.set);
+        let processors = Processors::new(model, rate, processors, &self.has_migrant);
         call.negotiation = Some(Negotiation {
             list,
             selection,
@@ -269,7 +316,9 @@ impl SetManager {
     /// Settles candidates as far as that depends on nobody else.
     fn negotiate(&mut self, rules: &Rules, world: &mut dyn World) {
         let Some(call) = &mut self.call else { return };
-        let Some(negotiation) = &mut call.negotiation else { return };
+        let Some(negotiation) = &mut call.negotiation else {
+            return;
+        };
         if negotiation.asked.is_some() || call.decided[self.set.index()].is_some() {
             return;
         }
@@ -278,26 +327,36 @@ impl SetManager {
                 let report = &call.reports[&candidate.rank];
                 let potential = &report.evaluation.potentials[candidate.target.index()];
                 let transfer_rate = world.transfer_rate(self.set, candidate.target);
-                let t2 = negotiation.processors.stay(report.host, report.bytes, transfer_rate);
+                let t2 = negotiation
+                    .processors
+                    .stay(report.rank, report.bytes, transfer_rate);
                 let request = Request {
                     rank: candidate.rank,
                     instructions: report.instructions,
                     bytes: report.bytes,
                     migration: potential.migration,
-                    t2,
+                    t2: t2.expect("a candidate lives in its own Set"),
                 };
                 negotiation.asked = Some(request.clone());
-                let ask = Ask { superstep: call.superstep, from: self.set, request };
+                let ask = Ask {
+                    superstep: call.superstep,
+                    from: self.set,
+                    request,
+                };
                 let target = candidate.target;
                 self.send(target, Message::Ask(Box::new(ask)), Cost::Encoded, world);
                 return;
             }
             if candidate.target == self.set {
-                let Some(ask) = call.asks.remove(&candidate.rank) else { return };
-                let rate = world.transfer_rate(self.set, self.set);
-                let answer = negotiation.processors.answer(&ask.request, rate);
-                let answered =
-                    Answered { superstep: call.superstep, rank: ask.request.rank, answer };
+                let Some(ask) = call.asks.remove(&candidate.rank) else {
+                    return;
+                };
+                let answer = negotiation.processors.answer(&ask.request);
+                let answered = Answered {
+                    superstep: call.superstep,
+                    rank: ask.request.rank,
+                    answer,
+                };
                 let own = Address::SetManager(self.set);
                 let message = Message::Answered(Box::new(answered));
                 world.send(own, Address::SetManager(ask.from), message, Cost::Encoded);
@@ -305,7 +364,11 @@ impl SetManager {
             negotiation.settled += 1;
         }
         let considered = std::mem::take(&mut negotiation.considered);
-        let decided = Decided { superstep: call.superstep, set: self.set, considered };
+        let decided = Decided {
+            superstep: call.superstep,
+            set: self.set,
+            considered,
+        };
         self.tell_managers(rules, &Message::Decided(Box::new(decided.clone())), world);
         self.take_decided(rules, decided, world);
     }
@@ -338,7 +401,10 @@ impl SetManager {
             return;
         }
         let moves = moves(rules, call, self.epoch + 1);
-        for order in moves.iter().filter(|order| rules.sets[order.from.index()] == self.set) {
+        for order in moves
+            .iter()
+            .filter(|order| rules.sets[order.from.index()] == self.set)
+        {
             let node = Address::Node(order.from);
             let own = Address::SetManager(self.set);
             world.send(own, node, Message::Migrate(*order), Cost::Encoded);
@@ -350,18 +416,28 @@ impl SetManager {
     /// When everybody who moves lives on his new host, the call is over.
     fn conclude_if_settled(&mut self, rules: &Rules, world: &mut dyn World) {
         let Some(call) = &self.call else { return };
-        if call.moves.as_ref().is_none_or(|moves| call.installed < moves.len()) {
+        if call
+            .moves
+            .as_ref()
+            .is_none_or(|moves| call.installed < moves.len())
+        {
             return;
         }
         let call = self.call.take().expect("looked at above");
         let moves = call.moves.as_deref().expect("looked at above");
         for order in moves {
-            assert_eq!(self.placement[order.rank.index()], order.from, "{} moves", order.rank);
+            assert_eq!(
+                self.placement[order.rank.index()],
+                order.from,
+                "{} moves",
+                order.rank
+            );
             self.placement[order.rank.index()] = order.to;
             if order.rank == Rank(0) {
                 self.is_home = order.to == rules.first_host();
             }
-            self.gathering.moved(rules, self.set, (order.from, order.to));
+            self.gathering
+                .moved(rules, self.set, (order.from, order.to));
             if rules.sets[order.to.index()] == self.set {
                 self.has_migrant.insert(order.to);
             }
@@ -374,7 +450,10 @@ impl SetManager {
             let record = describe(&call, interval, tolerance, world.now() + hold);
             world.record(record::Event::Call(record));
         }
-        let start = Start { superstep: self.superstep + 1, interval: Some(interval) };
+        let start = Start {
+            superstep: self.superstep + 1,
+            interval: Some(interval),
+        };
         if hold == Seconds::ZERO {
             self.release(rules, start, world);
         } else {
@@ -392,7 +471,14 @@ impl SetManager {
 
 /// The moves that were agreed on, in the order of the list; none if moving is switched off.
 fn moves(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate> {
-    let Some(Scheduler { moves: true, payment, .. }) = &rules.scheduler else { return Vec::new() };
+    let Some(Scheduler {
+        moves: true,
+        payment,
+        ..
+    }) = &rules.scheduler
+    else {
+        return Vec::new();
+    };
     in_order(call)
         .filter_map(|considered| match considered.answer {
             Answer::Offer { host, .. } => Some(Migrate {
@@ -414,7 +500,9 @@ fn moves(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate> {
 fn in_order(call: &Call) -> impl Iterator<Item = &Considered> {
     let negotiation = call.negotiation.as_ref().expect("all have decided");
     negotiation.selection.candidates.iter().map(|candidate| {
-        let decided = call.decided[candidate.own.index()].as_ref().expect("all have decided");
+        let decided = call.decided[candidate.own.index()]
+            .as_ref()
+            .expect("all have decided");
         let considered = &decided.considered;
         considered
             .iter()
@@ -425,7 +513,9 @@ fn in_order(call: &Call) -> impl Iterator<Item = &Considered> {
 
 /// How much longer a superstep with this call has to last.
 fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -> Seconds {
-    let Some(scheduler) = &rules.scheduler else { return Seconds::ZERO };
+    let Some(scheduler) = &rules.scheduler else {
+        return Seconds::ZERO;
+    };
     let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
     let from = match scheduler.window_after_migration {
         WindowRule::Added if migrated => call.began,

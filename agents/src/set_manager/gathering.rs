@@ -56,14 +56,24 @@ impl Gathering {
             gathering.replace(rules, set, placement);
             return gathering;
         }
-        let waits_for = if set == rules.first { placement.len() } else { 0 };
+        let waits_for = if set == rules.first {
+            placement.len()
+        } else {
+            0
+        };
         let living = u32::try_from(waits_for).expect("ranks fit 32 bits");
-        Self::Processes { processes: vec![Presence::Living; waits_for], living, arrived: None }
+        Self::Processes {
+            processes: vec![Presence::Living; waits_for],
+            living,
+            arrived: None,
+        }
     }
 
     /// Processes live elsewhere now: everybody is counted again.
     fn replace(&mut self, rules: &Rules, own_set: SetId, placement: &[HostId]) {
-        let Self::Sets { hosts, sets, .. } = self else { return };
+        let Self::Sets { hosts, sets, .. } = self else {
+            return;
+        };
         hosts.clear();
         *sets = vec![0; rules.managers.len()];
         for host in placement {
@@ -77,7 +87,9 @@ impl Gathering {
 
     /// A process that has not halted moves.
     pub(super) fn moved(&mut self, rules: &Rules, own_set: SetId, (from, to): (HostId, HostId)) {
-        let Self::Sets { hosts, sets, .. } = self else { return };
+        let Self::Sets { hosts, sets, .. } = self else {
+            return;
+        };
         let (from_set, to_set) = (rules.sets[from.index()], rules.sets[to.index()]);
         sets[from_set.index()] -= 1;
         sets[to_set.index()] += 1;
@@ -98,14 +110,22 @@ impl Gathering {
         report: Arrived,
     ) -> Option<Arrived> {
         match self {
-            Self::Processes { processes, arrived, .. } => {
+            Self::Processes {
+                processes, arrived, ..
+            } => {
                 if report.halted == 1 {
                     processes[report.slowest.1.index()] = Presence::Leaving;
                 }
                 *arrived = Some(arrived.map_or(report, |others| others.and(report)));
                 None
             }
-            Self::Sets { hosts, sets, own, all, leaving } => match from {
+            Self::Sets {
+                hosts,
+                sets,
+                own,
+                all,
+                leaving,
+            } => match from {
                 Address::Node(host) => {
                     assert_eq!(rules.sets[host.index()], own_set, "a node of another Set");
                     let living = hosts.get_mut(&host).expect("a process lives there");
@@ -132,13 +152,21 @@ impl Gathering {
     /// What everybody together did, once everybody has arrived.
     pub(super) fn complete(&mut self) -> Option<Arrived> {
         match self {
-            Self::Processes { living, arrived, .. } => {
+            Self::Processes {
+                living, arrived, ..
+            } => {
                 let together = arrived.filter(|together| together.processes == *living)?;
                 *living -= together.halted;
                 *arrived = None;
                 Some(together)
             }
-            Self::Sets { sets, own, all, leaving, .. } => {
+            Self::Sets {
+                sets,
+                own,
+                all,
+                leaving,
+                ..
+            } => {
                 let expected: u32 = sets.iter().sum();
                 let together = all.filter(|together| together.processes == expected)?;
                 for (set, halted) in leaving.drain(..) {

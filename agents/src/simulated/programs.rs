@@ -79,7 +79,9 @@ impl<P: Program> Bank<P> {
     /// What the programs left behind, by rank.
     pub(super) fn take_outputs(&mut self) -> Vec<P::Output> {
         let outputs = self.outputs.iter_mut();
-        outputs.map(|output| output.take().expect("all have halted")).collect()
+        outputs
+            .map(|output| output.take().expect("all have halted"))
+            .collect()
     }
 
     /// Executes one process and files what it sent.
@@ -97,7 +99,11 @@ impl<P: Program> Bank<P> {
         }
         for (to, envelope) in self.outbox.sends.drain(..) {
             plan.sends.push((to, size_of(&envelope)));
-            self.collected.push(Letter { from: rank, to, envelope });
+            self.collected.push(Letter {
+                from: rank,
+                to,
+                envelope,
+            });
         }
         Ok(())
     }
@@ -107,9 +113,17 @@ impl<P: Program> Programs for Bank<P> {
     fn execute(&mut self, superstep: u64, plan: &mut Plan) -> Result<(), RunError> {
         let size = self.processes.len();
         if self.limit <= superstep {
-            let rank = self.halted.iter().position(Option::is_none).expect("somebody started");
+            let rank = self
+                .halted
+                .iter()
+                .position(Option::is_none)
+                .expect("somebody started");
             let rank = Rank::from_index(rank);
-            return Err(reference::Error::NeverHalts { rank, limit: self.limit }.into());
+            return Err(reference::Error::NeverHalts {
+                rank,
+                limit: self.limit,
+            }
+            .into());
         }
         plan.clear(size);
         let mut letters = std::mem::take(&mut self.under_way).into_iter().peekable();
@@ -143,14 +157,20 @@ impl<P: Program> Programs for Bank<P> {
 
     fn image(&self, rank: Rank) -> Image {
         let program = &self.processes[rank.index()];
-        program.memory().unwrap_or_else(|| encoded_len(program).into())
+        program
+            .memory()
+            .unwrap_or_else(|| encoded_len(program).into())
     }
 
     fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError> {
         let program = &self.processes[rank.index()];
         let state = rmp_serde::to_vec(program).map_err(|error| {
             let message = error.to_string();
-            RunError::State { rank, action: "encoded", message }
+            RunError::State {
+                rank,
+                action: "encoded",
+                message,
+            }
         })?;
         Ok((state, program.memory().map(Image::total)))
     }
@@ -158,7 +178,11 @@ impl<P: Program> Programs for Bank<P> {
     fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError> {
         self.processes[rank.index()] = rmp_serde::from_slice(state).map_err(|error| {
             let message = error.to_string();
-            RunError::State { rank, action: "decoded", message }
+            RunError::State {
+                rank,
+                action: "decoded",
+                message,
+            }
         })?;
         Ok(())
     }

@@ -64,7 +64,10 @@ impl Traffic {
     /// A new superstep: so many messages are addressed to each process.
     pub(super) fn begin(&mut self, plan: &Plan) {
         for (process, expected) in self.processes.iter_mut().zip(&plan.expected) {
-            assert_eq!(process.receives_left, 0, "a superstep began before the last one ended");
+            assert_eq!(
+                process.receives_left, 0,
+                "a superstep began before the last one ended"
+            );
             process.receives_left = *expected;
             process.computed = false;
         }
@@ -87,7 +90,13 @@ impl Traffic {
     pub(super) fn add(&mut self, from: Rank, to: Rank, bytes: Bytes) -> u32 {
         self.messages += 1;
         self.bytes += bytes;
-        let flight = Flight { from, to, bytes, started: Instant::START, next: NONE };
+        let flight = Flight {
+            from,
+            to,
+            bytes,
+            started: Instant::START,
+            next: NONE,
+        };
         if self.free == NONE {
             self.flights.push(flight);
             u32::try_from(self.flights.len() - 1).expect("fewer messages than that are under way")
@@ -120,7 +129,12 @@ impl Traffic {
     }
 
     /// A message, sent from `set`, has arrived; answers who it was from and to.
-    pub(super) fn end(&mut self, number: u32, now: Instant, set: impl Fn(Rank) -> SetId) -> (Rank, Rank) {
+    pub(super) fn end(
+        &mut self,
+        number: u32,
+        now: Instant,
+        set: impl Fn(Rank) -> SetId,
+    ) -> (Rank, Rank) {
         let flight = self.flights[at(number)];
         self.flights[at(number)].next = self.free;
         self.free = number;
@@ -132,12 +146,20 @@ impl Traffic {
             let time = now - flight.started;
             receiver.longest = receiver.longest.max(time);
             let set = set(flight.from);
-            match receiver.receptions.iter_mut().find(|reception| reception.set == set) {
+            match receiver
+                .receptions
+                .iter_mut()
+                .find(|reception| reception.set == set)
+            {
                 Some(reception) => {
                     reception.bytes += flight.bytes;
                     reception.time += time;
                 }
-                None => receiver.receptions.push(Reception { set, bytes: flight.bytes, time }),
+                None => receiver.receptions.push(Reception {
+                    set,
+                    bytes: flight.bytes,
+                    time,
+                }),
             }
         }
         (flight.from, flight.to)

@@ -121,7 +121,10 @@ impl SimulatedWorld {
             ended.clear();
             if self.engine.advance(&mut ended).is_none() {
                 let waiting = self.hosts.len() - self.finished;
-                return Err(RunError::Stuck { at: self.engine.now(), waiting });
+                return Err(RunError::Stuck {
+                    at: self.engine.now(),
+                    waiting,
+                });
             }
             for activity in &ended {
                 self.end_activity(*activity);
@@ -161,7 +164,10 @@ impl SimulatedWorld {
                 let work = self.plan.work[rank.index()];
                 let halted = self.plan.halts[rank.index()];
                 let event = Event::Computed { work, time, halted };
-                self.deliver(Delivery { to: Address::Process(rank), event });
+                self.deliver(Delivery {
+                    to: Address::Process(rank),
+                    event,
+                });
             }
             Kind::Flight => {
                 let (hosts, sets) = (&self.hosts, &self.rules.sets);
@@ -178,14 +184,19 @@ impl SimulatedWorld {
             Kind::Delay => self.compute(Rank(index)),
             Kind::WakeManager => {
                 let to = Address::SetManager(SetId(index));
-                self.deliver(Delivery { to, event: Event::Woken });
+                self.deliver(Delivery {
+                    to,
+                    event: Event::Woken,
+                });
             }
         }
     }
 
     fn open(&mut self, letter: Letter) {
         if let Message::State(state) = &letter.message {
-            let Address::Node(host) = letter.to else { unreachable!("states go to nodes") };
+            let Address::Node(host) = letter.to else {
+                unreachable!("states go to nodes")
+            };
             self.record(record::Event::Moved(record::Moved {
                 at: self.engine.now(),
                 rank: state.rank,
@@ -195,22 +206,31 @@ impl SimulatedWorld {
                 took: self.engine.now() - letter.sent,
             }));
         }
-        let event = Event::Message { from: letter.from, message: letter.message };
-        self.deliver(Delivery { to: letter.to, event });
+        let event = Event::Message {
+            from: letter.from,
+            message: letter.message,
+        };
+        self.deliver(Delivery {
+            to: letter.to,
+            event,
+        });
     }
 
     fn compute(&mut self, rank: Rank) {
         let host = self.hosts[rank.index()];
         self.began[rank.index()] = self.engine.now();
         let work = self.plan.work[rank.index()];
-        self.engine.compute(host, work, pack(Kind::Computation, rank.0));
+        self.engine
+            .compute(host, work, pack(Kind::Computation, rank.0));
     }
 
     /// Executes the programs for `superstep`, when its first process starts it.
     fn plan(&mut self, superstep: u64) -> Result<(), RunError> {
         if self.planned <= superstep {
             assert_eq!(self.planned, superstep, "supersteps follow each other");
-            self.programs.borrow_mut().execute(superstep, &mut self.plan)?;
+            self.programs
+                .borrow_mut()
+                .execute(superstep, &mut self.plan)?;
             self.traffic.begin(&self.plan);
             self.planned += 1;
         }
@@ -220,7 +240,10 @@ impl SimulatedWorld {
     fn tell_exchanged(&mut self, rank: Rank) {
         if let Some(exchange) = self.traffic.completed(rank) {
             let event = Event::Exchanged(exchange);
-            self.deliver(Delivery { to: Address::Process(rank), event });
+            self.deliver(Delivery {
+                to: Address::Process(rank),
+                event,
+            });
         }
     }
 
@@ -285,10 +308,16 @@ impl World for SimulatedWorld {
             Cost::Free => None,
             Cost::Network(bytes) => Some(bytes),
             Cost::Encoded if self.host_of(from) == self.host_of(to) => None,
-            Cost::Encoded => Some(message.wire_size()),
+            Cost::Encoded => Some(message.wire_size(from, to)),
         };
         let sent = self.engine.now();
-        let letter = Letter { from, to, message, bytes: bytes.unwrap_or_default(), sent };
+        let letter = Letter {
+            from,
+            to,
+            message,
+            bytes: bytes.unwrap_or_default(),
+            sent,
+        };
         match bytes {
             None => self.open(letter),
             Some(_) => self.post(letter),
@@ -347,12 +376,19 @@ impl World for SimulatedWorld {
             declared,
             payload: payload.into(),
         };
-        let is_paid = self.rules.scheduler.as_ref().is_some_and(|scheduler| {
-            scheduler.payment == crate::setup::Payment::Migrant
-        });
+        let is_paid = self
+            .rules
+            .scheduler
+            .as_ref()
+            .is_some_and(|scheduler| scheduler.payment == crate::setup::Payment::Migrant);
         let cost = if is_paid { Cost::Free } else { Cost::Encoded };
         let message = Message::State(Box::new(state));
-        self.send(Address::Node(order.from), Address::Node(order.to), message, cost);
+        self.send(
+            Address::Node(order.from),
+            Address::Node(order.to),
+            message,
+            cost,
+        );
     }
 
     fn install(&mut self, host: HostId, state: State) {
@@ -363,12 +399,21 @@ impl World for SimulatedWorld {
             return self.fail(error);
         }
         self.hosts[state.rank.index()] = host;
-        let event = Event::Moved(Box::new(Moved { agent, host, epoch: state.epoch }));
-        self.deliver(Delivery { to: Address::Process(state.rank), event });
+        let event = Event::Moved(Box::new(Moved {
+            agent,
+            host,
+            epoch: state.epoch,
+        }));
+        self.deliver(Delivery {
+            to: Address::Process(state.rank),
+            event,
+        });
     }
 
     fn wake(&mut self, agent: Address, after: Seconds) {
-        let Address::SetManager(set) = agent else { unreachable!("only Managers hold back") };
+        let Address::SetManager(set) = agent else {
+            unreachable!("only Managers hold back")
+        };
         self.engine.wake(after, pack(Kind::WakeManager, set.0));
     }
 
@@ -399,7 +444,11 @@ impl World for SimulatedWorld {
         let target = if from == to {
             // Within a Set: to a neighbour, if there is one.
             let hosts = &self.platform.set(to).hosts;
-            hosts.iter().copied().find(|host| *host != source).unwrap_or(source)
+            hosts
+                .iter()
+                .copied()
+                .find(|host| *host != source)
+                .unwrap_or(source)
         } else {
             self.rules.managers[to.index()]
         };
@@ -408,8 +457,12 @@ impl World for SimulatedWorld {
             // Nobody can move there: the first message to that Manager ends the run.
             return 0.0;
         }
-        let bandwidths = links.iter().map(|link| self.platform.link(*link).bandwidth.get());
-        bandwidths.min_by(f64::total_cmp).map_or(0.0, |bandwidth| 1.0 / bandwidth)
+        let bandwidths = links
+            .iter()
+            .map(|link| self.platform.links()[link.index()].bandwidth.get());
+        bandwidths
+            .min_by(f64::total_cmp)
+            .map_or(0.0, |bandwidth| 1.0 / bandwidth)
     }
 
     fn record(&mut self, event: record::Event) {
