@@ -147,7 +147,12 @@ fn execute(
 
 /// The help of `simulate` with the workloads that this binary knows.
 fn with_workloads(command: clap::Command, registry: &Registry) -> clap::Command {
-    let width = registry.names().iter().map(|name| name.len()).max().unwrap_or(0);
+    let width = registry
+        .names()
+        .iter()
+        .map(|name| name.len())
+        .max()
+        .unwrap_or(0);
     let list: String = registry
         .descriptions()
         .map(|(name, about)| format!("  {name:width$}  {about}\n"))

@@ -22,9 +22,9 @@ pub(crate) use experiment::Experiment;
 pub(crate) use fault::{Fault, nearest};
 pub(crate) use layers::read;
 pub(crate) use quantity::Unit as Quantity;
-pub(crate) use scheduler::{Policy, Scenario, Scheduler};
-pub(crate) use sections::{Model, TCP_WINDOW};
 pub use quantity::Unit;
+pub(crate) use scheduler::Scenario;
+pub(crate) use sections::{Model, TCP_WINDOW};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) fn load(
     assignments: &[String],
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
-    let text = layers::read(file).map_err(Failure::input)?;
+    let text = read(file).map_err(Failure::input)?;
     let from_file = layers::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
     let from_environment = layers::environment(env::vars_os())?;
     let from_arguments = layers::assignments(assignments)?;

@@ -1,5 +1,6 @@
 //! Why a command ends without its result, and with which exit code.
 
+use std::error::Error;
 use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
@@ -32,6 +33,17 @@ impl Failure {
     /// The run went wrong.
     pub(crate) fn run(problem: impl Display) -> Self {
         Self::Run(problem.to_string())
+    }
+
+    /// The run went wrong for a reason that has reasons of its own.
+    pub(crate) fn chain(error: impl Error) -> Self {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(reason) = source {
+            text = format!("{text}: {reason}");
+            source = reason.source();
+        }
+        Self::Run(text)
     }
 
     /// Whether the reader of stdout went away, which is its right.

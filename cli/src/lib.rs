@@ -4,16 +4,16 @@
 //! [`Registry`] to [`run`]: it then has every command, with the shipped workloads or without.
 //! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`.
 
-mod workload;
+mod command;
+mod configuration;
+mod failure;
+mod output;
+mod platform;
 mod registry;
 mod shipped;
-mod command;
-mod failure;
-mod configuration;
-mod tree;
-mod platform;
 mod simulate;
-mod output;
+mod tree;
+mod workload;
 
 pub use command::run;
 pub use configuration::Unit;

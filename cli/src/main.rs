@@ -5,5 +5,9 @@ use std::process::ExitCode;
 use cli::{LatticeBoltzmann, Registry, Synthetic};
 
 fn main() -> ExitCode {
-    cli::run(&Registry::new().with::<LatticeBoltzmann>().with::<Synthetic>())
+    cli::run(
+        &Registry::new()
+            .with::<LatticeBoltzmann>()
+            .with::<Synthetic>(),
+    )
 }

@@ -50,7 +50,7 @@ pub(crate) fn warn(line: &str) {
 /// `headers` and `rows` as a table for people, without lines that a copy would carry along.
 pub(crate) fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::NOTHING);
+    table.load_style(comfy_table::presets::NOTHING);
     table.set_header(headers);
     for row in rows {
         table.add_row(row);

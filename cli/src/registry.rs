@@ -76,7 +76,9 @@ impl Registry {
 
     /// Names and what they are.
     pub(crate) fn descriptions(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.entries.iter().map(|entry| (entry.name(), entry.about()))
+        self.entries
+            .iter()
+            .map(|entry| (entry.name(), entry.about()))
     }
 
     /// The workload that was asked for at `place`.
@@ -88,8 +90,9 @@ impl Registry {
         let found = self.entries.iter().find(|entry| entry.name() == name);
         found.map(AsRef::as_ref).ok_or_else(|| {
             let names = self.names();
-            let hint = nearest(name, &names)
-                .map_or_else(String::new, |nearest| format!("; did you mean \"{nearest}\"?"));
+            let hint = nearest(name, &names).map_or_else(String::new, |nearest| {
+                format!("; did you mean \"{nearest}\"?")
+            });
             let list = names.join(", ");
             let problem = format!("met \"{name}\", which is no workload; known: {list}{hint}");
             Fault::new(place, "application.workload", problem)
@@ -99,7 +102,10 @@ impl Registry {
 
 impl fmt::Debug for Registry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Registry").field(&self.names()).finish()
+        formatter
+            .debug_tuple("Registry")
+            .field(&self.names())
+            .finish()
     }
 }
 
@@ -133,7 +139,11 @@ impl<W: Workload> Entry for Registered<W> {
     ) -> Result<Finished, SimulationError> {
         let parameters = Self::parameters(written)?;
         let programs = W::build(&parameters, common).map_err(|problem| {
-            Fault::new(written.place(), &format!("application.{}", W::NAME), problem)
+            Fault::new(
+                written.place(),
+                &format!("application.{}", W::NAME),
+                problem,
+            )
         })?;
         simulate(setup, programs, observer)
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Serialize, Serializer};
 
 /// A value and the place it was written at.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,6 +162,22 @@ impl<'de> Deserialize<'de> for Node {
     }
 }
 
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.value {
+            Value::Nil => serializer.serialize_unit(),
+            Value::Boolean(value) => serializer.serialize_bool(*value),
+            Value::Integer(value) => serializer.serialize_i128(*value),
+            Value::Float(value) => serializer.serialize_f64(*value),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::Array(items) => serializer.collect_seq(items),
+            Value::Table(entries) => {
+                serializer.collect_map(entries.iter().map(|(key, node)| (key, node)))
+            }
+        }
+    }
+}
+
 struct ValueVisitor;
 
 impl<'de> Visitor<'de> for ValueVisitor {
@@ -219,7 +236,10 @@ mod tests {
     fn entries_keep_the_order_they_were_written_in() {
         let node: Node = serde_json::from_str(r#"{"z": 1, "a": [1.5, null], "m": {}}"#).unwrap();
         assert_eq!(node.to_string(), "{ z = 1, a = [1.5, nothing], m = { } }");
-        assert_eq!(node.find("z").map(ToString::to_string).as_deref(), Some("1"));
+        assert_eq!(
+            node.find("z").map(ToString::to_string).as_deref(),
+            Some("1")
+        );
         assert_eq!(node.find("z.y"), None);
     }
 

@@ -35,7 +35,17 @@ const OWNERS: [(&str, &str); 10] = [
 const PURE: [(&str, &[&str]); 4] = [
     ("bsp", &["serde", "thiserror"]),
     ("migbsp", &["serde", "thiserror"]),
-    ("simulator", &["petgraph", "roxmltree", "serde", "thiserror", "toml", "winnow"]),
+    (
+        "simulator",
+        &[
+            "petgraph",
+            "roxmltree",
+            "serde",
+            "thiserror",
+            "toml",
+            "winnow",
+        ],
+    ),
     ("workloads", &["rand", "rand_chacha", "serde", "thiserror"]),
 ];
 
@@ -45,7 +55,9 @@ fn dependencies() -> BTreeMap<&'static str, Vec<String>> {
     let read = |folder: &'static str| {
         let text = std::fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
         let manifest: Table = text.parse().unwrap();
-        let table = manifest.get("dependencies").and_then(|value| value.as_table().cloned());
+        let table = manifest
+            .get("dependencies")
+            .and_then(|value| value.as_table().cloned());
         (folder, table.unwrap_or_default().keys().cloned().collect())
     };
     FLOORS.into_iter().map(|(folder, _)| read(folder)).collect()
@@ -58,7 +70,10 @@ fn crates_depend_on_lower_floors_only() {
         for dependency in &dependencies {
             if let Some(floor) = floors.get(dependency.as_str()) {
                 let own = floors[folder];
-                assert!(floor < &own, "{folder} (floor {own}) uses {dependency} (floor {floor})");
+                assert!(
+                    floor < &own,
+                    "{folder} (floor {own}) uses {dependency} (floor {floor})"
+                );
             }
         }
     }
@@ -78,7 +93,10 @@ fn outside_dependencies_have_one_owner() {
     for (folder, dependencies) in dependencies() {
         for dependency in &dependencies {
             if let Some(owner) = owners.get(dependency.as_str()) {
-                assert_eq!(owner, &folder, "{dependency} belongs to {owner}, but {folder} uses it");
+                assert_eq!(
+                    owner, &folder,
+                    "{dependency} belongs to {owner}, but {folder} uses it"
+                );
             }
         }
     }
@@ -90,7 +108,10 @@ fn pure_crates_use_nothing_that_acts() {
     for (folder, allowed) in PURE {
         for dependency in &dependencies[folder] {
             let is_own = FLOORS.iter().any(|(own, _)| own == dependency);
-            assert!(is_own || allowed.contains(&dependency.as_str()), "{folder} uses {dependency}");
+            assert!(
+                is_own || allowed.contains(&dependency.as_str()),
+                "{folder} uses {dependency}"
+            );
         }
     }
 }
@@ -101,6 +122,9 @@ fn every_folder_is_in_the_table() {
     let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let manifest: Table = text.parse().unwrap();
     let members = manifest["workspace"]["members"].as_array().unwrap();
-    let members: Vec<_> = members.iter().map(|member| member.as_str().unwrap()).collect();
+    let members: Vec<_> = members
+        .iter()
+        .map(|member| member.as_str().unwrap())
+        .collect();
     assert_eq!(members, FLOORS.map(|(folder, _)| folder));
 }

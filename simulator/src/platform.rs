@@ -101,7 +101,11 @@ impl Platform {
     /// Says in which line and column the text is wrong, and what would do.
     pub fn from_toml(text: &str) -> Result<Self, PlatformError> {
         let _ = text;
-        Err(PlatformError { line: 1, column: 1, fault: "not built".into() })
+        Err(PlatformError {
+            line: 1,
+            column: 1,
+            fault: "not built".into(),
+        })
     }
 
     /// Reads a platform in SimGrid's XML, version 4 or 4.1; `load` returns the text of a profile's
@@ -115,7 +119,11 @@ impl Platform {
         load: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, PlatformError> {
         let _ = (text, load);
-        Err(PlatformError { line: 1, column: 1, fault: "not built".into() })
+        Err(PlatformError {
+            line: 1,
+            column: 1,
+            fault: "not built".into(),
+        })
     }
 
     /// All hosts, by id.
@@ -155,7 +163,10 @@ impl Platform {
     /// The host of that name.
     #[must_use]
     pub fn host_by_name(&self, name: &str) -> Option<HostId> {
-        self.hosts.iter().position(|host| host.name == name).map(HostId::from_index)
+        self.hosts
+            .iter()
+            .position(|host| host.name == name)
+            .map(HostId::from_index)
     }
 
     /// Fills `links` with the links from one host to another, in order, each as often as the
@@ -171,7 +182,10 @@ impl Platform {
         links: &mut Vec<LinkId>,
     ) -> Result<Overhead, NoRoute> {
         links.clear();
-        Err(NoRoute { from: self.host(from).name.clone(), to: self.host(to).name.clone() })
+        Err(NoRoute {
+            from: self.host(from).name.clone(),
+            to: self.host(to).name.clone(),
+        })
     }
 
     /// What the file says and the simulation ignores.

@@ -79,12 +79,18 @@ impl Profile {
                 return Err(ProfileError::Date(point.date));
             }
             if !point.value.is_finite() {
-                return Err(ProfileError::Value { date: point.date, value: point.value });
+                return Err(ProfileError::Value {
+                    date: point.date,
+                    value: point.value,
+                });
             }
         }
         for pair in points.windows(2) {
             if pair[1].date <= pair[0].date {
-                return Err(ProfileError::Order { before: pair[0].date, date: pair[1].date });
+                return Err(ProfileError::Order {
+                    before: pair[0].date,
+                    date: pair[1].date,
+                });
             }
         }
         let span = last.date - first.date;
@@ -92,7 +98,10 @@ impl Profile {
         if let Some(period) = period.filter(|period| *period <= span) {
             return Err(ProfileError::Period { period, span });
         }
-        Ok(Self { points: points.into(), period })
+        Ok(Self {
+            points: points.into(),
+            period,
+        })
     }
 
     /// The value that holds at `at`; `None` before the first point.

@@ -1,1 +1,14 @@
-//! Placeholder.
+//! Workloads that ship: each a [`bsp::Program`] that stands for an application.
+//!
+//! A *model* charges the instructions and sends the bytes of the application it stands for, and
+//! computes nothing: a state of some hundred bytes a process, so that a million of them fit into one
+//! simulation. What each process did and received comes back as a [`Tally`], whose digest changes
+//! when a message is lost, doubled or reordered.
+
+pub mod lbm;
+mod parameters;
+pub mod synthetic;
+mod tally;
+
+pub use parameters::{Common, Error};
+pub use tally::Tally;

@@ -16,7 +16,7 @@ use super::traffic::Traffic;
 use crate::attainable::Attainable;
 use crate::error::RunError;
 use crate::record;
-use crate::setup::{Rules, Setup, TransferStart};
+use crate::setup::{Payment, Rules, Setup, Shape, TransferStart};
 use crate::world::{Cost, Event, Moved, World};
 
 /// A platform under a simulated clock, with the programs and everything that is under way.
@@ -270,6 +270,7 @@ impl SimulatedWorld {
     /// Puts a message between agents on the network.
     fn post(&mut self, letter: Letter) {
         let is_unheard = self.start == TransferStart::Rendezvous
+            && self.rules.barrier.shape == Shape::Central
             && letter.to == Address::SetManager(self.rules.first)
             && matches!(&letter.message, Message::Arrived(arrived) if self.listening <= arrived.superstep);
         let number = match self.letters_free.pop() {
@@ -380,7 +381,7 @@ impl World for SimulatedWorld {
             .rules
             .scheduler
             .as_ref()
-            .is_some_and(|scheduler| scheduler.payment == crate::setup::Payment::Migrant);
+            .is_some_and(|scheduler| scheduler.payment == Payment::Migrant);
         let cost = if is_paid { Cost::Free } else { Cost::Encoded };
         let message = Message::State(Box::new(state));
         self.send(

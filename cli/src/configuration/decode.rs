@@ -8,7 +8,7 @@ use serde::de::{
 };
 use serde::{Deserializer, forward_to_deserialize_any};
 
-use crate::configuration::fault::{Fault, nearest, list};
+use crate::configuration::fault::{Fault, list, nearest};
 use crate::configuration::quantity::Unit;
 use crate::tree::{Node, Value};
 
@@ -86,7 +86,10 @@ impl Error for DecodeError {
         let hint = nearest(met, known).map_or_else(String::new, |nearest| {
             format!("; did you mean \"{nearest}\"?")
         });
-        Self::Problem(format!("met \"{met}\", expected one of {}{hint}", list(known)))
+        Self::Problem(format!(
+            "met \"{met}\", expected one of {}{hint}",
+            list(known)
+        ))
     }
 
     fn unknown_field(_: &str, known: &'static [&'static str]) -> Self {
@@ -241,14 +244,22 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.node.value {
-            Value::Array(items) => visitor.visit_seq(Items { reader: self, items, next: 0 }),
+            Value::Array(items) => visitor.visit_seq(Items {
+                reader: self,
+                items,
+                next: 0,
+            }),
             _ => Err(self.mismatch("a list, as [1, 2]")),
         }
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.node.value {
-            Value::Table(entries) => visitor.visit_map(Entries { reader: self, entries, next: 0 }),
+            Value::Table(entries) => visitor.visit_map(Entries {
+                reader: self,
+                entries,
+                next: 0,
+            }),
             _ => Err(self.mismatch("a section")),
         }
     }
@@ -269,7 +280,10 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         match &self.node.value {
-            Value::Text(text) => visitor.visit_enum(Variant { name: text, content: None }),
+            Value::Text(text) => visitor.visit_enum(Variant {
+                name: text,
+                content: None,
+            }),
             Value::Table(entries) if entries.len() == 1 => {
                 let (name, node) = &entries[0];
                 let content = Some(self.child(name, node));
@@ -300,10 +314,7 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> Result<V::Value, DecodeError> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_unit()
     }
 
@@ -330,7 +341,9 @@ impl<'de> SeqAccess<'de> for Items<'_, '_> {
         };
         let reader = self.reader.item(self.next, node);
         self.next += 1;
-        let value = seed.deserialize(&reader).map_err(|error| error.at(&reader))?;
+        let value = seed
+            .deserialize(&reader)
+            .map_err(|error| error.at(&reader))?;
         Ok(Some(value))
     }
 }
@@ -365,7 +378,9 @@ impl<'de> MapAccess<'de> for Entries<'_, '_> {
         let (key, node) = &self.entries[self.next];
         self.next += 1;
         let reader = self.reader.child(key, node);
-        Ok(seed.deserialize(&reader).map_err(|error| error.at(&reader))?)
+        Ok(seed
+            .deserialize(&reader)
+            .map_err(|error| error.at(&reader))?)
     }
 }
 
@@ -402,7 +417,10 @@ impl<'de> VariantAccess<'de> for Content<'_> {
     fn unit_variant(self) -> Result<(), DecodeError> {
         match self.0 {
             None => Ok(()),
-            Some(reader) => Err(reader.mismatch("the name alone, as a string").at(&reader).into()),
+            Some(reader) => Err(reader
+                .mismatch("the name alone, as a string")
+                .at(&reader)
+                .into()),
         }
     }
 
@@ -414,13 +432,11 @@ impl<'de> VariantAccess<'de> for Content<'_> {
         Ok(seed.deserialize(reader).map_err(|error| error.at(reader))?)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(
-        self,
-        _: usize,
-        visitor: V,
-    ) -> Result<V::Value, DecodeError> {
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, DecodeError> {
         let reader = self.reader()?;
-        Ok(reader.deserialize_seq(visitor).map_err(|error| error.at(reader))?)
+        Ok(reader
+            .deserialize_seq(visitor)
+            .map_err(|error| error.at(reader))?)
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -429,7 +445,9 @@ impl<'de> VariantAccess<'de> for Content<'_> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         let reader = self.reader()?;
-        Ok(reader.deserialize_map(visitor).map_err(|error| error.at(reader))?)
+        Ok(reader
+            .deserialize_map(visitor)
+            .map_err(|error| error.at(reader))?)
     }
 }
 

@@ -40,7 +40,10 @@ fn print_table(table: &Node, written: Option<&Node>, path: &str, text: &mut Stri
             (line, from.and_then(Node::place).unwrap_or("default"))
         })
         .collect();
-    let width = lines.iter().map(|(line, _)| line.chars().count()).filter(|width| *width <= 60);
+    let width = lines
+        .iter()
+        .map(|(line, _)| line.chars().count())
+        .filter(|width| *width <= 60);
     let width = width.max().unwrap_or(0);
     for (line, origin) in lines {
         text.push_str(&format!("{line:width$}  # {origin}\n"));
@@ -51,7 +54,12 @@ fn print_table(table: &Node, written: Option<&Node>, path: &str, text: &mut Stri
         } else {
             format!("{path}.{}", key_text(key))
         };
-        print_table(node, written.and_then(|written| written.get(key)), &inner, text);
+        print_table(
+            node,
+            written.and_then(|written| written.get(key)),
+            &inner,
+            text,
+        );
     }
 }
 
@@ -72,7 +80,8 @@ mod tests {
     #[test]
     fn each_value_says_where_it_came_from() {
         let effective: Node =
-            serde_json::from_str(r#"{"run": {"seed": 2, "limit": null, "in": {"x": 0.5}}}"#).unwrap();
+            serde_json::from_str(r#"{"run": {"seed": 2, "limit": null, "in": {"x": 0.5}}}"#)
+                .unwrap();
         let seed = Node::new(Value::Integer(2), "a.toml:7");
         let written = Node::nested(&["run", "seed"], seed);
         assert_eq!(

@@ -113,7 +113,10 @@ impl Experiment {
 
     fn check(&self, written: &Node) -> Result<(), Fault> {
         let at_least_one = [
-            ("application.processes", u64::from(self.application.processes)),
+            (
+                "application.processes",
+                u64::from(self.application.processes),
+            ),
             ("application.supersteps", self.application.supersteps),
             ("platform.tcp_window", self.platform.tcp_window.0),
             ("placement.per_host", u64::from(self.placement.per_host)),
@@ -126,7 +129,11 @@ impl Experiment {
         for (key, value) in at_least_one {
             if value == 0 {
                 let place = written.find(key).and_then(Node::place);
-                return Err(Fault::new(place, key, "met 0, expected a whole number of at least 1"));
+                return Err(Fault::new(
+                    place,
+                    key,
+                    "met 0, expected a whole number of at least 1",
+                ));
             }
         }
         if self.platform.file.is_empty() {
@@ -150,7 +157,10 @@ impl Application {
             .partition(|(key, _)| names.contains(&key.as_str()));
         let common_keys = ["workload", "processes", "supersteps"];
         let known: Vec<&str> = common_keys.iter().chain(&names).copied().collect();
-        if let Some((key, node)) = common.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+        if let Some((key, node)) = common
+            .iter()
+            .find(|(key, _)| !known.contains(&key.as_str()))
+        {
             let path = format!("application.{key}");
             return Err(Fault::unknown_key(node.place(), &path, &known));
         }
@@ -170,7 +180,10 @@ impl Application {
         for (name, node) in &tables {
             registry.find(name, node.place())?.effective(node)?;
         }
-        let written = section.get(&workload).cloned().unwrap_or_else(Node::empty_table);
+        let written = section
+            .get(&workload)
+            .cloned()
+            .unwrap_or_else(Node::empty_table);
         Ok(Self {
             processes: processes.ok_or_else(|| missing("application.processes", "25"))?,
             supersteps: supersteps.ok_or_else(|| missing("application.supersteps", "2000"))?,

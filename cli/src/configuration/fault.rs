@@ -71,7 +71,10 @@ pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         let mut containing = known.iter().filter(|known| {
             2 < name.len() && (known.contains(name.as_str()) || name.contains(**known))
         });
-        containing.next().filter(|_| containing.next().is_none()).copied()
+        containing
+            .next()
+            .filter(|_| containing.next().is_none())
+            .copied()
     })
 }
 

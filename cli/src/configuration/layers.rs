@@ -13,7 +13,7 @@ use crate::tree::{Node, Value};
 
 pub(crate) use assignment::assignments;
 pub(crate) use environment::environment;
-pub(crate) use file::{FileError, parse, read};
+pub(crate) use file::{parse, read};
 
 /// One layer.
 #[derive(Clone, Debug)]
@@ -101,11 +101,17 @@ mod tests {
         let merged = merge([file, environment.clone()]).unwrap();
         let seed = merged.find("run.seed").unwrap();
         assert_eq!(seed.value, Value::Integer(2));
-        assert_eq!(seed.origin.as_deref(), Some("environment MIGBSP__RUN__SEED"));
+        assert_eq!(
+            seed.origin.as_deref(),
+            Some("environment MIGBSP__RUN__SEED")
+        );
         let file = parse("[run]\nseed = 1\nlimit = 5\n", "a.toml").unwrap();
         let merged = merge([file, environment, set]).unwrap();
         let seed = merged.find("run.seed").unwrap();
-        assert_eq!((&seed.value, seed.origin.as_deref()), (&Value::Integer(3), Some("--set")));
+        assert_eq!(
+            (&seed.value, seed.origin.as_deref()),
+            (&Value::Integer(3), Some("--set"))
+        );
         let limit = merged.find("run.limit").unwrap();
         assert_eq!(limit.origin.as_deref(), Some("a.toml:3"));
     }

@@ -57,7 +57,10 @@ impl Unit {
         }
         let scale = self.scale(unit).ok_or_else(|| {
             let reason = self.suggestion(unit);
-            format!("met {text:?}: unknown unit `{unit}`{reason}; expected {}", self.expected())
+            format!(
+                "met {text:?}: unknown unit `{unit}`{reason}; expected {}",
+                self.expected()
+            )
         })?;
         Ok(scale.apply(number))
     }
@@ -67,8 +70,14 @@ impl Unit {
             Self::Bytes => binary(unit).or_else(|| prefixed(unit, &["B"])),
             Self::Instructions => prefixed(unit, &["instructions", "instr", "flops", "f"]),
             Self::Seconds => match unit {
-                "min" => Some(Scale { exponent: 0, factor: 60.0 }),
-                "h" => Some(Scale { exponent: 0, factor: 3600.0 }),
+                "min" => Some(Scale {
+                    exponent: 0,
+                    factor: 60.0,
+                }),
+                "h" => Some(Scale {
+                    exponent: 0,
+                    factor: 3600.0,
+                }),
                 _ => fraction_of_second(unit),
             },
             Self::SecondsPerByte => {
@@ -77,7 +86,12 @@ impl Unit {
             }
             Self::None => None,
         }
-        .or_else(|| unit.is_empty().then_some(Scale { exponent: 0, factor: 1.0 }))
+        .or_else(|| {
+            unit.is_empty().then_some(Scale {
+                exponent: 0,
+                factor: 1.0,
+            })
+        })
     }
 
     fn suggestion(self, unit: &str) -> String {
@@ -90,10 +104,17 @@ impl Unit {
         };
         known
             .iter()
-            .map(|known| (strsim::damerau_levenshtein(&unit.to_lowercase(), &known.to_lowercase()), known))
+            .map(|known| {
+                (
+                    strsim::damerau_levenshtein(&unit.to_lowercase(), &known.to_lowercase()),
+                    known,
+                )
+            })
             .min_by_key(|(distance, _)| *distance)
             .filter(|(distance, _)| *distance <= 2)
-            .map_or_else(String::new, |(_, known)| format!(", did you mean `{known}`?"))
+            .map_or_else(String::new, |(_, known)| {
+                format!(", did you mean `{known}`?")
+            })
     }
 }
 
@@ -145,7 +166,10 @@ fn prefixed(unit: &str, bases: &[&str]) -> Option<Scale> {
         "P" => 15,
         _ => return None,
     };
-    Some(Scale { exponent, factor: 1.0 })
+    Some(Scale {
+        exponent,
+        factor: 1.0,
+    })
 }
 
 fn binary(unit: &str) -> Option<Scale> {
@@ -156,7 +180,10 @@ fn binary(unit: &str) -> Option<Scale> {
         "TiB" => 1_099_511_627_776.0,
         _ => return None,
     };
-    Some(Scale { exponent: 0, factor })
+    Some(Scale {
+        exponent: 0,
+        factor,
+    })
 }
 
 fn fraction_of_second(unit: &str) -> Option<Scale> {
@@ -167,7 +194,10 @@ fn fraction_of_second(unit: &str) -> Option<Scale> {
         "ns" => -9,
         _ => return None,
     };
-    Some(Scale { exponent, factor: 1.0 })
+    Some(Scale {
+        exponent,
+        factor: 1.0,
+    })
 }
 
 #[cfg(test)]

@@ -71,12 +71,19 @@ impl Scheduler {
     ///
     /// The first key or value that will not do.
     pub(crate) fn new(section: &Node) -> Result<Self, Fault> {
-        let (options, parameters) = (tree_of(&Options::default()), tree_of(&Parameters::default()));
+        let (options, parameters) = (
+            tree_of(&Options::default()),
+            tree_of(&Parameters::default()),
+        );
         let keys = |node: &Node| -> Vec<String> {
             node.entries().iter().map(|(key, _)| key.clone()).collect()
         };
         let (option_keys, parameter_keys) = (keys(&options), keys(&parameters));
-        let known: Vec<&str> = option_keys.iter().chain(&parameter_keys).map(String::as_str).collect();
+        let known: Vec<&str> = option_keys
+            .iter()
+            .chain(&parameter_keys)
+            .map(String::as_str)
+            .collect();
         if !matches!(section.value, Value::Table(_)) {
             let problem = format!("met {section}, expected a section");
             return Err(Fault::new(section.place(), "scheduler", problem));
@@ -113,6 +120,23 @@ impl Scheduler {
             }
         }
         Ok(())
+    }
+
+    /// What the agents of a run in `scenario` are told.
+    pub(crate) fn agents(&self, scenario: Scenario) -> Option<agents::Scheduler> {
+        let moves = match scenario {
+            Scenario::I => return None,
+            Scenario::Ii => false,
+            Scenario::Iii | Scenario::All => true,
+        };
+        Some(agents::Scheduler {
+            model: self.model,
+            moves,
+            payment: self.options.payment,
+            window: self.options.window,
+            window_after_migration: self.options.window_after_migration,
+            load_window: self.options.load_window,
+        })
     }
 
     /// The section as it is in effect: the options, then the parameters.
@@ -163,7 +187,10 @@ impl Default for Options {
 
 /// The entries of `section` whose keys are among `keys`.
 fn only(section: &Node, keys: &[String]) -> Node {
-    let entries = section.entries().iter().filter(|(key, _)| keys.contains(key));
+    let entries = section
+        .entries()
+        .iter()
+        .filter(|(key, _)| keys.contains(key));
     Node {
         value: Value::Table(entries.cloned().collect()),
         origin: section.origin.clone(),

@@ -1,6 +1,6 @@
 //! The sections of an experiment file that are plain values.
 
-use agents::{Order, PlacementOptions, Shape, TransferStart};
+use agents::{Barrier, Order, PlacementOptions, Shape, TransferStart};
 use bsp::reference::Limit;
 use bsp::units::Bytes;
 use clap::ValueEnum;
@@ -104,6 +104,16 @@ impl PlacementSection {
             per_host: self.per_host,
             offset: self.offset,
             max_per_host: self.max_per_host,
+        }
+    }
+}
+
+impl BarrierSection {
+    /// What the agents are told.
+    pub(crate) const fn options(&self) -> Barrier {
+        Barrier {
+            shape: self.shape,
+            message: self.message,
         }
     }
 }

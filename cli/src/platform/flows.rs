@@ -60,8 +60,9 @@ pub(crate) fn flows(arguments: &FlowArguments) -> Result<(), Failure> {
     let platform = Arc::new(load(&arguments.platform)?);
     let text = read(&arguments.flows).map_err(Failure::input)?;
     let flows = Flows::read(&text, &arguments.flows, &platform).map_err(Failure::Input)?;
-    let options =
-        arguments.model.options(!arguments.no_cross_traffic, Bytes(arguments.tcp_window));
+    let options = arguments
+        .model
+        .options(!arguments.no_cross_traffic, Bytes(arguments.tcp_window));
     let ends = time(&flows.flows, platform, options)?;
     let missing = ends.iter().position(Option::is_none);
     if let Some(index) = missing {
@@ -92,7 +93,9 @@ fn time(
             if activity < starts {
                 let flow = flows[index];
                 let token = Activity(starts + activity);
-                engine.transfer(flow.from, flow.to, flow.bytes, token).map_err(Failure::input)?;
+                engine
+                    .transfer(flow.from, flow.to, flow.bytes, token)
+                    .map_err(Failure::input)?;
             } else {
                 ends[index] = Some(now);
             }
@@ -138,16 +141,15 @@ impl Flows {
             let (end, duration) = (end.get().to_string(), (end - flow.start).get().to_string());
             writer.write_record(row.iter().chain([end.as_str(), duration.as_str()]))?;
         }
-        let bytes = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
+        let bytes = writer
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
 impl Flow {
-    fn read(
-        [from, to, bytes, start]: [&str; 4],
-        platform: &Platform,
-    ) -> Result<Self, String> {
+    fn read([from, to, bytes, start]: [&str; 4], platform: &Platform) -> Result<Self, String> {
         let flow = Self {
             from: host(from, "src", platform)?,
             to: host(to, "dst", platform)?,
@@ -163,8 +165,13 @@ impl Flow {
 
 fn columns(header: &StringRecord) -> Result<[usize; 4], String> {
     let wanted = ["src", "dst", "bytes", "start"];
-    if let Some(taken) = header.iter().find(|name| ["end", "duration"].contains(name)) {
-        return Err(format!("the column `{taken}` is what the output adds; leave it out"));
+    if let Some(taken) = header
+        .iter()
+        .find(|name| ["end", "duration"].contains(name))
+    {
+        return Err(format!(
+            "the column `{taken}` is what the output adds; leave it out"
+        ));
     }
     let mut columns = [0; 4];
     for (column, name) in columns.iter_mut().zip(wanted) {
@@ -179,9 +186,14 @@ fn columns(header: &StringRecord) -> Result<[usize; 4], String> {
 
 fn host(name: &str, column: &str, platform: &Platform) -> Result<HostId, String> {
     platform.host_by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = platform.hosts().iter().map(|host| host.name.as_str()).collect();
-        let hint = nearest(name, &names)
-            .map_or_else(String::new, |nearest| format!("; did you mean \"{nearest}\"?"));
+        let names: Vec<&str> = platform
+            .hosts()
+            .iter()
+            .map(|host| host.name.as_str())
+            .collect();
+        let hint = nearest(name, &names).map_or_else(String::new, |nearest| {
+            format!("; did you mean \"{nearest}\"?")
+        });
         format!("{column}: the platform has no host \"{name}\"{hint}")
     })
 }
@@ -192,7 +204,9 @@ fn whole(text: &str) -> Result<u64, String> {
     }
     let number = Quantity::Bytes.read(text)?;
     if !(0.0..=MAX_EXACT).contains(&number) || number.fract() != 0.0 {
-        return Err(format!("met {text}, expected a whole number of bytes, at least 0"));
+        return Err(format!(
+            "met {text}, expected a whole number of bytes, at least 0"
+        ));
     }
     #[expect(
         clippy::cast_possible_truncation,
@@ -220,7 +234,9 @@ fn window(text: &str) -> Result<u64, String> {
 
 fn csv_problem(error: &csv::Error) -> String {
     match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => {
             format!("met {len} columns, expected {expected_len} as in the header")
         }
         _ => error.to_string(),

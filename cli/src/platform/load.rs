@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use simulator::Platform;
+use simulator::{Platform, PlatformError};
 
 use crate::configuration::read;
 use crate::failure::Failure;
@@ -25,23 +25,31 @@ pub(crate) fn load(file: &Path) -> Result<Platform, Failure> {
         }
     };
     let text = read(file).map_err(Failure::input)?;
-    parse(&text, file).map_err(|problem| Failure::Input(format!("{name}:{problem}")))
+    parse(&text, file).map_err(|error| {
+        let PlatformError {
+            line,
+            column,
+            fault,
+        } = error;
+        Failure::Input(format!("{name}:{line}:{column}: {fault}"))
+    })
 }
 
 /// Whether `file` is SimGrid's, by its name.
 pub(crate) fn is_simgrid(file: &Path) -> bool {
-    file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"))
+    file.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("xml"))
 }
 
-fn from_toml(text: &str, _: &Path) -> Result<Platform, String> {
-    Platform::from_toml(text).map_err(|error| error.to_string())
+fn from_toml(text: &str, _: &Path) -> Result<Platform, PlatformError> {
+    Platform::from_toml(text)
 }
 
-fn from_xml(text: &str, file: &Path) -> Result<Platform, String> {
+fn from_xml(text: &str, file: &Path) -> Result<Platform, PlatformError> {
     let folder = file.parent().unwrap_or_else(|| Path::new(""));
     let mut profile = |name: &str| {
         let path = folder.join(name);
         fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
     };
-    Platform::from_simgrid_xml(text, &mut profile).map_err(|error| error.to_string())
+    Platform::from_simgrid_xml(text, &mut profile)
 }

@@ -135,7 +135,10 @@ impl PlatformView {
             ]
         });
         text.push('\n');
-        text.push_str(&table(&["from", "to", "links", "latency [us]", "bandwidth [MB/s]"], routes));
+        text.push_str(&table(
+            &["from", "to", "links", "latency [us]", "bandwidth [MB/s]"],
+            routes,
+        ));
         for warning in &self.warnings {
             text.push_str(&format!("\nwarning: {warning}\n"));
         }
@@ -184,9 +187,11 @@ impl RouteView {
         }
         let mut route = Vec::new();
         platform.route(first, last, &mut route).ok()?;
-        let links = || route.iter().map(|id| platform.link(*id));
+        let links = || route.iter().map(|id| &platform.links()[id.index()]);
         let latency: Seconds = links().map(|link| link.latency).sum();
-        let bandwidth = links().map(|link| link.bandwidth).reduce(BytesPerSecond::min)?;
+        let bandwidth = links()
+            .map(|link| link.bandwidth)
+            .reduce(BytesPerSecond::min)?;
         Some(Self {
             from: platform.set(from).name.clone(),
             to: platform.set(to).name.clone(),

@@ -89,7 +89,10 @@ mod tests {
     fn what_is_no_assignment_is_refused() {
         for argument in ["interval", "interval=4", ".a=1", "a.=1", "=1"] {
             let fault = assignments(&[argument.to_owned()]).unwrap_err();
-            assert!(fault.to_string().contains("expected section.key=value"), "{fault}");
+            assert!(
+                fault.to_string().contains("expected section.key=value"),
+                "{fault}"
+            );
         }
     }
 }

@@ -50,7 +50,10 @@ mod tests {
     #[test]
     fn variables_reach_nested_keys() {
         let node = environment([
-            ("MIGBSP__SCHEDULER__MIGRATION__DATA_RATE".into(), "2e-7".into()),
+            (
+                "MIGBSP__SCHEDULER__MIGRATION__DATA_RATE".into(),
+                "2e-7".into(),
+            ),
             ("PATH".into(), "/bin".into()),
         ])
         .unwrap();

@@ -165,7 +165,10 @@ impl<'a> Lines<'a> {
     fn place(&self, at: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= at);
         let start = self.starts[line - 1];
-        let column = self.text.get(start..at).map_or(0, |text| text.chars().count());
+        let column = self
+            .text
+            .get(start..at)
+            .map_or(0, |text| text.chars().count());
         (line, column + 1)
     }
 
@@ -190,7 +193,7 @@ mod tests {
         let seed = node.find("run.seed").unwrap();
         assert_eq!(seed.value, Value::Integer(16));
         assert_eq!(seed.origin.as_deref(), Some("a.toml:3"));
-        assert_eq!(node.get("run").unwrap().place(), Some("a.toml:3"));
+        assert_eq!(node.get("run").unwrap().place(), Some("a.toml:1"));
     }
 
     #[test]
