@@ -122,21 +122,7 @@ impl Process {
             self.instructions_resident = instructions;
         }
 
-        for sender in &mut self.senders {
-            let (bytes, time) = sum_from(sender.set, receptions);
-            sender.observe(update, parameters.beta, bytes, time);
-        }
-        for reception in receptions {
-            if let Err(position) = self
-                .senders
-                .binary_search_by_key(&reception.set, |sender| sender.set)
-            {
-                let mut sender = Sender::silent(reception.set);
-                let (bytes, time) = sum_from(reception.set, receptions);
-                sender.observe(update, parameters.beta, bytes, time);
-                self.senders.insert(position, sender);
-            }
-        }
+        self.receive(update, parameters.beta, receptions);
 
         let computation = computed.then_some(computation_time);
         self.times
@@ -214,6 +200,32 @@ impl Process {
     #[must_use]
     pub fn prediction_communication(&self, set: SetId) -> Seconds {
         seconds(self.sender(set).time_predicted)
+    }
+
+    fn receive(&mut self, update: Update, beta: f64, receptions: &[Reception]) {
+        let known = self.senders.iter().map(|sender| sender.set);
+        // Most processes hear from the same Sets, in their order, in every superstep.
+        if known.eq(receptions.iter().map(|reception| reception.set)) {
+            for (sender, reception) in self.senders.iter_mut().zip(receptions) {
+                sender.observe(update, beta, reception.bytes, reception.time.get());
+            }
+            return;
+        }
+        for sender in &mut self.senders {
+            let (bytes, time) = sum_from(sender.set, receptions);
+            sender.observe(update, beta, bytes, time);
+        }
+        for reception in receptions {
+            if let Err(position) = self
+                .senders
+                .binary_search_by_key(&reception.set, |sender| sender.set)
+            {
+                let mut sender = Sender::silent(reception.set);
+                let (bytes, time) = sum_from(reception.set, receptions);
+                sender.observe(update, beta, bytes, time);
+                self.senders.insert(position, sender);
+            }
+        }
     }
 
     fn sender(&self, set: SetId) -> Sender {
