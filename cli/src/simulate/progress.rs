@@ -1,0 +1,65 @@
+//! A bar on stderr while a run is under way, and lines in the log.
+
+use std::time::Duration;
+
+use agents::record::Event;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::configuration::Scenario;
+
+/// What shows a run's progress.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    migrations: u64,
+}
+
+impl Progress {
+    /// A bar of `supersteps`, or none if it is not wanted.
+    pub(crate) fn new(shown: bool, scenario: Scenario, supersteps: u64) -> Self {
+        let bar = if shown {
+            let bar = ProgressBar::new(supersteps);
+            let style = ProgressStyle::with_template(TEMPLATE).expect("the template is right");
+            bar.set_style(style);
+            bar.set_prefix(scenario.name());
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar
+        } else {
+            ProgressBar::hidden()
+        };
+        Self { bar, migrations: 0 }
+    }
+
+    /// Something happened.
+    pub(crate) fn observe(&mut self, event: &Event) {
+        match event {
+            Event::Superstep(superstep) => {
+                if !self.bar.is_hidden() {
+                    self.bar.set_position(superstep.index + 1);
+                }
+                tracing::debug!(index = superstep.index, at = %superstep.ended, "superstep");
+            }
+            Event::Call(call) => {
+                let migrations = u64::try_from(call.migrations.len()).unwrap_or(u64::MAX);
+                self.migrations = self.migrations.saturating_add(migrations);
+                if !self.bar.is_hidden() && 0 < migrations {
+                    self.bar
+                        .set_message(format!("{} migrations", self.migrations));
+                }
+                let (superstep, interval) = (call.superstep, call.interval);
+                tracing::info!(superstep, at = %call.at, interval, migrations, "reschedule call");
+            }
+            Event::Moved(moved) => {
+                tracing::info!(rank = %moved.rank, host = %moved.host, at = %moved.at, "migration");
+            }
+            Event::Run(_) | Event::Evaluated(_) | Event::End(_) => {}
+        }
+    }
+
+    /// The run is over.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+const TEMPLATE: &str = "scenario {prefix:3} {wide_bar} {pos}/{len} supersteps, {eta} left {msg}";

@@ -1,0 +1,222 @@
+//! What came of an experiment, as `--format json` and `csv` show it.
+
+use agents::record::Call;
+use bsp::units::Seconds;
+use serde::Serialize;
+use simulator::Platform;
+
+use crate::configuration::{Loaded, Scenario};
+use crate::simulate::run::Finished;
+
+/// What came of all scenarios of an experiment.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    /// `migbsp.simulate/1`.
+    pub(crate) schema: &'static str,
+    /// Name of the workload.
+    pub(crate) workload: String,
+    /// How many processes.
+    pub(crate) processes: u32,
+    /// As `platform.file` names it.
+    pub(crate) platform: String,
+    /// How many Sets it has.
+    pub(crate) sets: usize,
+    /// How many hosts it has.
+    pub(crate) hosts: usize,
+    /// What all random numbers derive from.
+    pub(crate) seed: u64,
+    /// In the order i, ii, iii.
+    pub(crate) runs: Vec<RunReport>,
+}
+
+/// What came of one scenario.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunReport {
+    /// `i`, `ii` or `iii`.
+    pub(crate) scenario: &'static str,
+    /// Simulated seconds from the start to the last halt.
+    pub(crate) seconds: f64,
+    /// How many supersteps that were.
+    pub(crate) supersteps: u64,
+    /// Messages between processes.
+    pub(crate) messages: u64,
+    /// Bytes between processes.
+    pub(crate) bytes: u64,
+    /// Computation that the best mapping found for every superstep would have saved, in seconds.
+    pub(crate) attainable_seconds: f64,
+    /// SHA-256 of what the programs left behind, in rank order.
+    pub(crate) outputs_sha256: String,
+    /// All rescheduling calls.
+    pub(crate) calls: Vec<CallReport>,
+}
+
+/// One rescheduling call.
+#[derive(Debug, Serialize)]
+pub(crate) struct CallReport {
+    /// How many supersteps were over.
+    pub(crate) superstep: u64,
+    /// Simulated seconds when it began.
+    pub(crate) at: f64,
+    /// Seconds that it kept everybody waiting.
+    pub(crate) cost_seconds: f64,
+    /// Supersteps until the next call.
+    pub(crate) interval: u32,
+    /// The tolerance until then.
+    pub(crate) tolerance: f64,
+    /// Who moved.
+    pub(crate) migrations: Vec<MigrationReport>,
+}
+
+/// One migration.
+#[derive(Debug, Serialize)]
+pub(crate) struct MigrationReport {
+    /// As `p21`.
+    pub(crate) process: String,
+    /// The host it left.
+    pub(crate) from: String,
+    /// The host it went to.
+    pub(crate) to: String,
+    /// The potential of migration, PM, in seconds.
+    pub(crate) potential: f64,
+    /// What a superstep would take there, the move included, in seconds.
+    pub(crate) t1: f64,
+    /// What a superstep takes where it was, in seconds.
+    pub(crate) t2: f64,
+    /// What the model takes the move to cost, Mem, in seconds.
+    pub(crate) cost_seconds: f64,
+}
+
+/// One row of the CSV: a migration, or a scenario without any.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    scenario: &'a str,
+    seconds: f64,
+    supersteps: u64,
+    calls: usize,
+    migrations: usize,
+    superstep: Option<u64>,
+    interval: Option<u32>,
+    tolerance: Option<f64>,
+    process: Option<&'a str>,
+    from: Option<&'a str>,
+    to: Option<&'a str>,
+    potential: Option<f64>,
+    t1: Option<f64>,
+    t2: Option<f64>,
+    cost_seconds: Option<f64>,
+}
+
+impl Report {
+    /// The report of `runs`.
+    pub(crate) fn new(loaded: &Loaded, platform: &Platform, runs: Vec<RunReport>) -> Self {
+        let experiment = &loaded.experiment;
+        Self {
+            schema: "migbsp.simulate/1",
+            workload: experiment.application.workload.clone(),
+            processes: experiment.application.processes,
+            platform: experiment.platform.file.clone(),
+            sets: platform.sets().len(),
+            hosts: platform.hosts().len(),
+            seed: experiment.run.seed,
+            runs,
+        }
+    }
+
+    /// The run of a scenario, if there was one.
+    pub(crate) fn run(&self, scenario: Scenario) -> Option<&RunReport> {
+        self.runs.iter().find(|run| run.scenario == scenario.name())
+    }
+
+    /// One row per migration, and one for each scenario without any.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub(crate) fn csv(&self) -> Result<String, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for run in &self.runs {
+            if run.migrations() == 0 {
+                writer.serialize(Row::new(run, None))?;
+            }
+            for call in &run.calls {
+                for migration in &call.migrations {
+                    writer.serialize(Row::new(run, Some((call, migration))))?;
+                }
+            }
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+impl RunReport {
+    /// What `finished` says, with the names of `platform`.
+    pub(crate) fn new(scenario: Scenario, finished: &Finished, platform: &Platform) -> Self {
+        Self {
+            scenario: scenario.name(),
+            seconds: finished.seconds.get(),
+            supersteps: finished.supersteps,
+            messages: finished.messages,
+            bytes: finished.bytes.0,
+            attainable_seconds: finished.attainable.get(),
+            outputs_sha256: finished.outputs.clone(),
+            calls: finished
+                .calls
+                .iter()
+                .map(|call| CallReport::new(call, platform))
+                .collect(),
+        }
+    }
+
+    /// How many processes moved.
+    pub(crate) fn migrations(&self) -> usize {
+        self.calls.iter().map(|call| call.migrations.len()).sum()
+    }
+}
+
+impl CallReport {
+    fn new(call: &Call, platform: &Platform) -> Self {
+        let migrations = call.migrations.iter().map(|migration| MigrationReport {
+            process: migration.rank.to_string(),
+            from: platform.host(migration.from).name.clone(),
+            to: platform.host(migration.to).name.clone(),
+            potential: migration.potential.get(),
+            t1: migration.t1.get(),
+            t2: migration.t2.get(),
+            cost_seconds: Seconds::get(migration.cost),
+        });
+        Self {
+            superstep: call.superstep,
+            at: call.at.get(),
+            cost_seconds: call.cost.get(),
+            interval: call.interval,
+            tolerance: call.tolerance,
+            migrations: migrations.collect(),
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    fn new(run: &'a RunReport, moved: Option<(&CallReport, &'a MigrationReport)>) -> Self {
+        let (call, migration) = (moved.map(|moved| moved.0), moved.map(|moved| moved.1));
+        Self {
+            scenario: run.scenario,
+            seconds: run.seconds,
+            supersteps: run.supersteps,
+            calls: run.calls.len(),
+            migrations: run.migrations(),
+            superstep: call.map(|call| call.superstep),
+            interval: call.map(|call| call.interval),
+            tolerance: call.map(|call| call.tolerance),
+            process: migration.map(|migration| migration.process.as_str()),
+            from: migration.map(|migration| migration.from.as_str()),
+            to: migration.map(|migration| migration.to.as_str()),
+            potential: migration.map(|migration| migration.potential),
+            t1: migration.map(|migration| migration.t1),
+            t2: migration.map(|migration| migration.t2),
+            cost_seconds: migration.map(|migration| migration.cost_seconds),
+        }
+    }
+}

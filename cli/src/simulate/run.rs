@@ -1,0 +1,96 @@
+//! One run, its programs' types forgotten once it is over.
+
+use agents::record::{Call, Event};
+use agents::{Outcome, RunError, Setup};
+use bsp::Program;
+use bsp::units::{Bytes, Instant, Seconds};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::configuration::Fault;
+use crate::failure::Failure;
+use crate::simulate::hexadecimal;
+
+/// What came of a run.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// The makespan.
+    pub(crate) seconds: Instant,
+    /// How many supersteps it took.
+    pub(crate) supersteps: u64,
+    /// The rescheduling calls that were held.
+    pub(crate) calls: Vec<Call>,
+    /// What the best mappings would have saved.
+    pub(crate) attainable: Seconds,
+    /// Messages between processes.
+    pub(crate) messages: u64,
+    /// Bytes between processes.
+    pub(crate) bytes: Bytes,
+    /// Digest of what the programs left behind: equal for equal outputs.
+    pub(crate) outputs: String,
+}
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SimulationError {
+    /// The workload's parameters make no program.
+    #[error(transparent)]
+    Parameters(#[from] Fault),
+    /// The program or the platform let it down.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Runs `programs` on `setup`.
+///
+/// # Errors
+///
+/// If the programs are at fault, or the platform cannot carry them.
+pub(crate) fn simulate<P: Program>(
+    setup: &Setup,
+    programs: Vec<P>,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<Finished, SimulationError> {
+    let outcome = agents::simulate(setup, programs, observer)?;
+    let outputs = digest(&outcome.outputs);
+    let Outcome {
+        seconds,
+        supersteps,
+        calls,
+        attainable,
+        messages,
+        bytes,
+        ..
+    } = outcome;
+    Ok(Finished {
+        seconds,
+        supersteps,
+        calls,
+        attainable,
+        messages,
+        bytes,
+        outputs,
+    })
+}
+
+impl From<SimulationError> for Failure {
+    fn from(error: SimulationError) -> Self {
+        match error {
+            SimulationError::Parameters(fault) => fault.into(),
+            // The platform's file is at fault, not the program.
+            SimulationError::Run(error @ RunError::NoRoute(_)) => Self::input(error),
+            SimulationError::Run(error) => Self::run(error),
+        }
+    }
+}
+
+fn digest<Output: Serialize>(outputs: &[Output]) -> String {
+    let mut hasher = Sha256::new();
+    for output in outputs {
+        let bytes = serde_json::to_vec(output);
+        // What JSON cannot hold, as a map with keys of its own type, counts by its place alone.
+        hasher.update(bytes.unwrap_or_default());
+        hasher.update([0]);
+    }
+    hexadecimal(&hasher.finalize())
+}
