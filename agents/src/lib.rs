@@ -22,6 +22,8 @@ pub use node::Node;
 pub use placement::{Order, PlacementError, PlacementOptions, placement};
 pub use process::Process;
 pub use set_manager::SetManager;
-pub use setup::{Barrier, Payment, Rules, Scheduler, Setup, Shape, TransferStart, WindowRule};
+pub use setup::{
+    Barrier, Payment, Rules, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
+};
 pub use simulated::{Delivery, Outcome, simulate, simulate_in_mailboxes};
 pub use world::{Cost, Event, Exchange, Moved, World};

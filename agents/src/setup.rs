@@ -1,9 +1,10 @@
 //! What a run is made of.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bsp::units::{Bytes, Seconds};
-use bsp::{HostId, SetId};
+use bsp::{HostId, Rank, SetId};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
 
@@ -76,7 +77,15 @@ pub struct Scheduler {
     pub window_after_migration: WindowRule,
     /// External load is its mean over this long.
     pub load_window: Seconds,
+    /// Moves decided beforehand: at a call, they take the place of the candidates that the model
+    /// selects. `None`: the model decides.
+    pub script: Option<Script>,
 }
+
+/// Moves decided beforehand, in order, by the number of supersteps that are over. A process that has
+/// halted, or is there already, stays where it is; supersteps without a call are passed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script(pub BTreeMap<u64, Vec<(Rank, HostId)>>);
 
 /// Who pays for a migration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -181,6 +181,27 @@ impl Processors {
         }
     }
 
+    /// Places a candidate on `host` whether that is worth it or not, as somebody else decided.
+    ///
+    /// # Panics
+    ///
+    /// If `host` is not in this Set.
+    pub fn place(&mut self, request: &Request, host: HostId) -> Answer {
+        let position = self.places.iter().position(|place| place.host == host);
+        let position = position.expect("the host is in this Set");
+        let time = self.places[position].time(Instructions::ZERO);
+        let rest = request.bytes.as_f64() * self.transfer_rate + request.migration.get();
+        self.depart(request.rank);
+        self.places[position].receive(request.rank, request.instructions);
+        self.residences.insert(request.rank, position);
+        let t1 = seconds(time.get() + rest);
+        Answer::Offer {
+            host,
+            t1,
+            runner_up: None,
+        }
+    }
+
     /// Takes a process that is leaving off its processor, if it is here.
     pub fn depart(&mut self, rank: Rank) {
         if let Some(position) = self.residences.remove(&rank) {

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use bsp::Rank;
 use bsp::units::{Instant, Seconds};
+use bsp::{HostId, Rank, SetId};
 use migbsp::{Answer, Digest, Entry, Processor, Processors, Request, Selection, SetView};
 use protocol::{
     Address, Answered, Ask, Capacity, Considered, Decided, Evaluate, Measure, Message, Migrate,
@@ -58,6 +58,21 @@ struct Negotiation {
     /// The request that an answer is expected to.
     asked: Option<Request>,
     considered: Vec<Considered>,
+}
+
+impl Negotiation {
+    /// Where a candidate for the own Set goes: where the script says, if there is one.
+    fn answer(&mut self, rules: &Rules, superstep: u64, request: &Request) -> Answer {
+        let script = script_of(rules, superstep);
+        let ordered = |orders: &[(Rank, HostId)]| {
+            let order = orders.iter().find(|(rank, _)| *rank == request.rank);
+            order.expect("only what the script says is asked for").1
+        };
+        match script {
+            Some(orders) => self.processors.place(request, ordered(orders)),
+            None => self.processors.answer(request),
+        }
+    }
 }
 
 impl Call {
@@ -175,7 +190,7 @@ impl SetManager {
     /// All hosts have answered: the capacity of this Set is known.
     fn tell_capacity(&mut self, rules: &Rules, world: &mut dyn World) {
         let set = self.set;
-        let is_here = |host: &&bsp::HostId| rules.sets[host.index()] == set;
+        let is_here = |host: &&HostId| rules.sets[host.index()] == set;
         let processes = self.placement.iter().filter(is_here).count();
         let call = self.call.as_mut().expect("a call is being held");
         call.processors.sort_by_key(|processor| processor.host);
@@ -290,7 +305,10 @@ impl SetManager {
             .iter()
             .flat_map(|standing| standing.entries.iter().copied());
         let list = migbsp::merge(model, entries.collect());
-        let selection = migbsp::select(model, &list);
+        let selection = match script_of(rules, call.superstep) {
+            Some(orders) => scripted(rules, orders, &list, &self.placement),
+            None => migbsp::select(model, &list),
+        };
         let mut processors = std::mem::take(&mut call.processors);
         for report in call.reports.values() {
             let resident = (report.rank, report.instructions_resident);
@@ -323,35 +341,34 @@ impl SetManager {
             return;
         }
         while let Some(candidate) = negotiation.selection.candidates.get(negotiation.settled) {
+            let candidate = *candidate;
             if candidate.own == self.set {
                 let report = &call.reports[&candidate.rank];
-                let potential = &report.evaluation.potentials[candidate.target.index()];
-                let transfer_rate = world.transfer_rate(self.set, candidate.target);
-                let t2 = negotiation
-                    .processors
-                    .stay(report.rank, report.bytes, transfer_rate);
-                let request = Request {
-                    rank: candidate.rank,
-                    instructions: report.instructions,
-                    bytes: report.bytes,
-                    migration: potential.migration,
-                    t2: t2.expect("a candidate lives in its own Set"),
-                };
-                negotiation.asked = Some(request.clone());
-                let ask = Ask {
-                    superstep: call.superstep,
-                    from: self.set,
+                let request = request(negotiation, report, candidate.target, world);
+                if candidate.target != self.set {
+                    negotiation.asked = Some(request);
+                    let ask = Ask {
+                        superstep: call.superstep,
+                        from: self.set,
+                        request,
+                    };
+                    let message = Message::Ask(Box::new(ask));
+                    self.send(candidate.target, message, Cost::Encoded, world);
+                    return;
+                }
+                let host = report.host;
+                let answer = negotiation.answer(rules, call.superstep, &request);
+                negotiation.considered.push(Considered {
+                    entry: candidate,
+                    host,
                     request,
-                };
-                let target = candidate.target;
-                self.send(target, Message::Ask(Box::new(ask)), Cost::Encoded, world);
-                return;
-            }
-            if candidate.target == self.set {
+                    answer,
+                });
+            } else if candidate.target == self.set {
                 let Some(ask) = call.asks.remove(&candidate.rank) else {
                     return;
                 };
-                let answer = negotiation.processors.answer(&ask.request);
+                let answer = negotiation.answer(rules, call.superstep, &ask.request);
                 let answered = Answered {
                     superstep: call.superstep,
                     rank: ask.request.rank,
@@ -466,6 +483,52 @@ impl SetManager {
         for set in self.other_managers(rules) {
             self.send(set, message.clone(), Cost::Encoded, world);
         }
+    }
+}
+
+/// What the script says about the call after `superstep`, if there is a script.
+fn script_of(rules: &Rules, superstep: u64) -> Option<&[(Rank, HostId)]> {
+    let script = rules.scheduler.as_ref()?.script.as_ref()?;
+    Some(script.0.get(&(superstep + 1)).map_or(&[], Vec::as_slice))
+}
+
+/// What the Manager of a candidate asks for.
+fn request(
+    negotiation: &Negotiation,
+    report: &Report,
+    target: SetId,
+    world: &mut dyn World,
+) -> Request {
+    let own = report.evaluation.own;
+    let transfer_rate = world.transfer_rate(own, target);
+    let t2 = negotiation
+        .processors
+        .stay(report.rank, report.bytes, transfer_rate);
+    Request {
+        rank: report.rank,
+        instructions: report.instructions,
+        bytes: report.bytes,
+        migration: report.evaluation.potentials[target.index()].migration,
+        t2: t2.expect("a candidate lives in its own Set"),
+    }
+}
+
+/// The scripted moves of a call as candidates: of processes that are `list`ed and not there already.
+fn scripted(
+    rules: &Rules,
+    orders: &[(Rank, HostId)],
+    list: &[Entry],
+    placement: &[HostId],
+) -> Selection {
+    let candidate = |(rank, host): &(Rank, HostId)| {
+        let entry = list.iter().find(|entry| entry.rank == *rank)?;
+        let target = rules.sets[host.index()];
+        (placement[rank.index()] != *host).then_some(Entry { target, ..*entry })
+    };
+    let candidates = orders.iter().filter_map(candidate).collect();
+    Selection {
+        candidates,
+        ..Selection::default()
     }
 }
 
