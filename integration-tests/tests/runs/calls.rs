@@ -1,0 +1,104 @@
+//! A rescheduling call costs simulated time, and what it decides follows from the model.
+
+use agents::record::Event;
+use agents::{Scheduler, WindowRule, simulate};
+use bsp::units::Seconds;
+
+use crate::relay::Relay;
+use crate::setups::{SHAPES, scheduler, setup};
+
+/// Twenty-five equal processes: twenty on the first cluster, five on the slower second.
+fn programs(supersteps: u64) -> Vec<Relay> {
+    (0..25)
+        .map(|rank| Relay {
+            halts: supersteps - 1,
+            first_halt: supersteps - 1,
+            shifts: vec![1],
+            work: 400_000_000,
+            digest: rank,
+            ballast: Vec::new(),
+        })
+        .collect()
+}
+
+#[test]
+fn a_call_without_moves_takes_time_but_changes_nothing() {
+    for shape in SHAPES {
+        let quiet = simulate(&setup(25, 0, shape, None), programs(40), &mut |_| {}).unwrap();
+        let still = Scheduler { moves: false, ..scheduler(|_| {}) };
+        let outcome = simulate(&setup(25, 0, shape, Some(still)), programs(40), &mut |_| {}).unwrap();
+        let supersteps: Vec<u64> = outcome.calls.iter().map(|call| call.superstep).collect();
+        assert_eq!(supersteps, [4, 12, 28], "{shape:?}");
+        let cost: Seconds = outcome.calls.iter().map(|call| call.cost).sum();
+        assert!(Seconds::ZERO < cost, "messages take time");
+        assert!(cost < Seconds::new(1.0).unwrap(), "but not that much: {cost}");
+        let difference = outcome.seconds - quiet.seconds - cost;
+        let close = difference.get().abs();
+        assert!(close < 1e-9, "{shape:?}: the calls are all that is added, {difference}");
+        assert!(outcome.calls.iter().all(|call| call.migrations.is_empty()));
+    }
+}
+
+#[test]
+fn the_slow_ones_move_one_by_one_to_the_fastest_set() {
+    for shape in SHAPES {
+        let setup = setup(25, 0, shape, Some(scheduler(|_| {})));
+        let outcome = simulate(&setup, programs(130), &mut |_| {}).unwrap();
+        let hosts = setup.platform.hosts();
+        let moves: Vec<String> = outcome
+            .calls
+            .iter()
+            .flat_map(|call| call.migrations.iter().map(move |migration| (call, migration)))
+            .map(|(call, migration)| {
+                let to = &hosts[migration.to.index()].name;
+                format!("{} {} -> {to}", call.superstep, migration.rank)
+            })
+            .collect();
+        let expected = [
+            "4 p21 -> aquario-0",
+            "12 p22 -> aquario-1",
+            "28 p23 -> aquario-2",
+            "60 p24 -> aquario-3",
+            "124 p25 -> aquario-4",
+        ];
+        assert_eq!(moves, expected, "{shape:?}");
+    }
+}
+
+#[test]
+fn a_window_is_how_long_a_superstep_with_a_call_lasts() {
+    let window = Seconds::new(5.0).unwrap();
+    let lengths = |window_after_migration| {
+        let scheduler = Scheduler { window, window_after_migration, ..scheduler(|_| {}) };
+        let mut started = Vec::new();
+        let mut arrived = Vec::new();
+        simulate(&setup(25, 0, SHAPES[0], Some(scheduler)), programs(6), &mut |event| {
+            if let Event::Superstep(superstep) = event {
+                started.push(superstep.started);
+                arrived.push(superstep.ended);
+            }
+        })
+        .unwrap();
+        // The fourth superstep ends with a call that moves p21.
+        (started[4] - started[3], started[4] - arrived[3])
+    };
+    let close = |a: Seconds, b: Seconds| (a - b).get().abs() < 1e-9;
+    assert!(close(lengths(WindowRule::AtLeast).0, window));
+    assert!(close(lengths(WindowRule::Added).1, window));
+}
+
+#[test]
+fn everything_sent_is_received() {
+    for shape in SHAPES {
+        let mut messages = 0;
+        let setup = setup(25, 0, shape, Some(scheduler(|_| {})));
+        let outcome = simulate(&setup, programs(30), &mut |event| {
+            if let Event::Superstep(superstep) = event {
+                messages += superstep.messages;
+            }
+        })
+        .unwrap();
+        assert_eq!(messages, outcome.messages);
+        assert_eq!(messages, 25 * 2 * 29);
+    }
+}

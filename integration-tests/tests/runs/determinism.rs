@@ -1,0 +1,56 @@
+//! The same setup gives the same record, in any mailbox.
+
+use agents::record::Event;
+use agents::{Outcome, RunError, Setup, simulate, simulate_in_mailboxes};
+
+use crate::relay::Relay;
+use crate::setups::{SHAPES, STARTS, scheduler, setup};
+
+type Simulate = fn(
+    &Setup,
+    Vec<Relay>,
+    &mut dyn FnMut(&Event),
+) -> Result<Outcome<(u64, Vec<u8>)>, RunError>;
+
+fn programs() -> Vec<Relay> {
+    (0..43)
+        .map(|rank| Relay {
+            halts: 20 + rank % 3,
+            first_halt: 20,
+            shifts: vec![1, 5],
+            work: 100_000_000 + rank * 1_000_000,
+            digest: rank,
+            ballast: vec![1; 300],
+        })
+        .collect()
+}
+
+/// The record of a run, as it would be written.
+fn record(setup: &Setup, simulate: Simulate) -> String {
+    let mut record = String::new();
+    simulate(setup, programs(), &mut |event| {
+        record.push_str(&serde_json::to_string(event).unwrap());
+        record.push('\n');
+    })
+    .unwrap();
+    record
+}
+
+#[test]
+fn a_second_run_and_real_mailboxes_give_the_same_record() {
+    for shape in SHAPES {
+        for start in STARTS {
+            let model = |parameters: &mut migbsp::Parameters| {
+                parameters.heuristic = migbsp::Heuristic::Above;
+                parameters.interval = 2;
+            };
+            let mut setup = setup(43, 0, shape, Some(scheduler(model)));
+            setup.start = start;
+            let first = record(&setup, simulate);
+            assert!(first.contains("\"event\":\"moved\""), "somebody moves");
+            assert_eq!(first, record(&setup, simulate), "{shape:?} {start:?}, again");
+            let in_mailboxes = record(&setup, simulate_in_mailboxes);
+            assert_eq!(first, in_mailboxes, "{shape:?} {start:?}, in mailboxes");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A program at fault ends the run with a message that names process and superstep.
+
+use agents::{RunError, simulate};
+use bsp::reference::{self, Limit};
+use bsp::units::{Bytes, Instructions};
+use bsp::{Program, Rank, Step, Superstep};
+use serde::{Deserialize, Serialize};
+
+use crate::setups::{SHAPES, setup};
+
+/// What process p2 does in superstep 3.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum Fault {
+    SendsToNobody,
+    SendsToTheHalted,
+    Panics,
+    NeverHalts,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Faulty(Fault);
+
+impl Program for Faulty {
+    type Message = u8;
+    type Output = ();
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u8>) -> Step<()> {
+        ctx.charge(Instructions(1000));
+        let is_culprit = ctx.rank() == Rank(1);
+        match (self.0, ctx.index()) {
+            (Fault::SendsToNobody, 3) if is_culprit => ctx.send(Rank(9), 1),
+            (Fault::SendsToTheHalted, 1) if ctx.rank() == Rank(2) => return Step::Halt(()),
+            (Fault::SendsToTheHalted, 3) if is_culprit => ctx.send(Rank(2), 1),
+            (Fault::Panics, 3) if is_culprit => panic!("the pivot is zero"),
+            (Fault::NeverHalts, _) if is_culprit => return Step::Continue,
+            _ => ctx.send_sized(ctx.rank(), Bytes(1)),
+        }
+        if ctx.index() < 5 { Step::Continue } else { Step::Halt(()) }
+    }
+}
+
+fn check(fault: Fault, message: &str) {
+    let programs = vec![Faulty(fault); 4];
+    let expected = reference::run(programs.clone(), Limit(50)).unwrap_err();
+    assert_eq!(expected.to_string(), message);
+    for shape in SHAPES {
+        let mut setup = setup(4, 0, shape, None);
+        setup.superstep_limit = 50;
+        let error = simulate(&setup, programs.clone(), &mut |_| {}).unwrap_err();
+        assert_eq!(error, RunError::Program(expected.clone()), "{shape:?}");
+    }
+}
+
+#[test]
+fn a_message_for_nobody() {
+    check(
+        Fault::SendsToNobody,
+        "p2 sent to p10 in superstep 3, but there are only 4 processes",
+    );
+}
+
+#[test]
+fn a_message_for_a_process_that_has_halted() {
+    check(
+        Fault::SendsToTheHalted,
+        "p2 sent to p3 in superstep 3, which had halted by superstep 1",
+    );
+}
+
+#[test]
+fn a_panic() {
+    check(Fault::Panics, "p2 panicked in superstep 3: the pivot is zero");
+}
+
+#[test]
+fn a_program_that_never_halts() {
+    check(
+        Fault::NeverHalts,
+        "p2 had not halted after 50 supersteps; if it takes that long, raise the limit",
+    );
+}

@@ -1,0 +1,15 @@
+//! Laws of whole runs: programs, agents, simulator.
+//!
+//! | file | law |
+//! |---|---|
+//! | `migration` | wherever and whenever processes migrate, outputs equal the reference runner's |
+//! | `determinism` | the same setup gives the same record, in any mailbox |
+//! | `faults` | a program at fault ends the run with a message that names it |
+//! | `calls` | all Managers agree, and a call costs simulated time |
+
+mod calls;
+mod determinism;
+mod faults;
+mod migration;
+mod relay;
+mod setups;

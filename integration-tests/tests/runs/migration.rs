@@ -1,0 +1,130 @@
+//! Wherever and whenever processes migrate, outputs equal the reference runner's.
+
+use std::collections::BTreeMap;
+
+use agents::{Script, simulate};
+use bsp::reference::{self, Limit};
+use bsp::{HostId, Rank};
+use proptest::prelude::*;
+
+use crate::relay::Relay;
+use crate::setups::{PAYMENTS, SHAPES, STARTS, scheduler, scripted, setup};
+
+/// A few processes that halt at their own times.
+fn relays() -> impl Strategy<Value = Vec<Relay>> {
+    let halts = prop::collection::vec(0_u64..9, 1..8);
+    let shifts = prop::collection::vec(0_u32..8, 0..4);
+    (halts, shifts, 0_usize..2000).prop_map(|(halts, shifts, ballast)| {
+        let first_halt = halts.iter().copied().min().unwrap();
+        let relay = |(rank, halts): (usize, u64)| Relay {
+            halts,
+            first_halt,
+            shifts: shifts.clone(),
+            work: (rank as u64 * 37_000_000) % 200_000_000,
+            digest: rank as u64,
+            ballast: vec![0; ballast],
+        };
+        halts.into_iter().enumerate().map(relay).collect()
+    })
+}
+
+/// Any moves at any calls, several of one process and to one host included.
+fn scripts() -> impl Strategy<Value = Vec<(u64, u32, u32)>> {
+    prop::collection::vec((1_u64..10, 0_u32..8, 0_u32..174), 0..40)
+}
+
+fn script(moves: &[(u64, u32, u32)], processes: usize) -> Script {
+    let mut script: BTreeMap<u64, Vec<(Rank, HostId)>> = BTreeMap::new();
+    for (superstep, rank, host) in moves {
+        let orders = script.entry(*superstep).or_default();
+        let rank = Rank(rank % u32::try_from(processes).unwrap());
+        if orders.iter().all(|(other, _)| *other != rank) {
+            orders.push((rank, HostId(*host)));
+        }
+    }
+    Script(script)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn scripted_moves_change_no_output(
+        programs in relays(),
+        moves in scripts(),
+        (shape, start, payment) in (0_usize..3, 0_usize..2, 0_usize..2),
+        offset in 0_u32..174,
+    ) {
+        // Values reach their receiver only if all are alive one superstep later.
+        let expected = reference::run(programs.clone(), Limit::default()).unwrap();
+        let script = script(&moves, programs.len());
+        let processes = u32::try_from(programs.len()).unwrap();
+        let scheduler = scripted(script, PAYMENTS[payment]);
+        let mut setup = setup(processes, offset, SHAPES[shape], Some(scheduler));
+        setup.start = STARTS[start];
+        let outcome = simulate(&setup, programs, &mut |_| {}).unwrap();
+        prop_assert_eq!(outcome.outputs, expected.outputs);
+        prop_assert_eq!(outcome.supersteps, expected.supersteps);
+    }
+}
+
+#[test]
+fn every_process_moves_after_every_superstep() {
+    let programs: Vec<Relay> = (0..7)
+        .map(|rank| Relay {
+            halts: 12,
+            first_halt: 12,
+            shifts: vec![1, 3, 0],
+            work: 10_000_000 * (rank + 1),
+            digest: rank,
+            ballast: vec![0; 5000],
+        })
+        .collect();
+    let expected = reference::run(programs.clone(), Limit::default()).unwrap();
+    let orders = |superstep: u64| {
+        let host = |rank: u64| HostId(u32::try_from((superstep * 53 + rank * 29) % 174).unwrap());
+        (0..7).map(|rank| (Rank(u32::try_from(rank).unwrap()), host(rank))).collect()
+    };
+    let script = Script((1..=12).map(|superstep| (superstep, orders(superstep))).collect());
+    for shape in SHAPES {
+        for payment in PAYMENTS {
+            let setup = setup(7, 0, shape, Some(scripted(script.clone(), payment)));
+            let mut moved = 0;
+            let outcome = simulate(&setup, programs.clone(), &mut |event| {
+                moved += u32::from(matches!(event, agents::record::Event::Moved(_)));
+            })
+            .unwrap();
+            assert_eq!(outcome.outputs, expected.outputs, "{shape:?}, {payment:?}");
+            assert_eq!(moved, 7 * 12, "{shape:?}, {payment:?}");
+            assert_eq!(outcome.calls.len(), 12);
+        }
+    }
+}
+
+#[test]
+fn the_model_s_own_moves_change_no_output() {
+    let programs: Vec<Relay> = (0..45)
+        .map(|rank| Relay {
+            halts: 60,
+            first_halt: 60,
+            shifts: vec![1, 20],
+            work: 400_000_000,
+            digest: rank,
+            ballast: vec![0; 100],
+        })
+        .collect();
+    let expected = reference::run(programs.clone(), Limit::default()).unwrap();
+    for heuristic in [migbsp::Heuristic::Best, migbsp::Heuristic::Above] {
+        for shape in SHAPES {
+            let scheduler = scheduler(|parameters| {
+                parameters.heuristic = heuristic;
+                parameters.tolerance = 0.05;
+            });
+            let setup = setup(45, 0, shape, Some(scheduler));
+            let outcome = simulate(&setup, programs.clone(), &mut |_| {}).unwrap();
+            assert_eq!(outcome.outputs, expected.outputs);
+            let moves: usize = outcome.calls.iter().map(|call| call.migrations.len()).sum();
+            assert!(0 < moves, "a test of moving needs somebody who moves");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Small runs to hold to laws.
+
+use std::sync::Arc;
+
+use agents::{
+    Barrier, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
+    placement,
+};
+use bsp::units::{Bytes, Seconds};
+use simulator::{NetworkOptions, Platform};
+
+pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
+pub(crate) const STARTS: [TransferStart; 2] = [TransferStart::Eager, TransferStart::Rendezvous];
+pub(crate) const PAYMENTS: [Payment; 2] = [Payment::Transfer, Payment::Migrant];
+
+/// Five clusters of unequal speed, 174 hosts.
+pub(crate) fn five_clusters() -> Arc<Platform> {
+    let text = include_str!("../../../conf/platforms/five.xml");
+    let platform = Platform::from_simgrid_xml(text, &mut |name| Err(format!("no {name}")));
+    Arc::new(platform.unwrap())
+}
+
+/// A scheduler that moves what it decides, with a window of nothing.
+pub(crate) fn scheduler(change: impl FnOnce(&mut migbsp::Parameters)) -> Scheduler {
+    let mut parameters = migbsp::Parameters::default();
+    change(&mut parameters);
+    Scheduler {
+        model: migbsp::Config::new(parameters).unwrap(),
+        moves: true,
+        payment: Payment::Transfer,
+        window: Seconds::ZERO,
+        window_after_migration: WindowRule::AtLeast,
+        load_window: Seconds::new(900.0).unwrap(),
+        script: None,
+    }
+}
+
+/// A scheduler that calls after every superstep and moves what the script says.
+pub(crate) fn scripted(script: Script, payment: Payment) -> Scheduler {
+    let model = |parameters: &mut migbsp::Parameters| {
+        parameters.interval = 1;
+        // No superstep is that balanced, so the interval never grows.
+        parameters.tolerance = 1e-9;
+        parameters.omega = u32::MAX;
+    };
+    Scheduler { payment, script: Some(script), ..scheduler(model) }
+}
+
+/// `processes` processes on the five clusters, laid out host after host from `offset` on.
+pub(crate) fn setup(processes: u32, offset: u32, shape: Shape, scheduler: Option<Scheduler>) -> Setup {
+    let platform = five_clusters();
+    let options = PlacementOptions { offset, ..PlacementOptions::default() };
+    Setup {
+        network: NetworkOptions::default(),
+        start: TransferStart::Eager,
+        placement: placement(&platform, &options, processes).unwrap(),
+        platform,
+        barrier: Barrier { shape, message: Bytes(8) },
+        scheduler,
+        superstep_limit: 10_000,
+    }
+}
