@@ -139,12 +139,16 @@ impl<W: Workload> Entry for Registered<W> {
     ) -> Result<Finished, SimulationError> {
         let parameters = Self::parameters(written)?;
         let programs = W::build(&parameters, common).map_err(|problem| {
-            Fault::new(
-                written.place(),
-                &format!("application.{}", W::NAME),
-                problem,
-            )
+            let place = place_of(&problem, written);
+            Fault::new(place, &format!("application.{}", W::NAME), problem)
         })?;
         simulate(setup, programs, observer)
     }
+}
+
+/// Where the parameter was written that `problem` names first, in backquotes.
+fn place_of<'a>(problem: &str, written: &'a Node) -> Option<&'a str> {
+    let key = problem.split('`').nth(1).unwrap_or_default();
+    let key = key.split('[').next().unwrap_or_default();
+    written.find(key).unwrap_or(written).place()
 }

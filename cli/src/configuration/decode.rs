@@ -155,7 +155,14 @@ impl<'a> Reader<'a> {
         let whole = match &self.node.value {
             Value::Integer(whole) => *whole,
             Value::Float(_) | Value::Text(_) => {
-                let number = self.number()?;
+                let plain = self.unit == Unit::None;
+                let number = self.number().map_err(|error| {
+                    if plain {
+                        self.mismatch(&expected())
+                    } else {
+                        error
+                    }
+                })?;
                 if number.fract() != 0.0 || 2_f64.powi(100) < number.abs() {
                     return Err(self.mismatch(&expected()));
                 }

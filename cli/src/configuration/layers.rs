@@ -34,12 +34,28 @@ impl Source for Layer {
 /// # Errors
 ///
 /// None of these sources fails; whatever `config` itself may refuse is passed on.
-pub(crate) fn merge(layers: impl IntoIterator<Item = Node>) -> Result<Node, ConfigError> {
+pub(crate) fn merge(layers: Vec<Node>) -> Result<Node, ConfigError> {
     let mut builder = Config::builder();
-    for layer in layers {
-        builder = builder.add_source(Layer(layer));
+    for layer in &layers {
+        builder = builder.add_source(Layer(layer.clone()));
     }
-    Ok(from_config(&builder.build()?.cache))
+    let mut merged = from_config(&builder.build()?.cache);
+    let layers: Vec<&Node> = layers.iter().collect();
+    locate_sections(&mut merged, &layers);
+    Ok(merged)
+}
+
+/// Gives sections, which lose their place when they are merged, that of the last layer with one.
+fn locate_sections(merged: &mut Node, layers: &[&Node]) {
+    let Value::Table(entries) = &mut merged.value else {
+        return;
+    };
+    let places = layers.iter().rev().find_map(|layer| layer.origin.clone());
+    merged.origin = merged.origin.take().or(places);
+    for (key, node) in entries {
+        let inside: Vec<&Node> = layers.iter().filter_map(|layer| layer.get(key)).collect();
+        locate_sections(node, &inside);
+    }
 }
 
 fn table(entries: &[(String, Node)]) -> Map<String, config::Value> {
@@ -98,7 +114,7 @@ mod tests {
         let file = parse("[run]\nseed = 1\nlimit = 5\n", "a.toml").unwrap();
         let environment = environment([("MIGBSP__RUN__SEED".into(), "2".into())]).unwrap();
         let set = assignments(&["run.seed=3".to_owned()]).unwrap();
-        let merged = merge([file, environment.clone()]).unwrap();
+        let merged = merge(vec![file, environment.clone()]).unwrap();
         let seed = merged.find("run.seed").unwrap();
         assert_eq!(seed.value, Value::Integer(2));
         assert_eq!(
@@ -106,7 +122,7 @@ mod tests {
             Some("environment MIGBSP__RUN__SEED")
         );
         let file = parse("[run]\nseed = 1\nlimit = 5\n", "a.toml").unwrap();
-        let merged = merge([file, environment, set]).unwrap();
+        let merged = merge(vec![file, environment, set]).unwrap();
         let seed = merged.find("run.seed").unwrap();
         assert_eq!(
             (&seed.value, seed.origin.as_deref()),

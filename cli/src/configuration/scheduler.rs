@@ -136,6 +136,7 @@ impl Scheduler {
             window: self.options.window,
             window_after_migration: self.options.window_after_migration,
             load_window: self.options.load_window,
+            script: None,
         })
     }
 

@@ -1,0 +1,124 @@
+//! Files that are missing, unreadable or malformed, and the command line around them.
+
+use std::process::Stdio;
+
+use crate::invocation::{EXPERIMENT, Folder};
+
+#[test]
+fn a_missing_file_is_named() {
+    let folder = Folder::new();
+    folder.fails(
+        &["simulate", "absent.toml"],
+        4,
+        "absent.toml: cannot be read: No such file or directory (os error 2)",
+    );
+    folder.fails(
+        &["simulate", "e.toml", "--set", "platform.file=absent.xml"],
+        4,
+        "absent.xml: cannot be read: No such file or directory (os error 2)",
+    );
+    folder.fails(
+        &["platform", "check", "absent.toml"],
+        4,
+        "absent.toml: cannot be read: No such file or directory (os error 2)",
+    );
+}
+
+#[test]
+fn malformed_toml_is_shown_where_it_breaks() {
+    let folder = Folder::new().with("bad.toml", "[run]\nseed 1\n");
+    let ended = folder.run(&["simulate", "bad.toml"]);
+    assert_eq!(ended.code, Some(4));
+    assert!(
+        ended.stderr.starts_with("error: bad.toml:2:"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("2 | seed 1\n"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_is_no_text_is_refused() {
+    let folder = Folder::new().with("bytes.toml", [b'a', 0xff, 0xfe]);
+    folder.fails(
+        &["simulate", "bytes.toml"],
+        4,
+        "bytes.toml: is not UTF-8 text (byte 2 is not)",
+    );
+}
+
+#[test]
+fn a_platform_is_known_by_the_ending_of_its_name() {
+    let folder = Folder::new().with("p.txt", "");
+    folder.fails(
+        &["platform", "check", "p.txt"],
+        4,
+        "p.txt: the name of a platform file ends in .toml, or in .xml for SimGrid's",
+    );
+}
+
+#[test]
+fn more_processes_than_may_be_placed_are_refused() {
+    Folder::new().fails(
+        &["simulate", "e.toml", "--set", "application.processes=9", "--set", "placement.max_per_host=1"],
+        4,
+        "9 processes cannot be placed on 8 hosts with at most 1 on each; raise placement.max_per_host or take fewer processes",
+    );
+    Folder::new().fails(
+        &["simulate", "e.toml", "--set", "placement.offset=8"],
+        4,
+        "placement.offset is 8, but there are only 8 hosts to skip",
+    );
+}
+
+#[test]
+fn the_platform_is_beside_the_experiment_or_where_set_is_typed() {
+    let folder = Folder::new().with("sub/e.toml", EXPERIMENT.replace("two.xml", "../two.xml"));
+    let set = "application.supersteps=2";
+    let beside = folder.stdout(&["simulate", "sub/e.toml", "--format", "json", "--set", set]);
+    let typed = folder.stdout(&[
+        "simulate",
+        "sub/e.toml",
+        "--format",
+        "json",
+        "--set",
+        set,
+        "--set",
+        "platform.file=two.xml",
+    ]);
+    assert_eq!(beside.replace("../two.xml", "two.xml"), typed);
+}
+
+#[test]
+fn usage_errors_end_with_two_and_help_with_zero() {
+    let folder = Folder::new();
+    assert_eq!(folder.run(&[]).code, Some(2));
+    assert_eq!(folder.run(&["simulat"]).code, Some(2));
+    assert_eq!(
+        folder.run(&["simulate", "e.toml", "--format", "yaml"]).code,
+        Some(2)
+    );
+    let help = folder.stdout(&["help", "simulate"]);
+    assert!(
+        help.contains("Examples:") && help.contains("synthetic"),
+        "{help}"
+    );
+    let codes = folder.stdout(&["help", "exit-codes"]);
+    assert!(codes.contains("  4  an input file is at fault"), "{codes}");
+    assert!(folder.stdout(&["completions", "bash"]).contains("_migbsp"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new();
+    let mut child = folder
+        .command(&["completions", "zsh"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}

@@ -1,0 +1,99 @@
+//! `simulate`: what comes of runs, and what is kept of them.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::invocation::Folder;
+
+const JSON: [&str; 4] = ["simulate", "e.toml", "--format", "json"];
+
+#[test]
+fn the_object_has_the_promised_shape() {
+    let json: Value = serde_json::from_str(&Folder::new().stdout(&JSON)).unwrap();
+    assert_eq!(json["schema"], "migbsp.simulate/1");
+    let runs = json["runs"].as_array().unwrap();
+    let scenarios: Vec<&Value> = runs.iter().map(|run| &run["scenario"]).collect();
+    assert_eq!(scenarios, ["i", "ii", "iii"]);
+    for run in runs {
+        assert_eq!(run["supersteps"], 20);
+        assert!(0.0 < run["seconds"].as_f64().unwrap());
+    }
+    assert_eq!(runs[0]["calls"], Value::Array(Vec::new()));
+    let calls = runs[2]["calls"].as_array().unwrap();
+    assert_eq!(calls[0]["superstep"], 4);
+    // Four processes on the slow cluster, and a fast one that is idle.
+    let migration = &calls[0]["migrations"][0];
+    assert_eq!(
+        (&migration["process"], &migration["from"]),
+        (&"p1".into(), &"slow-1".into())
+    );
+    assert_eq!(migration["to"], "fast-1");
+    assert!(migration["t1"].as_f64().unwrap() < migration["t2"].as_f64().unwrap());
+    for key in ["potential", "cost_seconds"] {
+        assert!(migration[key].is_f64(), "{key}");
+    }
+    for run in &runs[1..] {
+        assert_eq!(run["outputs_sha256"], runs[0]["outputs_sha256"]);
+    }
+}
+
+#[test]
+fn a_policy_of_none_is_the_application_alone() {
+    let arguments = [&JSON[..], &["--set", "scheduler.policy=none"]].concat();
+    let json: Value = serde_json::from_str(&Folder::new().stdout(&arguments)).unwrap();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(json["runs"][0]["scenario"], "i");
+}
+
+#[test]
+fn people_are_told_what_was_won() {
+    let folder = Folder::new();
+    let text = folder.stdout(&["simulate", "e.toml"]);
+    assert!(
+        text.starts_with("4 processes of synthetic on two.xml"),
+        "{text}"
+    );
+    assert!(text.contains("Rescheduling won "), "{text}");
+    let csv = folder.stdout(&["simulate", "e.toml", "--format", "csv"]);
+    assert!(
+        csv.starts_with("scenario,seconds,supersteps,calls,migrations,"),
+        "{csv}"
+    );
+}
+
+#[test]
+fn the_same_experiment_leaves_the_same_record() {
+    let folder = Folder::new();
+    for name in ["one", "two"] {
+        folder.stdout(&[&JSON[..], &["--out", name]].concat());
+    }
+    for scenario in ["i", "ii", "iii"] {
+        for file in ["events.jsonl", "run.json"] {
+            let read =
+                |name: &str| fs::read(folder.path().join(name).join(scenario).join(file)).unwrap();
+            assert!(read("one") == read("two"), "{scenario}/{file}");
+        }
+    }
+    let run = fs::read_to_string(folder.path().join("one/iii/run.json")).unwrap();
+    let run: Value = serde_json::from_str(&run).unwrap();
+    assert_eq!(run["configuration"]["scheduler"]["interval"], 4);
+    assert_eq!(run["seed"], 1);
+    // A record is never written over.
+    let ended = folder.run(&[&JSON[..], &["--out", "one"]].concat());
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("is not empty"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_record_that_looks_complete() {
+    let folder = Folder::new();
+    let limit = ["--set", "run.superstep_limit=3", "--out", "kept"];
+    folder.fails(
+        &[&JSON[..], &limit].concat(),
+        1,
+        "p1 had not halted after 3 supersteps; if it takes that long, raise the limit",
+    );
+    assert!(folder.path().join("kept/i/events.jsonl").exists());
+    assert!(!folder.path().join("kept/i/run.json").exists());
+}
