@@ -1,0 +1,156 @@
+//! A load made of numbers: what each rank computes and to whom it sends, steady or changing.
+//!
+//! Lists are given by rank: rank `r` takes the element at `r` modulo the list's length. In every
+//! superstep, the last one included, each process sends its bytes to its rank plus each shift, where
+//! that exists; with `ring`, modulo the number of processes. A shift of 0, or one that leads around
+//! the ring, sends to the process itself; a shift that is listed twice sends twice.
+
+mod dynamics;
+mod variation;
+
+use bsp::units::{Bytes, Instructions};
+use bsp::{Image, Program, Rank, Step, Superstep};
+use serde::{Deserialize, Serialize};
+
+use crate::parameters::{Common, Error, bytes, list};
+use crate::synthetic::variation::Variation;
+use crate::tally::Tally;
+
+pub use dynamics::{Change, Dynamics};
+
+/// How much each rank computes, sends and holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Parameters {
+    /// Instructions of a superstep, by rank.
+    pub instructions: Vec<f64>,
+    /// Bytes of a message, by the sender's rank.
+    pub bytes: Vec<f64>,
+    /// To whom a process sends: the receivers' ranks relative to its own.
+    pub shifts: Vec<i64>,
+    /// Whether ranks are counted modulo the number of processes when shifted.
+    pub ring: bool,
+    /// Bytes that a process occupies.
+    pub memory: f64,
+    /// How the instructions change while the program runs.
+    pub dynamics: Dynamics,
+}
+
+impl Default for Parameters {
+    /// A chain of equal processes, about as heavy as the papers' Lattice Boltzmann on 100 processes.
+    fn default() -> Self {
+        Self {
+            instructions: vec![1e8],
+            bytes: vec![1e5],
+            shifts: vec![1],
+            ring: false,
+            memory: 900e3,
+            dynamics: Dynamics::default(),
+        }
+    }
+}
+
+/// One process of a synthetic load.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Synthetic {
+    supersteps: u64,
+    work: Instructions,
+    bytes: Bytes,
+    memory: Bytes,
+    receivers: Box<[Rank]>,
+    /// What becomes of `work`; only where it changes.
+    variation: Option<Box<Variation>>,
+    tally: Tally,
+}
+
+/// One process for each rank.
+///
+/// # Errors
+///
+/// If there is no process or no superstep, if a list by rank is empty, if a number is negative, no
+/// number, or too large, or if the load grows beyond 2⁶³ instructions.
+///
+/// # Examples
+///
+/// ```
+/// use bsp::units::{Bytes, Instructions};
+/// use bsp::reference;
+/// use workloads::{Common, synthetic};
+///
+/// let parameters = synthetic::Parameters {
+///     instructions: vec![1e6, 2e6],
+///     shifts: vec![-1, 1],
+///     ring: true,
+///     ..synthetic::Parameters::default()
+/// };
+/// let common = Common { processes: 4, supersteps: 3, seed: 0 };
+/// let processes = synthetic::processes(&parameters, common)?;
+/// let run = reference::run(processes, reference::Limit::default()).expect("nobody is at fault");
+/// assert_eq!(run.outputs[1].work, Instructions(3 * 2_000_000));
+/// assert_eq!(run.outputs[1].received, Bytes(2 * 2 * 100_000));
+/// # Ok::<(), workloads::Error>(())
+/// ```
+pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Synthetic>, Error> {
+    let works = list("instructions", &parameters.instructions, |key, value| {
+        parameters.dynamics.check_peak(key, value)
+    })?;
+    let sizes = list("bytes", &parameters.bytes, bytes)?;
+    let memory = bytes("memory", parameters.memory)?;
+    parameters.dynamics.check()?;
+    common.build(|rank| {
+        let work = works[rank.index() % works.len()];
+        Synthetic {
+            supersteps: common.supersteps,
+            work,
+            bytes: sizes[rank.index() % sizes.len()],
+            memory,
+            receivers: receivers(parameters, rank, common.processes),
+            variation: Variation::new(&parameters.dynamics, work, rank, common).map(Box::new),
+            tally: Tally::default(),
+        }
+    })
+}
+
+impl Program for Synthetic {
+    type Message = ();
+    type Output = Tally;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<Tally> {
+        let work = match &mut self.variation {
+            None => self.work,
+            Some(variation) => variation.work(self.work, ctx.index()),
+        };
+        self.tally.superstep(ctx, work);
+        for &receiver in &self.receivers {
+            ctx.send_sized(receiver, self.bytes);
+        }
+        if self.tally.supersteps < self.supersteps {
+            Step::Continue
+        } else {
+            Step::Halt(self.tally)
+        }
+    }
+
+    fn memory(&self) -> Option<Image> {
+        Some(self.memory.into())
+    }
+}
+
+/// To whom `rank` sends, in the order of the shifts.
+fn receivers(parameters: &Parameters, rank: Rank, size: u32) -> Box<[Rank]> {
+    let receiver = |shift: &i64| {
+        let shifted = if parameters.ring {
+            (i64::from(rank.0) + shift.rem_euclid(i64::from(size))) % i64::from(size)
+        } else {
+            i64::from(rank.0).checked_add(*shift)?
+        };
+        u32::try_from(shifted)
+            .ok()
+            .filter(|&receiver| receiver < size)
+            .map(Rank)
+    };
+    parameters.shifts.iter().filter_map(receiver).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,447 @@
+//! How a load changes while the program runs: what a configuration says.
+
+use bsp::units::Instructions;
+use serde::{Deserialize, Serialize};
+
+use crate::parameters::{AMOUNT_MAX, Error, at_least_one, instructions, within};
+
+/// How the instructions of a superstep change: a factor that depends on rank and superstep, and noise
+/// on top of it.
+///
+/// Written as a table with the key `kind` (`steady`, `drift`, `jump`, `hotspot` or `noise`) beside
+/// those of the [`Change`]. `jitter` goes with every kind; `noise` is a steady load with a jitter of
+/// 0.1 unless it says otherwise. A key that its kind does not take is an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Dynamics {
+    /// What changes, and when.
+    pub change: Change,
+    /// Noise from 0 to 1: each process draws in each superstep a factor that is spread evenly over
+    /// `1 - jitter` to `1 + jitter`. What it draws depends on seed, rank and superstep alone.
+    pub jitter: f64,
+}
+
+/// What changes, and when.
+///
+/// A `share` is a part of the ranks, from 0 to 1: the lowest `share` · processes of them, rounded, and
+/// one at least if the share is above zero. A `factor` multiplies their instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Change {
+    /// Nothing, ever.
+    #[default]
+    Steady,
+    /// A share of the ranks gets slowly heavier, or lighter.
+    Drift {
+        /// Who; by default half of the ranks.
+        share: f64,
+        /// What is reached in the end; by default 2.
+        factor: f64,
+        /// The last superstep without change; by default 0. From here the factor grows linearly.
+        start: u64,
+        /// The first superstep with the whole factor, which then stays; by default the run's last.
+        end: Option<u64>,
+    },
+    /// A share of the ranks changes from one superstep to the next.
+    Jump {
+        /// Who; by default half of the ranks.
+        share: f64,
+        /// By how much; by default 2.
+        factor: f64,
+        /// The first superstep with the factor; by default 100.
+        start: u64,
+        /// After so many supersteps the factor goes, after as many it comes back, and so on; by
+        /// default it stays.
+        every: Option<u64>,
+    },
+    /// A window of consecutive ranks is heavier, and wanders over all of them, around the end.
+    Hotspot {
+        /// Width of the window; by default a tenth of the ranks. It begins at rank 0.
+        share: f64,
+        /// By how much; by default 2.
+        factor: f64,
+        /// By how many ranks it moves at a time; by default 1.
+        step: u64,
+        /// After how many supersteps it moves; by default 10.
+        every: u64,
+    },
+}
+
+impl Dynamics {
+    /// `value` as instructions that fit at their heaviest, too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] and [`Error::Peak`].
+    pub(super) fn check_peak(&self, key: String, value: f64) -> Result<Instructions, Error> {
+        let work = instructions(key.as_str(), value)?;
+        let factor = match self.change {
+            Change::Steady => 1.0,
+            Change::Drift { factor, .. }
+            | Change::Jump { factor, .. }
+            | Change::Hotspot { factor, .. } => factor.max(1.0),
+        };
+        let peak = work.as_f64() * factor * (1.0 + self.jitter);
+        // Factors that are out of range themselves are for `check` to name.
+        if AMOUNT_MAX < peak && factor.is_finite() && self.jitter.is_finite() {
+            return Err(Error::Peak { key, value, peak });
+        }
+        Ok(work)
+    }
+
+    /// Nothing, if all numbers are in range.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`], [`Error::Zero`] and [`Error::EndsBeforeStart`].
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let shared = |share, factor| -> Result<(), Error> {
+            within(("dynamics.share", share), 0.0, 1.0, "a number from 0 to 1")?;
+            within(
+                ("dynamics.factor", factor),
+                0.0,
+                f64::MAX,
+                "a number from 0",
+            )?;
+            Ok(())
+        };
+        within(
+            ("dynamics.jitter", self.jitter),
+            0.0,
+            1.0,
+            "a number from 0 to 1",
+        )?;
+        match self.change {
+            Change::Steady => Ok(()),
+            Change::Drift {
+                share,
+                factor,
+                start,
+                end,
+            } => {
+                shared(share, factor)?;
+                match end {
+                    Some(value) if value <= start => Err(Error::EndsBeforeStart {
+                        key: "dynamics.end",
+                        value,
+                        start_key: "dynamics.start",
+                        start,
+                    }),
+                    _ => Ok(()),
+                }
+            }
+            Change::Jump {
+                share,
+                factor,
+                every,
+                ..
+            } => {
+                shared(share, factor)?;
+                at_least_one("dynamics.every", every.unwrap_or(1))
+            }
+            Change::Hotspot {
+                share,
+                factor,
+                every,
+                ..
+            } => {
+                shared(share, factor)?;
+                at_least_one("dynamics.every", every)
+            }
+        }
+    }
+}
+
+/// The table as it is written: flat, and with gaps.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Written {
+    kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factor: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    every: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jitter: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    #[default]
+    Steady,
+    Drift,
+    Jump,
+    Hotspot,
+    Noise,
+}
+
+/// A key that is known and means nothing here.
+#[derive(Debug, thiserror::Error)]
+#[error("`kind = \"{kind}\"` takes no `{key}`; it takes {}", .known.join(", "))]
+struct Misplaced {
+    kind: &'static str,
+    key: &'static str,
+    known: &'static [&'static str],
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Steady => "steady",
+            Self::Drift => "drift",
+            Self::Jump => "jump",
+            Self::Hotspot => "hotspot",
+            Self::Noise => "noise",
+        }
+    }
+
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Steady | Self::Noise => &["jitter"],
+            Self::Drift => &["share", "factor", "start", "end", "jitter"],
+            Self::Jump => &["share", "factor", "start", "every", "jitter"],
+            Self::Hotspot => &["share", "factor", "step", "every", "jitter"],
+        }
+    }
+}
+
+impl Written {
+    fn check_keys(&self) -> Result<(), Misplaced> {
+        let known = self.kind.keys();
+        let written = [
+            ("share", self.share.is_some()),
+            ("factor", self.factor.is_some()),
+            ("start", self.start.is_some()),
+            ("end", self.end.is_some()),
+            ("step", self.step.is_some()),
+            ("every", self.every.is_some()),
+        ];
+        match written
+            .iter()
+            .find(|(key, is_written)| *is_written && !known.contains(key))
+        {
+            None => Ok(()),
+            Some(&(key, _)) => {
+                let kind = self.kind.name();
+                Err(Misplaced { kind, key, known })
+            }
+        }
+    }
+}
+
+impl TryFrom<Written> for Dynamics {
+    type Error = Misplaced;
+
+    fn try_from(written: Written) -> Result<Self, Misplaced> {
+        written.check_keys()?;
+        let factor = written.factor.unwrap_or(2.0);
+        let change = match written.kind {
+            Kind::Steady | Kind::Noise => Change::Steady,
+            Kind::Drift => Change::Drift {
+                share: written.share.unwrap_or(0.5),
+                factor,
+                start: written.start.unwrap_or(0),
+                end: written.end,
+            },
+            Kind::Jump => Change::Jump {
+                share: written.share.unwrap_or(0.5),
+                factor,
+                start: written.start.unwrap_or(100),
+                every: written.every,
+            },
+            Kind::Hotspot => Change::Hotspot {
+                share: written.share.unwrap_or(0.1),
+                factor,
+                step: written.step.unwrap_or(1),
+                every: written.every.unwrap_or(10),
+            },
+        };
+        let jitter = if written.kind == Kind::Noise {
+            0.1
+        } else {
+            0.0
+        };
+        Ok(Self {
+            change,
+            jitter: written.jitter.unwrap_or(jitter),
+        })
+    }
+}
+
+impl From<Dynamics> for Written {
+    fn from(dynamics: Dynamics) -> Self {
+        let blank = Self {
+            jitter: Some(dynamics.jitter),
+            ..Self::default()
+        };
+        match dynamics.change {
+            Change::Steady => Self {
+                kind: if dynamics.jitter == 0.0 {
+                    Kind::Steady
+                } else {
+                    Kind::Noise
+                },
+                ..blank
+            },
+            Change::Drift {
+                share,
+                factor,
+                start,
+                end,
+            } => Self {
+                kind: Kind::Drift,
+                share: Some(share),
+                factor: Some(factor),
+                start: Some(start),
+                end,
+                ..blank
+            },
+            Change::Jump {
+                share,
+                factor,
+                start,
+                every,
+            } => Self {
+                kind: Kind::Jump,
+                share: Some(share),
+                factor: Some(factor),
+                start: Some(start),
+                every,
+                ..blank
+            },
+            Change::Hotspot {
+                share,
+                factor,
+                step,
+                every,
+            } => Self {
+                kind: Kind::Hotspot,
+                share: Some(share),
+                factor: Some(factor),
+                step: Some(step),
+                every: Some(every),
+                ..blank
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Dynamics {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn every_kind_has_defaults_and_reads_back_what_it_writes() {
+        let defaults = [
+            ("", Change::Steady, 0.0),
+            ("kind = 'steady'", Change::Steady, 0.0),
+            ("kind = 'noise'", Change::Steady, 0.1),
+            (
+                "kind = 'drift'",
+                Change::Drift {
+                    share: 0.5,
+                    factor: 2.0,
+                    start: 0,
+                    end: None,
+                },
+                0.0,
+            ),
+            (
+                "kind = 'jump'",
+                Change::Jump {
+                    share: 0.5,
+                    factor: 2.0,
+                    start: 100,
+                    every: None,
+                },
+                0.0,
+            ),
+            (
+                "kind = 'hotspot'",
+                Change::Hotspot {
+                    share: 0.1,
+                    factor: 2.0,
+                    step: 1,
+                    every: 10,
+                },
+                0.0,
+            ),
+            (
+                "kind = 'jump'\nshare = 0.25\nfactor = 3\nstart = 5\nevery = 7\njitter = 0.2",
+                Change::Jump {
+                    share: 0.25,
+                    factor: 3.0,
+                    start: 5,
+                    every: Some(7),
+                },
+                0.2,
+            ),
+        ];
+        for (text, change, jitter) in defaults {
+            let dynamics = read(text);
+            assert_eq!(dynamics, Dynamics { change, jitter }, "{text}");
+            assert_eq!(
+                read(&toml::to_string(&dynamics).unwrap()),
+                dynamics,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_key_of_another_kind_is_an_error() {
+        let error = toml::from_str::<Dynamics>("kind = 'drift'\nevery = 3").unwrap_err();
+        let expected =
+            "`kind = \"drift\"` takes no `every`; it takes share, factor, start, end, jitter";
+        assert!(error.message().contains(expected), "{error}");
+        assert!(toml::from_str::<Dynamics>("kind = 'drif'").is_err());
+        assert!(toml::from_str::<Dynamics>("kind = 'drift'\nfactr = 3").is_err());
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_named() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(read(text).check().unwrap_err().to_string(), expected);
+        };
+        check(
+            "jitter = 1.5",
+            "`dynamics.jitter` is 1.5, expected a number from 0 to 1",
+        );
+        check(
+            "jitter = nan",
+            "`dynamics.jitter` is NaN, expected a number from 0 to 1",
+        );
+        check(
+            "kind = 'drift'\nshare = -0.5",
+            "`dynamics.share` is -0.5, expected a number from 0 to 1",
+        );
+        check(
+            "kind = 'jump'\nfactor = inf",
+            "`dynamics.factor` is inf, expected a number from 0",
+        );
+        check(
+            "kind = 'jump'\nevery = 0",
+            "`dynamics.every` is 0, expected at least 1",
+        );
+        check(
+            "kind = 'hotspot'\nevery = 0",
+            "`dynamics.every` is 0, expected at least 1",
+        );
+        check(
+            "kind = 'drift'\nstart = 10\nend = 10",
+            "`dynamics.end` is 10, expected more than `dynamics.start`, which is 10",
+        );
+    }
+}

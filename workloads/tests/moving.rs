@@ -1,0 +1,78 @@
+//! Moving a process after every superstep changes nothing.
+
+use std::fmt::Debug;
+
+use bsp::reference::{self, execute};
+use bsp::{Envelope, Inbox, Outbox, Program, Step};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use workloads::{Common, Tally, lbm, synthetic};
+
+const COMMON: Common = Common {
+    processes: 7,
+    supersteps: 70,
+    seed: 3,
+};
+
+#[test]
+fn lattice_boltzmann() {
+    check(|| lbm::processes(&lbm::Parameters::default(), COMMON).unwrap());
+}
+
+#[test]
+fn every_kind_of_synthetic_load() {
+    for kind in ["steady", "noise", "drift", "jump", "hotspot"] {
+        let text = format!(
+            "instructions = [1e6, 2.5e6]\nbytes = [0, 7, 1e5]\nshifts = [-1, 0, 3, 3]\nring = true\n\
+             [dynamics]\nkind = '{kind}'\njitter = 0.3"
+        );
+        let parameters: synthetic::Parameters = toml::from_str(&text).unwrap();
+        check(|| synthetic::processes(&parameters, COMMON).unwrap());
+    }
+}
+
+fn check<P: Program<Output = Tally, Message = ()> + Debug>(processes: impl Fn() -> Vec<P>) {
+    let expected =
+        reference::run(processes(), reference::Limit::default()).expect("models are good programs");
+    assert_eq!(run_moving(processes()), expected.outputs);
+}
+
+/// Runs `processes` as the reference does, except that each state goes through its encoding between
+/// two supersteps.
+fn run_moving<P: Program<Message = ()>>(mut processes: Vec<P>) -> Vec<P::Output> {
+    let size = u32::try_from(processes.len()).expect("seven");
+    let mut inboxes = vec![Inbox::<()>::default(); processes.len()];
+    for superstep in 0.. {
+        let mut next = vec![Inbox::default(); processes.len()];
+        let mut outputs = Vec::new();
+        for (index, process) in processes.iter_mut().enumerate() {
+            let rank = bsp::Rank::from_index(index);
+            let mut outbox = Outbox::default();
+            let inbox = &mut inboxes[index];
+            *process = moved(process);
+            match execute(process, (rank, size), superstep, inbox, &mut outbox)
+                .expect("models do not panic")
+            {
+                Step::Continue => {}
+                Step::Halt(output) => outputs.push(output),
+            }
+            for (to, envelope) in outbox.sends {
+                let Envelope::Sized(bytes) = envelope else {
+                    panic!("a model sends sizes only")
+                };
+                next[to.index()].sized.push((rank, bytes));
+            }
+        }
+        if !outputs.is_empty() {
+            assert_eq!(outputs.len(), processes.len(), "all halt together");
+            return outputs;
+        }
+        inboxes = next;
+    }
+    unreachable!("models halt")
+}
+
+fn moved<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    let encoded = rmp_serde::to_vec(value).expect("a state can be encoded");
+    rmp_serde::from_slice(&encoded).expect("what was encoded can be decoded")
+}
