@@ -73,7 +73,7 @@ enum Command {
         shell: Shell,
     },
     /// What the exit codes mean
-    #[command(name = "exit-codes", hide = true, long_about = EXIT_CODES, help_template = "{about}")]
+    #[command(name = "exit-codes", hide = true, long_about = EXIT_CODES, help_template = "{about}\n")]
     ExitCodes,
 }
 
@@ -141,7 +141,7 @@ fn execute(
             clap_complete::generate(shell, &mut command, name, &mut script);
             output::print(&String::from_utf8_lossy(&script))
         }
-        Command::ExitCodes => output::print(EXIT_CODES),
+        Command::ExitCodes => output::print(&format!("{EXIT_CODES}\n")),
     }
 }
 
@@ -192,8 +192,8 @@ Read on: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model
 const SIMULATE_ABOUT: &str = "\
 Run an experiment on a simulated platform, under a simulated clock.
 
-The experiment says what computes, where, and who reschedules. Scenario i is the application alone; in ii
-everything is computed and paid for but nobody moves; in iii processes migrate. `scenario = \"all\"` runs
+The experiment says what computes, where, and who reschedules. Scenario i is the application alone; in ii \
+everything is computed and paid for but nobody moves; in iii processes migrate. `scenario = \"all\"` runs \
 one after the other and says what rescheduling won.";
 
 const SIMULATE_HELP: &str = "\
@@ -219,8 +219,8 @@ Every key is explained in docs/experiments.md; what a call decides, in docs/mode
 const FLOWS_ABOUT: &str = "\
 Time messages on a platform, all on their way together.
 
-FLOWS is a CSV file whose header names the columns src, dst (hosts), bytes and start (seconds), in any
-order, others beside them. All of it goes to stdout again, each row with two more columns: end and
+FLOWS is a CSV file whose header names the columns src, dst (hosts), bytes and start (seconds), in any \
+order, others beside them. All of it goes to stdout again, each row with two more columns: end and \
 duration, in seconds at full precision.";
 
 const COMPLETIONS_HELP: &str = "\

@@ -51,7 +51,7 @@ pub(crate) fn load(
     let from_file = layers::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
     let from_environment = layers::environment(env::vars_os())?;
     let from_arguments = layers::assignments(assignments)?;
-    let written = layers::merge(vec![
+    let written = layers::merge(&[
         Experiment::defaults(),
         from_file,
         from_environment,

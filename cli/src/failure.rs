@@ -84,5 +84,4 @@ migbsp ends with one of these exit codes:
   130  interrupted (128 + SIGINT); other signals likewise
 
 Errors go to stderr and say where the fault is, what was met and what would do.
-A reader of stdout that goes away, as `head` does, is no error.
-";
+A reader of stdout that goes away, as `head` does, is no error.";

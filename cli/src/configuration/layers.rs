@@ -34,9 +34,9 @@ impl Source for Layer {
 /// # Errors
 ///
 /// None of these sources fails; whatever `config` itself may refuse is passed on.
-pub(crate) fn merge(layers: Vec<Node>) -> Result<Node, ConfigError> {
+pub(crate) fn merge(layers: &[Node]) -> Result<Node, ConfigError> {
     let mut builder = Config::builder();
-    for layer in &layers {
+    for layer in layers {
         builder = builder.add_source(Layer(layer.clone()));
     }
     let mut merged = from_config(&builder.build()?.cache);
@@ -114,7 +114,7 @@ mod tests {
         let file = parse("[run]\nseed = 1\nlimit = 5\n", "a.toml").unwrap();
         let environment = environment([("MIGBSP__RUN__SEED".into(), "2".into())]).unwrap();
         let set = assignments(&["run.seed=3".to_owned()]).unwrap();
-        let merged = merge(vec![file, environment.clone()]).unwrap();
+        let merged = merge(&[file, environment.clone()]).unwrap();
         let seed = merged.find("run.seed").unwrap();
         assert_eq!(seed.value, Value::Integer(2));
         assert_eq!(
@@ -122,7 +122,7 @@ mod tests {
             Some("environment MIGBSP__RUN__SEED")
         );
         let file = parse("[run]\nseed = 1\nlimit = 5\n", "a.toml").unwrap();
-        let merged = merge(vec![file, environment, set]).unwrap();
+        let merged = merge(&[file, environment, set]).unwrap();
         let seed = merged.find("run.seed").unwrap();
         assert_eq!(
             (&seed.value, seed.origin.as_deref()),

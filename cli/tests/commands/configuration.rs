@@ -107,94 +107,11 @@ fn every_layer_is_named_in_its_faults() {
 
 #[test]
 fn a_value_of_the_wrong_type_or_range_is_shown_with_what_is_expected() {
-    let check = |set: &str, message: &str| {
+    let folder = Folder::new();
+    for (set, message) in REFUSED {
         let message = format!("--set: {message}");
-        Folder::new().fails(&["simulate", "e.toml", "--set", set], 2, &message);
-    };
-    check(
-        "application.processes=0",
-        "application.processes: met 0, expected a whole number of at least 1",
-    );
-    check(
-        "application.processes=-3",
-        "application.processes: met -3, expected a whole number from 0 to 4294967295",
-    );
-    check(
-        "application.processes=2.5",
-        "application.processes: met 2.5, expected a whole number from 0 to 4294967295",
-    );
-    check(
-        "application.processes=many",
-        "application.processes: met \"many\", expected a whole number from 0 to 4294967295",
-    );
-    check(
-        "application.supersteps=0",
-        "application.supersteps: met 0, expected a whole number of at least 1",
-    );
-    check(
-        "application.workload=lbn",
-        "application.workload: met \"lbn\", which is no workload; known: lbm, synthetic; did you mean \"lbm\"?",
-    );
-    check(
-        "platform.model=lv80",
-        "platform.model: met \"lv80\", expected one of `lv08`, `ideal`; did you mean \"lv08\"?",
-    );
-    check(
-        "platform.tcp_window=0",
-        "platform.tcp_window: met 0, expected a whole number of at least 1",
-    );
-    check(
-        "platform.cross_traffic=yes",
-        "platform.cross_traffic: met \"yes\", expected true or false",
-    );
-    check(
-        "placement.order=filled",
-        "placement.order: met \"filled\", expected one of `fill`, `round-robin`; did you mean \"fill\"?",
-    );
-    check(
-        "placement.per_host=0",
-        "placement.per_host: met 0, expected a whole number of at least 1",
-    );
-    check(
-        "scheduler.tolerance=1.5",
-        "scheduler.tolerance: met 1.5, expected a number above 0 and below 1",
-    );
-    check(
-        "scheduler.tolerance=nan",
-        "scheduler.tolerance: met nan, expected a finite number",
-    );
-    check(
-        "scheduler.interval=0",
-        "scheduler.interval: met 0, expected a whole number of at least 1",
-    );
-    check(
-        "scheduler.window=-1",
-        "scheduler.window: met -1, expected a time of at least 0 s",
-    );
-    check(
-        "scheduler.load_window=inf",
-        "scheduler.load_window: met inf, expected a finite number",
-    );
-    check(
-        "scheduler.migration.data_rate=-1",
-        "scheduler.migration.data_rate: met -1, expected a finite number of at least 0",
-    );
-    check(
-        "scheduler.scenario=iv",
-        "scheduler.scenario: met \"iv\", expected one of `i`, `ii`, `iii`, `all`; did you mean \"i\"?",
-    );
-    check(
-        "barrier.message=8 KB",
-        "barrier.message: met \"8 KB\": unknown unit `KB`, did you mean `kB`?; expected bytes, as 900000 or \"900 kB\"",
-    );
-    check(
-        "scheduler=4",
-        "met \"scheduler=4\", expected section.key=value, as scheduler.interval=8",
-    );
-    check(
-        "run.seed=[1]",
-        "run.seed: met [1], expected a whole number from 0 to 18446744073709551615",
-    );
+        folder.fails(&["simulate", "e.toml", "--set", set], 2, &message);
+    }
 }
 
 #[test]
@@ -247,3 +164,91 @@ fn units_are_understood_where_numbers_are() {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
 }
+
+/// What is set, and what is said to it.
+const REFUSED: [(&str, &str); 21] = [
+    (
+        "application.processes=0",
+        "application.processes: met 0, expected a whole number of at least 1",
+    ),
+    (
+        "application.processes=-3",
+        "application.processes: met -3, expected a whole number from 0 to 4294967295",
+    ),
+    (
+        "application.processes=2.5",
+        "application.processes: met 2.5, expected a whole number from 0 to 4294967295",
+    ),
+    (
+        "application.processes=many",
+        "application.processes: met \"many\", expected a whole number from 0 to 4294967295",
+    ),
+    (
+        "application.supersteps=0",
+        "application.supersteps: met 0, expected a whole number of at least 1",
+    ),
+    (
+        "application.workload=lbn",
+        "application.workload: met \"lbn\", which is no workload; known: lbm, synthetic; did you mean \"lbm\"?",
+    ),
+    (
+        "platform.model=lv80",
+        "platform.model: met \"lv80\", expected one of `lv08`, `ideal`; did you mean \"lv08\"?",
+    ),
+    (
+        "platform.tcp_window=0",
+        "platform.tcp_window: met 0, expected a whole number of at least 1",
+    ),
+    (
+        "platform.cross_traffic=yes",
+        "platform.cross_traffic: met \"yes\", expected true or false",
+    ),
+    (
+        "placement.order=filled",
+        "placement.order: met \"filled\", expected one of `fill`, `round-robin`; did you mean \"fill\"?",
+    ),
+    (
+        "placement.per_host=0",
+        "placement.per_host: met 0, expected a whole number of at least 1",
+    ),
+    (
+        "scheduler.tolerance=1.5",
+        "scheduler.tolerance: met 1.5, expected a number above 0 and below 1",
+    ),
+    (
+        "scheduler.tolerance=nan",
+        "scheduler.tolerance: met nan, expected a finite number",
+    ),
+    (
+        "scheduler.interval=0",
+        "scheduler.interval: met 0, expected a whole number of at least 1",
+    ),
+    (
+        "scheduler.window=-1",
+        "scheduler.window: met -1, expected a time of at least 0 s",
+    ),
+    (
+        "scheduler.load_window=inf",
+        "scheduler.load_window: met inf, expected a finite number",
+    ),
+    (
+        "scheduler.migration.data_rate=-1",
+        "scheduler.migration.data_rate: met -1, expected a finite number of at least 0",
+    ),
+    (
+        "scheduler.scenario=iv",
+        "scheduler.scenario: met \"iv\", expected one of `i`, `ii`, `iii`, `all`; did you mean \"i\"?",
+    ),
+    (
+        "barrier.message=8 KB",
+        "barrier.message: met \"8 KB\": unknown unit `KB`, did you mean `kB`?; expected bytes, as 900000 or \"900 kB\"",
+    ),
+    (
+        "scheduler=4",
+        "met \"scheduler=4\", expected section.key=value, as scheduler.interval=8",
+    ),
+    (
+        "run.seed=[1]",
+        "run.seed: met [1], expected a whole number from 0 to 18446744073709551615",
+    ),
+];

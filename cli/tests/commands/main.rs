@@ -1,8 +1,11 @@
 //! The `migbsp` binary as its users meet it: arguments in; stdout, stderr and exit code out.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
 mod configuration;
 mod files;
 mod flows;
 mod invocation;
 mod platform;
+mod shipped;
 mod simulate;

@@ -23,7 +23,7 @@ pub(crate) fn assignments(arguments: &[String]) -> Result<Node, Fault> {
         }
         layers.push(Node::nested(&keys, value(text, ORIGIN)));
     }
-    merge(layers).map_err(|error| Fault::new(Some(ORIGIN), "", error))
+    merge(&layers).map_err(|error| Fault::new(Some(ORIGIN), "", error))
 }
 
 /// `text` as TOML would read it, or as a bare string if TOML would not.

@@ -37,7 +37,7 @@ pub(crate) fn environment(
         }
         layers.push(Node::nested(&keys, value(&text, &origin)));
     }
-    merge(layers).map_err(|error| Fault::new(Some("environment MIGBSP__"), "", error))
+    merge(&layers).map_err(|error| Fault::new(Some("environment MIGBSP__"), "", error))
 }
 
 const PREFIX: &str = "MIGBSP__";

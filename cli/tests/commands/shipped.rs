@@ -1,0 +1,62 @@
+//! Every experiment and platform that ships does what it is there for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::invocation::Folder;
+
+#[test]
+fn every_shipped_experiment_runs() {
+    let folder = Folder::new();
+    let experiments = [files("conf"), files("conf/paper")].concat();
+    assert!(8 < experiments.len(), "{experiments:?}");
+    for experiment in experiments {
+        let name = experiment.to_str().unwrap();
+        let arguments = [
+            "simulate",
+            name,
+            "--set",
+            "application.supersteps=8",
+            "--format",
+            "json",
+        ];
+        let json: Value = serde_json::from_str(&folder.stdout(&arguments)).unwrap();
+        let runs = json["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 3, "{name}");
+        for run in runs {
+            assert_eq!(run["supersteps"], 8, "{name}");
+            assert_eq!(run["outputs_sha256"], runs[0]["outputs_sha256"], "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_shipped_platform_is_one() {
+    let folder = Folder::new();
+    let platforms = files("conf/platforms");
+    assert!(!platforms.is_empty());
+    for platform in platforms {
+        let text = folder.stdout(&["platform", "check", platform.to_str().unwrap()]);
+        assert!(text.contains(": a platform\n"), "{text}");
+    }
+}
+
+/// The TOML and XML files in a folder of the repository.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(folder);
+    let entries = fs::read_dir(root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = entries
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|ending| ending == "toml" || ending == "xml")
+        })
+        .collect();
+    files.sort();
+    files
+}
