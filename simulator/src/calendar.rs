@@ -1,0 +1,124 @@
+//! What is due at which date.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Entries by date; what is due at one date comes out together, in the order it was put in.
+///
+/// The entries of a date share a bucket, and the heap holds buckets. As long as entries arrive for
+/// dates that were asked for recently, and those of a superstep do, an entry costs no work in the
+/// heap at all.
+#[derive(Debug)]
+pub(crate) struct Calendar<E> {
+    /// Date and bucket. Dates are not negative, so that their bits have the order of their values.
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    buckets: Vec<Vec<E>>,
+    free: Vec<u32>,
+    recent: [Option<(u64, u32)>; RECENT],
+}
+
+impl<E> Calendar<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            buckets: Vec::new(),
+            free: Vec::new(),
+            recent: [None; RECENT],
+        }
+    }
+
+    /// Notes that `entry` is due at `date`, which is neither negative nor NaN.
+    pub(crate) fn push(&mut self, date: f64, entry: E) {
+        debug_assert!(0.0 <= date, "{date} is no date");
+        // Adding zero gives -0.0 the bits of 0.0.
+        let date = (date + 0.0).to_bits();
+        let place = &mut self.recent[place(date)];
+        if let Some((recent, bucket)) = *place
+            && recent == date
+        {
+            self.buckets[bucket as usize].push(entry);
+            return;
+        }
+        let bucket = self.free.pop().unwrap_or_else(|| {
+            self.buckets.push(Vec::new());
+            u32::try_from(self.buckets.len() - 1).expect("fewer than 2^32 dates are due")
+        });
+        *place = Some((date, bucket));
+        self.buckets[bucket as usize].push(entry);
+        self.heap.push(Reverse((date, bucket)));
+    }
+
+    /// The earliest date at which something is due.
+    pub(crate) fn next(&self) -> Option<f64> {
+        self.heap
+            .peek()
+            .map(|Reverse((date, _))| f64::from_bits(*date))
+    }
+
+    /// Moves what is due at the earliest date into `entries`, which has to be empty.
+    pub(crate) fn pop(&mut self, entries: &mut Vec<E>) {
+        debug_assert!(entries.is_empty(), "entries of an earlier date are left");
+        let Some(Reverse((date, bucket))) = self.heap.pop() else {
+            return;
+        };
+        let place = &mut self.recent[place(date)];
+        if *place == Some((date, bucket)) {
+            *place = None;
+        }
+        std::mem::swap(&mut self.buckets[bucket as usize], entries);
+        self.free.push(bucket);
+    }
+}
+
+/// Where the bucket of a date is remembered.
+#[expect(clippy::cast_possible_truncation, reason = "six bits are left")]
+fn place(date: u64) -> usize {
+    (date.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize
+}
+
+/// Number of dates whose buckets are remembered.
+const RECENT: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(calendar: &mut Calendar<u32>) -> Vec<(f64, Vec<u32>)> {
+        let mut all = Vec::new();
+        while let Some(date) = calendar.next() {
+            let mut entries = Vec::new();
+            calendar.pop(&mut entries);
+            all.push((date, entries));
+        }
+        all
+    }
+
+    #[test]
+    fn entries_of_one_date_come_out_together_in_order() {
+        let mut calendar = Calendar::new();
+        for (entry, date) in [2.0, 1.0, 2.0, 0.0, 1.0].into_iter().enumerate() {
+            calendar.push(date, u32::try_from(entry).unwrap());
+        }
+        assert_eq!(
+            drain(&mut calendar),
+            [(0.0, vec![3]), (1.0, vec![1, 4]), (2.0, vec![0, 2])]
+        );
+    }
+
+    #[test]
+    fn dates_come_in_order_however_many_there_are() {
+        let mut calendar = Calendar::new();
+        for entry in 0..1000_u32 {
+            calendar.push(f64::from(entry * 7919 % 1000) / 8.0, entry);
+        }
+        let dates = drain(&mut calendar);
+        assert!(dates.is_sorted_by(|(before, _), (after, _)| before <= after));
+        assert_eq!(
+            dates
+                .iter()
+                .map(|(_, entries)| entries.len())
+                .sum::<usize>(),
+            1000
+        );
+    }
+}

@@ -1,0 +1,435 @@
+//! The network: flows share links max-min fairly.
+//!
+//! A flow waits for its latency phase, then transfers at a rate that depends on every other flow
+//! it meets. The rates are those of weighted max-min fairness: think of a level that rises from
+//! zero for all flows together, where a flow at some level runs at that level divided by its
+//! weight. A link that is used up stops all flows that cross it; a flow whose own bound is reached
+//! stops alone. What stopped a flow is its holder.
+
+use std::sync::Arc;
+
+use bsp::units::Bytes;
+use bsp::HostId;
+
+use crate::calendar::Calendar;
+use crate::engine::{Activity, Event};
+use crate::processor::CLOCK_RESOLUTION;
+use crate::platform::{NoRoute, Overhead, Platform, Sharing};
+
+mod clock;
+mod flow;
+mod region;
+mod route;
+
+use clock::Clocks;
+use flow::{BOUNDED, Flow, Legs, WAITING};
+use region::Region;
+use route::{Route, Routes};
+
+/// How the network is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkOptions {
+    /// Which factors apply to latencies and bandwidths.
+    pub model: NetworkModel,
+    /// Whether the acknowledgements of a message take a twentieth of its rate on the way back.
+    pub cross_traffic: bool,
+    /// Most data under way in one message; with the route's latency it caps the message's rate.
+    pub tcp_window: Bytes,
+}
+
+/// Factors that turn a platform's nominal values into those of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkModel {
+    /// SimGrid's default, fitted to TCP (Velho and Legrand, 2009): latencies times 13.01,
+    /// bandwidths times 0.97, and 20537 B over the bandwidth added to the weight of a link.
+    Lv08,
+    /// Nominal values (SimGrid's CM02).
+    Ideal,
+}
+
+impl Default for NetworkOptions {
+    fn default() -> Self {
+        Self { model: NetworkModel::Lv08, cross_traffic: true, tcp_window: Bytes(4_194_304) }
+    }
+}
+
+/// The numbers behind [`NetworkOptions`].
+#[derive(Clone, Copy, Debug)]
+struct Factors {
+    latency: f64,
+    bandwidth: f64,
+    /// Bytes that, over a link's bandwidth, are added to the weight of a flow.
+    weight_size: f64,
+    window: f64,
+    cross_traffic: bool,
+}
+
+/// A link and the flows that cross it.
+#[derive(Debug)]
+struct Link {
+    /// Most bytes per second of all flows together.
+    capacity: f64,
+    /// Bytes per second if all flows ran at their bounds.
+    bound_sum: f64,
+    /// The level at which it holds flows back; infinite if it holds none.
+    level: f64,
+    /// Scratch of the solver: what is left of the capacity.
+    spare: f64,
+    /// Scratch of the solver: usage over weight, summed over the flows not yet held back.
+    share: f64,
+    /// Scratch of the solver: the level to be.
+    next_level: f64,
+    /// Scratch of the solver: which pass touched it last.
+    pass: u32,
+    /// Scratch of the solver: its flows inside the region, and those of them not yet held back.
+    inside: u32,
+    open: u32,
+    /// Its clock while it holds flows back.
+    clock: u32,
+    /// Whether a change of its flows or its capacity has been noted.
+    is_dirty: bool,
+    /// Whether each flow alone has the capacity.
+    is_pipe: bool,
+    flows: Vec<u32>,
+    /// Nominal bandwidth in bytes per second, and latency in seconds.
+    bandwidth: f64,
+    latency: f64,
+}
+
+/// The links, the flows, and who holds whom back.
+#[derive(Debug)]
+pub(crate) struct Network {
+    platform: Arc<Platform>,
+    factors: Factors,
+    links: Vec<Link>,
+    routes: Routes,
+    flows: Vec<Flow>,
+    free: Vec<u32>,
+    legs: Legs,
+    clocks: Clocks,
+    /// Flows whose transfer begins now.
+    arrived: Vec<u32>,
+    /// Links that held flows back when one of their flows came or went, or that changed.
+    dirty: Vec<u32>,
+    region: Region,
+    /// Links change during the run.
+    varies: bool,
+}
+
+/// A flow and what happens before its transfer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) flow: u32,
+    pub(crate) latency: f64,
+    pub(crate) overhead: Overhead,
+}
+
+/// A flow that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closed {
+    pub(crate) sequence: u64,
+    pub(crate) activity: Activity,
+    pub(crate) from: HostId,
+    pub(crate) to: HostId,
+    /// Whether the message costs its hosts anything.
+    pub(crate) has_overhead: bool,
+}
+
+impl Network {
+    pub(crate) fn new(platform: Arc<Platform>, options: NetworkOptions) -> Self {
+        let factors = Factors::of(options);
+        let links = platform.links().iter().map(|link| Link::new(&factors, link)).collect();
+        let varies = platform
+            .links()
+            .iter()
+            .any(|link| link.bandwidth_profile.is_some() || link.latency_profile.is_some());
+        Self {
+            routes: Routes::new(platform.hosts().len()),
+            platform,
+            factors,
+            links,
+            flows: Vec::new(),
+            free: Vec::new(),
+            legs: Legs::default(),
+            clocks: Clocks::default(),
+            arrived: Vec::new(),
+            dirty: Vec::new(),
+            region: Region::default(),
+            varies,
+        }
+    }
+
+    /// Prepares a flow of `bytes`; it waits until [`Self::begin`].
+    pub(crate) fn open(
+        &mut self,
+        (from, to): (HostId, HostId),
+        bytes: Bytes,
+        (sequence, activity): (u64, Activity),
+    ) -> Result<Opened, NoRoute> {
+        let terms = (&self.factors, &self.links[..]);
+        let (route, legs) = self.routes.find(&self.platform, terms, from, to)?;
+        let flow = Flow {
+            sequence,
+            activity,
+            weight: route.weight,
+            inverse: 1.0 / route.weight,
+            bound: route.bound,
+            amount: bytes.as_f64(),
+            from: from.0,
+            to: to.0,
+            holder: WAITING,
+            place: 0,
+            slot: 0,
+            announcement: 0,
+            legs: self.legs.insert(legs),
+            leg_count: u16::try_from(legs.len()).expect("a route has fewer than 2^16 links"),
+            has_overhead: route.overhead != Overhead::default(),
+        };
+        let id = match self.free.pop() {
+            Some(id) => {
+                let announcement = self.flows[id as usize].announcement;
+                self.flows[id as usize] = Flow { announcement, ..flow };
+                id
+            }
+            None => {
+                self.flows.push(flow);
+                let id = u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows");
+                assert!(id < BOUNDED, "too many messages are under way");
+                id
+            }
+        };
+        Ok(Opened { flow: id, latency: route.latency, overhead: route.overhead })
+    }
+
+    /// The latency phase of the flow is over: its transfer begins, or it ends if it is empty.
+    pub(crate) fn begin(&mut self, id: u32) -> Option<Closed> {
+        if self.flows[id as usize].amount <= 0.0 {
+            return Some(self.close(id));
+        }
+        if self.varies {
+            self.measure_again(id);
+        }
+        self.attach(id);
+        self.arrived.push(id);
+        None
+    }
+
+    /// Ends the flow if `announcement` of its end is valid.
+    pub(crate) fn end_bounded(&mut self, id: u32, announcement: u32) -> Option<Closed> {
+        let flow = &self.flows[id as usize];
+        if flow.announcement != announcement || flow.holder != BOUNDED {
+            return None;
+        }
+        self.detach(id);
+        Some(self.close(id))
+    }
+
+    /// Ends the flows that links hold back and that end at `now`.
+    pub(crate) fn end_held(&mut self, now: f64, ended: &mut Vec<Closed>) {
+        while let Some((clock, end)) = self.clocks.next()
+            && end <= now + now * CLOCK_RESOLUTION
+        {
+            self.clocks.strike(clock, now);
+            while let Some(id) = self.clocks.take_due(clock, &mut self.flows) {
+                self.detach(id);
+                let closed = self.close(id);
+                ended.push(closed);
+            }
+            self.clocks.renew(clock);
+        }
+    }
+
+    /// When the first of the flows that links hold back ends.
+    pub(crate) fn next_end(&self) -> Option<f64> {
+        self.clocks.next().map(|(_, end)| end)
+    }
+
+    /// Gives every flow the rate that is due to it from `now` on.
+    pub(crate) fn solve(&mut self, now: f64, calendar: &mut Calendar<Event>) {
+        if !self.arrived.is_empty() || !self.dirty.is_empty() {
+            self.solve_region(now, calendar);
+        }
+    }
+
+    /// The link at `index` has another bandwidth or latency from now on.
+    pub(crate) fn change(&mut self, index: usize, bandwidth: Option<f64>, latency: Option<f64>) {
+        let link = &mut self.links[index];
+        link.bandwidth = bandwidth.unwrap_or(link.bandwidth).max(BANDWIDTH_MIN);
+        link.latency = latency.unwrap_or(link.latency).max(0.0);
+        link.capacity = self.factors.bandwidth * link.bandwidth;
+        self.routes.forget();
+    }
+
+    /// The flows that cross the link at `index` are weighed and bounded anew.
+    pub(crate) fn reweigh(&mut self, index: usize, now: f64) {
+        let crossing = self.links[index].flows.clone();
+        for id in crossing {
+            let left = self.bytes_left(id, now);
+            self.release(id);
+            self.detach(id);
+            self.flows[id as usize].amount = left;
+            let runs = self.flows[id as usize].holder != WAITING;
+            self.flows[id as usize].holder = WAITING;
+            self.measure_again(id);
+            self.attach(id);
+            if runs {
+                self.arrived.push(id);
+            }
+        }
+    }
+
+    /// Length of the latency phase of a flow in seconds.
+    pub(crate) fn latency(&mut self, id: u32) -> f64 {
+        let Flow { from, to, .. } = self.flows[id as usize];
+        self.route(HostId(from), HostId(to)).latency
+    }
+
+    /// What a message costs its hosts.
+    pub(crate) fn overhead(&mut self, from: HostId, to: HostId) -> Overhead {
+        self.route(from, to).overhead
+    }
+
+    fn route(&mut self, from: HostId, to: HostId) -> Route {
+        let terms = (&self.factors, &self.links[..]);
+        let found = self.routes.find(&self.platform, terms, from, to);
+        found.expect("a way that led there does so for ever").0
+    }
+
+    /// Bytes of the flow not yet served at `now`.
+    fn bytes_left(&self, id: u32, now: f64) -> f64 {
+        let flow = &self.flows[id as usize];
+        match flow.holder {
+            WAITING => flow.amount,
+            BOUNDED if flow.bound == f64::INFINITY => 0.0,
+            BOUNDED => ((flow.amount - now) * flow.bound * flow.inverse).max(0.0),
+            link => {
+                let clock = self.clocks.get(self.links[link as usize].clock);
+                ((clock.mark_of(flow) - clock.at(now)) * flow.inverse).max(0.0)
+            }
+        }
+    }
+
+    /// Takes the flow from under the clock of the link that holds it back, if one does.
+    fn release(&mut self, id: u32) {
+        let holder = self.flows[id as usize].holder;
+        if holder != WAITING && holder != BOUNDED {
+            self.clocks.release(self.links[holder as usize].clock, &mut self.flows, id);
+        }
+    }
+
+    /// Works out weight and bound from the links as they are now.
+    fn measure_again(&mut self, id: u32) {
+        let Flow { from, to, .. } = self.flows[id as usize];
+        let route = self.route(HostId(from), HostId(to));
+        let flow = &mut self.flows[id as usize];
+        (flow.weight, flow.inverse, flow.bound) = (route.weight, 1.0 / route.weight, route.bound);
+    }
+
+    /// Enters the flow on its links.
+    fn attach(&mut self, id: u32) {
+        let flow = &self.flows[id as usize];
+        let rate_max = flow.bound * flow.inverse;
+        for leg in self.legs.of_mut(flow) {
+            let index = leg.link();
+            let link = &mut self.links[index];
+            leg.position = u32::try_from(link.flows.len()).expect("fewer than 2^32 flows");
+            link.flows.push(id);
+            link.bound_sum += leg.usage() * rate_max;
+            if link.level < f64::INFINITY && !link.is_dirty {
+                link.is_dirty = true;
+                self.dirty.push(index as u32);
+            }
+        }
+    }
+
+    /// Strikes the flow off its links.
+    fn detach(&mut self, id: u32) {
+        let flow = self.flows[id as usize];
+        let rate_max = flow.bound * flow.inverse;
+        for at in flow.range() {
+            let leg = self.legs.at(at);
+            let index = leg.link();
+            let link = &mut self.links[index];
+            link.flows.swap_remove(leg.position as usize);
+            if link.flows.is_empty() {
+                link.bound_sum = 0.0;
+            } else {
+                link.bound_sum -= leg.usage() * rate_max;
+            }
+            if let Some(moved) = link.flows.get(leg.position as usize) {
+                let old = link.flows.len() as u32;
+                self.legs.relocate(&self.flows[*moved as usize], index, (old, leg.position));
+            }
+            if link.level < f64::INFINITY && !link.is_dirty {
+                link.is_dirty = true;
+                self.dirty.push(index as u32);
+            }
+        }
+    }
+
+    /// Forgets the flow and returns whose it was.
+    fn close(&mut self, id: u32) -> Closed {
+        let flow = &mut self.flows[id as usize];
+        flow.announcement = flow.announcement.wrapping_add(1);
+        flow.holder = WAITING;
+        self.legs.remove(flow.legs, flow.leg_count);
+        self.free.push(id);
+        Closed {
+            sequence: flow.sequence,
+            activity: flow.activity,
+            from: HostId(flow.from),
+            to: HostId(flow.to),
+            has_overhead: flow.has_overhead,
+        }
+    }
+}
+
+impl Link {
+    fn new(factors: &Factors, link: &crate::platform::Link) -> Self {
+        Self {
+            capacity: factors.bandwidth * link.bandwidth.get(),
+            bound_sum: 0.0,
+            level: f64::INFINITY,
+            spare: 0.0,
+            share: 0.0,
+            next_level: f64::INFINITY,
+            pass: 0,
+            inside: 0,
+            open: 0,
+            clock: 0,
+            is_dirty: false,
+            is_pipe: link.sharing == Sharing::FatPipe,
+            flows: Vec::new(),
+            bandwidth: link.bandwidth.get(),
+            latency: link.latency.get(),
+        }
+    }
+
+    /// Whether the link can hold flows back: a flow that is alone has the link in its own bound,
+    /// and flows whose bounds together stay below the capacity meet no limit here.
+    #[inline]
+    fn matters(&self) -> bool {
+        1 < self.flows.len() && self.capacity * ALMOST_ONE < self.bound_sum && !self.is_pipe
+    }
+}
+
+impl Factors {
+    fn of(options: NetworkOptions) -> Self {
+        let (latency, bandwidth, weight_size) = match options.model {
+            NetworkModel::Lv08 => (13.01, 0.97, 20_537.0),
+            NetworkModel::Ideal => (1.0, 1.0, 0.0),
+        };
+        Self {
+            latency,
+            bandwidth,
+            weight_size,
+            window: options.tcp_window.as_f64(),
+            cross_traffic: options.cross_traffic,
+        }
+    }
+}
+
+/// A link never stands still altogether; bytes per second.
+const BANDWIDTH_MIN: f64 = 1e-6;
+/// Leaves room for the rounding of running sums.
+const ALMOST_ONE: f64 = 1.0 - 1e-6;

@@ -1,0 +1,273 @@
+//! Clocks of the links that hold flows back.
+
+use super::flow::Flow;
+use crate::processor::CLOCK_RESOLUTION;
+
+/// A clock that runs at the level of a link.
+///
+/// A flow held back by the link progresses at the link's level divided by the flow's weight, so it
+/// ends when the clock has advanced by its bytes times its weight. That mark is set once: it stays
+/// right however often the level changes.
+#[derive(Debug)]
+pub(super) struct Clock {
+    link: u32,
+    /// Place in the order of all clocks.
+    position: u32,
+    /// What the clock shows.
+    value: f64,
+    /// When it showed that, in seconds.
+    since: f64,
+    /// How fast it runs.
+    level: f64,
+    /// When the first of its flows ends, in seconds.
+    end: f64,
+    /// A heap of marks and flows, first to end first.
+    marks: Vec<(f64, u32)>,
+    /// Flows ended since the value was last moved back to zero.
+    ended: usize,
+}
+
+/// All clocks, ordered by when their first flow ends.
+#[derive(Debug, Default)]
+pub(super) struct Clocks {
+    clocks: Vec<Clock>,
+    free: Vec<u32>,
+    /// A heap of clocks.
+    order: Vec<u32>,
+}
+
+impl Clock {
+    /// What the clock shows at `now`.
+    pub(super) fn at(&self, now: f64) -> f64 {
+        self.value + self.level * (now - self.since)
+    }
+
+    pub(super) fn mark_of(&self, flow: &Flow) -> f64 {
+        self.marks[flow.place as usize].0
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    pub(super) fn link(&self) -> usize {
+        self.link as usize
+    }
+}
+
+impl Clocks {
+    /// A new clock for `link`, standing at zero; it never ends until its level is set.
+    pub(super) fn insert(&mut self, link: usize, now: f64) -> u32 {
+        let link = u32::try_from(link).expect("a link's number fits 32 bits");
+        let position = u32::try_from(self.order.len()).expect("fewer clocks than links");
+        let id = match self.free.pop() {
+            Some(id) => id,
+            None => {
+                self.clocks.push(Clock {
+                    link,
+                    position,
+                    value: 0.0,
+                    since: now,
+                    level: 0.0,
+                    end: f64::INFINITY,
+                    marks: Vec::new(),
+                    ended: 0,
+                });
+                u32::try_from(self.clocks.len() - 1).expect("fewer clocks than links")
+            }
+        };
+        let clock = &mut self.clocks[id as usize];
+        (clock.link, clock.position, clock.ended) = (link, position, 0);
+        (clock.value, clock.since, clock.level, clock.end) = (0.0, now, 0.0, f64::INFINITY);
+        self.order.push(id);
+        id
+    }
+
+    /// Gives up a clock that holds no flows.
+    pub(super) fn remove(&mut self, id: u32) {
+        let clock = &self.clocks[id as usize];
+        assert!(
+            clock.marks.is_empty(),
+            "a link stopped holding flows back and yet holds some"
+        );
+        let position = clock.position as usize;
+        self.order.swap_remove(position);
+        if let Some(moved) = self.order.get(position) {
+            self.clocks[*moved as usize].position =
+                u32::try_from(position).expect("fewer clocks than links");
+            self.settle(position);
+        }
+        self.free.push(id);
+    }
+
+    pub(super) fn get(&self, id: u32) -> &Clock {
+        &self.clocks[id as usize]
+    }
+
+    /// The clock whose first flow ends first, and when.
+    pub(super) fn next(&self) -> Option<(u32, f64)> {
+        let id = *self.order.first()?;
+        let end = self.clocks[id as usize].end;
+        (end < f64::INFINITY).then_some((id, end))
+    }
+
+    /// Lets the clock run until `now`.
+    pub(super) fn advance(&mut self, id: u32, now: f64) {
+        let clock = &mut self.clocks[id as usize];
+        clock.value = clock.at(now);
+        clock.since = now;
+    }
+
+    /// Puts a flow under the clock, `amount` ahead of what it shows; it was advanced to now.
+    pub(super) fn hold(&mut self, id: u32, flows: &mut [Flow], flow: u32, amount: f64) {
+        let clock = &mut self.clocks[id as usize];
+        let mark = clock.value + amount;
+        let place = clock.marks.len();
+        clock.marks.push((mark, flow));
+        sift_up(&mut clock.marks, flows, place);
+    }
+
+    /// Takes a flow from under the clock.
+    pub(super) fn release(&mut self, id: u32, flows: &mut [Flow], flow: u32) {
+        let marks = &mut self.clocks[id as usize].marks;
+        let place = flows[flow as usize].place as usize;
+        debug_assert_eq!(marks[place].1, flow, "a flow knows its place");
+        remove(marks, flows, place);
+    }
+
+    /// Sets the clock to what it shows at `now`, the end of its first flow.
+    pub(super) fn strike(&mut self, id: u32, now: f64) {
+        let clock = &mut self.clocks[id as usize];
+        let first = clock.marks.first().map_or(0.0, |(mark, _)| *mark);
+        clock.value = clock.at(now).max(first);
+        clock.since = now;
+    }
+
+    /// Takes the first flow if it ends now, or within the last digits of the clock.
+    pub(super) fn take_due(&mut self, id: u32, flows: &mut [Flow]) -> Option<u32> {
+        let clock = &mut self.clocks[id as usize];
+        let (mark, flow) = *clock.marks.first()?;
+        if clock.value + clock.level * clock.since * CLOCK_RESOLUTION < mark {
+            return None;
+        }
+        clock.ended += 1;
+        remove(&mut clock.marks, flows, 0);
+        Some(flow)
+    }
+
+    /// Works out again when the first flow ends.
+    pub(super) fn renew(&mut self, id: u32) {
+        let level = self.clocks[id as usize].level;
+        self.run(id, level);
+    }
+
+    /// From now on the clock runs at `level`; it was advanced to now.
+    pub(super) fn run(&mut self, id: u32, level: f64) {
+        let clock = &mut self.clocks[id as usize];
+        clock.level = level;
+        if clock.marks.len() < clock.ended {
+            // A clock that shows little keeps more digits.
+            for (mark, _) in &mut clock.marks {
+                *mark -= clock.value;
+            }
+            clock.value = 0.0;
+            clock.ended = 0;
+        }
+        clock.end = match clock.marks.first() {
+            Some((mark, _)) => clock.since + ((mark - clock.value) / level).max(0.0),
+            None => f64::INFINITY,
+        };
+        let position = clock.position as usize;
+        self.settle(position);
+    }
+
+    /// Restores the order after the clock at `position` changed.
+    fn settle(&mut self, mut position: usize) {
+        let id = self.order[position];
+        let end = self.clocks[id as usize].end;
+        while 0 < position {
+            let parent = self.order[(position - 1) / 2];
+            if self.clocks[parent as usize].end <= end {
+                break;
+            }
+            self.put(position, parent);
+            position = (position - 1) / 2;
+        }
+        loop {
+            let mut child = 2 * position + 1;
+            let Some(left) = self.order.get(child) else {
+                break;
+            };
+            let mut least = self.clocks[*left as usize].end;
+            if let Some(right) = self.order.get(child + 1)
+                && self.clocks[*right as usize].end < least
+            {
+                child += 1;
+                least = self.clocks[self.order[child] as usize].end;
+            }
+            if end <= least {
+                break;
+            }
+            self.put(position, self.order[child]);
+            position = child;
+        }
+        self.put(position, id);
+    }
+
+    fn put(&mut self, position: usize, id: u32) {
+        self.order[position] = id;
+        self.clocks[id as usize].position =
+            u32::try_from(position).expect("fewer clocks than links");
+    }
+}
+
+fn remove(marks: &mut Vec<(f64, u32)>, flows: &mut [Flow], place: usize) {
+    marks.swap_remove(place);
+    if place < marks.len() {
+        sift_up(marks, flows, place);
+        let moved = marks[place];
+        if flows[moved.1 as usize].place as usize == place {
+            sift_down(marks, flows, place);
+        }
+    }
+}
+
+fn sift_up(marks: &mut [(f64, u32)], flows: &mut [Flow], mut place: usize) {
+    let moved = marks[place];
+    while 0 < place {
+        let parent = marks[(place - 1) / 2];
+        if parent.0 <= moved.0 {
+            break;
+        }
+        set(marks, flows, place, parent);
+        place = (place - 1) / 2;
+    }
+    set(marks, flows, place, moved);
+}
+
+fn sift_down(marks: &mut [(f64, u32)], flows: &mut [Flow], mut place: usize) {
+    let moved = marks[place];
+    loop {
+        let mut child = 2 * place + 1;
+        let Some(mut least) = marks.get(child).copied() else {
+            break;
+        };
+        if let Some(right) = marks.get(child + 1)
+            && right.0 < least.0
+        {
+            least = *right;
+            child += 1;
+        }
+        if moved.0 <= least.0 {
+            break;
+        }
+        set(marks, flows, place, least);
+        place = child;
+    }
+    set(marks, flows, place, moved);
+}
+
+fn set(marks: &mut [(f64, u32)], flows: &mut [Flow], place: usize, mark: (f64, u32)) {
+    marks[place] = mark;
+    flows[mark.1 as usize].place = u32::try_from(place).expect("fewer than 2^32 flows");
+}

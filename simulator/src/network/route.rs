@@ -1,0 +1,200 @@
+//! What a flow needs to know of its route.
+
+use bsp::HostId;
+
+use super::flow::Leg;
+use super::{Factors, Link};
+use crate::platform::{LinkId, NoRoute, Overhead, Platform};
+
+/// The terms of a route that flows between its two hosts share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Route {
+    from: HostId,
+    to: HostId,
+    /// Length of the latency phase in seconds.
+    pub(super) latency: f64,
+    /// Penalty of a flow.
+    pub(super) weight: f64,
+    /// Level of a flow that nobody disturbs.
+    pub(super) bound: f64,
+    pub(super) overhead: Overhead,
+    leg_count: u32,
+    legs: [Leg; LEGS_MAX],
+}
+
+/// Finds routes and remembers the recent ones.
+#[derive(Debug)]
+pub(super) struct Routes {
+    /// Each pair of hosts has one place; a power of two of them.
+    cache: Vec<Option<Route>>,
+    cache_max: usize,
+    /// Routes forgotten because another pair had the same place, since the cache grew last.
+    collisions: usize,
+    forward: Vec<LinkId>,
+    reverse: Vec<LinkId>,
+    crossings: Vec<Crossing>,
+    legs: Vec<Leg>,
+}
+
+/// How often a route and its reverse cross a link.
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    link: usize,
+    forward: u32,
+    reverse: u32,
+}
+
+impl Routes {
+    pub(super) fn new(hosts: usize) -> Self {
+        Self {
+            cache: vec![None; 256],
+            cache_max: (8 * hosts).next_power_of_two().clamp(256, CACHE_MAX),
+            collisions: 0,
+            forward: Vec::new(),
+            reverse: Vec::new(),
+            crossings: Vec::new(),
+            legs: Vec::new(),
+        }
+    }
+
+    /// The route between two hosts, and what a flow on it uses.
+    pub(super) fn find(
+        &mut self,
+        platform: &Platform,
+        (factors, links): (&Factors, &[Link]),
+        from: HostId,
+        to: HostId,
+    ) -> Result<(Route, &[Leg]), NoRoute> {
+        let place = self.place(from, to);
+        match &self.cache[place] {
+            Some(route) if route.from == from && route.to == to => {
+                let route = *route;
+                let legs = self.cache[place].as_ref().expect("it was just met");
+                return Ok((route, &legs.legs[..route.leg_count as usize]));
+            }
+            Some(_) => self.collisions += 1,
+            None => {}
+        }
+        let overhead = platform.route(from, to, &mut self.forward)?;
+        self.reverse.clear();
+        if factors.cross_traffic {
+            // Where no way leads back, nothing comes back.
+            if platform.route(to, from, &mut self.reverse).is_err() {
+                self.reverse.clear();
+            }
+        }
+        self.count();
+        let mut route = self.measure(factors, links);
+        (route.from, route.to, route.overhead) = (from, to, overhead);
+        if self.legs.len() <= LEGS_MAX {
+            route.leg_count = u32::try_from(self.legs.len()).expect("at most LEGS_MAX");
+            route.legs[..self.legs.len()].copy_from_slice(&self.legs);
+            self.remember(route);
+        }
+        Ok((route, &self.legs))
+    }
+
+    /// Forgets all routes: links have changed.
+    pub(super) fn forget(&mut self) {
+        self.cache.fill(None);
+    }
+
+    fn count(&mut self) {
+        self.crossings.clear();
+        for (link, forward) in self
+            .forward
+            .iter()
+            .map(|link| (link.index(), 1))
+            .chain(self.reverse.iter().map(|link| (link.index(), 0)))
+        {
+            let reverse = 1 - forward;
+            match self
+                .crossings
+                .iter_mut()
+                .find(|crossing| crossing.link == link)
+            {
+                Some(crossing) => {
+                    crossing.forward += forward;
+                    crossing.reverse += reverse;
+                }
+                None => self.crossings.push(Crossing {
+                    link,
+                    forward,
+                    reverse,
+                }),
+            }
+        }
+    }
+
+    /// Sums up the links, and turns the crossings into legs.
+    fn measure(&mut self, factors: &Factors, links: &[Link]) -> Route {
+        let mut latency = 0.0;
+        let mut weight = 0.0;
+        let mut rate_max = f64::INFINITY;
+        self.legs.clear();
+        for crossing in &self.crossings {
+            let link = &links[crossing.link];
+            let forward = f64::from(crossing.forward);
+            let mut usage = forward + 0.05 * f64::from(crossing.reverse);
+            if 0 < crossing.forward {
+                latency += forward * link.latency;
+                weight += forward * (link.latency + factors.weight_size / link.bandwidth);
+                if link.is_pipe {
+                    usage = 1.0;
+                }
+            }
+            rate_max = rate_max.min(link.capacity / usage);
+            let (mut forward, mut reverse) = (crossing.forward, crossing.reverse);
+            while 0 < forward || 0 < reverse {
+                let (ahead, back) = (forward.min(7), reverse.min(7));
+                self.legs.push(Leg::new(crossing.link, ahead, back));
+                forward -= ahead;
+                reverse -= back;
+            }
+        }
+        if 0.0 < latency {
+            rate_max = rate_max.min(factors.bandwidth * factors.window / (2.0 * latency));
+        }
+        // Without latency and size there is nothing to weigh flows by: they are equal.
+        let weight = if 0.0 < weight { weight } else { 1.0 };
+        Route {
+            from: HostId(0),
+            to: HostId(0),
+            latency: factors.latency * latency,
+            weight,
+            bound: rate_max * weight,
+            overhead: Overhead::default(),
+            leg_count: 0,
+            legs: [Leg::default(); LEGS_MAX],
+        }
+    }
+
+    fn remember(&mut self, route: Route) {
+        if self.cache.len() < self.cache_max && self.cache.len() < 4 * self.collisions {
+            self.collisions = 0;
+            let size = 2 * self.cache.len();
+            let old = std::mem::replace(&mut self.cache, vec![None; size]);
+            for known in old.into_iter().flatten() {
+                let place = self.place(known.from, known.to);
+                self.cache[place] = Some(known);
+            }
+        }
+        let place = self.place(route.from, route.to);
+        self.cache[place] = Some(route);
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the upper half is what is wanted"
+    )]
+    fn place(&self, from: HostId, to: HostId) -> usize {
+        let pair = u64::from(from.0) << 32 | u64::from(to.0);
+        let mixed = (pair ^ pair >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed >> 32) as usize & (self.cache.len() - 1)
+    }
+}
+
+/// Longest route that is remembered.
+const LEGS_MAX: usize = 12;
+/// Most routes that are remembered.
+const CACHE_MAX: usize = 1 << 16;

@@ -1,0 +1,188 @@
+//! How the computations on one host share its cores.
+
+use crate::engine::Activity;
+
+/// The computations of one host.
+///
+/// All of them progress at one rate, so a single clock serves them all: it counts the instructions
+/// that a computation present from its start would have done. A computation ends when the clock
+/// has advanced by its work, and what others start or end changes the clock's rate, never that
+/// mark.
+#[derive(Debug, Default)]
+pub(crate) struct Processor {
+    /// Instructions that each computation has done since the host was last idle.
+    done: f64,
+    /// Instructions per second that each computation does now.
+    rate: f64,
+    /// When `done` was last brought up to date, in seconds.
+    since: f64,
+    /// Which announcement of the next end or change is the valid one.
+    announcement: u32,
+    /// Whether the next end has to be announced anew.
+    pub(crate) is_stale: bool,
+    /// A heap, first to end first.
+    running: Vec<Computation>,
+}
+
+/// A computation under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Computation {
+    /// What `done` will be when it ends.
+    end: f64,
+    pub(crate) sequence: u64,
+    pub(crate) token: Activity,
+}
+
+impl Processor {
+    /// Starts a computation of `work` instructions; `at` is now.
+    pub(crate) fn start(&mut self, at: f64, work: f64, sequence: u64, token: Activity) {
+        self.progress(at);
+        self.running.push(Computation {
+            end: self.done + work,
+            sequence,
+            token,
+        });
+        let mut child = self.running.len() - 1;
+        while 0 < child {
+            let parent = (child - 1) / 2;
+            if self.running[parent].end <= self.running[child].end {
+                break;
+            }
+            self.running.swap(parent, child);
+            child = parent;
+        }
+    }
+
+    /// From now on the `cores` together do `speed` instructions per second each.
+    pub(crate) fn pace(&mut self, at: f64, speed: f64, cores: u32) {
+        self.progress(at);
+        let running = self.running.len() as f64;
+        let cores = f64::from(cores);
+        self.rate = if running <= cores {
+            speed
+        } else {
+            speed * cores / running
+        };
+    }
+
+    /// When the next computation ends if nothing changes; none if there is none or it stands still.
+    pub(crate) fn next_end(&self) -> Option<f64> {
+        let first = self.running.first()?;
+        (0.0 < self.rate)
+            .then(|| self.since + ((first.end - self.done) / self.rate).max(0.0))
+            .filter(|end| end.is_finite())
+    }
+
+    /// Ends the computation that is due; `at` is what [`Self::next_end`] returned.
+    pub(crate) fn finish(&mut self, at: f64, mut ended: impl FnMut(Computation)) {
+        self.progress(at);
+        let Some(first) = self.running.first() else {
+            return;
+        };
+        self.done = self.done.max(first.end);
+        // What would end within the last digits of the clock ends now.
+        let due = self.done + self.rate * at * CLOCK_RESOLUTION;
+        while let Some(first) = self.running.first()
+            && first.end <= due
+        {
+            ended(*first);
+            self.remove_first();
+        }
+        if self.running.is_empty() {
+            self.done = 0.0;
+        }
+    }
+
+    /// Makes earlier announcements invalid, and returns the number of the new one.
+    pub(crate) fn announce(&mut self) -> u32 {
+        self.announcement = self.announcement.wrapping_add(1);
+        self.announcement
+    }
+
+    pub(crate) fn is_announced(&self, announcement: u32) -> bool {
+        self.announcement == announcement
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    fn progress(&mut self, at: f64) {
+        if !self.running.is_empty() {
+            self.done += self.rate * (at - self.since);
+        }
+        self.since = at;
+    }
+
+    fn remove_first(&mut self) {
+        self.running.swap_remove(0);
+        let mut parent = 0;
+        loop {
+            let left = 2 * parent + 1;
+            let Some(mut least) = self.running.get(left).map(|child| child.end) else {
+                break;
+            };
+            let mut child = left;
+            if let Some(right) = self.running.get(left + 1)
+                && right.end < least
+            {
+                least = right.end;
+                child = left + 1;
+            }
+            if self.running[parent].end <= least {
+                break;
+            }
+            self.running.swap(parent, child);
+            parent = child;
+        }
+    }
+}
+
+/// Ends closer together than this, relative to the clock, are one.
+pub(crate) const CLOCK_RESOLUTION: f64 = 1e-15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(processor: &mut Processor) -> Vec<(f64, u64)> {
+        let mut all = Vec::new();
+        while let Some(at) = processor.next_end() {
+            processor.finish(at, |computation| all.push((at, computation.token.0)));
+            processor.pace(at, 10.0, 2);
+        }
+        all
+    }
+
+    #[test]
+    fn computations_beyond_the_cores_share_them_equally() {
+        let mut processor = Processor::default();
+        for (token, work) in [(0, 60.0), (1, 20.0), (2, 60.0), (3, 20.0)] {
+            processor.start(0.0, work, token, Activity(token));
+        }
+        processor.pace(0.0, 10.0, 2);
+        // Four on two cores run at 5, the two that are left have a core each.
+        assert_eq!(
+            ends(&mut processor),
+            [(4.0, 1), (4.0, 3), (8.0, 0), (8.0, 2)]
+        );
+    }
+
+    #[test]
+    fn one_that_comes_later_slows_the_one_before() {
+        let mut processor = Processor::default();
+        processor.start(0.0, 100.0, 0, Activity(0));
+        processor.pace(0.0, 10.0, 1);
+        processor.start(5.0, 25.0, 1, Activity(1));
+        processor.pace(5.0, 10.0, 1);
+        assert_eq!(processor.next_end(), Some(10.0));
+    }
+
+    #[test]
+    fn a_processor_that_stands_still_ends_nothing() {
+        let mut processor = Processor::default();
+        processor.start(0.0, 100.0, 0, Activity(0));
+        processor.pace(0.0, 0.0, 1);
+        assert_eq!(processor.next_end(), None);
+    }
+}
