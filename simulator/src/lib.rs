@@ -1,11 +1,20 @@
 //! Platforms, processor sharing and max-min fair networks under a simulated clock.
 //!
 //! The crate is told when computations and messages start, and says when they end. It reads no
-//! file, knows no clock but its own, and draws no random numbers.
+//! file, knows no clock but its own, and draws no random numbers. Reading order: [`Platform`], what
+//! there is; [`Engine`], what happens on it; [`NetworkOptions`], how the network shares itself.
 
 mod calendar;
-pub mod engine;
-pub mod network;
-pub mod platform;
+mod engine;
+mod network;
+mod platform;
 mod processor;
-pub mod profile;
+mod profile;
+
+pub use engine::{Activity, Engine};
+pub use network::{NetworkModel, NetworkOptions};
+pub use platform::{
+    Fault, Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, QuantityError, Set,
+    Sharing,
+};
+pub use profile::{Point, Profile, ProfileError};
