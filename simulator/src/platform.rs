@@ -1,20 +1,36 @@
 //! Hosts, links and the routes between hosts.
 
+mod builder;
+mod error;
+mod graph;
+mod meaning;
+mod pairs;
+mod routes;
+mod simgrid;
+mod tables;
+mod units;
+
 use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 use bsp::{HostId, SetId};
 
+use crate::platform::routes::Routes;
 use crate::profile::Profile;
 
-mod error;
-
-pub use error::PlatformError;
+pub use error::{Fault, PlatformError};
+pub use units::QuantityError;
 
 /// Hosts in Sets, links, and the way from every host to every other.
+///
+/// Its memory is in proportion to hosts, links and declared routes.
 #[derive(Debug)]
 pub struct Platform {
     hosts: Vec<Host>,
     sets: Vec<Set>,
     links: Vec<Link>,
+    routes: Routes,
+    overheads: Overheads,
+    /// Hosts in the order of their names.
+    by_name: Vec<HostId>,
     warnings: Vec<String>,
 }
 
@@ -29,7 +45,7 @@ pub struct Host {
     pub speed: InstructionsPerSecond,
     /// Number of cores, at least one.
     pub cores: u32,
-    /// Factor of the speed over time; 1 before the first point.
+    /// Factor of the speed over time, not negative; 1 before the first point.
     pub availability: Option<Profile>,
     /// Fraction, from 0 to 1, that others take away over time; 0 before the first point.
     pub load: Option<Profile>,
@@ -48,7 +64,7 @@ pub struct Set {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
 
-/// One direction, or both, of a wire.
+/// A wire, or one direction of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// The name in the platform's file; unique.
@@ -59,9 +75,10 @@ pub struct Link {
     pub latency: Seconds,
     /// Whether messages compete for the bandwidth.
     pub sharing: Sharing,
-    /// Bandwidth over time, in bytes per second; the nominal one before the first point.
+    /// Bandwidth over time, in bytes per second, not negative; the nominal one before the first
+    /// point.
     pub bandwidth_profile: Option<Profile>,
-    /// Latency over time, in seconds; the nominal one before the first point.
+    /// Latency over time, in seconds, not negative; the nominal one before the first point.
     pub latency_profile: Option<Profile>,
 }
 
@@ -93,6 +110,15 @@ pub struct NoRoute {
     pub to: String,
 }
 
+/// Overheads by Set, and of pairs of Sets that differ.
+#[derive(Debug, Default)]
+struct Overheads {
+    /// What each Set's hosts spend; empty if nobody spends anything.
+    sets: Vec<Overhead>,
+    /// Ascending by pair, sender first.
+    pairs: Vec<((SetId, SetId), Overhead)>,
+}
+
 impl Platform {
     /// Reads a platform in TOML, as described in `docs/platforms.md`.
     ///
@@ -100,16 +126,11 @@ impl Platform {
     ///
     /// Says in which line and column the text is wrong, and what would do.
     pub fn from_toml(text: &str) -> Result<Self, PlatformError> {
-        let _ = text;
-        Err(PlatformError {
-            line: 1,
-            column: 1,
-            fault: "not built".into(),
-        })
+        tables::read(text).map_err(|misfit| misfit.locate(text))
     }
 
-    /// Reads a platform in SimGrid's XML, version 4 or 4.1; `load` returns the text of a profile's
-    /// file, or why it cannot.
+    /// Reads a platform in SimGrid's XML, version 4 or 4.1; `load` returns the text of the file of
+    /// a profile, or says why it cannot.
     ///
     /// # Errors
     ///
@@ -118,12 +139,7 @@ impl Platform {
         text: &str,
         load: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, PlatformError> {
-        let _ = (text, load);
-        Err(PlatformError {
-            line: 1,
-            column: 1,
-            fault: "not built".into(),
-        })
+        simgrid::read(text, load).map_err(|misfit| misfit.locate(text))
     }
 
     /// All hosts, by id.
@@ -132,6 +148,8 @@ impl Platform {
         &self.hosts
     }
 
+    /// The host with that id.
+    ///
     /// # Panics
     ///
     /// If `id` is not of this platform.
@@ -146,6 +164,8 @@ impl Platform {
         &self.sets
     }
 
+    /// The Set with that id.
+    ///
     /// # Panics
     ///
     /// If `id` is not of this platform.
@@ -163,10 +183,10 @@ impl Platform {
     /// The host of that name.
     #[must_use]
     pub fn host_by_name(&self, name: &str) -> Option<HostId> {
-        self.hosts
-            .iter()
-            .position(|host| host.name == name)
-            .map(HostId::from_index)
+        let found = self
+            .by_name
+            .binary_search_by(|id| self.host(*id).name.as_str().cmp(name));
+        found.ok().map(|position| self.by_name[position])
     }
 
     /// Fills `links` with the links from one host to another, in order, each as often as the
@@ -174,7 +194,11 @@ impl Platform {
     ///
     /// # Errors
     ///
-    /// If the platform declares no way between them.
+    /// If the platform declares no way between them; `links` is then empty.
+    ///
+    /// # Panics
+    ///
+    /// If a host is not of this platform.
     pub fn route(
         &self,
         from: HostId,
@@ -182,16 +206,39 @@ impl Platform {
         links: &mut Vec<LinkId>,
     ) -> Result<Overhead, NoRoute> {
         links.clear();
-        Err(NoRoute {
-            from: self.host(from).name.clone(),
-            to: self.host(to).name.clone(),
-        })
+        if self.routes.connect(from.0, to.0, links) {
+            Ok(self.overhead(from, to))
+        } else {
+            links.clear();
+            Err(NoRoute {
+                from: self.host(from).name.clone(),
+                to: self.host(to).name.clone(),
+            })
+        }
     }
 
     /// What the file says and the simulation ignores.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    fn overhead(&self, from: HostId, to: HostId) -> Overhead {
+        if self.overheads.sets.is_empty() {
+            return Overhead::default();
+        }
+        let (from, to) = (self.host(from).set, self.host(to).set);
+        match self
+            .overheads
+            .pairs
+            .binary_search_by_key(&(from, to), |(pair, _)| *pair)
+        {
+            Ok(pair) => self.overheads.pairs[pair].1,
+            Err(_) => Overhead {
+                send: self.overheads.sets[from.index()].send,
+                receive: self.overheads.sets[to.index()].receive,
+            },
+        }
     }
 }
 
@@ -200,6 +247,14 @@ impl LinkId {
     #[must_use]
     #[inline]
     pub const fn index(self) -> usize {
-        self.0 as usize
+        index(self.0)
     }
 }
+
+/// The position that a 32-bit number stands for.
+const fn index(number: u32) -> usize {
+    number as usize
+}
+
+#[cfg(test)]
+mod tests;

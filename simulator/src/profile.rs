@@ -166,16 +166,20 @@ impl Profile {
         } else if self.period.is_some() && self.date(cycle + 1.0, 0) <= at {
             cycle += 1.0;
         }
-        let after = (0..self.points.len()).collect::<Vec<_>>();
-        let passed = after.partition_point(|index| self.date(cycle, *index) <= at);
+        let passed = self.points.partition_point(|point| self.shifted(cycle, point) <= at);
         (cycle, passed.checked_sub(1))
     }
 
-    fn date(&self, cycle: f64, index: usize) -> f64 {
+    /// The date at which a point comes in a cycle.
+    fn shifted(&self, cycle: f64, point: &Point) -> f64 {
         match self.period {
-            Some(period) if 0.0 < cycle => self.points[index].date + cycle * period,
-            _ => self.points[index].date,
+            Some(period) if 0.0 < cycle => point.date + cycle * period,
+            _ => point.date,
         }
+    }
+
+    fn date(&self, cycle: f64, index: usize) -> f64 {
+        self.shifted(cycle, &self.points[index])
     }
 
     /// Integral from zero to `to`.

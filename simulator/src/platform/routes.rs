@@ -1,0 +1,311 @@
+//! The way from every host to every other, composed from the zones it crosses.
+//!
+//! Hosts and routers are points. Every point lies in one zone that holds points only; every zone
+//! but the outermost lies in one that holds zones only. Points of one zone are connected by that
+//! zone. Points of different zones are connected by the innermost zone that holds both: it names a
+//! gateway point inside each of the two inner zones and the links between the gateways, and the
+//! way from each end to its gateway is found likewise.
+//!
+//! So memory is in proportion to points and declared routes, and asking allocates nothing.
+
+use crate::platform::graph::Graph;
+use crate::platform::pairs::Pairs;
+use crate::platform::{LinkId, index};
+
+/// All zones and the points in them.
+#[derive(Debug, Default)]
+pub(super) struct Routes {
+    /// Where each point lies: hosts by id, then routers.
+    pub(super) points: Vec<Place>,
+    pub(super) zones: Vec<Zone>,
+    /// The links of all edges, one after the other.
+    pub(super) links: Vec<LinkId>,
+}
+
+/// Where a point or zone lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The zone around it.
+    pub(super) zone: u32,
+    /// Its number in that zone.
+    pub(super) local: u32,
+}
+
+/// A part of the platform with its own way of routing.
+#[derive(Debug)]
+pub(super) struct Zone {
+    /// Where it lies in turn; of the outermost zone, in itself.
+    pub(super) place: Place,
+    /// Number of zones around it.
+    pub(super) depth: u32,
+    pub(super) routing: Routing,
+}
+
+/// How a zone connects what lies directly in it.
+#[derive(Debug)]
+pub(super) enum Routing {
+    /// Not at all.
+    None,
+    /// Every host has links of its own to a backbone.
+    Cluster(Cluster),
+    /// Every pair has its own edge.
+    Full(Full),
+    /// Pairs are connected by the fewest links.
+    Shortest {
+        graph: Graph,
+        edges: Vec<Edge>,
+        loops: Loops,
+    },
+}
+
+/// Hosts whose links are numbered regularly, and a router.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cluster {
+    /// Number of hosts; the router comes after them.
+    pub(super) hosts: u32,
+    pub(super) backbone: Option<LinkId>,
+    /// First link of the first host.
+    pub(super) first: u32,
+    /// Links of one host: loopback, limiter, up, down, those of them that exist.
+    pub(super) stride: u32,
+    pub(super) has_loopback: bool,
+    pub(super) has_limiter: bool,
+    pub(super) has_two_directions: bool,
+}
+
+/// Edges by pair, and what connects pairs that have none.
+#[derive(Debug)]
+pub(super) struct Full {
+    pub(super) pairs: Pairs,
+    pub(super) edges: Vec<Edge>,
+    pub(super) trunks: Trunks,
+    pub(super) loops: Loops,
+}
+
+/// Ways from inner zones to a common core.
+#[derive(Debug, Default)]
+pub(super) struct Trunks {
+    /// One per inner zone; none at all if there are no trunks.
+    pub(super) uplinks: Vec<Option<Uplink>>,
+    pub(super) core: Option<LinkId>,
+}
+
+/// The way from one inner zone to the core and back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Uplink {
+    pub(super) gateway: u32,
+    pub(super) up: LinkId,
+    pub(super) down: LinkId,
+}
+
+/// The way from a point to itself.
+#[derive(Debug, Default)]
+pub(super) struct Loops {
+    /// For points without an edge to themselves.
+    pub(super) default: Option<LinkId>,
+    /// Edges from a point to itself, ascending by its number.
+    pub(super) edges: Vec<Edge>,
+}
+
+/// A declared way between two things that lie directly in one zone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// First link, in [`Routes::links`].
+    pub(super) first: u32,
+    pub(super) count: u32,
+    /// Points at the ends; [`NO_POINT`] if the ends are points themselves.
+    pub(super) gateway_from: u32,
+    pub(super) gateway_to: u32,
+}
+
+/// The gateway of what needs none.
+pub(super) const NO_POINT: u32 = u32::MAX;
+
+impl Routes {
+    /// Appends the links from one point to another; false if no way is declared.
+    pub(super) fn connect(&self, from: u32, to: u32, links: &mut Vec<LinkId>) -> bool {
+        let mut source = self.points[index(from)];
+        let mut target = self.points[index(to)];
+        if source.zone == target.zone {
+            return self.connect_points(source.zone, source.local, target.local, links);
+        }
+        while source.zone != target.zone {
+            let (a, b) = (
+                &self.zones[index(source.zone)],
+                &self.zones[index(target.zone)],
+            );
+            if b.depth <= a.depth {
+                source = a.place;
+            }
+            if a.depth <= b.depth {
+                target = b.place;
+            }
+        }
+        match &self.zones[index(source.zone)].routing {
+            Routing::Full(full) => match full.pairs.edge(source.local, target.local) {
+                Some(edge) => {
+                    let edge = &full.edges[index(edge)];
+                    self.approach(from, edge.gateway_from, links)
+                        && self.cross(edge, links)
+                        && self.approach(edge.gateway_to, to, links)
+                }
+                None => self.climb(
+                    &full.trunks,
+                    [from, to],
+                    [source.local, target.local],
+                    links,
+                ),
+            },
+            Routing::Shortest { graph, edges, .. } => self.hop(
+                graph,
+                edges,
+                [from, to],
+                [source.local, target.local],
+                links,
+            ),
+            Routing::None | Routing::Cluster(_) => false,
+        }
+    }
+
+    /// Connects two points of the zone they lie in.
+    fn connect_points(&self, zone: u32, from: u32, to: u32, links: &mut Vec<LinkId>) -> bool {
+        match &self.zones[index(zone)].routing {
+            Routing::None => false,
+            Routing::Cluster(cluster) => {
+                cluster.connect(from, to, links);
+                true
+            }
+            Routing::Full(Full { loops, .. }) | Routing::Shortest { loops, .. } if from == to => {
+                match loops.edges.binary_search_by_key(&from, |edge| edge.from) {
+                    Ok(edge) => self.cross(&loops.edges[edge], links),
+                    Err(_) => {
+                        links.extend(loops.default);
+                        loops.default.is_some()
+                    }
+                }
+            }
+            Routing::Full(full) => full
+                .pairs
+                .edge(from, to)
+                .is_some_and(|edge| self.cross(&full.edges[index(edge)], links)),
+            Routing::Shortest { graph, edges, .. } => {
+                let start = links.len();
+                let found = graph.walk_back(edges, from, to, |edge| {
+                    links.extend(self.links_of(edge).iter().rev());
+                });
+                links[start..].reverse();
+                found
+            }
+        }
+    }
+
+    /// Connects points of two zones over the fewest links between the zones of their parent.
+    fn hop(
+        &self,
+        graph: &Graph,
+        edges: &[Edge],
+        [from, to]: [u32; 2],
+        [source, target]: [u32; 2],
+        links: &mut Vec<LinkId>,
+    ) -> bool {
+        let mut first = NO_POINT;
+        if !graph.walk_back(edges, source, target, |edge| first = edge.gateway_from) {
+            return false;
+        }
+        if !self.approach(from, first, links) {
+            return false;
+        }
+        let start = links.len();
+        let mut next = None;
+        let mut found = true;
+        graph.walk_back(edges, source, target, |edge| {
+            if let Some(next) = next {
+                let between = links.len();
+                found &= self.approach(edge.gateway_to, next, links);
+                links[between..].reverse();
+            }
+            links.extend(self.links_of(edge).iter().rev());
+            next = Some(edge.gateway_from);
+        });
+        links[start..].reverse();
+        let last = self.last_gateway(graph, edges, source, target);
+        found && self.approach(last, to, links)
+    }
+
+    fn last_gateway(&self, graph: &Graph, edges: &[Edge], source: u32, target: u32) -> u32 {
+        graph
+            .last_edge(source, target)
+            .map_or(NO_POINT, |edge| edges[index(edge)].gateway_to)
+    }
+
+    /// Connects points of two zones over their uplinks.
+    fn climb(
+        &self,
+        trunks: &Trunks,
+        [from, to]: [u32; 2],
+        [source, target]: [u32; 2],
+        links: &mut Vec<LinkId>,
+    ) -> bool {
+        let uplink = |local: u32| trunks.uplinks.get(index(local)).copied().flatten();
+        let (Some(source), Some(target)) = (uplink(source), uplink(target)) else {
+            return false;
+        };
+        if !self.approach(from, source.gateway, links) {
+            return false;
+        }
+        links.push(source.up);
+        links.extend(trunks.core);
+        links.push(target.down);
+        self.approach(target.gateway, to, links)
+    }
+
+    /// Connects a point with a gateway, unless it is the gateway.
+    fn approach(&self, from: u32, to: u32, links: &mut Vec<LinkId>) -> bool {
+        from == to || self.connect(from, to, links)
+    }
+
+    fn cross(&self, edge: &Edge, links: &mut Vec<LinkId>) -> bool {
+        links.extend_from_slice(self.links_of(edge));
+        true
+    }
+
+    fn links_of(&self, edge: &Edge) -> &[LinkId] {
+        let first = index(edge.first);
+        &self.links[first..first + index(edge.count)]
+    }
+}
+
+impl Cluster {
+    /// Up, backbone and down; a link crossed twice in a row by a message to its own host counts
+    /// once, as in SimGrid.
+    fn connect(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
+        if from == to && self.has_loopback && from < self.hosts {
+            links.push(self.link(from, 0));
+            return;
+        }
+        let limiter = u32::from(self.has_loopback);
+        let up = limiter + u32::from(self.has_limiter);
+        let down = up + u32::from(self.has_two_directions);
+        if from < self.hosts {
+            if self.has_limiter {
+                links.push(self.link(from, limiter));
+            }
+            links.push(self.link(from, up));
+        }
+        links.extend(self.backbone);
+        if to < self.hosts {
+            if from != to || self.has_two_directions {
+                links.push(self.link(to, down));
+            }
+            if from != to && self.has_limiter {
+                links.push(self.link(to, limiter));
+            }
+        }
+    }
+
+    fn link(&self, host: u32, which: u32) -> LinkId {
+        LinkId(self.first + host * self.stride + which)
+    }
+}

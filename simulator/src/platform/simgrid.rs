@@ -1,0 +1,392 @@
+//! SimGrid's platform files, version 4 and 4.1.
+//!
+//! Read as SimGrid's own parser does where that differs from its manual: lists of radicals are
+//! separated by commas, a `<link>` is SHARED and a `<cluster>` SPLITDUPLEX unless said otherwise.
+
+mod cluster;
+mod element;
+mod profile_file;
+
+use std::collections::BTreeMap;
+
+use bsp::SetId;
+
+use crate::platform::builder::{Builder, Cable, Duplex, Kind, Node, Route, Wire};
+use crate::platform::error::{At, Misfit};
+use crate::platform::graph::Search;
+use crate::platform::meaning::Meaning;
+use crate::platform::simgrid::element::{Attribute, Element};
+use crate::platform::{Fault, Host, Platform, units};
+use crate::profile::Profile;
+
+/// Reads a whole file; `load` returns the text of the file of a profile.
+pub(super) fn read(
+    text: &str,
+    load: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Platform, Misfit> {
+    let options = roxmltree::ParsingOptions {
+        allow_dtd: true,
+        ..Default::default()
+    };
+    let document = roxmltree::Document::parse_with_options(text, options)
+        .map_err(|error| syntax(text, &error))?;
+    let mut reader = Reader {
+        builder: Builder::default(),
+        load,
+        profiles: BTreeMap::new(),
+        routes: Vec::new(),
+    };
+    reader.platform(Element::new(document.root_element()))?;
+    for (zone, route) in std::mem::take(&mut reader.routes) {
+        reader.route(zone, route)?;
+    }
+    if reader.builder.has_hosts() {
+        reader.builder.check_connected()?;
+    }
+    reader.builder.finish()
+}
+
+struct Reader<'doc, 'load> {
+    builder: Builder,
+    load: &'load mut dyn FnMut(&str) -> Result<String, String>,
+    profiles: BTreeMap<String, Profile>,
+    /// Routes wait until everything they may name is known.
+    routes: Vec<(u32, Element<'doc>)>,
+}
+
+impl<'doc> Reader<'doc, '_> {
+    fn platform(&mut self, platform: Element<'doc>) -> Result<(), Misfit> {
+        if platform.name() != "platform" {
+            return Err(platform.misplaced("the file"));
+        }
+        platform.allow(&["version"])?;
+        let version = platform.required("version")?;
+        let accepted =
+            units::plain(version.text).is_ok_and(|version| (3.995..4.105).contains(&version));
+        if !accepted {
+            return Err(version.fault(Fault::Version(version.text.to_owned())));
+        }
+        let mut root = None;
+        for child in platform.children() {
+            match child.name() {
+                "zone" | "cluster" => {
+                    if root.is_some() {
+                        return Err(child.fault(Fault::NotSupported {
+                            what: "a second outermost zone".to_owned(),
+                            instead: "put all zones into one",
+                        }));
+                    }
+                    root = Some(child);
+                    self.zone_or_cluster(child, None)?;
+                }
+                "config" => self.builder.warn(
+                    "<config> is ignored: options of the network model stand in the experiment"
+                        .to_owned(),
+                ),
+                "actor" => self.builder.warn(
+                    "<actor> is ignored: processes are placed by the \
+                     experiment"
+                        .to_owned(),
+                ),
+                _ => return Err(unsupported(child, "platform")),
+            }
+        }
+        Ok(())
+    }
+
+    fn zone_or_cluster(
+        &mut self,
+        element: Element<'doc>,
+        parent: Option<u32>,
+    ) -> Result<(), Misfit> {
+        if element.name() == "cluster" {
+            return cluster::read(&mut self.builder, element, parent);
+        }
+        element.allow(&["id", "routing"])?;
+        let id = element.required("id")?;
+        let kind = routing(element.required("routing")?)?;
+        let zone = self
+            .builder
+            .open_zone(id.text, parent, kind, element.at())
+            .at(id.at)?;
+        for child in element.children() {
+            match child.name() {
+                "zone" | "cluster" => self.zone_or_cluster(child, Some(zone))?,
+                "host" => self.host(zone, child)?,
+                "router" => {
+                    child.allow(&["id", "coordinates"])?;
+                    let id = child.required("id")?;
+                    self.builder
+                        .add_router(zone, id.text, child.at())
+                        .at(id.at)?;
+                }
+                "link" => self.link(child)?,
+                "route" | "zoneRoute" => self.routes.push((zone, child)),
+                "prop" => {}
+                _ => return Err(unsupported(child, "zone")),
+            }
+        }
+        Ok(())
+    }
+
+    fn host(&mut self, zone: u32, element: Element<'doc>) -> Result<(), Misfit> {
+        element.allow(&[
+            "id",
+            "speed",
+            "core",
+            "pstate",
+            "speed_file",
+            "availability_file",
+            "state_file",
+            "coordinates",
+        ])?;
+        for child in element.children() {
+            match child.name() {
+                "prop" => {}
+                "disk" => self
+                    .builder
+                    .warn("<disk> is ignored: disks are not simulated".to_owned()),
+                _ => return Err(unsupported(child, "host")),
+            }
+        }
+        if element.optional("state_file").is_some() {
+            self.builder
+                .warn("`state_file` of <host> is ignored: hosts do not fail".to_owned());
+        }
+        let id = element.required("id")?;
+        let speed_file = element
+            .optional("speed_file")
+            .or(element.optional("availability_file"));
+        let host = Host {
+            name: id.text.to_owned(),
+            set: SetId(0),
+            speed: element.speed()?,
+            cores: element.cores()?,
+            availability: self.profile(speed_file, Meaning::Factor)?,
+            load: None,
+        };
+        self.builder.add_host(zone, host, element.at()).at(id.at)?;
+        Ok(())
+    }
+
+    fn link(&mut self, element: Element<'doc>) -> Result<(), Misfit> {
+        element.allow(&[
+            "id",
+            "bandwidth",
+            "latency",
+            "sharing_policy",
+            "bandwidth_file",
+            "latency_file",
+            "state_file",
+        ])?;
+        if let Some(child) = element.children().find(|child| child.name() != "prop") {
+            return Err(unsupported(child, "link"));
+        }
+        if element.optional("state_file").is_some() {
+            self.builder
+                .warn("`state_file` of <link> is ignored: links do not fail".to_owned());
+        }
+        let id = element.required("id")?;
+        let bandwidth = element.required("bandwidth")?;
+        let latency = element.optional("latency");
+        let cable = Cable {
+            bandwidth: bandwidth.quantity(units::bandwidth)?,
+            latency: latency
+                .map_or(Ok(bsp::units::Seconds::ZERO), |it| it.quantity(units::time))?,
+            duplex: duplex(element.optional("sharing_policy"), Duplex::Shared)?,
+            bandwidth_profile: self
+                .profile(element.optional("bandwidth_file"), Meaning::Bandwidth)?,
+            latency_profile: self.profile(element.optional("latency_file"), Meaning::Latency)?,
+        };
+        self.builder.add_cable(id.text, &cable).at(id.at)?;
+        Ok(())
+    }
+
+    fn route(&mut self, zone: u32, element: Element<'doc>) -> Result<(), Misfit> {
+        let between_zones = element.name() == "zoneRoute";
+        let allowed: &[&'static str] = if between_zones {
+            &["src", "dst", "gw_src", "gw_dst", "symmetrical"]
+        } else {
+            &["src", "dst", "symmetrical"]
+        };
+        element.allow(allowed)?;
+        let ends = [self.end(element, "src")?, self.end(element, "dst")?];
+        let gateways = if between_zones {
+            Some([self.end(element, "gw_src")?, self.end(element, "gw_dst")?])
+        } else {
+            None
+        };
+        for (end, key) in ends.into_iter().zip(["src", "dst"]) {
+            if matches!(end, Node::Zone(_)) != between_zones {
+                let met = element.required(key)?;
+                let expected = if between_zones {
+                    "the name of a zone; hosts and routers are connected by <route>"
+                } else {
+                    "the name of a host or router; zones are connected by <zoneRoute>"
+                };
+                return Err(met.choice(key, expected));
+            }
+        }
+        let symmetrical = match element.optional("symmetrical") {
+            None => true,
+            Some(met) => match met.text {
+                "YES" | "yes" => true,
+                "NO" | "no" => false,
+                _ => return Err(met.choice("symmetrical", "YES or NO")),
+            },
+        };
+        let mut there = Vec::new();
+        let mut back = Vec::new();
+        for child in element.children() {
+            let (forth, opposite) = self.link_of_route(child, element.name())?;
+            there.push(forth);
+            back.push(opposite);
+        }
+        back.reverse();
+        let route = Route {
+            ends,
+            gateways,
+            there,
+            back: symmetrical.then_some(back),
+        };
+        self.builder.add_route(zone, &route).at(element.at())
+    }
+
+    /// The link a `<link_ctn>` names on the way there, and the one on the way back.
+    fn link_of_route(
+        &self,
+        element: Element<'doc>,
+        parent: &str,
+    ) -> Result<(crate::platform::LinkId, crate::platform::LinkId), Misfit> {
+        if element.name() != "link_ctn" {
+            return Err(element.misplaced(parent));
+        }
+        element.allow(&["id", "direction"])?;
+        let id = element.required("id")?;
+        let wire = self.builder.wire(id.text).at(id.at)?;
+        let direction = element.optional("direction");
+        let up = match direction.as_ref().map(|it| it.text) {
+            None | Some("NONE") if matches!(wire, Wire::Two { .. }) => {
+                return Err(element.fault(Fault::Direction {
+                    link: id.text.to_owned(),
+                }));
+            }
+            None | Some("NONE" | "UP") => true,
+            Some("DOWN") => false,
+            Some(_) => {
+                let met = element.required("direction")?;
+                return Err(met.choice("direction", "UP, DOWN or NONE"));
+            }
+        };
+        Ok((wire.towards(up), wire.towards(!up)))
+    }
+
+    fn end(&self, element: Element<'doc>, key: &'static str) -> Result<Node, Misfit> {
+        let name = element.required(key)?;
+        self.builder
+            .node("host, router or zone", name.text)
+            .at(name.at)
+    }
+
+    fn profile(
+        &mut self,
+        file: Option<Attribute<'doc>>,
+        meaning: Meaning,
+    ) -> Result<Option<Profile>, Misfit> {
+        let Some(file) = file else {
+            return Ok(None);
+        };
+        if !self.profiles.contains_key(file.text) {
+            let text = (self.load)(file.text).map_err(|reason| {
+                file.fault(Fault::ProfileFile {
+                    file: file.text.to_owned(),
+                    reason,
+                })
+            })?;
+            let profile = profile_file::read(file.text, &text).at(file.at)?;
+            self.profiles.insert(file.text.to_owned(), profile);
+        }
+        let profile = self.profiles[file.text].clone();
+        meaning.check(file.text, &profile).at(file.at)?;
+        Ok(Some(profile))
+    }
+}
+
+fn routing(met: Attribute<'_>) -> Result<Kind, Misfit> {
+    const ALL: &str = "Full, Floyd, Dijkstra, DijkstraCache or None";
+    match met.text.to_ascii_lowercase().as_str() {
+        "full" => Ok(Kind::Full),
+        "floyd" => Ok(Kind::Shortest(Search::Floyd)),
+        "dijkstra" | "dijkstracache" => Ok(Kind::Shortest(Search::Dijkstra)),
+        "none" => Ok(Kind::None),
+        "cluster" | "vivaldi" | "wifi" => Err(met.fault(Fault::NotSupported {
+            what: format!("routing=\"{}\"", met.text),
+            instead: "write a <cluster>, or routing=\"Full\" with routes",
+        })),
+        _ => Err(met.choice("routing", ALL)),
+    }
+}
+
+fn duplex(met: Option<Attribute<'_>>, default: Duplex) -> Result<Duplex, Misfit> {
+    let Some(met) = met else {
+        return Ok(default);
+    };
+    match met.text {
+        "SHARED" => Ok(Duplex::Shared),
+        "SPLITDUPLEX" | "FULLDUPLEX" => Ok(Duplex::Split),
+        "FATPIPE" => Ok(Duplex::FatPipe),
+        "WIFI" => Err(met.fault(Fault::NotSupported {
+            what: "sharing_policy=\"WIFI\"".to_owned(),
+            instead: "links are SHARED, SPLITDUPLEX or FATPIPE",
+        })),
+        _ => Err(met.choice("sharing_policy", "SHARED, SPLITDUPLEX or FATPIPE")),
+    }
+}
+
+/// Why an element cannot stand where it does, or nowhere.
+fn unsupported(element: Element<'_>, parent: &str) -> Misfit {
+    let instead = match element.name() {
+        "AS" | "ASroute" | "bypassASroute" | "process" => {
+            "it is of version 3: bring the file up to date with `simgrid_update_xml`"
+        }
+        "cabinet" | "backbone" | "host_link" => {
+            "write a <cluster>, or routing=\"Full\" with routes"
+        }
+        "trace" | "trace_connect" => {
+            "name the profile's file in `speed_file`, `bandwidth_file` or `latency_file`"
+        }
+        "peer" => "write hosts with links and routes",
+        "bypassRoute" | "bypassZoneRoute" => "declare the route itself",
+        "include" | "random" | "storage" | "storage_type" | "mount" | "gpu" => {
+            "SimGrid removed it, too"
+        }
+        _ => return element.misplaced(parent),
+    };
+    let what = format!("<{}>", element.name());
+    element.fault(Fault::NotSupported { what, instead })
+}
+
+fn syntax(text: &str, error: &roxmltree::Error) -> Misfit {
+    let place = error.pos();
+    let row = usize::try_from(place.row).unwrap_or(1).saturating_sub(1);
+    let column = usize::try_from(place.col).unwrap_or(1).saturating_sub(1);
+    let line = text
+        .split_inclusive('\n')
+        .take(row)
+        .map(str::len)
+        .sum::<usize>();
+    let rest = text.get(line..).unwrap_or("");
+    let inside = rest
+        .char_indices()
+        .nth(column)
+        .map_or(rest.len(), |(at, _)| at);
+    let message = error.to_string();
+    let message = match message.rfind(" at ") {
+        Some(end) if message[end..].ends_with(&place.to_string()) => message[..end].to_owned(),
+        _ => message,
+    };
+    Misfit {
+        at: line + inside,
+        fault: Fault::Syntax(message),
+    }
+}

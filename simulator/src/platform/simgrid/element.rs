@@ -1,0 +1,168 @@
+//! Elements and attributes that know where they stand.
+
+use bsp::units::InstructionsPerSecond;
+
+use crate::platform::error::{Misfit, nearest};
+use crate::platform::{Fault, QuantityError, units};
+
+/// An element of the file.
+#[derive(Clone, Copy)]
+pub(super) struct Element<'doc> {
+    node: roxmltree::Node<'doc, 'doc>,
+}
+
+/// The value of an attribute and where it begins.
+#[derive(Clone, Copy)]
+pub(super) struct Attribute<'doc> {
+    pub(super) key: &'static str,
+    pub(super) text: &'doc str,
+    pub(super) at: usize,
+}
+
+impl<'doc> Element<'doc> {
+    pub(super) const fn new(node: roxmltree::Node<'doc, 'doc>) -> Self {
+        Self { node }
+    }
+
+    pub(super) fn name(self) -> &'doc str {
+        self.node.tag_name().name()
+    }
+
+    pub(super) fn at(self) -> usize {
+        self.node.range().start
+    }
+
+    pub(super) fn children(self) -> impl Iterator<Item = Self> {
+        self.node
+            .children()
+            .filter(roxmltree::Node::is_element)
+            .map(Self::new)
+    }
+
+    /// Refuses attributes other than these.
+    pub(super) fn allow(self, known: &[&'static str]) -> Result<(), Misfit> {
+        match self
+            .node
+            .attributes()
+            .find(|attribute| !known.contains(&attribute.name()))
+        {
+            None => Ok(()),
+            Some(attribute) => Err(Misfit {
+                at: attribute.range().start,
+                fault: Fault::UnknownAttribute {
+                    element: self.name().to_owned(),
+                    attribute: attribute.name().to_owned(),
+                    nearest: nearest(attribute.name(), known.iter().copied()),
+                },
+            }),
+        }
+    }
+
+    pub(super) fn required(self, key: &'static str) -> Result<Attribute<'doc>, Misfit> {
+        self.node
+            .attribute_node(key)
+            .map(|attribute| self.attribute(key, &attribute))
+            .ok_or_else(|| {
+                let element = self.name().to_owned();
+                self.fault(Fault::MissingAttribute {
+                    element,
+                    attribute: key,
+                })
+            })
+    }
+
+    /// The attribute, unless it is missing or empty.
+    pub(super) fn optional(self, key: &'static str) -> Option<Attribute<'doc>> {
+        self.node
+            .attribute_node(key)
+            .map(|attribute| self.attribute(key, &attribute))
+            .filter(|attribute| !attribute.text.is_empty())
+    }
+
+    /// The entry `pstate` of the list `speed`.
+    pub(super) fn speed(self) -> Result<InstructionsPerSecond, Misfit> {
+        let speeds = self.required("speed")?;
+        let entries: Vec<&str> = speeds.text.split(',').collect();
+        let Some(state) = self.optional("pstate") else {
+            return Attribute {
+                text: entries[0],
+                ..speeds
+            }
+            .quantity(units::speed);
+        };
+        // The default of SimGrid's DTD is the text 0.0.
+        let number = state.text.strip_suffix(".0").unwrap_or(state.text);
+        let speed = number
+            .parse::<usize>()
+            .ok()
+            .and_then(|number| entries.get(number));
+        match speed {
+            Some(text) => Attribute { text, ..speeds }.quantity(units::speed),
+            None => Err(state.choice("pstate", "the number, from 0, of an entry of `speed`")),
+        }
+    }
+
+    /// The attribute `core`, one by default.
+    pub(super) fn cores(self) -> Result<u32, Misfit> {
+        match self.optional("core") {
+            None => Ok(1),
+            Some(cores) => {
+                let number = cores.text.parse().ok().filter(|number| 0 < *number);
+                number.ok_or_else(|| cores.choice("core", "a number of cores, from 1"))
+            }
+        }
+    }
+
+    pub(super) fn fault(self, fault: Fault) -> Misfit {
+        Misfit {
+            at: self.at(),
+            fault,
+        }
+    }
+
+    pub(super) fn misplaced(self, parent: &str) -> Misfit {
+        let element = self.name().to_owned();
+        self.fault(Fault::MisplacedElement {
+            element,
+            parent: parent.to_owned(),
+        })
+    }
+
+    fn attribute(
+        self,
+        key: &'static str,
+        attribute: &roxmltree::Attribute<'doc, 'doc>,
+    ) -> Attribute<'doc> {
+        Attribute {
+            key,
+            text: attribute.value(),
+            at: attribute.range_value().start,
+        }
+    }
+}
+
+impl Attribute<'_> {
+    pub(super) fn quantity<T>(
+        self,
+        read: impl FnOnce(&str) -> Result<T, QuantityError>,
+    ) -> Result<T, Misfit> {
+        read(self.text).map_err(|fault| {
+            self.fault(Fault::Quantity {
+                key: self.key,
+                fault,
+            })
+        })
+    }
+
+    pub(super) fn choice(self, key: &'static str, expected: &'static str) -> Misfit {
+        self.fault(Fault::Choice {
+            key,
+            met: self.text.to_owned(),
+            expected,
+        })
+    }
+
+    pub(super) fn fault(self, fault: Fault) -> Misfit {
+        Misfit { at: self.at, fault }
+    }
+}

@@ -1,0 +1,139 @@
+//! Files of profiles: lines of date and value.
+
+use bsp::units::Seconds;
+
+use crate::platform::Fault;
+use crate::profile::{Point, Profile};
+
+/// Reads a profile's file: `date value` on each line, `#` and `%` begin comments, `PERIODICITY p`
+/// repeats all points every `p` seconds, `LOOPAFTER d` repeats them `d` seconds after the last.
+pub(super) fn read(file: &str, text: &str) -> Result<Profile, Fault> {
+    let mut points: Vec<Point> = Vec::new();
+    let mut repetition = None;
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', '%']) {
+            continue;
+        }
+        let misread = || Fault::ProfileLine {
+            file: file.to_owned(),
+            line: number + 1,
+            met: line.to_owned(),
+        };
+        let mut words = line.split_whitespace();
+        match (words.next().unwrap_or(""), words.next().unwrap_or("")) {
+            ("STOCHASTIC" | "DET" | "NORM" | "UNIF" | "EXP", _) => {
+                return Err(Fault::NotSupported {
+                    what: format!("the stochastic profile `{file}`"),
+                    instead: "draw it once and write down dates and values",
+                });
+            }
+            ("PERIODICITY", length) => {
+                let length = number_of(length).ok_or_else(misread)?;
+                repetition = Some(Repetition::Every(length));
+            }
+            ("LOOPAFTER", length) => {
+                let length = number_of(length).ok_or_else(misread)?;
+                repetition = Some(Repetition::After(length));
+            }
+            (date, value) => {
+                let date = number_of(date).ok_or_else(misread)?;
+                let value = number_of(value).ok_or_else(misread)?;
+                // Of several values at one date, the last one holds.
+                if points
+                    .last()
+                    .is_some_and(|last| date <= last.date && last.date <= date)
+                {
+                    points.pop();
+                }
+                points.push(Point { date, value });
+            }
+        }
+    }
+    let faulty = |fault| Fault::Profile {
+        name: format!("profile `{file}`"),
+        fault,
+    };
+    let Some(repetition) = repetition else {
+        return Profile::new(points, None).map_err(faulty);
+    };
+    let last = points.last().map_or(0.0, |point| point.date);
+    let period = match repetition {
+        Repetition::Every(period) => period,
+        Repetition::After(delay) => last + delay,
+    };
+    // The last point coincides with the first of the next cycle, which overrides it.
+    if 1 < points.len() && period <= last && last <= period && points[0].date <= 0.0 {
+        points.pop();
+    }
+    let period = Seconds::new(period).expect("a sum of finite numbers read from a file is finite");
+    Profile::new(points, Some(period)).map_err(faulty)
+}
+
+enum Repetition {
+    Every(f64),
+    After(f64),
+}
+
+/// A number of moderate size, so that sums of dates stay finite.
+fn number_of(word: &str) -> Option<f64> {
+    word.parse()
+        .ok()
+        .filter(|number: &f64| number.abs() < 1e100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dates(text: &str) -> (Vec<(f64, f64)>, Option<f64>) {
+        let profile = read("p", text).unwrap();
+        let points = profile
+            .points()
+            .iter()
+            .map(|point| (point.date, point.value))
+            .collect();
+        (points, profile.period().map(Seconds::get))
+    }
+
+    #[test]
+    fn comments_and_repetitions_are_read() {
+        assert_eq!(
+            dates("# speed\nPERIODICITY 12\n\n0 1.0\n%\n 11.0\t0.5 \n"),
+            (vec![(0.0, 1.0), (11.0, 0.5)], Some(12.0))
+        );
+        assert_eq!(
+            dates("1 0.25\n2 1.0\nLOOPAFTER 0.5\n"),
+            (vec![(1.0, 0.25), (2.0, 1.0)], Some(2.5))
+        );
+        assert_eq!(
+            dates("0 1\n5 2\n5 3\nLOOPAFTER 0"),
+            (vec![(0.0, 1.0)], Some(5.0))
+        );
+    }
+
+    #[test]
+    fn wrong_lines_are_named() {
+        assert_eq!(
+            read("p", "0 1\n5").unwrap_err().to_string(),
+            "profile `p`, line 2: met `5`, expected `<date> <value>`"
+        );
+        assert_eq!(
+            read("p", "5 1\n4 1").unwrap_err().to_string(),
+            "profile `p`: the point at 4 s does not come after the point at 5 s"
+        );
+        assert_eq!(
+            read("p", "STOCHASTIC\nDET 1 UNIF 0 1")
+                .unwrap_err()
+                .to_string(),
+            "the stochastic profile `p` is not supported; draw it once and write down dates and \
+             values"
+        );
+        assert_eq!(
+            read("p", "PERIODICITY 1\n0 1\n5 2")
+                .unwrap_err()
+                .to_string(),
+            "profile `p`: a period of 1 s does not exceed the 5 s from the first point to the last"
+        );
+    }
+}

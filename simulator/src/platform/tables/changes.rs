@@ -1,0 +1,130 @@
+//! `[[load]]`, `[[availability]]` and `[[congestion]]`: what changes while the program runs.
+
+use bsp::units::{BytesPerSecond, Seconds};
+use toml::Spanned;
+
+use crate::platform::builder::{Builder, Wire};
+use crate::platform::error::{At, Misfit};
+use crate::platform::meaning::Meaning;
+use crate::platform::tables::document::{
+    CongestionTable, Document, HostProfileTable, PointEntry, Scalar,
+};
+use crate::platform::tables::{fault, names, quantity};
+use crate::platform::{Fault, Host, LinkId, units};
+use crate::profile::{Point, Profile};
+
+/// Fastens the profiles to hosts and links.
+pub(super) fn read(builder: &mut Builder, document: &Document) -> Result<(), Misfit> {
+    for table in &document.load {
+        hosts(builder, table, Meaning::Load, "load of host", |host| {
+            &mut host.load
+        })?;
+    }
+    for table in &document.availability {
+        hosts(
+            builder,
+            table,
+            Meaning::Factor,
+            "availability of host",
+            |host| &mut host.availability,
+        )?;
+    }
+    for table in &document.congestion {
+        links(builder, table)?;
+    }
+    Ok(())
+}
+
+fn hosts(
+    builder: &mut Builder,
+    table: &HostProfileTable,
+    meaning: Meaning,
+    kind: &'static str,
+    slot: impl Fn(&mut Host) -> &mut Option<Profile>,
+) -> Result<(), Misfit> {
+    let read = |value: &Spanned<Scalar>| quantity("points", value, units::plain);
+    let profile = profile(&table.points, table.period.as_ref(), meaning, read)?;
+    for host in names::hosts(builder, &table.hosts)? {
+        let host = builder.host_mut(host);
+        if slot(host).replace(profile.clone()).is_some() {
+            let name = host.name.clone();
+            return Err(Misfit {
+                at: table.hosts.0.span().start,
+                fault: Fault::Duplicate { kind, name },
+            });
+        }
+    }
+    Ok(())
+}
+
+fn links(builder: &mut Builder, table: &CongestionTable) -> Result<(), Misfit> {
+    let at = table.link.span().start;
+    let links: Vec<LinkId> = match builder.wire(table.link.get_ref()).at(at)? {
+        Wire::One(link) => vec![link],
+        Wire::Two { up, down } => vec![up, down],
+    };
+    let period = table.period.as_ref();
+    let bandwidth = match &table.bandwidth {
+        None => None,
+        Some(points) => Some(profile(points, period, Meaning::Bandwidth, |value| {
+            quantity("bandwidth", value, units::bandwidth).map(BytesPerSecond::get)
+        })?),
+    };
+    let latency = match &table.latency {
+        None => None,
+        Some(points) => Some(profile(points, period, Meaning::Latency, |value| {
+            quantity("latency", value, units::time).map(Seconds::get)
+        })?),
+    };
+    for link in links {
+        let link = builder.link_mut(link);
+        let bandwidth_again = bandwidth.is_some() && link.bandwidth_profile.is_some();
+        let latency_again = latency.is_some() && link.latency_profile.is_some();
+        if bandwidth_again || latency_again {
+            let name = link.name.clone();
+            return Err(Misfit {
+                at,
+                fault: Fault::Duplicate {
+                    kind: "congestion of link",
+                    name,
+                },
+            });
+        }
+        link.bandwidth_profile = link.bandwidth_profile.take().or_else(|| bandwidth.clone());
+        link.latency_profile = link.latency_profile.take().or_else(|| latency.clone());
+    }
+    Ok(())
+}
+
+fn profile(
+    points: &Spanned<Vec<PointEntry>>,
+    period: Option<&Spanned<Scalar>>,
+    meaning: Meaning,
+    read: impl Fn(&Spanned<Scalar>) -> Result<f64, Misfit>,
+) -> Result<Profile, Misfit> {
+    let mut list = Vec::new();
+    for (date, value) in points.get_ref() {
+        let date = quantity("points", date, units::time)?.get();
+        list.push(Point {
+            date,
+            value: read(value)?,
+        });
+    }
+    let period = match period {
+        Some(period) => Some(quantity("period", period, units::time)?),
+        None => None,
+    };
+    let profile = Profile::new(list, period).map_err(|error| {
+        fault(
+            points,
+            Fault::Profile {
+                name: "points".to_owned(),
+                fault: error,
+            },
+        )
+    })?;
+    meaning
+        .check("points", &profile)
+        .map_err(|error| fault(points, error))?;
+    Ok(profile)
+}

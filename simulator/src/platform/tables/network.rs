@@ -1,0 +1,289 @@
+//! `[[link]]`, `[[route]]`, `[core]` and `[[overhead]]`: what lies between the Sets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bsp::SetId;
+use bsp::units::Seconds;
+use toml::Spanned;
+
+use crate::platform::builder::{Builder, Duplex, Node, Route, Wire};
+use crate::platform::error::{At, Misfit, nearest};
+use crate::platform::tables::document::{CableTable, Document, LinkTable, RouteTable, Scalar};
+use crate::platform::tables::sets::Member;
+use crate::platform::tables::{cable, fault, names, quantity, undirected_cable};
+use crate::platform::{Fault, LinkId, Overhead, units};
+
+/// Connects the Sets. A declared route comes before a link between the two Sets, and that before
+/// their uplinks.
+pub(super) fn read(
+    builder: &mut Builder,
+    world: u32,
+    sets: &BTreeMap<String, Member>,
+    document: &Document,
+) -> Result<(), Misfit> {
+    if let Some(core) = &document.core {
+        let cable = undirected_cable(core, Duplex::Shared)?;
+        let at = core.bandwidth.span().start;
+        let wire = builder.add_cable("core", &cable).at(at)?;
+        builder.set_core(world, wire.towards(true));
+    }
+    let mut direct = Vec::new();
+    for table in &document.link {
+        link(builder, sets, table, &mut direct)?;
+    }
+    for table in &document.route {
+        route(builder, world, sets, table)?;
+    }
+    let mut linked = BTreeSet::new();
+    for Direct { ends, wire, at } in direct {
+        let nodes = ends.map(Node::Zone);
+        let pair = [ends[0].min(ends[1]), ends[0].max(ends[1])];
+        if !linked.insert(pair) {
+            let [from, to] = pair.map(|zone| name_of(sets, zone));
+            return Err(Misfit {
+                at,
+                fault: Fault::DuplicateRoute { from, to },
+            });
+        }
+        for [from, to, up] in [[0, 1, 1], [1, 0, 0]] {
+            if !builder.has_route(world, nodes[from], nodes[to]) {
+                let gateways = [nodes[from], nodes[to]].map(|node| router(sets, node));
+                let there = vec![wire.towards(up == 1)];
+                let ends = [nodes[from], nodes[to]];
+                let route = Route {
+                    ends,
+                    gateways: Some(gateways),
+                    there,
+                    back: None,
+                };
+                builder.add_route(world, &route).at(at)?;
+            }
+        }
+    }
+    check_connected(builder, world, sets)?;
+    overheads(builder, sets, document)
+}
+
+/// A link that connects two Sets.
+struct Direct {
+    ends: [u32; 2],
+    wire: Wire,
+    at: usize,
+}
+
+fn link(
+    builder: &mut Builder,
+    sets: &BTreeMap<String, Member>,
+    table: &LinkTable,
+    direct: &mut Vec<Direct>,
+) -> Result<(), Misfit> {
+    let at = table.name.span().start;
+    let shape = CableTable {
+        bandwidth: table.bandwidth.clone(),
+        latency: table.latency.clone(),
+        duplex: table.duplex.clone(),
+    };
+    let cable = cable(&shape, Duplex::Shared)?;
+    let Some(between) = &table.between else {
+        builder.add_cable(table.name.get_ref(), &cable).at(at)?;
+        return Ok(());
+    };
+    let pairs = pairs(sets, between)?;
+    for [a, b] in &pairs {
+        let name = match pairs.len() {
+            1 => table.name.get_ref().clone(),
+            _ => format!("{}-{a}-{b}", table.name.get_ref()),
+        };
+        let wire = builder.add_cable(&name, &cable).at(at)?;
+        direct.push(Direct {
+            ends: [sets[a].zone, sets[b].zone],
+            wire,
+            at,
+        });
+    }
+    Ok(())
+}
+
+/// The pairs of different Sets that two names with or without ranges stand for, each pair once.
+fn pairs(
+    sets: &BTreeMap<String, Member>,
+    between: &Spanned<[String; 2]>,
+) -> Result<Vec<[String; 2]>, Misfit> {
+    let at = between.span().start;
+    let [left, right] = between.get_ref();
+    let (left, right) = (names::expand(left).at(at)?, names::expand(right).at(at)?);
+    for name in left.iter().chain(&right) {
+        member(sets, name).at(at)?;
+    }
+    let mut met = BTreeSet::new();
+    let mut pairs = Vec::new();
+    for a in &left {
+        for b in &right {
+            let pair = if a < b { (a, b) } else { (b, a) };
+            if a != b && met.insert(pair) {
+                pairs.push([a.clone(), b.clone()]);
+            }
+        }
+    }
+    if pairs.is_empty() {
+        return Err(fault(
+            between,
+            Fault::Choice {
+                key: "between",
+                met: format!("{} and {}", between.get_ref()[0], between.get_ref()[1]),
+                expected: "two different Sets",
+            },
+        ));
+    }
+    Ok(pairs)
+}
+
+fn route(
+    builder: &mut Builder,
+    world: u32,
+    sets: &BTreeMap<String, Member>,
+    table: &RouteTable,
+) -> Result<(), Misfit> {
+    let at = table.between.span().start;
+    let [from, to] = table.between.get_ref();
+    let ends = [member(sets, from).at(at)?, member(sets, to).at(at)?];
+    if ends[0].zone == ends[1].zone {
+        return Err(fault(
+            &table.between,
+            Fault::Choice {
+                key: "between",
+                met: from.clone(),
+                expected: "two different Sets",
+            },
+        ));
+    }
+    let mut there = Vec::new();
+    let mut back = Vec::new();
+    for name in &table.links {
+        let (forth, opposite) = both_ways(builder, name.get_ref()).at(name.span().start)?;
+        there.push(forth);
+        back.push(opposite);
+    }
+    back.reverse();
+    let route = Route {
+        ends: ends.map(|end| Node::Zone(end.zone)),
+        gateways: Some(ends.map(|end| end.router)),
+        there,
+        back: (!table.one_way).then_some(back),
+    };
+    builder.add_route(world, &route).at(at)
+}
+
+/// The link of that name, and the one for the way back: of a link with two directions the name
+/// alone, or with `_UP`, is the direction it was declared in, and with `_DOWN` the other.
+fn both_ways(builder: &Builder, name: &str) -> Result<(LinkId, LinkId), Fault> {
+    if let Some(Ok(wire @ Wire::Two { .. })) = name.strip_suffix("_UP").map(|it| builder.wire(it)) {
+        return Ok((wire.towards(true), wire.towards(false)));
+    }
+    if let Some(Ok(wire @ Wire::Two { .. })) = name.strip_suffix("_DOWN").map(|it| builder.wire(it))
+    {
+        return Ok((wire.towards(false), wire.towards(true)));
+    }
+    let wire = builder.wire(name)?;
+    Ok((wire.towards(true), wire.towards(false)))
+}
+
+fn check_connected(
+    builder: &Builder,
+    world: u32,
+    sets: &BTreeMap<String, Member>,
+) -> Result<(), Misfit> {
+    for (from, member) in sets.iter().filter(|(_, member)| !member.has_uplink) {
+        for (to, other) in sets.iter().filter(|(to, _)| *to != from) {
+            let (a, b) = (Node::Zone(member.zone), Node::Zone(other.zone));
+            if !(builder.has_route(world, a, b) && builder.has_route(world, b, a)) {
+                let fault = Fault::Unconnected {
+                    from: from.clone(),
+                    to: to.clone(),
+                };
+                return Err(Misfit {
+                    at: member.at,
+                    fault,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn overheads(
+    builder: &mut Builder,
+    sets: &BTreeMap<String, Member>,
+    document: &Document,
+) -> Result<(), Misfit> {
+    let time = |key, met: &Option<Spanned<Scalar>>, default: Seconds| match met {
+        Some(met) => quantity(key, met, units::time),
+        None => Ok(default),
+    };
+    let mut by_set = Vec::new();
+    for table in &document.set {
+        let overhead = Overhead {
+            send: time("send_overhead", &table.send_overhead, Seconds::ZERO)?,
+            receive: time("receive_overhead", &table.receive_overhead, Seconds::ZERO)?,
+        };
+        let count = names::expand(table.name.get_ref())
+            .at(table.name.span().start)?
+            .len();
+        by_set.extend(std::iter::repeat_n(overhead, count));
+    }
+    let ids: BTreeMap<String, SetId> = (0..)
+        .zip(builder.sets())
+        .map(|(id, set)| (set.name.clone(), SetId(id)))
+        .collect();
+    let mut by_pair = BTreeMap::new();
+    for table in &document.overhead {
+        let at = table.between.span().start;
+        let [left, right] = table.between.get_ref();
+        for a in names::expand(left).at(at)? {
+            for b in names::expand(right).at(at)? {
+                member(sets, &a).at(at)?;
+                member(sets, &b).at(at)?;
+                let mut ways = vec![(ids[&a], ids[&b])];
+                if !table.one_way && a != b {
+                    ways.push((ids[&b], ids[&a]));
+                }
+                for (from, to) in ways {
+                    let overhead = Overhead {
+                        send: time("send", &table.send, by_set[from.index()].send)?,
+                        receive: time("receive", &table.receive, by_set[to.index()].receive)?,
+                    };
+                    by_pair.insert((from, to), overhead);
+                }
+            }
+        }
+    }
+    if !by_pair.is_empty()
+        || by_set
+            .iter()
+            .any(|overhead| *overhead != Overhead::default())
+    {
+        builder.set_overheads(by_set, by_pair);
+    }
+    Ok(())
+}
+
+fn member(sets: &BTreeMap<String, Member>, name: &str) -> Result<Member, Fault> {
+    sets.get(name).copied().ok_or_else(|| Fault::Unknown {
+        kind: "Set",
+        name: name.to_owned(),
+        nearest: nearest(name, sets.keys().map(String::as_str)),
+    })
+}
+
+fn router(sets: &BTreeMap<String, Member>, node: Node) -> Node {
+    sets.values()
+        .find(|member| node == Node::Zone(member.zone))
+        .expect("the ends of a link between Sets are Sets")
+        .router
+}
+
+fn name_of(sets: &BTreeMap<String, Member>, zone: u32) -> String {
+    sets.iter()
+        .find(|(_, member)| member.zone == zone)
+        .map_or_else(String::new, |(name, _)| name.clone())
+}

@@ -1,0 +1,188 @@
+//! `[[set]]` and `[[host]]`.
+
+use std::collections::BTreeMap;
+
+use crate::platform::builder::{Builder, Duplex, HOSTS_MAX, Hosts, Kind, Node};
+use crate::platform::error::{At, Misfit};
+use crate::platform::tables::document::{Document, HostsEntry, SetTable, SpeedEntry};
+use crate::platform::tables::{cable, fault, names, quantity, undirected_cable};
+use crate::platform::{Fault, units};
+
+/// A Set as the network sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) zone: u32,
+    pub(super) router: Node,
+    pub(super) has_uplink: bool,
+    /// Where its table names it.
+    pub(super) at: usize,
+}
+
+/// Reads all Sets; returns them by name.
+pub(super) fn read(
+    builder: &mut Builder,
+    world: u32,
+    document: &Document,
+) -> Result<BTreeMap<String, Member>, Misfit> {
+    let mut members = BTreeMap::new();
+    for table in &document.set {
+        let at = table.name.span().start;
+        for name in names::expand(table.name.get_ref()).at(at)? {
+            if name.is_empty() {
+                return Err(fault(
+                    &table.name,
+                    Fault::Choice {
+                        key: "name",
+                        met: name,
+                        expected: "a name that is not empty",
+                    },
+                ));
+            }
+            let member = set(builder, world, table, &name)?;
+            members.insert(name, member);
+        }
+    }
+    for table in &document.host {
+        for host in names::hosts(builder, &table.hosts)? {
+            if let Some(speed) = &table.speed {
+                builder.host_mut(host).speed = quantity("speed", speed, units::speed)?;
+            }
+            if let Some(cores) = &table.cores {
+                builder.host_mut(host).cores = cores_of(cores)?;
+            }
+        }
+    }
+    Ok(members)
+}
+
+fn set(builder: &mut Builder, world: u32, table: &SetTable, name: &str) -> Result<Member, Misfit> {
+    let at = table.name.span().start;
+    let zone = builder
+        .open_zone(name, Some(world), Kind::Cluster, at)
+        .at(at)?;
+    let names = host_names(table, name)?;
+    let hosts = Hosts {
+        speeds: speeds(table, names.len())?,
+        names,
+        cores: table.cores.as_ref().map_or(Ok(1), cores_of)?,
+        cable: cable(&table.link, Duplex::Split)?,
+        backbone: match &table.backbone {
+            Some(backbone) => Some(undirected_cable(backbone, Duplex::Shared)?),
+            None => None,
+        },
+        loopback: match &table.loopback {
+            Some(loopback) => Some(undirected_cable(loopback, Duplex::FatPipe)?),
+            None => None,
+        },
+        limiter: match &table.limiter {
+            Some(limiter) => Some(quantity("limiter", limiter, units::bandwidth)?),
+            None => None,
+        },
+    };
+    let router = builder
+        .add_cluster(zone, &hosts, &format!("{name}-router"))
+        .at(at)?;
+    if let Some(uplink) = &table.uplink {
+        let cable = cable(uplink, Duplex::Split)?;
+        let wire = builder
+            .add_cable(&format!("{name}_uplink"), &cable)
+            .at(at)?;
+        builder.add_uplink(zone, router, wire.towards(true), wire.towards(false));
+    }
+    Ok(Member {
+        zone,
+        router,
+        has_uplink: table.uplink.is_some(),
+        at,
+    })
+}
+
+/// Names of the hosts, and what their links are called after.
+fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, Misfit> {
+    let no_hosts = || {
+        fault(
+            &table.hosts,
+            Fault::Choice {
+                key: "hosts",
+                met: "none".to_owned(),
+                expected: "at least one host",
+            },
+        )
+    };
+    match table.hosts.get_ref() {
+        HostsEntry::Names(names) if names.is_empty() => Err(no_hosts()),
+        HostsEntry::Names(names) => Ok(names
+            .iter()
+            .map(|name| (name.clone(), name.clone()))
+            .collect()),
+        HostsEntry::Count(0) => Err(no_hosts()),
+        HostsEntry::Count(count) => {
+            let first = table.first.unwrap_or(1);
+            let last = first.checked_add(count - 1).filter(|_| *count <= HOSTS_MAX);
+            let Some(last) = last else {
+                let (met, limit) = (u64::from(*count), u64::from(HOSTS_MAX));
+                return Err(fault(
+                    &table.hosts,
+                    Fault::TooMany {
+                        what: "hosts",
+                        met,
+                        limit,
+                    },
+                ));
+            };
+            let prefix = match &table.prefix {
+                Some(prefix) => prefix.replace("{set}", set),
+                None => format!("{set}-"),
+            };
+            Ok((first..=last)
+                .map(|n| (format!("{prefix}{n}"), n.to_string()))
+                .collect())
+        }
+    }
+}
+
+fn speeds(
+    table: &SetTable,
+    hosts: usize,
+) -> Result<Vec<bsp::units::InstructionsPerSecond>, Misfit> {
+    let entries = match table.speed.get_ref() {
+        SpeedEntry::All(speed) => std::slice::from_ref(speed),
+        SpeedEntry::Each(speeds) if speeds.len() == hosts => speeds.as_slice(),
+        SpeedEntry::Each(speeds) => {
+            let fault_of = Fault::Length {
+                key: "speed",
+                met: speeds.len(),
+                hosts,
+            };
+            return Err(fault(&table.speed, fault_of));
+        }
+    };
+    entries
+        .iter()
+        .map(|speed| {
+            units::speed(&speed.0).map_err(|error| {
+                fault(
+                    &table.speed,
+                    Fault::Quantity {
+                        key: "speed",
+                        fault: error,
+                    },
+                )
+            })
+        })
+        .collect()
+}
+
+fn cores_of(cores: &toml::Spanned<u32>) -> Result<u32, Misfit> {
+    match *cores.get_ref() {
+        0 => Err(fault(
+            cores,
+            Fault::Choice {
+                key: "cores",
+                met: "0".to_owned(),
+                expected: "a number of cores, from 1",
+            },
+        )),
+        number => Ok(number),
+    }
+}

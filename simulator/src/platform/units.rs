@@ -1,0 +1,396 @@
+//! Numbers with units: `1.5 Gf`, `12.5MBps`, `50 us`.
+
+use winnow::Parser;
+use winnow::ascii::digit1;
+use winnow::combinator::{alt, opt};
+use winnow::token::one_of;
+
+use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
+
+use super::error::nearest;
+
+/// What is wrong with a number that may carry a unit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// No number at the start.
+    #[error("met `{met}`, expected {expected}")]
+    NotANumber {
+        /// The text met.
+        met: String,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// A unit of another measure, or of none.
+    #[error(
+        "met `{met}`: unknown unit `{unit}`{}; expected {expected}",
+        nearest.as_deref().map_or_else(String::new, |nearest| format!(", did you mean `{nearest}`?"))
+    )]
+    UnknownUnit {
+        /// The text met.
+        met: String,
+        /// The unit in it.
+        unit: String,
+        /// The most similar unit of this measure.
+        nearest: Option<String>,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// A number that this measure cannot have.
+    #[error("met `{met}`, which is {problem}")]
+    OutOfRange {
+        /// The text met.
+        met: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+}
+
+/// Reads a processor's speed, `1.59Gf` or `1.59 Ginstr/s`; a bare number is in instructions per
+/// second.
+pub(super) fn speed(text: &str) -> Result<InstructionsPerSecond, QuantityError> {
+    let value = read(text, &SPEED)?;
+    InstructionsPerSecond::new(value).map_err(|_| out_of_range(text, value, "not above zero"))
+}
+
+/// Reads a bandwidth, `12.5MBps` or `100 Mbps`; a bare number is in bytes per second.
+pub(super) fn bandwidth(text: &str) -> Result<BytesPerSecond, QuantityError> {
+    let value = read(text, &BANDWIDTH)?;
+    BytesPerSecond::new(value).map_err(|_| out_of_range(text, value, "not above zero"))
+}
+
+/// Reads a bandwidth; zero stands for nothing.
+pub(super) fn bandwidth_or_none(text: &str) -> Result<Option<BytesPerSecond>, QuantityError> {
+    let value = read(text, &BANDWIDTH)?;
+    if value.abs() <= 0.0 {
+        Ok(None)
+    } else {
+        bandwidth(text).map(Some)
+    }
+}
+
+/// Reads a length of time that is not negative, `50us`; a bare number is in seconds.
+pub(super) fn time(text: &str) -> Result<Seconds, QuantityError> {
+    let value = read(text, &TIME)?;
+    Seconds::new(value)
+        .ok()
+        .filter(|value| Seconds::ZERO <= *value)
+        .ok_or_else(|| out_of_range(text, value, "negative"))
+}
+
+/// Reads a plain number.
+pub(super) fn plain(text: &str) -> Result<f64, QuantityError> {
+    read(text, &PLAIN)
+}
+
+/// A measure: its units, each with its prefixes, and what to say to who gets it wrong.
+struct Measure {
+    units: &'static [Unit],
+    expected: &'static str,
+}
+
+/// A unit and its size in base units.
+struct Unit {
+    name: &'static str,
+    size: f64,
+    prefixes: &'static [Prefixes],
+}
+
+/// Prefixes in ascending order, each `step` times the one before it.
+struct Prefixes {
+    names: &'static [&'static str],
+    step: f64,
+}
+
+fn read(text: &str, measure: &Measure) -> Result<f64, QuantityError> {
+    let met = text.trim();
+    let not_a_number = || QuantityError::NotANumber {
+        met: met.to_owned(),
+        expected: measure.expected,
+    };
+    let mut rest = met;
+    let number = number.parse_next(&mut rest).map_err(|_| not_a_number())?;
+    let number: f64 = number.parse().map_err(|_| not_a_number())?;
+    let unit = rest.trim();
+    let size = size(unit, measure).ok_or_else(|| {
+        let known: Vec<String> = measure
+            .units
+            .iter()
+            .flat_map(spellings)
+            .map(|it| it.0)
+            .collect();
+        QuantityError::UnknownUnit {
+            met: met.to_owned(),
+            unit: unit.to_owned(),
+            nearest: nearest(unit, known.iter().map(String::as_str)),
+            expected: measure.expected,
+        }
+    })?;
+    // SimGrid multiplies likewise, so the float is the same to the last digit.
+    let value = number * size;
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(out_of_range(text, value, ""))
+    }
+}
+
+/// The digits of a number. An `E` without digits behind it begins a unit: `1EBps`.
+fn number<'a>(input: &mut &'a str) -> winnow::ModalResult<&'a str> {
+    let sign = || opt(one_of(['+', '-']));
+    let mantissa = alt((
+        (digit1, opt(('.', opt(digit1)))).void(),
+        ('.', digit1).void(),
+    ));
+    let exponent = opt((one_of(['e', 'E']), sign(), digit1));
+    (sign(), mantissa, exponent).take().parse_next(input)
+}
+
+fn size(unit: &str, measure: &Measure) -> Option<f64> {
+    if unit.is_empty() {
+        return Some(1.0);
+    }
+    measure
+        .units
+        .iter()
+        .flat_map(spellings)
+        .find(|(name, _)| name == unit)
+        .map(|(_, size)| size)
+}
+
+/// The unit with every prefix it takes, and their sizes.
+fn spellings(unit: &Unit) -> Vec<(String, f64)> {
+    let mut spellings = vec![(unit.name.to_owned(), unit.size)];
+    for prefixes in unit.prefixes {
+        let mut size = unit.size;
+        for prefix in prefixes.names {
+            size *= prefixes.step;
+            spellings.push((format!("{prefix}{}", unit.name), size));
+        }
+    }
+    spellings
+}
+
+fn out_of_range(text: &str, value: f64, problem: &'static str) -> QuantityError {
+    let problem = if value.is_finite() {
+        problem
+    } else {
+        "not a finite number"
+    };
+    QuantityError::OutOfRange {
+        met: text.trim().to_owned(),
+        problem,
+    }
+}
+
+const DECIMAL: Prefixes = Prefixes {
+    names: &["k", "M", "G", "T", "P", "E", "Z", "Y"],
+    step: 1000.0,
+};
+const BINARY: Prefixes = Prefixes {
+    names: &["Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"],
+    step: 1024.0,
+};
+const WORDS: Prefixes = Prefixes {
+    names: &[
+        "kilo", "mega", "giga", "tera", "peta", "exa", "zetta", "yotta",
+    ],
+    step: 1000.0,
+};
+/// SimGrid's parser spells it so.
+const ZETA: Prefixes = Prefixes {
+    names: &["zeta"],
+    step: 1e21,
+};
+
+const SPEED: Measure = Measure {
+    units: &[
+        Unit {
+            name: "f",
+            size: 1.0,
+            prefixes: &[DECIMAL],
+        },
+        Unit {
+            name: "flops",
+            size: 1.0,
+            prefixes: &[DECIMAL, WORDS, ZETA],
+        },
+        Unit {
+            name: "instr/s",
+            size: 1.0,
+            prefixes: &[DECIMAL],
+        },
+    ],
+    expected: "a speed such as `1.5 Gf` or `1.5 Ginstr/s`",
+};
+const BANDWIDTH: Measure = Measure {
+    units: &[
+        Unit {
+            name: "Bps",
+            size: 1.0,
+            prefixes: &[DECIMAL, BINARY],
+        },
+        Unit {
+            name: "bps",
+            size: 0.125,
+            prefixes: &[DECIMAL, BINARY],
+        },
+        Unit {
+            name: "B/s",
+            size: 1.0,
+            prefixes: &[DECIMAL, BINARY],
+        },
+        Unit {
+            name: "bit/s",
+            size: 0.125,
+            prefixes: &[DECIMAL, BINARY],
+        },
+    ],
+    expected: "a bandwidth such as `12.5 MBps` or `100 Mbps`",
+};
+const TIME: Measure = Measure {
+    units: &[
+        Unit {
+            name: "s",
+            size: 1.0,
+            prefixes: &[],
+        },
+        Unit {
+            name: "ms",
+            size: 1e-3,
+            prefixes: &[],
+        },
+        Unit {
+            name: "us",
+            size: 1e-6,
+            prefixes: &[],
+        },
+        Unit {
+            name: "ns",
+            size: 1e-9,
+            prefixes: &[],
+        },
+        Unit {
+            name: "ps",
+            size: 1e-12,
+            prefixes: &[],
+        },
+        Unit {
+            name: "m",
+            size: 60.0,
+            prefixes: &[],
+        },
+        Unit {
+            name: "min",
+            size: 60.0,
+            prefixes: &[],
+        },
+        Unit {
+            name: "h",
+            size: 3600.0,
+            prefixes: &[],
+        },
+        Unit {
+            name: "d",
+            size: 86_400.0,
+            prefixes: &[],
+        },
+        Unit {
+            name: "w",
+            size: 604_800.0,
+            prefixes: &[],
+        },
+    ],
+    expected: "a time such as `50 us` or `1 ms`",
+};
+const PLAIN: Measure = Measure {
+    units: &[],
+    expected: "a plain number",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_simgrids() {
+        for (text, value) in [
+            ("1.59Gf", 1.59 * 1e9),
+            ("1 Ginstr/s", 1e9),
+            ("2kiloflops", 2e3),
+            ("3zetaflops", 3e21),
+            ("1e9", 1e9),
+            ("1Ef", 1e18),
+            ("1E2f", 100.0),
+        ] {
+            assert_eq!(
+                speed(text).unwrap().get().to_bits(),
+                f64::to_bits(value),
+                "{text}"
+            );
+        }
+        for (text, value) in [
+            ("12.5MBps", 12.5e6),
+            ("100 Mbps", 100.0 * 0.125e6),
+            ("1kBps", 1e3),
+            ("1KiBps", 1024.0),
+            ("8Kibps", 1024.0),
+            ("1EBps", 1e18),
+        ] {
+            assert_eq!(
+                bandwidth(text).unwrap().get().to_bits(),
+                f64::to_bits(value),
+                "{text}"
+            );
+        }
+        for (text, value) in [
+            ("50us", 50.0 * 1e-6),
+            ("0", 0.0),
+            ("1.5 m", 90.0),
+            ("2 min", 120.0),
+        ] {
+            assert_eq!(
+                time(text).unwrap().get().to_bits(),
+                f64::to_bits(value),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn wrong_units_name_the_nearest_right_one() {
+        assert_eq!(
+            bandwidth("12KBps").unwrap_err().to_string(),
+            "met `12KBps`: unknown unit `KBps`, did you mean `kBps`?; \
+             expected a bandwidth such as `12.5 MBps` or `100 Mbps`"
+        );
+        assert_eq!(
+            time("5 sec").unwrap_err().to_string(),
+            "met `5 sec`: unknown unit `sec`; expected a time such as `50 us` or `1 ms`"
+        );
+        assert_eq!(
+            speed("fast").unwrap_err().to_string(),
+            "met `fast`, expected a speed such as `1.5 Gf` or `1.5 Ginstr/s`"
+        );
+    }
+
+    #[test]
+    fn rates_are_above_zero_and_times_not_negative() {
+        assert_eq!(
+            speed("0Gf").unwrap_err().to_string(),
+            "met `0Gf`, which is not above zero"
+        );
+        assert_eq!(
+            bandwidth("-1MBps").unwrap_err().to_string(),
+            "met `-1MBps`, which is not above zero"
+        );
+        assert_eq!(
+            time("-1s").unwrap_err().to_string(),
+            "met `-1s`, which is negative"
+        );
+        assert_eq!(
+            speed("1e999").unwrap_err().to_string(),
+            "met `1e999`, which is not a finite number"
+        );
+        assert!(speed("nan").is_err() && speed("inf").is_err());
+    }
+}
