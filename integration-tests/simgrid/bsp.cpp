@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -37,9 +38,9 @@ std::vector<double> numbers(const std::string& text)
   std::vector<double> values;
   std::istringstream stream(text);
   for (std::string item; std::getline(stream, item, ',');) {
-    std::size_t used   = 0;
-    const double value = std::stod(item, &used);
-    if (used != item.size())
+    char* end          = nullptr;
+    const double value = std::strtod(item.c_str(), &end);
+    if (item.empty() || *end != '\0')
       throw std::invalid_argument("'" + item + "' is no number");
     values.push_back(value);
   }
