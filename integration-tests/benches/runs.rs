@@ -1,0 +1,70 @@
+//! Whole runs: programs, agents and simulator together, per process and superstep.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agents::{
+    Barrier, Payment, PlacementOptions, Scheduler, Setup, Shape, TransferStart, WindowRule,
+    placement, simulate,
+};
+use bsp::units::{Bytes, Seconds};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use simulator::{NetworkOptions, Platform};
+use workloads::{Common, lbm};
+
+fn platform(name: &str) -> Arc<Platform> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conf/platforms").join(name);
+    let text = std::fs::read_to_string(path).unwrap();
+    Arc::new(Platform::from_simgrid_xml(&text, &mut |file| Err(file.to_owned())).unwrap())
+}
+
+fn setup(platform: &Arc<Platform>, processes: u32, scheduler: Option<Scheduler>) -> Setup {
+    Setup {
+        network: NetworkOptions::default(),
+        start: TransferStart::Eager,
+        placement: placement(platform, &PlacementOptions::default(), processes).unwrap(),
+        platform: Arc::clone(platform),
+        barrier: Barrier { shape: Shape::Central, message: Bytes(8) },
+        scheduler,
+        superstep_limit: u64::MAX,
+    }
+}
+
+fn scheduler() -> Scheduler {
+    Scheduler {
+        model: migbsp::Config::default(),
+        moves: true,
+        payment: Payment::Transfer,
+        window: Seconds::ZERO,
+        window_after_migration: WindowRule::AtLeast,
+        load_window: Seconds::new(900.0).unwrap(),
+        script: None,
+    }
+}
+
+fn lattice_boltzmann(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("lattice-boltzmann");
+    group.sample_size(10);
+    let cases = [
+        ("five.xml", 200, 100, None, "none"),
+        ("five.xml", 200, 100, Some(scheduler()), "migbsp"),
+        ("grid_10_100.xml", 1000, 20, None, "none"),
+        ("grid_10_1000.xml", 10_000, 4, None, "none"),
+    ];
+    for (name, processes, supersteps, scheduler, policy) in cases {
+        let platform = platform(name);
+        let setup = setup(&platform, processes, scheduler);
+        let common = Common { processes, supersteps, seed: 1 };
+        group.throughput(Throughput::Elements(u64::from(processes) * supersteps));
+        group.bench_function(BenchmarkId::new(policy, processes), |bencher| {
+            bencher.iter(|| {
+                let programs = lbm::processes(&lbm::Parameters::default(), common).unwrap();
+                simulate(&setup, programs, &mut |_| {}).unwrap().seconds
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, lattice_boltzmann);
+criterion_main!(benches);
