@@ -30,7 +30,7 @@ pub struct SetManager {
     placement: Vec<HostId>,
     /// How often the placement has changed.
     epoch: u64,
-    /// Whether the first process lives beside the first Manager.
+    /// Whether the first process lives, and beside the first Manager.
     is_home: bool,
     /// Hosts of this Set that have taken a migrant in this run.
     has_migrant: BTreeSet<HostId>,
@@ -193,10 +193,10 @@ impl SetManager {
     fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
         self.superstep = start.superstep;
         self.started = world.now();
+        self.pass_down(rules, start, world);
         if !self.is_home && self.set == rules.first {
             world.listen(start.superstep);
         }
-        self.pass_down(rules, start, world);
         self.retry_early(rules, world);
     }
 
@@ -208,12 +208,14 @@ impl SetManager {
             Shape::Ideal => Cost::Free,
             Shape::Central | Shape::Hierarchical => Cost::Network(rules.barrier.message),
         };
+        let is_home = self.is_home;
         self.gathering.release(|to, halted| {
             let is_here = match to {
-                Address::Process(rank) => rank == Rank(0) && self.is_home,
+                Address::Process(rank) => rank == Rank(0) && is_home,
                 Address::Node(host) => host == rules.managers[self.set.index()],
                 Address::SetManager(_) => unreachable!("Managers release themselves"),
             };
+            self.is_home &= !(halted && to == Address::Process(Rank(0)));
             let message = if halted {
                 Message::Finish
             } else {

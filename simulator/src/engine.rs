@@ -86,7 +86,9 @@ impl Engine {
             changes: Calendar::new(),
             platform,
         };
-        engine.processors.resize_with(engine.platform.hosts().len(), Processor::default);
+        engine
+            .processors
+            .resize_with(engine.platform.hosts().len(), Processor::default);
         for (index, link) in (0_u32..).zip(engine.platform.links()) {
             if link.bandwidth_profile.is_some() || link.latency_profile.is_some() {
                 engine.changes.push(0.0, index);
@@ -105,7 +107,13 @@ impl Engine {
         let sequence = self.start();
         let processor = &mut self.processors[host.index()];
         if work == Instructions::ZERO {
-            self.calendar.push(self.now, Event::Ends { sequence, activity: token });
+            self.calendar.push(
+                self.now,
+                Event::Ends {
+                    sequence,
+                    activity: token,
+                },
+            );
             return;
         }
         processor.start(self.now, work.as_f64(), sequence, token);
@@ -139,10 +147,12 @@ impl Engine {
         self.started += 1;
         if Seconds::ZERO < opened.overhead.send {
             let done = self.desks.occupy(from, self.now, opened.overhead.send);
-            self.calendar.push(done, Event::FlowLeaves { flow: opened.flow });
+            self.calendar
+                .push(done, Event::FlowLeaves { flow: opened.flow });
         } else {
             let begin = self.now + opened.latency;
-            self.calendar.push(begin, Event::FlowBegins { flow: opened.flow });
+            self.calendar
+                .push(begin, Event::FlowBegins { flow: opened.flow });
         }
         Ok(())
     }
@@ -151,7 +161,13 @@ impl Engine {
     pub fn wake(&mut self, after: Seconds, token: Activity) {
         let sequence = self.start();
         let date = self.now + after.get().max(0.0);
-        self.calendar.push(date, Event::Ends { sequence, activity: token });
+        self.calendar.push(
+            date,
+            Event::Ends {
+                sequence,
+                activity: token,
+            },
+        );
     }
 
     /// Moves the clock to the next instant at which something ends, and puts all that ends then
@@ -296,7 +312,9 @@ impl Engine {
         };
         if Seconds::ZERO < receive {
             let done = self.desks.occupy(closed.to, self.now, receive);
-            let Closed { sequence, activity, .. } = closed;
+            let Closed {
+                sequence, activity, ..
+            } = closed;
             self.calendar.push(done, Event::Ends { sequence, activity });
         } else {
             self.ended.push((closed.sequence, closed.activity));
@@ -326,10 +344,12 @@ impl Engine {
             }
             processor.pace(self.now, speed(description, now), description.cores);
             if let Some(end) = processor.next_end() {
-                self.calendar.push(end, Event::HostEnds { host, announcement });
+                self.calendar
+                    .push(end, Event::HostEnds { host, announcement });
             }
             if let Some(change) = next_change(description, now) {
-                self.calendar.push(change, Event::HostChanges { host, announcement });
+                self.calendar
+                    .push(change, Event::HostChanges { host, announcement });
             }
         }
         self.unpaced = unpaced;
@@ -346,8 +366,14 @@ impl Engine {
         let now = self.now();
         for index in &changing {
             let link = &self.platform.links()[*index as usize];
-            let bandwidth = link.bandwidth_profile.as_ref().and_then(|profile| profile.value(now));
-            let latency = link.latency_profile.as_ref().and_then(|profile| profile.value(now));
+            let bandwidth = link
+                .bandwidth_profile
+                .as_ref()
+                .and_then(|profile| profile.value(now));
+            let latency = link
+                .latency_profile
+                .as_ref()
+                .and_then(|profile| profile.value(now));
             self.network.change(*index as usize, bandwidth, latency);
             let later = [&link.bandwidth_profile, &link.latency_profile]
                 .into_iter()

@@ -8,13 +8,13 @@
 
 use std::sync::Arc;
 
-use bsp::units::Bytes;
 use bsp::HostId;
+use bsp::units::Bytes;
 
 use crate::calendar::Calendar;
 use crate::engine::{Activity, Event};
-use crate::processor::CLOCK_RESOLUTION;
 use crate::platform::{NoRoute, Overhead, Platform, Sharing};
+use crate::processor::CLOCK_RESOLUTION;
 
 mod clock;
 mod flow;
@@ -49,7 +49,11 @@ pub enum NetworkModel {
 
 impl Default for NetworkOptions {
     fn default() -> Self {
-        Self { model: NetworkModel::Lv08, cross_traffic: true, tcp_window: Bytes(4_194_304) }
+        Self {
+            model: NetworkModel::Lv08,
+            cross_traffic: true,
+            tcp_window: Bytes(4_194_304),
+        }
     }
 }
 
@@ -138,7 +142,11 @@ pub(crate) struct Closed {
 impl Network {
     pub(crate) fn new(platform: Arc<Platform>, options: NetworkOptions) -> Self {
         let factors = Factors::of(options);
-        let links = platform.links().iter().map(|link| Link::new(&factors, link)).collect();
+        let links = platform
+            .links()
+            .iter()
+            .map(|link| Link::new(&factors, link))
+            .collect();
         let varies = platform
             .links()
             .iter()
@@ -188,7 +196,10 @@ impl Network {
         let id = match self.free.pop() {
             Some(id) => {
                 let announcement = self.flows[id as usize].announcement;
-                self.flows[id as usize] = Flow { announcement, ..flow };
+                self.flows[id as usize] = Flow {
+                    announcement,
+                    ..flow
+                };
                 id
             }
             None => {
@@ -198,7 +209,11 @@ impl Network {
                 id
             }
         };
-        Ok(Opened { flow: id, latency: route.latency, overhead: route.overhead })
+        Ok(Opened {
+            flow: id,
+            latency: route.latency,
+            overhead: route.overhead,
+        })
     }
 
     /// The latency phase of the flow is over: its transfer begins, or it ends if it is empty.
@@ -313,7 +328,8 @@ impl Network {
     fn release(&mut self, id: u32) {
         let holder = self.flows[id as usize].holder;
         if holder != WAITING && holder != BOUNDED {
-            self.clocks.release(self.links[holder as usize].clock, &mut self.flows, id);
+            self.clocks
+                .release(self.links[holder as usize].clock, &mut self.flows, id);
         }
     }
 
@@ -358,7 +374,8 @@ impl Network {
             }
             if let Some(moved) = link.flows.get(leg.position as usize) {
                 let old = link.flows.len() as u32;
-                self.legs.relocate(&self.flows[*moved as usize], index, (old, leg.position));
+                self.legs
+                    .relocate(&self.flows[*moved as usize], index, (old, leg.position));
             }
             if link.level < f64::INFINITY && !link.is_dirty {
                 link.is_dirty = true;

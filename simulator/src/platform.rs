@@ -91,7 +91,7 @@ pub enum Sharing {
     FatPipe,
 }
 
-/// What one message costs the hosts at its two ends, one message at a time (LogGP's `o`).
+/// What one message costs the hosts at its two ends, one message at a time (`o` of `LogGP`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overhead {
     /// Time the sending host is occupied.

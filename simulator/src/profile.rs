@@ -166,7 +166,9 @@ impl Profile {
         } else if self.period.is_some() && self.date(cycle + 1.0, 0) <= at {
             cycle += 1.0;
         }
-        let passed = self.points.partition_point(|point| self.shifted(cycle, point) <= at);
+        let passed = self
+            .points
+            .partition_point(|point| self.shifted(cycle, point) <= at);
         (cycle, passed.checked_sub(1))
     }
 

@@ -1,20 +1,21 @@
 //! A platform while its file is being read.
 
+mod cluster;
+mod compile;
+mod declared;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
+use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId};
 
-use crate::platform::error::{At, Misfit, nearest};
-use crate::platform::graph::{Graph, Search, split_loops};
-use crate::platform::pairs::Pairs;
-use crate::platform::routes::{
-    Cluster, Edge, Full, Loops, NO_POINT, Place, Routes, Routing, Trunks, Uplink, Zone,
-};
-use crate::platform::{
-    Fault, Host, Link, LinkId, Overhead, Overheads, Platform, Set, Sharing, index,
-};
+use crate::platform::error::nearest;
+use crate::platform::graph::Search;
+use crate::platform::routes::{Cluster, Edge, Place};
+use crate::platform::{Fault, Host, Link, LinkId, Overhead, Overheads, Set, Sharing, index};
 use crate::profile::Profile;
+
+pub(super) use cluster::Hosts;
 
 /// Collects what a file declares, checks names and ends, and numbers everything in file order.
 #[derive(Debug, Default)]
@@ -75,19 +76,6 @@ pub(super) enum Duplex {
     Split,
     /// A capacity for each message.
     FatPipe,
-}
-
-/// Hosts that are alike, each with a cable of its own.
-#[derive(Debug)]
-pub(super) struct Hosts {
-    /// Names of hosts, and the middle part of their links' names.
-    pub(super) names: Vec<(String, String)>,
-    pub(super) speeds: Vec<InstructionsPerSecond>,
-    pub(super) cores: u32,
-    pub(super) cable: Cable,
-    pub(super) backbone: Option<Cable>,
-    pub(super) loopback: Option<Cable>,
-    pub(super) limiter: Option<BytesPerSecond>,
 }
 
 /// A declared route.
@@ -184,55 +172,6 @@ impl Builder {
         Ok(node)
     }
 
-    /// Fills an empty zone with hosts, their links and a router.
-    pub(super) fn add_cluster(
-        &mut self,
-        zone: u32,
-        hosts: &Hosts,
-        router: &str,
-    ) -> Result<Node, Fault> {
-        let prefix = self.zones[index(zone)].name.clone();
-        let backbone = match &hosts.backbone {
-            Some(cable) => Some(self.add_link(format!("{prefix}_backbone"), cable)?),
-            None => None,
-        };
-        let has_two_directions = hosts.cable.duplex == Duplex::Split;
-        let first = count(self.links.len(), "links")?;
-        for (local, (name, link)) in (0..).zip(&hosts.names) {
-            let speed = hosts.speeds[index(local) % hosts.speeds.len()];
-            let host = Host {
-                name: name.clone(),
-                set: SetId(0),
-                speed,
-                cores: hosts.cores,
-                availability: None,
-                load: None,
-            };
-            self.place_host(Place { zone, local }, host)?;
-            self.add_host_links(&format!("{prefix}_link_{link}"), hosts)?;
-        }
-        let count_hosts = count(hosts.names.len(), "hosts")?;
-        self.zones[index(zone)].cluster = Some(Cluster {
-            hosts: count_hosts,
-            backbone,
-            first,
-            stride: u32::from(hosts.loopback.is_some())
-                + u32::from(hosts.limiter.is_some())
-                + 1
-                + u32::from(has_two_directions),
-            has_loopback: hosts.loopback.is_some(),
-            has_limiter: hosts.limiter.is_some(),
-            has_two_directions,
-        });
-        let node = Node::Router(count(self.router_places.len(), "routers")?);
-        self.name_node(router, node)?;
-        self.router_places.push(Place {
-            zone,
-            local: count_hosts,
-        });
-        Ok(node)
-    }
-
     /// Adds a cable: one link, or two named `…_UP` and `…_DOWN`.
     pub(super) fn add_cable(&mut self, name: &str, cable: &Cable) -> Result<Wire, Fault> {
         if self.wires.contains_key(name) {
@@ -249,56 +188,6 @@ impl Builder {
         let wire = Wire::Two { up, down };
         self.wires.insert(name.to_owned(), wire);
         Ok(wire)
-    }
-
-    /// Adds a route between two things that lie directly in `zone`.
-    pub(super) fn add_route(&mut self, zone: u32, route: &Route) -> Result<(), Fault> {
-        let names = route.ends.map(|end| self.name_of(end));
-        if route.there.is_empty() {
-            let [from, to] = names;
-            return Err(Fault::EmptyRoute { from, to });
-        }
-        let locals = [
-            self.local_in(zone, route.ends[0])?,
-            self.local_in(zone, route.ends[1])?,
-        ];
-        if let Some(gateways) = route.gateways {
-            for (gateway, end) in gateways.into_iter().zip(route.ends) {
-                self.check_gateway(gateway, end)?;
-            }
-        }
-        let [from, to] = locals;
-        self.add_edge(zone, [from, to], route.gateways, &route.there)
-            .map_err(|fault| named(fault, &names))?;
-        if let Some(back) = route.back.as_ref().filter(|_| from != to) {
-            let gateways = route.gateways.map(|[from, to]| [to, from]);
-            let names = [names[1].clone(), names[0].clone()];
-            self.add_edge(zone, [to, from], gateways, back)
-                .map_err(|fault| named(fault, &names))?;
-        }
-        Ok(())
-    }
-
-    /// Whether a route, in this direction, was already declared.
-    pub(super) fn has_route(&self, zone: u32, from: Node, to: Node) -> bool {
-        match (self.local_in(zone, from), self.local_in(zone, to)) {
-            (Ok(from), Ok(to)) => self.zones[index(zone)].pairs.contains(&(from, to)),
-            _ => false,
-        }
-    }
-
-    /// Connects an inner zone with the core that all such zones share.
-    pub(super) fn add_uplink(&mut self, inner: u32, gateway: Node, up: LinkId, down: LinkId) {
-        let place = self.zones[index(inner)].place;
-        let uplinks = &mut self.zones[index(place.zone)].uplinks;
-        if uplinks.len() <= index(place.local) {
-            uplinks.resize(index(place.local) + 1, None);
-        }
-        uplinks[index(place.local)] = Some((gateway, up, down));
-    }
-
-    pub(super) fn set_core(&mut self, zone: u32, core: LinkId) {
-        self.zones[index(zone)].core = Some(core);
     }
 
     /// Says what messages cost the hosts of each Set, and those of pairs of Sets that differ.
@@ -353,78 +242,6 @@ impl Builder {
         }
     }
 
-    /// Compiles the routes.
-    pub(super) fn finish(mut self) -> Result<Platform, Misfit> {
-        if self.hosts.is_empty() {
-            return Err(Misfit {
-                at: 0,
-                fault: Fault::NoHosts,
-            });
-        }
-        let loopback = self.default_loopback().at(0)?;
-        let mut zones = Vec::with_capacity(self.zones.len());
-        for draft in std::mem::take(&mut self.zones) {
-            let (place, depth, at) = (draft.place, draft.depth, draft.at);
-            let routing = self.routing(draft, loopback).at(at)?;
-            zones.push(Zone {
-                place,
-                depth,
-                routing,
-            });
-        }
-        let by_name = self
-            .nodes
-            .values()
-            .filter_map(|node| match node {
-                Node::Host(host) => Some(HostId(*host)),
-                Node::Router(_) | Node::Zone(_) => None,
-            })
-            .collect();
-        let mut points = self.host_places;
-        points.extend(self.router_places);
-        Ok(Platform {
-            hosts: self.hosts,
-            sets: self.sets,
-            links: self.links,
-            routes: Routes {
-                points,
-                zones,
-                links: self.route_links,
-            },
-            overheads: self.overheads,
-            by_name,
-            warnings: self.warnings,
-        })
-    }
-
-    /// Checks that every member of every zone that routes has a route.
-    pub(super) fn check_connected(&self) -> Result<(), Misfit> {
-        for draft in &self.zones {
-            let routes = matches!(draft.kind, Kind::Full | Kind::Shortest(_));
-            if !routes || draft.members.len() < 2 {
-                continue;
-            }
-            let mut reached = vec![false; draft.members.len()];
-            for (from, to) in draft.pairs.iter().filter(|(from, to)| from != to) {
-                reached[index(*from)] = true;
-                reached[index(*to)] = true;
-            }
-            let isolated = draft
-                .members
-                .iter()
-                .zip(reached)
-                .find(|((_, node, _), reached)| !reached && !matches!(node, Node::Router(_)));
-            if let Some(((name, _, at), _)) = isolated {
-                let fault = Fault::Isolated {
-                    name: name.clone(),
-                    zone: draft.name.clone(),
-                };
-                return Err(Misfit { at: *at, fault });
-            }
-        }
-        Ok(())
-    }
-
     fn place_host(&mut self, place: Place, mut host: Host) -> Result<HostId, Fault> {
         let id = HostId(count(self.hosts.len(), "hosts")?);
         if HOSTS_MAX <= id.0 {
@@ -448,23 +265,6 @@ impl Builder {
         self.host_places.push(place);
         self.hosts.push(host);
         Ok(id)
-    }
-
-    fn add_host_links(&mut self, name: &str, hosts: &Hosts) -> Result<(), Fault> {
-        if let Some(loopback) = &hosts.loopback {
-            self.add_link(format!("{name}_loopback"), loopback)?;
-        }
-        if let Some(bandwidth) = hosts.limiter {
-            let limiter = Cable {
-                bandwidth,
-                latency: Seconds::ZERO,
-                duplex: Duplex::Shared,
-                bandwidth_profile: None,
-                latency_profile: None,
-            };
-            self.add_link(format!("{name}_limiter"), &limiter)?;
-        }
-        self.add_cable(name, &hosts.cable).map(|_| ())
     }
 
     fn add_link(&mut self, name: String, cable: &Cable) -> Result<LinkId, Fault> {
@@ -516,189 +316,6 @@ impl Builder {
             }),
         }
     }
-
-    fn add_edge(
-        &mut self,
-        zone: u32,
-        [from, to]: [u32; 2],
-        gateways: Option<[Node; 2]>,
-        links: &[LinkId],
-    ) -> Result<(), Fault> {
-        if !self.zones[index(zone)].pairs.insert((from, to)) {
-            return Err(Fault::DuplicateRoute {
-                from: String::new(),
-                to: String::new(),
-            });
-        }
-        let first = count(self.route_links.len(), "links of routes")?;
-        let count = count(links.len(), "links of a route")?;
-        self.route_links.extend_from_slice(links);
-        let edge = Edge {
-            from,
-            to,
-            first,
-            count,
-            gateway_from: NO_POINT,
-            gateway_to: NO_POINT,
-        };
-        self.zones[index(zone)].edges.push((edge, gateways));
-        Ok(())
-    }
-
-    /// The number of something in the zone it has to lie in directly.
-    fn local_in(&self, zone: u32, node: Node) -> Result<u32, Fault> {
-        let place = self.place(node);
-        let is_root =
-            matches!(node, Node::Zone(number) if self.zones[index(number)].parent.is_none());
-        if place.zone == zone && !is_root {
-            return Ok(place.local);
-        }
-        Err(Fault::Outside {
-            name: self.name_of(node),
-            zone: self.zones[index(zone)].name.clone(),
-        })
-    }
-
-    fn check_gateway(&self, gateway: Node, end: Node) -> Result<(), Fault> {
-        let Node::Zone(zone) = end else {
-            return Ok(());
-        };
-        let mut around = self.place(gateway).zone;
-        let is_point = !matches!(gateway, Node::Zone(_));
-        while around != zone {
-            match self.zones[index(around)].parent {
-                Some(parent) => around = parent,
-                None => break,
-            }
-        }
-        if is_point && around == zone {
-            return Ok(());
-        }
-        Err(Fault::Gateway {
-            gateway: self.name_of(gateway),
-            zone: self.zones[index(zone)].name.clone(),
-        })
-    }
-
-    fn place(&self, node: Node) -> Place {
-        match node {
-            Node::Host(host) => self.host_places[index(host)],
-            Node::Router(router) => self.router_places[index(router)],
-            Node::Zone(zone) => self.zones[index(zone)].place,
-        }
-    }
-
-    fn name_of(&self, node: Node) -> String {
-        match node {
-            Node::Host(host) => self.hosts[index(host)].name.clone(),
-            Node::Zone(zone) => self.zones[index(zone)].name.clone(),
-            Node::Router(_) => self
-                .nodes
-                .iter()
-                .find(|(_, other)| **other == node)
-                .map_or_else(String::new, |(name, _)| name.clone()),
-        }
-    }
-
-    /// The link that SimGrid gives hosts of ordinary zones for messages to themselves.
-    fn default_loopback(&mut self) -> Result<Option<LinkId>, Fault> {
-        let is_leaf = |draft: &Draft| {
-            matches!(draft.kind, Kind::Full | Kind::Shortest(_))
-                && draft
-                    .members
-                    .iter()
-                    .any(|(_, node, _)| matches!(node, Node::Host(_)))
-        };
-        if !self.zones.iter().any(is_leaf) {
-            return Ok(None);
-        }
-        let cable = Cable {
-            bandwidth: BytesPerSecond::new(10e9).expect("10 GB/s is above zero"),
-            latency: Seconds::ZERO,
-            duplex: Duplex::FatPipe,
-            bandwidth_profile: None,
-            latency_profile: None,
-        };
-        self.add_link("__loopback__".to_owned(), &cable).map(Some)
-    }
-
-    fn routing(&mut self, draft: Draft, loopback: Option<LinkId>) -> Result<Routing, Fault> {
-        let width = count(draft.members.len(), "members of a zone")?;
-        let edges = draft
-            .edges
-            .into_iter()
-            .map(|(edge, gateways)| self.resolve(edge, gateways));
-        let (loops, edges) = split_loops(edges.collect());
-        let is_leaf = !matches!(draft.members.first(), Some((_, Node::Zone(_), _)));
-        let loops = Loops {
-            default: loopback.filter(|_| is_leaf),
-            edges: loops,
-        };
-        match draft.kind {
-            Kind::None => Ok(Routing::None),
-            Kind::Cluster => Ok(draft.cluster.map_or(Routing::None, Routing::Cluster)),
-            Kind::Full => {
-                let ends: Vec<_> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
-                let uplink = |(gateway, up, down)| Uplink {
-                    gateway: self.point(gateway),
-                    up,
-                    down,
-                };
-                let trunks = Trunks {
-                    uplinks: draft.uplinks.into_iter().map(|it| it.map(uplink)).collect(),
-                    core: draft.core,
-                };
-                Ok(Routing::Full(Full {
-                    pairs: Pairs::new(width, &ends),
-                    edges,
-                    trunks,
-                    loops,
-                }))
-            }
-            Kind::Shortest(search) => {
-                let (graph, made) =
-                    Graph::new(width, &edges, search).map_err(|met| Fault::TooMany {
-                        what: "nodes with several neighbours in a zone of shortest paths",
-                        met: u64::try_from(met).unwrap_or(u64::MAX),
-                        limit: u64::try_from(crate::platform::graph::CORE_MAX).unwrap_or(u64::MAX),
-                    })?;
-                if made != search {
-                    self.warn(format!(
-                        "zone `{}` is too large for Floyd's search and is searched as Dijkstra \
-                         does; SimGrid may choose another of several equally short ways",
-                        draft.name
-                    ));
-                }
-                Ok(Routing::Shortest {
-                    graph,
-                    edges,
-                    loops,
-                })
-            }
-        }
-    }
-
-    fn resolve(&self, edge: Edge, gateways: Option<[Node; 2]>) -> Edge {
-        match gateways {
-            None => edge,
-            Some([from, to]) => Edge {
-                gateway_from: self.point(from),
-                gateway_to: self.point(to),
-                ..edge
-            },
-        }
-    }
-
-    /// The number of a host or router among the points.
-    fn point(&self, node: Node) -> u32 {
-        match node {
-            Node::Host(host) => host,
-            Node::Router(router) => {
-                router + u32::try_from(self.hosts.len()).expect("hosts are numbered in 32 bits")
-            }
-            Node::Zone(_) => panic!("a gateway was checked to be a host or a router"),
-        }
-    }
 }
 
 impl Wire {
@@ -709,17 +326,6 @@ impl Wire {
             Self::Two { up: link, .. } if up => link,
             Self::Two { down, .. } => down,
         }
-    }
-}
-
-/// Tells a fault about a pair its names.
-fn named(fault: Fault, [from, to]: &[String; 2]) -> Fault {
-    match fault {
-        Fault::DuplicateRoute { .. } => Fault::DuplicateRoute {
-            from: from.clone(),
-            to: to.clone(),
-        },
-        other => other,
     }
 }
 

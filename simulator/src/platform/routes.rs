@@ -51,11 +51,7 @@ pub(super) enum Routing {
     /// Every pair has its own edge.
     Full(Full),
     /// Pairs are connected by the fewest links.
-    Shortest {
-        graph: Graph,
-        edges: Vec<Edge>,
-        loops: Loops,
-    },
+    Shortest(Shortest),
 }
 
 /// Hosts whose links are numbered regularly, and a router.
@@ -79,6 +75,14 @@ pub(super) struct Full {
     pub(super) pairs: Pairs,
     pub(super) edges: Vec<Edge>,
     pub(super) trunks: Trunks,
+    pub(super) loops: Loops,
+}
+
+/// Edges and the shortest paths over them.
+#[derive(Debug)]
+pub(super) struct Shortest {
+    pub(super) graph: Graph,
+    pub(super) edges: Vec<Edge>,
     pub(super) loops: Loops,
 }
 
@@ -158,13 +162,9 @@ impl Routes {
                     links,
                 ),
             },
-            Routing::Shortest { graph, edges, .. } => self.hop(
-                graph,
-                edges,
-                [from, to],
-                [source.local, target.local],
-                links,
-            ),
+            Routing::Shortest(shortest) => {
+                self.hop(shortest, [from, to], [source.local, target.local], links)
+            }
             Routing::None | Routing::Cluster(_) => false,
         }
     }
@@ -177,7 +177,9 @@ impl Routes {
                 cluster.connect(from, to, links);
                 true
             }
-            Routing::Full(Full { loops, .. }) | Routing::Shortest { loops, .. } if from == to => {
+            Routing::Full(Full { loops, .. }) | Routing::Shortest(Shortest { loops, .. })
+                if from == to =>
+            {
                 match loops.edges.binary_search_by_key(&from, |edge| edge.from) {
                     Ok(edge) => self.cross(&loops.edges[edge], links),
                     Err(_) => {
@@ -190,7 +192,7 @@ impl Routes {
                 .pairs
                 .edge(from, to)
                 .is_some_and(|edge| self.cross(&full.edges[index(edge)], links)),
-            Routing::Shortest { graph, edges, .. } => {
+            Routing::Shortest(Shortest { graph, edges, .. }) => {
                 let start = links.len();
                 let found = graph.walk_back(edges, from, to, |edge| {
                     links.extend(self.links_of(edge).iter().rev());
@@ -204,40 +206,34 @@ impl Routes {
     /// Connects points of two zones over the fewest links between the zones of their parent.
     fn hop(
         &self,
-        graph: &Graph,
-        edges: &[Edge],
+        Shortest { graph, edges, .. }: &Shortest,
         [from, to]: [u32; 2],
         [source, target]: [u32; 2],
         links: &mut Vec<LinkId>,
     ) -> bool {
         let mut first = NO_POINT;
-        if !graph.walk_back(edges, source, target, |edge| first = edge.gateway_from) {
+        if !graph.walk_back(edges, source, target, |edge| first = edge.gateway_from)
+            || !self.approach(from, first, links)
+        {
             return false;
         }
-        if !self.approach(from, first, links) {
-            return false;
-        }
+        // The path is known from its end, so everything is appended backwards and turned round.
         let start = links.len();
-        let mut next = None;
+        let (mut last, mut next) = (NO_POINT, NO_POINT);
         let mut found = true;
         graph.walk_back(edges, source, target, |edge| {
-            if let Some(next) = next {
+            if next == NO_POINT {
+                last = edge.gateway_to;
+            } else {
                 let between = links.len();
                 found &= self.approach(edge.gateway_to, next, links);
                 links[between..].reverse();
             }
             links.extend(self.links_of(edge).iter().rev());
-            next = Some(edge.gateway_from);
+            next = edge.gateway_from;
         });
         links[start..].reverse();
-        let last = self.last_gateway(graph, edges, source, target);
         found && self.approach(last, to, links)
-    }
-
-    fn last_gateway(&self, graph: &Graph, edges: &[Edge], source: u32, target: u32) -> u32 {
-        graph
-            .last_edge(source, target)
-            .map_or(NO_POINT, |edge| edges[index(edge)].gateway_to)
     }
 
     /// Connects points of two zones over their uplinks.

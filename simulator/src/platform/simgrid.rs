@@ -156,7 +156,7 @@ impl<'doc> Reader<'doc, '_> {
         let id = element.required("id")?;
         let speed_file = element
             .optional("speed_file")
-            .or(element.optional("availability_file"));
+            .or_else(|| element.optional("availability_file"));
         let host = Host {
             name: id.text.to_owned(),
             set: SetId(0),

@@ -10,9 +10,15 @@ fn xml(text: &str) -> Platform {
 
 fn names(platform: &Platform, from: &str, to: &str) -> Vec<String> {
     let mut links = Vec::new();
-    let (from, to) = (platform.host_by_name(from).unwrap(), platform.host_by_name(to).unwrap());
+    let (from, to) = (
+        platform.host_by_name(from).unwrap(),
+        platform.host_by_name(to).unwrap(),
+    );
     platform.route(from, to, &mut links).unwrap();
-    links.iter().map(|link| platform.links()[link.index()].name.clone()).collect()
+    links
+        .iter()
+        .map(|link| platform.links()[link.index()].name.clone())
+        .collect()
 }
 
 const FIVE_XML: &str = include_str!("../../../conf/platforms/five.xml");
@@ -59,7 +65,8 @@ fn speed() {
         println!("random route {} ns {s}", t.elapsed().as_secs_f64() * 1e2);
         let t = Instant::now();
         for i in 0..10_000_000u32 {
-            p.route(HostId(i % (n - 1)), HostId(i % (n - 1) + 1), &mut links).unwrap();
+            p.route(HostId(i % (n - 1)), HostId(i % (n - 1) + 1), &mut links)
+                .unwrap();
             s += links.len();
         }
         println!("seq route {} ns {s}", t.elapsed().as_secs_f64() * 1e2);
