@@ -1,7 +1,7 @@
 //! A rescheduling call costs simulated time, and what it decides follows from the model.
 
 use agents::record::Event;
-use agents::{Scheduler, WindowRule, simulate};
+use agents::{Scheduler, Shape, WindowRule, simulate};
 use bsp::units::Seconds;
 
 use crate::relay::Relay;
@@ -32,9 +32,14 @@ fn a_call_without_moves_takes_time_but_changes_nothing() {
         let cost: Seconds = outcome.calls.iter().map(|call| call.cost).sum();
         assert!(Seconds::ZERO < cost, "messages take time");
         assert!(cost < Seconds::new(1.0).unwrap(), "but not that much: {cost}");
-        let difference = outcome.seconds - quiet.seconds - cost;
-        let close = difference.get().abs();
-        assert!(close < 1e-9, "{shape:?}: the calls are all that is added, {difference}");
+        let added = outcome.seconds - quiet.seconds;
+        if shape == Shape::Hierarchical {
+            // Every Manager goes on when it knows enough, the first one not always last.
+            assert!(Seconds::ZERO < added && added < cost * 2.0, "{added} for {cost}");
+        } else {
+            let difference = (added - cost).get().abs();
+            assert!(difference < 1e-9, "{shape:?}: the calls are all that is added, {difference}");
+        }
         assert!(outcome.calls.iter().all(|call| call.migrations.is_empty()));
     }
 }
