@@ -264,7 +264,10 @@ impl Misfit {
 /// The most similar of `known`, if any is similar enough to be meant.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let lower = name.to_lowercase();
-    let limit = (name.chars().count() / 3).max(1);
+    let limit = match name.chars().count() {
+        0 | 1 => 0,
+        length => (length / 3).max(1),
+    };
     known
         .into_iter()
         .take(NEAREST_CANDIDATES_MAX)

@@ -266,3 +266,133 @@ pub(super) fn split_loops(edges: Vec<Edge>) -> (Vec<Edge>, Vec<Edge>) {
     let loops: BTreeMap<u32, Edge> = loops.into_iter().map(|edge| (edge.from, edge)).collect();
     (loops.into_values().collect(), others)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::platform::routes::NO_POINT;
+
+    /// The path of every pair by the textbook, over all ends, ties broken as SimGrid does.
+    fn plain_floyd(width: usize, edges: &[Edge]) -> Vec<Vec<Option<u32>>> {
+        let mut cost = vec![vec![u64::MAX; width]; width];
+        let mut last = vec![vec![None; width]; width];
+        for (number, edge) in (0..).zip(edges) {
+            cost[index(edge.from)][index(edge.to)] = u64::from(edge.count);
+            last[index(edge.from)][index(edge.to)] = Some(number);
+        }
+        for via in 0..width {
+            for from in 0..width {
+                for to in 0..width {
+                    let sum = cost[from][via].saturating_add(cost[via][to]);
+                    if sum < cost[from][to] {
+                        cost[from][to] = sum;
+                        last[from][to] = last[via][to];
+                    }
+                }
+            }
+        }
+        last
+    }
+
+    /// Dijkstra's search over all ends, those first mentioned first.
+    fn plain_dijkstra(width: usize, edges: &[Edge]) -> Vec<Vec<Option<u32>>> {
+        let mut mentioned: Vec<usize> = Vec::new();
+        for end in edges
+            .iter()
+            .flat_map(|edge| [edge.from, edge.to])
+            .map(index)
+        {
+            if !mentioned.contains(&end) {
+                mentioned.push(end);
+            }
+        }
+        let mut paths = vec![vec![None; width]; width];
+        for from in 0..width {
+            let mut cost = vec![u64::MAX; width];
+            let mut open = mentioned.clone();
+            cost[from] = 0;
+            while !open.is_empty() {
+                let next = (0..open.len())
+                    .min_by_key(|next| (cost[open[*next]], *next))
+                    .unwrap();
+                let end = open.remove(next);
+                for (number, edge) in (0..).zip(edges).filter(|(_, it)| index(it.from) == end) {
+                    let sum = cost[end].saturating_add(u64::from(edge.count));
+                    if sum < cost[index(edge.to)] {
+                        cost[index(edge.to)] = sum;
+                        paths[from][index(edge.to)] = Some(number);
+                    }
+                }
+            }
+        }
+        paths
+    }
+
+    fn graph() -> impl Strategy<Value = (u32, Vec<Edge>)> {
+        (2..12_u32).prop_flat_map(|width| {
+            let pair = (0..width, 0..width, 1..3_u32, any::<bool>());
+            (Just(width), prop::collection::vec(pair, 0..16)).prop_map(|(width, pairs)| {
+                let mut edges: BTreeMap<(u32, u32), (usize, u32)> = BTreeMap::new();
+                for (number, (from, to, count, both)) in pairs.into_iter().enumerate() {
+                    if from != to {
+                        edges.entry((from, to)).or_insert((2 * number, count));
+                        if both {
+                            edges.entry((to, from)).or_insert((2 * number + 1, count));
+                        }
+                    }
+                }
+                let mut edges: Vec<_> = edges.into_iter().map(|(ends, it)| (it, ends)).collect();
+                edges.sort_unstable();
+                let edge = |((_, count), (from, to))| Edge {
+                    from,
+                    to,
+                    first: 0,
+                    count,
+                    gateway_from: NO_POINT,
+                    gateway_to: NO_POINT,
+                };
+                (width, edges.into_iter().map(edge).collect())
+            })
+        })
+    }
+
+    fn path(last: &[Vec<Option<u32>>], edges: &[Edge], from: u32, to: u32) -> Option<Vec<u32>> {
+        let mut path = Vec::new();
+        let mut end = to;
+        while end != from {
+            let edge = last[index(from)][index(end)]?;
+            path.push(edge);
+            end = edges[index(edge)].from;
+        }
+        Some(path)
+    }
+
+    proptest! {
+        #[test]
+        fn leaving_leaves_out_changes_no_path((width, edges) in graph()) {
+            for search in [Search::Floyd, Search::Dijkstra] {
+                let (graph, _) = Graph::new(width, &edges, search).unwrap();
+                let plain = match search {
+                    Search::Floyd => plain_floyd(index(width), &edges),
+                    Search::Dijkstra => plain_dijkstra(index(width), &edges),
+                };
+                for from in 0..width {
+                    for to in (0..width).filter(|to| *to != from) {
+                        let mut walked = Vec::new();
+                        let found = graph.walk_back(&edges, from, to, |edge| {
+                            walked.push((edge.from, edge.to));
+                        });
+                        let expected = path(&plain, &edges, from, to).map(|path| {
+                            path.into_iter()
+                                .map(|edge| (edges[index(edge)].from, edges[index(edge)].to))
+                                .collect::<Vec<_>>()
+                        });
+                        prop_assert_eq!(found.then_some(walked), expected, "{:?} {:?}", search, (from, to));
+                    }
+                }
+            }
+        }
+    }
+}

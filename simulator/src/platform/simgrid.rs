@@ -57,7 +57,10 @@ struct Reader<'doc, 'load> {
 impl<'doc> Reader<'doc, '_> {
     fn platform(&mut self, platform: Element<'doc>) -> Result<(), Misfit> {
         if platform.name() != "platform" {
-            return Err(platform.misplaced("the file"));
+            return Err(platform.fault(Fault::NotSupported {
+                what: format!("a file of <{}>", platform.name()),
+                instead: "a SimGrid platform stands in <platform>",
+            }));
         }
         platform.allow(&["version"])?;
         let version = platform.required("version")?;

@@ -1,32 +1,49 @@
-use std::time::Instant;
+//! Platforms as their users see them: text in, routes or an error message out.
 
 use bsp::HostId;
 
 use super::*;
 
-fn xml(text: &str) -> Platform {
-    Platform::from_simgrid_xml(text, &mut |_| Err("no files here".to_owned())).unwrap()
-}
-
-fn names(platform: &Platform, from: &str, to: &str) -> Vec<String> {
-    let mut links = Vec::new();
-    let (from, to) = (
-        platform.host_by_name(from).unwrap(),
-        platform.host_by_name(to).unwrap(),
-    );
-    platform.route(from, to, &mut links).unwrap();
-    links
-        .iter()
-        .map(|link| platform.links()[link.index()].name.clone())
-        .collect()
-}
+mod hostile;
+mod simgrid;
+mod tables;
 
 const FIVE_XML: &str = include_str!("../../../conf/platforms/five.xml");
 const FIVE_TOML: &str = include_str!("../../../conf/platforms/five.toml");
 
+fn no_files(_: &str) -> Result<String, String> {
+    Err("no files here".to_owned())
+}
+
+fn xml(text: &str) -> Result<Platform, PlatformError> {
+    Platform::from_simgrid_xml(text, &mut no_files)
+}
+
+/// The names of the links from one host to another, or the error's text.
+fn way(platform: &Platform, from: &str, to: &str) -> String {
+    let (from, to) = (
+        platform.host_by_name(from).unwrap(),
+        platform.host_by_name(to).unwrap(),
+    );
+    let mut links = vec![LinkId(7)];
+    match platform.route(from, to, &mut links) {
+        Ok(_) => {
+            let name = |link: &LinkId| platform.links()[link.index()].name.as_str();
+            links.iter().map(name).collect::<Vec<_>>().join(" ")
+        }
+        Err(error) => {
+            assert!(links.is_empty());
+            error.to_string()
+        }
+    }
+}
+
 #[test]
 fn both_formats_describe_the_same_platform() {
-    let (xml, toml) = (xml(FIVE_XML), Platform::from_toml(FIVE_TOML).unwrap());
+    let (xml, toml) = (
+        xml(FIVE_XML).unwrap(),
+        Platform::from_toml(FIVE_TOML).unwrap(),
+    );
     assert_eq!(xml.hosts(), toml.hosts());
     assert_eq!(xml.sets(), toml.sets());
     assert_eq!(xml.links(), toml.links());
@@ -41,34 +58,93 @@ fn both_formats_describe_the_same_platform() {
 }
 
 #[test]
-fn speed() {
+fn shipped_platforms_load() {
+    for (text, hosts) in [
+        (include_str!("../../../conf/platforms/five_shared.xml"), 174),
+        (
+            include_str!("../../../conf/platforms/five_loopback.xml"),
+            174,
+        ),
+        (include_str!("../../../conf/platforms/five_nobb.xml"), 174),
+        (
+            include_str!("../../../conf/platforms/grid_10_100.xml"),
+            1000,
+        ),
+        (
+            include_str!("../../../conf/platforms/grid_10_400.xml"),
+            4000,
+        ),
+        (
+            include_str!("../../../conf/platforms/grid_10_1000.xml"),
+            10_000,
+        ),
+    ] {
+        assert_eq!(xml(text).unwrap().hosts().len(), hosts);
+    }
+}
+
+#[test]
+fn clusters_are_up_backbone_between_backbone_down() {
+    let five = xml(FIVE_XML).unwrap();
+    assert_eq!(
+        way(&five, "ice-3", "aquario-0"),
+        "ice_link_3_UP ice_backbone wan-ice-aquario aquario_backbone aquario_link_0_DOWN"
+    );
+    assert_eq!(
+        way(&five, "ice-3", "ice-4"),
+        "ice_link_3_UP ice_backbone ice_link_4_DOWN"
+    );
+    assert_eq!(
+        way(&five, "ice-3", "ice-3"),
+        "ice_link_3_UP ice_backbone ice_link_3_DOWN"
+    );
+    let shared = xml(include_str!("../../../conf/platforms/five_shared.xml")).unwrap();
+    assert_eq!(
+        way(&shared, "ice-3", "ice-4"),
+        "ice_link_3 ice_backbone ice_link_4"
+    );
+    assert_eq!(way(&shared, "ice-3", "ice-3"), "ice_link_3 ice_backbone");
+    let loopback = xml(include_str!("../../../conf/platforms/five_loopback.xml")).unwrap();
+    assert_eq!(way(&loopback, "ice-3", "ice-3"), "ice_link_3_loopback");
+    assert_eq!(
+        way(&loopback, "ice-3", "ice-4"),
+        "ice_link_3_UP ice_backbone ice_link_4_DOWN"
+    );
+    let bare = xml(include_str!("../../../conf/platforms/five_nobb.xml")).unwrap();
+    assert_eq!(
+        way(&bare, "ice-3", "aquario-0"),
+        "ice_link_3_UP wan-ice-aquario aquario_link_0_DOWN"
+    );
+}
+
+#[test]
+fn a_hundred_thousand_hosts_take_a_few_lines() {
     let text = include_str!("../../../conf/platforms/hosts_100000.toml");
-    let t = Instant::now();
-    let p = Platform::from_toml(text).unwrap();
-    println!("load {:?}", t.elapsed());
-    println!("{:?}", names(&p, "c0-1", "c3-4"));
-    println!("{:?}", names(&xml(FIVE_XML), "ice-3", "ice-3"));
-    for p in [p, xml(FIVE_XML)] {
-        let n = p.hosts().len() as u32;
-        let mut links = Vec::new();
-        let mut r = 12345u32;
-        let t = Instant::now();
-        let mut s = 0;
-        for _ in 0..10_000_000 {
-            r = r.wrapping_mul(1664525).wrapping_add(1013904223);
-            let a = (r >> 8) % n;
-            r = r.wrapping_mul(1664525).wrapping_add(1013904223);
-            let b = (r >> 8) % n;
-            p.route(HostId(a), HostId(b), &mut links).unwrap();
-            s += links.len();
+    let platform = Platform::from_toml(text).unwrap();
+    assert_eq!(
+        (platform.hosts().len(), platform.sets().len()),
+        (100_000, 10)
+    );
+    assert_eq!(platform.host_by_name("c9-10000"), Some(HostId(99_999)));
+    assert_eq!(
+        way(&platform, "c0-1", "c9-10000"),
+        "c0_link_1_UP c0_backbone c0_uplink_UP core c9_uplink_DOWN c9_backbone c9_link_10000_DOWN"
+    );
+}
+
+#[test]
+fn every_way_back_mirrors_the_way_there() {
+    let five = xml(FIVE_XML).unwrap();
+    for from in (0..174).step_by(7) {
+        for to in (0..174).step_by(5) {
+            let (from, to) = (&five.hosts()[from].name, &five.hosts()[to].name);
+            let there = way(&five, from, to);
+            let swapped = there
+                .replace("_UP", "_up")
+                .replace("_DOWN", "_UP")
+                .replace("_up", "_DOWN");
+            let mirrored: Vec<&str> = swapped.split(' ').rev().collect();
+            assert_eq!(way(&five, to, from), mirrored.join(" "));
         }
-        println!("random route {} ns {s}", t.elapsed().as_secs_f64() * 1e2);
-        let t = Instant::now();
-        for i in 0..10_000_000u32 {
-            p.route(HostId(i % (n - 1)), HostId(i % (n - 1) + 1), &mut links)
-                .unwrap();
-            s += links.len();
-        }
-        println!("seq route {} ns {s}", t.elapsed().as_secs_f64() * 1e2);
     }
 }

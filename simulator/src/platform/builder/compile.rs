@@ -1,0 +1,185 @@
+//! Turns what a file declared into routes that can be asked for.
+
+use bsp::HostId;
+use bsp::units::{BytesPerSecond, Seconds};
+
+use crate::platform::builder::{Builder, Cable, Draft, Duplex, Kind, Node, count};
+use crate::platform::error::{At, Misfit};
+use crate::platform::graph::{CORE_MAX, Graph, split_loops};
+use crate::platform::pairs::Pairs;
+use crate::platform::routes::{Edge, Full, Loops, Routes, Routing, Shortest, Trunks, Uplink, Zone};
+use crate::platform::{Fault, LinkId, Platform, index};
+
+impl Builder {
+    /// Compiles the routes.
+    pub(in crate::platform) fn finish(mut self) -> Result<Platform, Misfit> {
+        if self.hosts.is_empty() {
+            return Err(Misfit {
+                at: 0,
+                fault: Fault::NoHosts,
+            });
+        }
+        let loopback = self.default_loopback().at(0)?;
+        let mut zones = Vec::with_capacity(self.zones.len());
+        for draft in std::mem::take(&mut self.zones) {
+            let (place, depth, at) = (draft.place, draft.depth, draft.at);
+            let routing = self.routing(draft, loopback).at(at)?;
+            zones.push(Zone {
+                place,
+                depth,
+                routing,
+            });
+        }
+        let by_name = self
+            .nodes
+            .values()
+            .filter_map(|node| match node {
+                Node::Host(host) => Some(HostId(*host)),
+                Node::Router(_) | Node::Zone(_) => None,
+            })
+            .collect();
+        let mut points = self.host_places;
+        points.extend(self.router_places);
+        Ok(Platform {
+            hosts: self.hosts,
+            sets: self.sets,
+            links: self.links,
+            routes: Routes {
+                points,
+                zones,
+                links: self.route_links,
+            },
+            overheads: self.overheads,
+            by_name,
+            warnings: self.warnings,
+        })
+    }
+
+    /// Checks that every member of every zone that routes has a route.
+    pub(in crate::platform) fn check_connected(&self) -> Result<(), Misfit> {
+        for draft in &self.zones {
+            let routes = matches!(draft.kind, Kind::Full | Kind::Shortest(_));
+            if !routes || draft.members.len() < 2 {
+                continue;
+            }
+            let mut reached = vec![false; draft.members.len()];
+            for (from, to) in draft.pairs.iter().filter(|(from, to)| from != to) {
+                reached[index(*from)] = true;
+                reached[index(*to)] = true;
+            }
+            let isolated = draft
+                .members
+                .iter()
+                .zip(reached)
+                .find(|((_, node, _), reached)| !reached && !matches!(node, Node::Router(_)));
+            if let Some(((name, _, at), _)) = isolated {
+                let fault = Fault::Isolated {
+                    name: name.clone(),
+                    zone: draft.name.clone(),
+                };
+                return Err(Misfit { at: *at, fault });
+            }
+        }
+        Ok(())
+    }
+
+    /// The link that SimGrid gives hosts of ordinary zones for messages to themselves.
+    fn default_loopback(&mut self) -> Result<Option<LinkId>, Fault> {
+        let is_leaf = |draft: &Draft| {
+            matches!(draft.kind, Kind::Full | Kind::Shortest(_))
+                && draft
+                    .members
+                    .iter()
+                    .any(|(_, node, _)| matches!(node, Node::Host(_)))
+        };
+        if !self.zones.iter().any(is_leaf) {
+            return Ok(None);
+        }
+        let cable = Cable {
+            bandwidth: BytesPerSecond::new(10e9).expect("10 GB/s is above zero"),
+            latency: Seconds::ZERO,
+            duplex: Duplex::FatPipe,
+            bandwidth_profile: None,
+            latency_profile: None,
+        };
+        self.add_link("__loopback__".to_owned(), &cable).map(Some)
+    }
+
+    fn routing(&mut self, draft: Draft, loopback: Option<LinkId>) -> Result<Routing, Fault> {
+        let width = count(draft.members.len(), "members of a zone")?;
+        let edges = draft
+            .edges
+            .into_iter()
+            .map(|(edge, gateways)| self.resolve(edge, gateways));
+        let (loops, edges) = split_loops(edges.collect());
+        let is_leaf = !matches!(draft.members.first(), Some((_, Node::Zone(_), _)));
+        let loops = Loops {
+            default: loopback.filter(|_| is_leaf),
+            edges: loops,
+        };
+        match draft.kind {
+            Kind::None => Ok(Routing::None),
+            Kind::Cluster => Ok(draft.cluster.map_or(Routing::None, Routing::Cluster)),
+            Kind::Full => {
+                let ends: Vec<_> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
+                let uplink = |(gateway, up, down)| Uplink {
+                    gateway: self.point(gateway),
+                    up,
+                    down,
+                };
+                let trunks = Trunks {
+                    uplinks: draft.uplinks.into_iter().map(|it| it.map(uplink)).collect(),
+                    core: draft.core,
+                };
+                Ok(Routing::Full(Full {
+                    pairs: Pairs::new(width, &ends),
+                    edges,
+                    trunks,
+                    loops,
+                }))
+            }
+            Kind::Shortest(search) => {
+                let (graph, made) =
+                    Graph::new(width, &edges, search).map_err(|met| Fault::TooMany {
+                        what: "nodes with several neighbours in a zone of shortest paths",
+                        met: u64::try_from(met).unwrap_or(u64::MAX),
+                        limit: u64::try_from(CORE_MAX).unwrap_or(u64::MAX),
+                    })?;
+                if made != search {
+                    self.warn(format!(
+                        "zone `{}` is too large for Floyd's search and is searched as Dijkstra \
+                         does; SimGrid may choose another of several equally short ways",
+                        draft.name
+                    ));
+                }
+                Ok(Routing::Shortest(Shortest {
+                    graph,
+                    edges,
+                    loops,
+                }))
+            }
+        }
+    }
+
+    fn resolve(&self, edge: Edge, gateways: Option<[Node; 2]>) -> Edge {
+        match gateways {
+            None => edge,
+            Some([from, to]) => Edge {
+                gateway_from: self.point(from),
+                gateway_to: self.point(to),
+                ..edge
+            },
+        }
+    }
+
+    /// The number of a host or router among the points.
+    fn point(&self, node: Node) -> u32 {
+        match node {
+            Node::Host(host) => host,
+            Node::Router(router) => {
+                router + u32::try_from(self.hosts.len()).expect("hosts are numbered in 32 bits")
+            }
+            Node::Zone(_) => panic!("a gateway was checked to be a host or a router"),
+        }
+    }
+}

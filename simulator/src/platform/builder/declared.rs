@@ -1,0 +1,157 @@
+//! Declared routes: whether their ends and gateways lie where they should.
+
+use crate::platform::builder::{Builder, Node, Route, count};
+use crate::platform::routes::{Edge, NO_POINT, Place};
+use crate::platform::{Fault, LinkId, index};
+
+impl Builder {
+    /// Adds a route between two things that lie directly in `zone`.
+    pub(in crate::platform) fn add_route(&mut self, zone: u32, route: &Route) -> Result<(), Fault> {
+        let names = route.ends.map(|end| self.name_of(end));
+        if route.there.is_empty() {
+            let [from, to] = names;
+            return Err(Fault::EmptyRoute { from, to });
+        }
+        let locals = [
+            self.local_in(zone, route.ends[0])?,
+            self.local_in(zone, route.ends[1])?,
+        ];
+        if let Some(gateways) = route.gateways {
+            for (gateway, end) in gateways.into_iter().zip(route.ends) {
+                self.check_gateway(gateway, end)?;
+            }
+        }
+        let [from, to] = locals;
+        self.add_edge(zone, [from, to], route.gateways, &route.there)
+            .map_err(|fault| named(fault, &names))?;
+        if let Some(back) = route.back.as_ref().filter(|_| from != to) {
+            let gateways = route.gateways.map(|[from, to]| [to, from]);
+            let names = [names[1].clone(), names[0].clone()];
+            self.add_edge(zone, [to, from], gateways, back)
+                .map_err(|fault| named(fault, &names))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a route, in this direction, was already declared.
+    pub(in crate::platform) fn has_route(&self, zone: u32, from: Node, to: Node) -> bool {
+        match (self.local_in(zone, from), self.local_in(zone, to)) {
+            (Ok(from), Ok(to)) => self.zones[index(zone)].pairs.contains(&(from, to)),
+            _ => false,
+        }
+    }
+
+    /// Connects an inner zone with the core that all such zones share.
+    pub(in crate::platform) fn add_uplink(
+        &mut self,
+        inner: u32,
+        gateway: Node,
+        up: LinkId,
+        down: LinkId,
+    ) {
+        let place = self.zones[index(inner)].place;
+        let uplinks = &mut self.zones[index(place.zone)].uplinks;
+        if uplinks.len() <= index(place.local) {
+            uplinks.resize(index(place.local) + 1, None);
+        }
+        uplinks[index(place.local)] = Some((gateway, up, down));
+    }
+
+    pub(in crate::platform) fn set_core(&mut self, zone: u32, core: LinkId) {
+        self.zones[index(zone)].core = Some(core);
+    }
+
+    fn add_edge(
+        &mut self,
+        zone: u32,
+        [from, to]: [u32; 2],
+        gateways: Option<[Node; 2]>,
+        links: &[LinkId],
+    ) -> Result<(), Fault> {
+        if !self.zones[index(zone)].pairs.insert((from, to)) {
+            return Err(Fault::DuplicateRoute {
+                from: String::new(),
+                to: String::new(),
+            });
+        }
+        let first = count(self.route_links.len(), "links of routes")?;
+        let count = count(links.len(), "links of a route")?;
+        self.route_links.extend_from_slice(links);
+        let edge = Edge {
+            from,
+            to,
+            first,
+            count,
+            gateway_from: NO_POINT,
+            gateway_to: NO_POINT,
+        };
+        self.zones[index(zone)].edges.push((edge, gateways));
+        Ok(())
+    }
+
+    /// The number of something in the zone it has to lie in directly.
+    fn local_in(&self, zone: u32, node: Node) -> Result<u32, Fault> {
+        let place = self.place(node);
+        let is_root =
+            matches!(node, Node::Zone(number) if self.zones[index(number)].parent.is_none());
+        if place.zone == zone && !is_root {
+            return Ok(place.local);
+        }
+        Err(Fault::Outside {
+            name: self.name_of(node),
+            zone: self.zones[index(zone)].name.clone(),
+        })
+    }
+
+    fn check_gateway(&self, gateway: Node, end: Node) -> Result<(), Fault> {
+        let Node::Zone(zone) = end else {
+            return Ok(());
+        };
+        let mut around = self.place(gateway).zone;
+        let is_point = !matches!(gateway, Node::Zone(_));
+        while around != zone {
+            match self.zones[index(around)].parent {
+                Some(parent) => around = parent,
+                None => break,
+            }
+        }
+        if is_point && around == zone {
+            return Ok(());
+        }
+        Err(Fault::Gateway {
+            gateway: self.name_of(gateway),
+            zone: self.zones[index(zone)].name.clone(),
+        })
+    }
+
+    fn place(&self, node: Node) -> Place {
+        match node {
+            Node::Host(host) => self.host_places[index(host)],
+            Node::Router(router) => self.router_places[index(router)],
+            Node::Zone(zone) => self.zones[index(zone)].place,
+        }
+    }
+
+    fn name_of(&self, node: Node) -> String {
+        match node {
+            Node::Host(host) => self.hosts[index(host)].name.clone(),
+            Node::Zone(zone) => self.zones[index(zone)].name.clone(),
+            Node::Router(_) => self
+                .nodes
+                .iter()
+                .find(|(_, other)| **other == node)
+                .map_or_else(String::new, |(name, _)| name.clone()),
+        }
+    }
+}
+
+/// Tells a fault about a pair its names.
+fn named(fault: Fault, [from, to]: &[String; 2]) -> Fault {
+    match fault {
+        Fault::DuplicateRoute { .. } => Fault::DuplicateRoute {
+            from: from.clone(),
+            to: to.clone(),
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,351 @@
+//! SimGrid's XML.
+
+use super::*;
+
+/// A file with these elements inside one zone.
+fn zone(routing: &str, inside: &str) -> String {
+    format!(
+        "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"{routing}\">\n{inside}\n</zone>\n</platform>"
+    )
+}
+
+#[track_caller]
+fn refuse(text: &str, expected: &str) {
+    assert_eq!(xml(text).unwrap_err().to_string(), expected);
+}
+
+const TWO_HOSTS: &str = r#"<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>"#;
+const LINK: &str = r#"<link id="l" bandwidth="1MBps"/>"#;
+const TWO_WAYS: &str =
+    r#"<link id="l" bandwidth="1MBps" latency="1ms" sharing_policy="SPLITDUPLEX"/>"#;
+
+#[test]
+fn full_zones_route_as_declared() {
+    let routes = format!(
+        r#"{TWO_HOSTS}{TWO_WAYS}<link id="m" bandwidth="1MBps"/>
+        <route src="a" dst="b"><link_ctn id="m"/><link_ctn id="l" direction="UP"/></route>"#
+    );
+    let platform = xml(&zone("Full", &routes)).unwrap();
+    assert_eq!(way(&platform, "a", "b"), "m l_UP");
+    assert_eq!(way(&platform, "b", "a"), "l_DOWN m");
+    assert_eq!(way(&platform, "a", "a"), "__loopback__");
+    let loopback = platform.links().last().unwrap();
+    assert_eq!(
+        (loopback.bandwidth.get().to_bits(), loopback.sharing),
+        (10e9_f64.to_bits(), Sharing::FatPipe)
+    );
+    let one_way = routes.replace("dst=\"b\"", "dst=\"b\" symmetrical=\"NO\"");
+    let platform = xml(&zone("Full", &one_way)).unwrap();
+    assert_eq!(
+        way(&platform, "b", "a"),
+        "no route leads from host `b` to host `a`"
+    );
+}
+
+#[test]
+fn shortest_paths_count_links() {
+    let inside = r#"
+        <host id="a" speed="1f"/><host id="b" speed="1f"/><host id="c" speed="1f"/>
+        <router id="r"/>
+        <link id="ar" bandwidth="1"/><link id="rb" bandwidth="1"/><link id="bc" bandwidth="1"/>
+        <link id="x" bandwidth="1"/><link id="y" bandwidth="1"/>
+        <route src="a" dst="r"><link_ctn id="ar"/></route>
+        <route src="r" dst="b"><link_ctn id="rb"/></route>
+        <route src="b" dst="c"><link_ctn id="bc"/></route>
+        <route src="a" dst="c"><link_ctn id="x"/><link_ctn id="y"/><link_ctn id="x"/><link_ctn id="x"/></route>"#;
+    for routing in ["Floyd", "Dijkstra", "DijkstraCache", "floyd"] {
+        let platform = xml(&zone(routing, inside)).unwrap();
+        assert_eq!(way(&platform, "a", "c"), "ar rb bc");
+        assert_eq!(way(&platform, "c", "a"), "bc rb ar");
+        assert_eq!(way(&platform, "b", "b"), "__loopback__");
+    }
+}
+
+#[test]
+fn zones_compose_at_every_level() {
+    let cluster = |id: &str| {
+        format!(
+            r#"<cluster id="{id}" prefix="{id}" radical="0-1" suffix="" speed="1f" bw="1" lat="0"
+               bb_bw="1" router_id="r{id}"/>"#
+        )
+    };
+    let text = format!(
+        r#"<platform version="4"><zone id="w" routing="Floyd">
+        <zone id="p" routing="Full">{}{}<link id="pq" bandwidth="1"/>
+          <zoneRoute src="c" dst="d" gw_src="rc" gw_dst="rd"><link_ctn id="pq"/></zoneRoute></zone>
+        <zone id="q" routing="Full">{}{}<link id="qq" bandwidth="1"/>
+          <zoneRoute src="e" dst="f" gw_src="re" gw_dst="rf"><link_ctn id="qq"/></zoneRoute></zone>
+        <zone id="s" routing="None"><host id="lonely" speed="1f"/></zone>
+        <link id="one" bandwidth="1"/><link id="two" bandwidth="1"/>
+        <zoneRoute src="p" dst="q" gw_src="rc" gw_dst="e0"><link_ctn id="one"/></zoneRoute>
+        <zoneRoute src="q" dst="s" gw_src="rf" gw_dst="lonely"><link_ctn id="two"/></zoneRoute>
+        </zone></platform>"#,
+        cluster("c"),
+        cluster("d"),
+        cluster("e"),
+        cluster("f")
+    );
+    let platform = xml(&text).unwrap();
+    let sets: Vec<&str> = platform
+        .sets()
+        .iter()
+        .map(|set| set.name.as_str())
+        .collect();
+    assert_eq!(sets, ["c", "d", "e", "f", "s"]);
+    assert_eq!(
+        way(&platform, "d1", "f0"),
+        "d_link_1_UP d_backbone pq c_backbone one \
+         e_link_0_UP e_backbone qq f_backbone f_link_0_DOWN"
+            .replace("pq c_backbone one", "pq one")
+    );
+    assert_eq!(way(&platform, "c0", "e0"), "c_link_0_UP c_backbone one");
+    assert_eq!(
+        way(&platform, "d0", "lonely"),
+        "d_link_0_UP d_backbone pq one e_link_0_UP e_backbone qq two"
+    );
+    assert_eq!(
+        way(&platform, "lonely", "d0"),
+        "two qq e_backbone e_link_0_DOWN one pq d_backbone d_link_0_DOWN"
+    );
+    assert_eq!(
+        way(&platform, "lonely", "lonely"),
+        "no route leads from host `lonely` to host `lonely`"
+    );
+}
+
+#[test]
+fn clusters_take_commas_limiters_and_states() {
+    let text = r#"<platform version="4.1"><cluster id="c" prefix="n" suffix=".x" radical="1-2,7"
+        speed="1Gf, 2Gf" core="4" bw="1MBps" lat="1us" limiter_link="3MBps"/></platform>"#;
+    let platform = xml(text).unwrap();
+    let names: Vec<&str> = platform
+        .hosts()
+        .iter()
+        .map(|host| host.name.as_str())
+        .collect();
+    assert_eq!(names, ["n1.x", "n2.x", "n7.x"]);
+    assert_eq!(platform.hosts()[0].cores, 4);
+    assert_eq!(
+        way(&platform, "n1.x", "n7.x"),
+        "c_link_1_limiter c_link_1_UP c_link_7_DOWN c_link_7_limiter"
+    );
+    assert_eq!(
+        way(&platform, "n1.x", "n1.x"),
+        "c_link_1_limiter c_link_1_UP c_link_1_DOWN"
+    );
+    let host = r#"<host id="h" speed="1Gf, 2Gf,3Gf" pstate="2"/>"#;
+    assert_eq!(
+        xml(&zone("None", host)).unwrap().hosts()[0]
+            .speed
+            .get()
+            .to_bits(),
+        3e9_f64.to_bits()
+    );
+}
+
+#[test]
+fn profiles_come_through_the_loader() {
+    let inside = r#"<host id="h" speed="1f" speed_file="p" state_file="s"><disk id="d"/></host>
+        <link id="l" bandwidth="1" bandwidth_file="b" latency_file="p"/>"#;
+    let mut loads = Vec::new();
+    let platform = Platform::from_simgrid_xml(&zone("None", inside), &mut |file| {
+        loads.push(file.to_owned());
+        match file {
+            "p" => Ok("0 0.5\n1 1\nLOOPAFTER 1".to_owned()),
+            _ => Ok("3 1e6".to_owned()),
+        }
+    })
+    .unwrap();
+    assert_eq!(loads, ["p", "b"]);
+    let availability = platform.hosts()[0].availability.as_ref().unwrap();
+    assert_eq!(availability.value(bsp::units::Instant::START), Some(0.5));
+    assert_eq!(
+        platform.links()[0].latency_profile.as_ref(),
+        Some(availability)
+    );
+    assert_eq!(
+        platform.warnings(),
+        [
+            "<disk> is ignored: disks are not simulated",
+            "`state_file` of <host> is ignored: hosts do not fail"
+        ]
+    );
+    refuse(
+        &zone("None", r#"<host id="h" speed="1f" speed_file="p"/>"#),
+        "line 3, column 37: cannot read profile `p`: no files here",
+    );
+}
+
+#[test]
+fn files_of_another_kind_say_what_would_do() {
+    refuse(
+        "<a/>",
+        "line 1, column 1: a file of <a> is not supported; a SimGrid platform stands in <platform>",
+    );
+    refuse(
+        "<platform>",
+        "line 1, column 1: the root node was opened but never closed",
+    );
+    refuse(
+        "<platform/>",
+        "line 1, column 1: <platform> lacks the attribute `version`",
+    );
+    refuse(
+        "<platform version=\"3\"/>",
+        "line 1, column 20: platform version 3, expected 4 or 4.1; `simgrid_update_xml` brings \
+         older files up to date",
+    );
+    refuse(
+        "<platform version=\"4.1\"/>",
+        "line 1, column 1: the platform has no hosts",
+    );
+    refuse(
+        "<platform version=\"4.1\">\n <AS id=\"a\" routing=\"Full\"/></platform>",
+        "line 2, column 2: <AS> is not supported; it is of version 3: bring the file up to date \
+         with `simgrid_update_xml`",
+    );
+    refuse(
+        &zone("Vivaldi", ""),
+        "line 2, column 23: routing=\"Vivaldi\" is not supported; write a <cluster>, or \
+         routing=\"Full\" with routes",
+    );
+    refuse(
+        &zone("Full", "<peer/>"),
+        "line 3, column 1: <peer> is not supported; write hosts with links and routes",
+    );
+    refuse(
+        &zone("Full", "<bypassRoute/>"),
+        "line 3, column 1: <bypassRoute> is not supported; declare the route itself",
+    );
+    refuse(
+        &zone("Ful", ""),
+        "line 2, column 23: routing is `Ful`, expected Full, Floyd, Dijkstra, DijkstraCache or None",
+    );
+    refuse(
+        "<platform version=\"4.1\"><cluster id=\"c\" topology=\"TORUS\"/></platform>",
+        "line 1, column 51: topology=\"TORUS\" is not supported; clusters are FLAT: each host has \
+         a link of its own to a backbone",
+    );
+}
+
+#[test]
+fn values_that_cannot_be_are_refused_where_they_stand() {
+    let host = |attributes: &str| zone("Full", &format!("<host {attributes}/>"));
+    refuse(
+        &host("id=\"a\""),
+        "line 3, column 1: <host> lacks the attribute `speed`",
+    );
+    refuse(
+        &host("id=\"a\" sped=\"1Gf\""),
+        "line 3, column 14: <host> has no attribute `sped`, did you mean `speed`?",
+    );
+    refuse(
+        &host("id=\"a\" speed=\"0Gf\""),
+        "line 3, column 21: speed: met `0Gf`, which is not above zero",
+    );
+    refuse(
+        &host("id=\"a\" speed=\"1GF\""),
+        "line 3, column 21: speed: met `1GF`: unknown unit `GF`, did you mean `Gf`?; expected a \
+         speed such as `1.5 Gf` or `1.5 Ginstr/s`",
+    );
+    refuse(
+        &host("id=\"a\" speed=\"1Gf\" core=\"0\""),
+        "line 3, column 32: core is `0`, expected a number of cores, from 1",
+    );
+    refuse(
+        &host("id=\"a\" speed=\"1Gf\" pstate=\"1\""),
+        "line 3, column 34: pstate is `1`, expected the number, from 0, of an entry of `speed`",
+    );
+    refuse(
+        &zone("Full", "<link id=\"l\" bandwidth=\"-1MBps\"/>"),
+        "line 3, column 25: bandwidth: met `-1MBps`, which is not above zero",
+    );
+    refuse(
+        &zone("Full", "<link id=\"l\" bandwidth=\"1KBps\"/>"),
+        "line 3, column 25: bandwidth: met `1KBps`: unknown unit `KBps`, did you mean `kBps`?; \
+         expected a bandwidth such as `12.5 MBps` or `100 Mbps`",
+    );
+}
+
+#[test]
+fn names_and_routes_are_checked() {
+    refuse(
+        &zone(
+            "Full",
+            "<host id=\"a\" speed=\"1\"/>\n<host id=\"a\" speed=\"1\"/>",
+        ),
+        "line 4, column 11: a second host named `a`",
+    );
+    refuse(
+        &zone("Full", &format!("{LINK}{LINK}")),
+        "line 3, column 43: a second link named `l`",
+    );
+    let route = |route: &str| zone("Full", &format!("{TWO_HOSTS}{TWO_WAYS}\n{route}"));
+    let up = "<link_ctn id=\"l\" direction=\"UP\"/>";
+    refuse(
+        &route("<route src=\"a\" dst=\"c\"/>"),
+        "line 4, column 21: no host, router or zone is named `c`",
+    );
+    refuse(
+        &route("<route src=\"a\" dst=\"b\"/>"),
+        "line 4, column 1: the route from `a` to `b` has no links",
+    );
+    refuse(
+        &route("<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route>"),
+        "line 4, column 24: link `l` has two directions; say direction=\"UP\" or direction=\"DOWN\"",
+    );
+    refuse(
+        &route(&format!(
+            "<route src=\"a\" dst=\"b\">{up}</route>\n<route src=\"b\" dst=\"a\">{up}</route>"
+        )),
+        "line 5, column 1: a second route from `b` to `a`; a route also leads back unless it is \
+         declared one-way",
+    );
+    refuse(
+        &route(&format!("<route src=\"a\" dst=\"z\">{up}</route>")),
+        "line 4, column 21: dst is `z`, expected the name of a host or router; zones are connected \
+         by <zoneRoute>",
+    );
+    refuse(
+        &route(&format!(
+            "<host id=\"c\" speed=\"1\"/><route src=\"a\" dst=\"b\">{up}</route>"
+        )),
+        "line 4, column 1: no route leads from or to `c`; add one, or say routing=\"None\" for \
+         zone `z`",
+    );
+    refuse(
+        &zone(
+            "Full",
+            &format!("{TWO_HOSTS}\n<zone id=\"y\" routing=\"Full\"/>"),
+        ),
+        "line 4, column 11: zone `z` holds both hosts and zones; put the hosts into a zone of \
+         their own",
+    );
+    refuse(
+        "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"\" suffix=\"\" radical=\"0;4\"/></platform>",
+        "line 1, column 70: radical is `0;4`, expected numbers and ranges separated by commas, as \
+         `1-4,6,9-11`",
+    );
+}
+
+#[test]
+fn gateways_lie_in_their_zones() {
+    let text = r#"<platform version="4.1"><zone id="w" routing="Full">
+<zone id="p" routing="Full"><host id="a" speed="1"/></zone>
+<zone id="q" routing="Full"><host id="b" speed="1"/></zone>
+<link id="l" bandwidth="1"/>
+<zoneRoute src="p" dst="q" gw_src="GATEWAY" gw_dst="b"><link_ctn id="l"/></zoneRoute>
+</zone></platform>"#;
+    assert_eq!(
+        way(&xml(&text.replace("GATEWAY", "a")).unwrap(), "b", "a"),
+        "l"
+    );
+    refuse(
+        &text.replace("GATEWAY", "b"),
+        "line 5, column 1: gateway `b` does not lie in zone `p`",
+    );
+    refuse(
+        &text.replace("GATEWAY", "p"),
+        "line 5, column 1: gateway `p` does not lie in zone `p`",
+    );
+}
