@@ -16,7 +16,7 @@ use crate::platform::error::{At, Misfit};
 use crate::platform::graph::Search;
 use crate::platform::meaning::Meaning;
 use crate::platform::simgrid::element::{Attribute, Element};
-use crate::platform::{Fault, Host, Platform, units};
+use crate::platform::{Fault, Host, LinkId, Platform, units};
 use crate::profile::Profile;
 
 /// Reads a whole file; `load` returns the text of the file of a profile.
@@ -260,7 +260,7 @@ impl<'doc> Reader<'doc, '_> {
         &self,
         element: Element<'doc>,
         parent: &str,
-    ) -> Result<(crate::platform::LinkId, crate::platform::LinkId), Misfit> {
+    ) -> Result<(LinkId, LinkId), Misfit> {
         if element.name() != "link_ctn" {
             return Err(element.misplaced(parent));
         }

@@ -103,7 +103,7 @@ fn profile(
     read: impl Fn(&Spanned<Scalar>) -> Result<f64, Misfit>,
 ) -> Result<Profile, Misfit> {
     let mut list = Vec::new();
-    for (date, value) in points.get_ref() {
+    for PointEntry(date, value) in points.get_ref() {
         let date = quantity("points", date, units::time)?.get();
         list.push(Point {
             date,

@@ -10,7 +10,8 @@ use toml::Spanned;
 pub(super) struct Scalar(pub(super) String);
 
 /// A date and the value from then on.
-pub(super) type PointEntry = (Spanned<Scalar>, Spanned<Scalar>);
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct PointEntry(pub(super) Spanned<Scalar>, pub(super) Spanned<Scalar>);
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]

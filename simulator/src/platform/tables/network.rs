@@ -36,24 +36,25 @@ pub(super) fn read(
     }
     let mut linked = BTreeSet::new();
     for Direct { ends, wire, at } in direct {
-        let nodes = ends.map(Node::Zone);
-        let pair = [ends[0].min(ends[1]), ends[0].max(ends[1])];
-        if !linked.insert(pair) {
-            let [from, to] = pair.map(|zone| name_of(sets, zone));
+        let [a, b] = ends.map(|end| end.zone);
+        if !linked.insert((a.min(b), a.max(b))) {
+            let [from, to] = [a, b].map(|zone| name_of(sets, zone));
             return Err(Misfit {
                 at,
                 fault: Fault::DuplicateRoute { from, to },
             });
         }
-        for [from, to, up] in [[0, 1, 1], [1, 0, 0]] {
-            if !builder.has_route(world, nodes[from], nodes[to]) {
-                let gateways = [nodes[from], nodes[to]].map(|node| router(sets, node));
-                let there = vec![wire.towards(up == 1)];
-                let ends = [nodes[from], nodes[to]];
+        for (ends, link) in [
+            (ends, wire.towards(true)),
+            ([ends[1], ends[0]], wire.towards(false)),
+        ] {
+            let nodes = ends.map(|end| Node::Zone(end.zone));
+            if !builder.has_route(world, nodes[0], nodes[1]) {
+                let gateways = Some(ends.map(|end| end.router));
                 let route = Route {
-                    ends,
-                    gateways: Some(gateways),
-                    there,
+                    ends: nodes,
+                    gateways,
+                    there: vec![link],
                     back: None,
                 };
                 builder.add_route(world, &route).at(at)?;
@@ -66,7 +67,7 @@ pub(super) fn read(
 
 /// A link that connects two Sets.
 struct Direct {
-    ends: [u32; 2],
+    ends: [Member; 2],
     wire: Wire,
     at: usize,
 }
@@ -96,7 +97,7 @@ fn link(
         };
         let wire = builder.add_cable(&name, &cable).at(at)?;
         direct.push(Direct {
-            ends: [sets[a].zone, sets[b].zone],
+            ends: [sets[a], sets[b]],
             wire,
             at,
         });
@@ -273,13 +274,6 @@ fn member(sets: &BTreeMap<String, Member>, name: &str) -> Result<Member, Fault> 
         name: name.to_owned(),
         nearest: nearest(name, sets.keys().map(String::as_str)),
     })
-}
-
-fn router(sets: &BTreeMap<String, Member>, node: Node) -> Node {
-    sets.values()
-        .find(|member| node == Node::Zone(member.zone))
-        .expect("the ends of a link between Sets are Sets")
-        .router
 }
 
 fn name_of(sets: &BTreeMap<String, Member>, zone: u32) -> String {
