@@ -20,11 +20,13 @@ mod clock;
 mod flow;
 mod region;
 mod route;
+mod track;
 
 use clock::Clocks;
 use flow::{BOUNDED, Flow, Legs, WAITING};
 use region::Region;
 use route::{Route, Routes};
+use track::Trial;
 
 /// How the network is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +77,12 @@ struct Link {
     capacity: f64,
     /// Bytes per second if all flows ran at their bounds.
     bound_sum: f64,
+    /// Bytes per second by which the flows stay below their bounds for certain.
+    relief: f64,
+    /// Scratch of the solver: bytes per second of its flows inside the region at their ceilings.
+    ceiling_inside: f64,
+    /// Scratch of the solver: bytes per second of its flows outside the region.
+    outside: f64,
     /// The level at which it holds flows back; infinite if it holds none.
     level: f64,
     /// Scratch of the solver: what is left of the capacity.
@@ -85,6 +93,8 @@ struct Link {
     next_level: f64,
     /// Scratch of the solver: which pass touched it last.
     pass: u32,
+    /// Scratch of the solver: which solution took all its flows in last.
+    round: u32,
     /// Scratch of the solver: its flows inside the region, and those of them not yet held back.
     inside: u32,
     open: u32,
@@ -116,6 +126,9 @@ pub(crate) struct Network {
     /// Links that held flows back when one of their flows came or went, or that changed.
     dirty: Vec<u32>,
     region: Region,
+    trial: Trial,
+    /// Whether any link has ever been tracked.
+    has_tracks: bool,
     /// Links change during the run.
     varies: bool,
 }
@@ -163,6 +176,8 @@ impl Network {
             arrived: Vec::new(),
             dirty: Vec::new(),
             region: Region::default(),
+            trial: Trial::default(),
+            has_tracks: false,
             varies,
         }
     }
@@ -182,6 +197,7 @@ impl Network {
             weight: route.weight,
             inverse: 1.0 / route.weight,
             bound: route.bound,
+            ceiling: route.bound,
             amount: bytes.as_f64(),
             from: from.0,
             to: to.0,
@@ -261,7 +277,10 @@ impl Network {
 
     /// Gives every flow the rate that is due to it from `now` on.
     pub(crate) fn solve(&mut self, now: f64, calendar: &mut Calendar<Event>) {
-        if !self.arrived.is_empty() || !self.dirty.is_empty() {
+        if self.arrived.is_empty() && self.dirty.is_empty() {
+            return;
+        }
+        if !self.solve_tracked(now, calendar) {
             self.solve_region(now, calendar);
         }
     }
@@ -324,6 +343,21 @@ impl Network {
         }
     }
 
+    /// From `now` on the flow runs at its bound.
+    fn run_at_bound(&mut self, id: u32, left: f64, now: f64, calendar: &mut Calendar<Event>) {
+        let flow = &mut self.flows[id as usize];
+        flow.announcement = flow.announcement.wrapping_add(1);
+        flow.amount = now + left / (flow.bound * flow.inverse);
+        let announcement = flow.announcement;
+        calendar.push(
+            flow.amount,
+            Event::FlowEnds {
+                flow: id,
+                announcement,
+            },
+        );
+    }
+
     /// Takes the flow from under the clock of the link that holds it back, if one does.
     fn release(&mut self, id: u32) {
         let holder = self.flows[id as usize].holder;
@@ -338,7 +372,8 @@ impl Network {
         let Flow { from, to, .. } = self.flows[id as usize];
         let route = self.route(HostId(from), HostId(to));
         let flow = &mut self.flows[id as usize];
-        (flow.weight, flow.inverse, flow.bound) = (route.weight, 1.0 / route.weight, route.bound);
+        (flow.weight, flow.inverse) = (route.weight, 1.0 / route.weight);
+        (flow.bound, flow.ceiling) = (route.bound, route.bound);
     }
 
     /// Enters the flow on its links.
@@ -360,6 +395,7 @@ impl Network {
 
     /// Strikes the flow off its links.
     fn detach(&mut self, id: u32) {
+        self.lower_ceiling(id, self.flows[id as usize].bound);
         let flow = self.flows[id as usize];
         let rate_max = flow.bound * flow.inverse;
         for at in flow.range() {
@@ -368,7 +404,7 @@ impl Network {
             let link = &mut self.links[index];
             link.flows.swap_remove(leg.position as usize);
             if link.flows.is_empty() {
-                link.bound_sum = 0.0;
+                (link.bound_sum, link.relief) = (0.0, 0.0);
             } else {
                 link.bound_sum -= leg.usage() * rate_max;
             }
@@ -377,9 +413,12 @@ impl Network {
                 self.legs
                     .relocate(&self.flows[*moved as usize], index, (old, leg.position));
             }
-            if link.level < f64::INFINITY && !link.is_dirty {
-                link.is_dirty = true;
-                self.dirty.push(index as u32);
+            if link.level < f64::INFINITY {
+                if !link.is_dirty {
+                    link.is_dirty = true;
+                    self.dirty.push(index as u32);
+                }
+                self.untrack_flow(id, index, leg.usage() * flow.inverse);
             }
         }
     }
@@ -406,11 +445,15 @@ impl Link {
         Self {
             capacity: factors.bandwidth * link.bandwidth.get(),
             bound_sum: 0.0,
+            relief: 0.0,
+            ceiling_inside: 0.0,
+            outside: 0.0,
             level: f64::INFINITY,
             spare: 0.0,
             share: 0.0,
             next_level: f64::INFINITY,
             pass: 0,
+            round: 0,
             inside: 0,
             open: 0,
             clock: 0,

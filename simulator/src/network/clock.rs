@@ -1,6 +1,7 @@
 //! Clocks of the links that hold flows back.
 
 use super::flow::Flow;
+use super::track::Track;
 use crate::processor::CLOCK_RESOLUTION;
 
 /// A clock that runs at the level of a link.
@@ -23,6 +24,8 @@ pub(super) struct Clock {
     end: f64,
     /// A heap of marks and flows, first to end first.
     marks: Vec<(f64, u32)>,
+    /// What makes its level easy to work out.
+    track: Track,
     /// Flows ended since the value was last moved back to zero.
     ended: usize,
 }
@@ -45,14 +48,6 @@ impl Clock {
     pub(super) fn mark_of(&self, flow: &Flow) -> f64 {
         self.marks[flow.place as usize].0
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.marks.is_empty()
-    }
-
-    pub(super) fn link(&self) -> usize {
-        self.link as usize
-    }
 }
 
 impl Clocks {
@@ -71,6 +66,7 @@ impl Clocks {
                     level: 0.0,
                     end: f64::INFINITY,
                     marks: Vec::new(),
+                    track: Track::default(),
                     ended: 0,
                 });
                 u32::try_from(self.clocks.len() - 1).expect("fewer clocks than links")
@@ -79,6 +75,7 @@ impl Clocks {
         let clock = &mut self.clocks[id as usize];
         (clock.link, clock.position, clock.ended) = (link, position, 0);
         (clock.value, clock.since, clock.level, clock.end) = (0.0, now, 0.0, f64::INFINITY);
+        (clock.track.is_on, clock.track.solutions) = (false, 0);
         self.order.push(id);
         id
     }
@@ -102,6 +99,23 @@ impl Clocks {
 
     pub(super) fn get(&self, id: u32) -> &Clock {
         &self.clocks[id as usize]
+    }
+
+    pub(super) fn is_empty(&self, id: u32) -> bool {
+        self.clocks[id as usize].marks.is_empty()
+    }
+
+    /// Number of flows under the clock.
+    pub(super) fn held(&self, id: u32) -> usize {
+        self.clocks[id as usize].marks.len()
+    }
+
+    pub(super) fn track(&self, id: u32) -> &Track {
+        &self.clocks[id as usize].track
+    }
+
+    pub(super) fn track_mut(&mut self, id: u32) -> &mut Track {
+        &mut self.clocks[id as usize].track
     }
 
     /// The clock whose first flow ends first, and when.

@@ -27,6 +27,9 @@ pub(super) struct Flow {
     pub(super) inverse: f64,
     /// The level the flow has when nobody disturbs it.
     pub(super) bound: f64,
+    /// The level that it will not exceed before its region is solved; its bound unless a tracked
+    /// link holds it.
+    pub(super) ceiling: f64,
     /// Bytes to be served before the transfer begins; from then on, while the flow runs at its
     /// bound, when it ends.
     pub(super) amount: f64,

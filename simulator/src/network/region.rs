@@ -8,8 +8,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Network;
 use super::flow::{BOUNDED, Flow, WAITING};
+use super::{ALMOST_ONE, Network};
 use crate::calendar::Calendar;
 use crate::engine::Event;
 
@@ -25,6 +25,7 @@ pub(super) struct Region {
     /// have the order of their values.
     order: BinaryHeap<Reverse<(u64, u32)>>,
     pass: u32,
+    round: u32,
     /// Some touched link has flows outside.
     has_border: bool,
 }
@@ -51,6 +52,7 @@ impl Network {
     pub(super) fn solve_region(&mut self, now: f64, calendar: &mut Calendar<Event>) {
         self.region.members.clear();
         self.region.opened.clear();
+        self.region.round = self.region.round.wrapping_add(1);
         let mut arrived = std::mem::take(&mut self.arrived);
         for id in arrived.drain(..) {
             self.include(id);
@@ -87,6 +89,11 @@ impl Network {
 
     /// Takes all flows of a link into the region.
     fn open_link(&mut self, index: u32) {
+        let link = &mut self.links[index as usize];
+        if link.round == self.region.round {
+            return;
+        }
+        link.round = self.region.round;
         self.region.opened.push(index);
         for at in 0..self.links[index as usize].flows.len() {
             self.include(self.links[index as usize].flows[at]);
@@ -110,11 +117,15 @@ impl Network {
                 if link.pass != region.pass {
                     link.pass = region.pass;
                     (link.spare, link.share) = (link.capacity, 0.0);
+                    link.ceiling_inside = 0.0;
                     (link.inside, link.next_level) = (0, f64::INFINITY);
+                    (link.ceiling_inside, link.outside) = (0.0, 0.0);
                     region.touched.push(leg.link() as u32);
                 }
+                let share = leg.usage() * flow.inverse;
                 link.inside += 1;
-                link.share += leg.usage() * flow.inverse;
+                link.share += share;
+                link.ceiling_inside += share * flow.ceiling;
             }
         }
         self.region.order.clear();
@@ -128,6 +139,7 @@ impl Network {
                 let (spare, share) = self.rest(index as usize);
                 let link = &mut self.links[index as usize];
                 (link.spare, link.share) = (spare, share);
+                link.outside = link.capacity - spare;
             }
             order.push(Reverse((
                 self.links[index as usize].brim().to_bits(),
@@ -298,7 +310,73 @@ impl Network {
         for index in region.touched.iter().chain(&region.opened) {
             self.set_level(*index as usize, region.pass);
         }
+        self.track_region(&region);
         self.region = region;
+    }
+
+    /// Begins to track the links that have held flows back for a while, and sees to it that all
+    /// ceilings still hold.
+    fn track_region(&mut self, region: &Region) {
+        // Room is measured while all ceilings are still those that the region was gathered with.
+        for index in &region.touched {
+            let link = &self.links[*index as usize];
+            if link.is_solved() {
+                self.links[*index as usize].share = self.headroom(*index as usize, region.pass);
+            }
+        }
+        for member in &region.members {
+            let flow = &self.flows[member.flow as usize];
+            if flow.ceiling < flow.bound && flow.holder == BOUNDED {
+                self.lower_ceiling(member.flow, flow.bound);
+            }
+        }
+        for index in &region.touched {
+            let link = &self.links[*index as usize];
+            if link.is_solved() {
+                self.track(*index, link.share);
+            }
+        }
+        if !self.has_tracks {
+            return;
+        }
+        for index in &region.touched {
+            let link = &self.links[*index as usize];
+            if link.level == f64::INFINITY && !link.is_safe() {
+                self.revoke(*index);
+            }
+        }
+    }
+
+    /// By how much the level of a link may rise before its flows meet another limit, at most
+    /// twofold.
+    fn headroom(&self, index: usize, pass: u32) -> f64 {
+        let mut factor = HEADROOM_MAX;
+        let link = &self.links[index];
+        if !self
+            .clocks
+            .track(link.clock)
+            .is_worth_it(self.clocks.held(link.clock))
+        {
+            return 1.0;
+        }
+        for id in &link.flows {
+            let flow = &self.flows[*id as usize];
+            if flow.holder as usize != index {
+                continue;
+            }
+            factor = factor.min(flow.bound / link.level);
+            for leg in self.legs.of(flow) {
+                let other = &self.links[leg.link()];
+                if other.pass != pass || other.level < f64::INFINITY {
+                    continue;
+                }
+                let ceilings_outside = other.bound_sum - other.relief - other.ceiling_inside;
+                let inside = other.capacity - other.outside - other.spare;
+                let room = other.capacity * (2.0 * ALMOST_ONE - 1.0) - ceilings_outside;
+                factor = factor.min(room / inside);
+            }
+        }
+        factor.max(1.0)
     }
 
     /// Puts a member under its new holder.
@@ -308,16 +386,8 @@ impl Network {
         self.release(id);
         let flow = &mut self.flows[id as usize];
         flow.holder = member.holder;
-        flow.announcement = flow.announcement.wrapping_add(1);
         if member.holder == BOUNDED {
-            flow.amount = now + left / (flow.bound * flow.inverse);
-            calendar.push(
-                flow.amount,
-                Event::FlowEnds {
-                    flow: id,
-                    announcement: flow.announcement,
-                },
-            );
+            self.run_at_bound(id, left, now, calendar);
             return;
         }
         let amount = left * flow.weight;
@@ -359,11 +429,19 @@ impl super::Link {
         self.spare.max(0.0) / self.share
     }
 
+    /// Whether it holds flows back, and the region has all its flows.
+    fn is_solved(&self) -> bool {
+        self.level < f64::INFINITY && self.inside as usize == self.flows.len()
+    }
+
     /// Whether the new level is another one.
     fn differs(&self) -> bool {
         TIE * self.level < (self.next_level - self.level).abs() || self.level == f64::INFINITY
     }
 }
 
+/// How far levels of tracked links may rise before the region is solved again. More would find a
+/// limit sooner, less would have to be set anew more often.
+const HEADROOM_MAX: f64 = 2.0;
 /// Levels closer together than this, relatively, are one.
-const TIE: f64 = 1e-13;
+pub(super) const TIE: f64 = 1e-13;
