@@ -84,7 +84,7 @@ impl Process {
                 self.depart(rules, order, world);
             }
             Event::Moved(moved) => self.settle(rules, &moved, world),
-            other @ (Event::Message { .. } | Event::Woken) => {
+            other @ (Event::Message { .. } | Event::Woken | Event::Flushed) => {
                 unreachable!("{} was told {other:?}", self.rank)
             }
         }

@@ -48,6 +48,9 @@ pub struct SetManager {
     early: Vec<(Address, Message)>,
     /// What the next superstep starts with, once the time has come.
     held: Option<Start>,
+    /// What the first process beside the first Manager is told, once everybody else has been: it is
+    /// the barrier's master, and goes on when its own messages have arrived.
+    last: Option<Message>,
 }
 
 impl SetManager {
@@ -79,6 +82,7 @@ impl SetManager {
             call: None,
             early: Vec::new(),
             held: None,
+            last: None,
         }
     }
 
@@ -111,6 +115,11 @@ impl SetManager {
             Event::Woken => {
                 let start = self.held.take().expect("woken to release what is held");
                 self.release(rules, start, world);
+            }
+            Event::Flushed => {
+                let message = self.last.take().expect("flushed to tell the first process");
+                let own = Address::SetManager(self.set);
+                world.send(own, Address::Process(Rank(0)), message, Cost::Free);
             }
             Event::Computed { .. } | Event::Exchanged(_) | Event::Moved(_) => {
                 unreachable!("the Manager of {} was told {event:?}", self.set)
@@ -208,21 +217,23 @@ impl SetManager {
             Shape::Ideal => Cost::Free,
             Shape::Central | Shape::Hierarchical => Cost::Network(rules.barrier.message),
         };
-        let is_home = self.is_home;
         self.gathering.release(|to, halted| {
-            let is_here = match to {
-                Address::Process(rank) => rank == Rank(0) && is_home,
-                Address::Node(host) => host == rules.managers[self.set.index()],
-                Address::SetManager(_) => unreachable!("Managers release themselves"),
-            };
-            self.is_home &= !(halted && to == Address::Process(Rank(0)));
             let message = if halted {
                 Message::Finish
             } else {
                 Message::Start(start)
             };
+            if to == Address::Process(Rank(0)) && self.is_home {
+                self.is_home = !halted;
+                self.last = Some(message);
+                return;
+            }
+            let is_here = to == Address::Node(rules.managers[self.set.index()]);
             world.send(own, to, message, if is_here { Cost::Free } else { network });
         });
+        if self.last.is_some() {
+            world.flush(self.set);
+        }
     }
 
     /// Handles again what had come too early.

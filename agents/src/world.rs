@@ -34,6 +34,8 @@ pub enum Event {
     Moved(Box<Moved>),
     /// The time that an agent asked to be woken at has come.
     Woken,
+    /// Everything that a Manager had under way has arrived.
+    Flushed,
 }
 
 /// What a process exchanged with others in one superstep.
@@ -98,6 +100,9 @@ pub trait World {
 
     /// Wakes the agent `after` from now, with [`Event::Woken`].
     fn wake(&mut self, agent: Address, after: Seconds);
+
+    /// Tells a Manager when everything that it has under way has arrived, with [`Event::Flushed`].
+    fn flush(&mut self, set: SetId);
 
     /// A process has no more to do and knows that the run is over.
     fn finished(&mut self, rank: Rank);

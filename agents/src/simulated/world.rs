@@ -39,6 +39,8 @@ pub(super) struct SimulatedWorld {
     /// Messages of the barrier wait for the first Manager to listen; until this superstep it does.
     listening: u64,
     unheard: Vec<u32>,
+    /// How many messages each Manager has under way, by Set, and whether it waits for their arrival.
+    under_way: Vec<(u32, bool)>,
     /// What happens at this instant without any delay.
     deliveries: VecDeque<Delivery>,
     ended: Vec<Activity>,
@@ -89,6 +91,7 @@ impl SimulatedWorld {
             letters_free: Vec::new(),
             listening: 0,
             unheard: Vec::new(),
+            under_way: vec![(0, false); setup.platform.sets().len()],
             deliveries: VecDeque::new(),
             ended: Vec::new(),
             finished: 0,
@@ -179,7 +182,12 @@ impl SimulatedWorld {
             Kind::Letter => {
                 let letter = self.letters[at(index)].take().expect("it was under way");
                 self.letters_free.push(index);
+                let from = letter.from;
                 self.open(letter);
+                if let Address::SetManager(set) = from {
+                    self.under_way[set.index()].0 -= 1;
+                    self.tell_flushed(set);
+                }
             }
             Kind::Delay => self.compute(Rank(index)),
             Kind::WakeManager => {
@@ -189,6 +197,17 @@ impl SimulatedWorld {
                     event: Event::Woken,
                 });
             }
+        }
+    }
+
+    fn tell_flushed(&mut self, set: SetId) {
+        let (count, waits) = &mut self.under_way[set.index()];
+        if *count == 0 && std::mem::take(waits) {
+            let to = Address::SetManager(set);
+            self.deliver(Delivery {
+                to,
+                event: Event::Flushed,
+            });
         }
     }
 
@@ -273,6 +292,9 @@ impl SimulatedWorld {
             && self.rules.barrier.shape == Shape::Central
             && letter.to == Address::SetManager(self.rules.first)
             && matches!(&letter.message, Message::Arrived(arrived) if self.listening <= arrived.superstep);
+        if let Address::SetManager(set) = letter.from {
+            self.under_way[set.index()].0 += 1;
+        }
         let number = match self.letters_free.pop() {
             Some(number) => {
                 self.letters[at(number)] = Some(letter);
@@ -416,6 +438,11 @@ impl World for SimulatedWorld {
             unreachable!("only Managers hold back")
         };
         self.engine.wake(after, pack(Kind::WakeManager, set.0));
+    }
+
+    fn flush(&mut self, set: SetId) {
+        self.under_way[set.index()].1 = true;
+        self.tell_flushed(set);
     }
 
     fn finished(&mut self, _: Rank) {

@@ -8,4 +8,5 @@ mod flows;
 mod invocation;
 mod platform;
 mod shipped;
+mod simgrid;
 mod simulate;

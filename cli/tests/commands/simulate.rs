@@ -49,7 +49,8 @@ fn a_policy_of_none_is_the_application_alone() {
 #[test]
 fn people_are_told_what_was_won() {
     let folder = Folder::new();
-    let text = folder.stdout(&["simulate", "e.toml"]);
+    let long = ["simulate", "e.toml", "--set", "application.supersteps=200"];
+    let text = folder.stdout(&long);
     assert!(
         text.starts_with("4 processes of synthetic on two.xml"),
         "{text}"

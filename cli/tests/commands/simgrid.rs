@@ -1,0 +1,143 @@
+//! The values that SimGrid computes for the same applications on the same platforms, from
+//! `integration-tests/data/simgrid/applications.csv` (column `seconds_exact`: SimGrid 4.1 with exact
+//! max-min sharing). Everything takes part: programs, agents, barrier, network.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::invocation::Folder;
+
+/// How far two programs may be apart that add the same numbers in another order.
+const TOLERANCE: f64 = 1e-9;
+
+#[derive(Debug, serde::Deserialize)]
+struct Row {
+    label: String,
+    app: String,
+    platform: String,
+    options: String,
+    model_options: Option<String>,
+    processes: u32,
+    supersteps: u64,
+    mode: String,
+    barrier: String,
+    seconds_exact: f64,
+    messages: u64,
+}
+
+/// The experiment that a row describes.
+fn experiment(row: &Row, platforms: &Path) -> String {
+    let option = |name: &str| {
+        let prefix = format!("{name}=");
+        row.options
+            .split(' ')
+            .find_map(|option| option.strip_prefix(&prefix))
+            .map(str::to_owned)
+    };
+    let list = |name: &str, default: &str| format!("[{}]", option(name).unwrap_or(default.into()));
+    let model = row.model_options.clone().unwrap_or_default();
+    let shape = if row.barrier == "native" {
+        "ideal"
+    } else {
+        "central"
+    };
+    let order = match option("--map").as_deref() {
+        None | Some("fill") => "fill",
+        Some("rr") => "round-robin",
+        Some(other) => panic!("{}: map {other}", row.label),
+    };
+    let mut text = String::new();
+    write!(
+        text,
+        r#"
+[application]
+workload = "synthetic"
+processes = {processes}
+supersteps = {supersteps}
+[application.synthetic]
+instructions = {instructions}
+bytes = {bytes}
+shifts = {shifts}
+ring = {ring}
+[platform]
+file = "{platform}"
+model = "{network}"
+cross_traffic = {cross_traffic}
+[placement]
+order = "{order}"
+per_host = {per_host}
+offset = {offset}
+[network]
+start = "{start}"
+[barrier]
+shape = "{shape}"
+message = {message}
+[scheduler]
+policy = "none"
+"#,
+        processes = row.processes,
+        supersteps = row.supersteps,
+        instructions = list("-F", "1e9"),
+        bytes = list("-B", "1e5"),
+        shifts = list("--shifts", "1"),
+        ring = option("--ring").is_some_and(|ring| ring == "1"),
+        platform = platforms.join(&row.platform).display(),
+        network = if model.contains("CM02") {
+            "ideal"
+        } else {
+            "lv08"
+        },
+        cross_traffic = !model.contains("crosstraffic:0"),
+        per_host = option("--ppn").unwrap_or("1".into()),
+        offset = option("--offset").unwrap_or("0".into()),
+        start = if row.mode == "rdv" {
+            "rendezvous"
+        } else {
+            "eager"
+        },
+        message = option("--ctrl").unwrap_or("8".into()),
+    )
+    .unwrap();
+    text
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+#[test]
+fn applications_take_as_long_as_in_simgrid() {
+    let file = repository().join("integration-tests/data/simgrid/applications.csv");
+    let mut misses = Vec::new();
+    let mut rows = 0;
+    for row in csv::Reader::from_path(file).unwrap().deserialize::<Row>() {
+        let row = row.unwrap();
+        if row.app != "lbm" {
+            continue;
+        }
+        rows += 1;
+        let text = experiment(&row, &repository().join("conf/platforms"));
+        let folder = Folder::new().with("row.toml", text);
+        let text = folder.stdout(&["simulate", "row.toml", "--format", "json"]);
+        let report: Value = serde_json::from_str(&text).unwrap();
+        let run = &report["runs"][0];
+        let seconds = run["seconds"].as_f64().unwrap();
+        let error = (seconds - row.seconds_exact).abs() / row.seconds_exact;
+        if TOLERANCE < error {
+            misses.push(format!(
+                "{}: {seconds} s, not {} s",
+                row.label, row.seconds_exact
+            ));
+        }
+        // SimGrid counts the messages of its barrier too: one to the master and one back.
+        let barrier = match row.barrier.as_str() {
+            "par" => 2 * u64::from(row.processes - 1) * row.supersteps,
+            _ => 0,
+        };
+        assert_eq!(run["messages"], row.messages - barrier, "{}", row.label);
+    }
+    assert_eq!(rows, 17);
+    assert!(misses.is_empty(), "{misses:#?}");
+}
