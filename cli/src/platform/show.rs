@@ -125,7 +125,9 @@ impl PlatformView {
         });
         let headers = ["Set", "hosts", "cores", "Ginstr/s", "profiles", "names"];
         let mut text = table(&headers, sets);
-        let routes = self.routes.iter().map(|route| {
+        let few = self.sets.len() <= SETS_PAIRED;
+        let shown = |route: &&RouteView| few || route.from == route.to;
+        let routes = self.routes.iter().filter(shown).map(|route| {
             vec![
                 route.from.clone(),
                 route.to.clone(),
@@ -139,6 +141,9 @@ impl PlatformView {
             &["from", "to", "links", "latency [us]", "bandwidth [MB/s]"],
             routes,
         ));
+        if !few {
+            text.push_str("\nThe routes between the Sets are in --format json.\n");
+        }
         for warning in &self.warnings {
             text.push_str(&format!("\nwarning: {warning}\n"));
         }
@@ -215,6 +220,9 @@ fn short(number: f64) -> String {
     let text = format!("{number:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
+
+/// Up to so many Sets, a table of all pairs is of use.
+const SETS_PAIRED: usize = 8;
 
 const FIDELITY: &str = "
 note: read as SimGrid reads it. Routes, sharing policies and the LV08 and CM02 network models follow

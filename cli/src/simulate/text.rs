@@ -51,8 +51,8 @@ fn scenario_row(run: &RunReport, alone: Option<&RunReport>) -> Vec<String> {
 
 fn calls(run: &RunReport) -> String {
     if run.migrations() == 0 {
-        let calls = run.calls.len();
-        return format!("\nIn scenario iii nobody moved in {calls} calls.\n");
+        let calls = counted(run.calls.len());
+        return format!("\nIn scenario iii nobody moved in {calls}.\n");
     }
     let mut rows = Vec::new();
     for call in &run.calls {
@@ -124,10 +124,12 @@ fn verdict(report: &Report) -> Option<String> {
 fn price(report: &Report) -> Option<String> {
     let (alone, watching) = (report.run(Scenario::I)?, report.run(Scenario::Ii)?);
     let cost = watching.seconds - alone.seconds;
-    let calls = watching.calls.len();
-    Some(format!(
-        "Its {calls} calls alone (scenario ii) cost {cost:.3} s."
-    ))
+    let calls = counted(watching.calls.len());
+    Some(format!("Its {calls} alone (scenario ii) cost {cost:.3} s."))
+}
+
+fn counted(calls: usize) -> String {
+    format!("{calls} call{}", if calls == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -203,7 +205,7 @@ Calls of scenario iii that moved somebody:
 
 Rescheduling won 1.000 s of the 4.000 s that the best mapping of every superstep would have saved of computing (25.0 %).
 
-Its 1 calls alone (scenario ii) cost 0.500 s.
+Its 1 call alone (scenario ii) cost 0.500 s.
 ";
         assert_eq!(text(&report), expected);
     }
@@ -211,7 +213,7 @@ Its 1 calls alone (scenario ii) cost 0.500 s.
     #[test]
     fn a_scenario_alone_makes_no_comparison() {
         let text = text(&report(vec![run("iii", 9.0, vec![call(None)])]));
-        assert!(text.contains("nobody moved in 1 calls"), "{text}");
+        assert!(text.contains("nobody moved in 1 call."), "{text}");
         assert!(!text.contains("Rescheduling"), "{text}");
     }
 
