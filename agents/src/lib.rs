@@ -23,7 +23,7 @@ pub use placement::{Order, PlacementError, PlacementOptions, placement};
 pub use process::Process;
 pub use set_manager::SetManager;
 pub use setup::{
-    Barrier, Payment, Rules, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
+    Barrier, Collection, Payment, Rules, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
 };
 pub use simulated::{Delivery, Outcome, simulate, simulate_in_mailboxes};
 pub use world::{Cost, Event, Exchange, Moved, World};

@@ -11,7 +11,7 @@ use migbsp::When;
 use protocol::{Address, Arrived, Confer, Message, Start};
 
 use crate::record;
-use crate::setup::{Rules, Shape};
+use crate::setup::{Collection, Rules, Shape};
 use crate::world::{Cost, Event, World};
 use call::Call;
 use gathering::Gathering;
@@ -138,9 +138,11 @@ impl SetManager {
             self.early.push((from, Message::Arrived(arrived)));
             return;
         }
-        if rules.barrier.shape == Shape::Central && from == Address::Process(Rank(0)) {
+        let is_first = from == Address::Process(Rank(0));
+        let by_rank = rules.barrier.collection == Collection::ByRank;
+        if rules.barrier.shape == Shape::Central && (is_first || by_rank) {
             // The first process waits for the others once it has computed, sent and received.
-            world.listen(arrived.superstep);
+            self.listen(rules, arrived.superstep, Some(arrived.slowest.1), world);
         }
         if let Some(own_set) = self.gathering.absorb(rules, self.set, from, arrived) {
             for other in self.other_managers(rules) {
@@ -204,9 +206,27 @@ impl SetManager {
         self.started = world.now();
         self.pass_down(rules, start, world);
         if !self.is_home && self.set == rules.first {
-            world.listen(start.superstep);
+            self.listen(rules, start.superstep, None, world);
         }
         self.retry_early(rules, world);
+    }
+
+    /// Waits for the messages of a central barrier: for all, or for the next after `last`.
+    fn listen(
+        &self,
+        rules: &Rules,
+        superstep: u64,
+        last: Option<Rank>,
+        world: &mut dyn World,
+    ) {
+        match rules.barrier.collection {
+            Collection::AsTheyCome => world.listen(superstep, None),
+            Collection::ByRank => {
+                if let Some(next) = self.gathering.next_living(last) {
+                    world.listen(superstep, Some(next));
+                }
+            }
+        }
     }
 
     /// Tells everybody who arrived, along the tree of the barrier: those that halted that they are

@@ -45,6 +45,31 @@ pub struct Barrier {
     pub shape: Shape,
     /// Size of a message of the barrier on the network.
     pub message: Bytes,
+    impl Default for Barrier {
+    /// Central, with messages of 8 bytes.
+    fn default() -> Self {
+        Self {
+            shape: Shape::default(),
+            message: Bytes(8),
+            collection: Collection::default(),
+        }
+    }
+}
+
+/// In which order the first Manager takes the messages of a central barrier.
+    pub collection: Collection,
+}
+
+/// In which order the first Manager takes the messages of a central barrier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Collection {
+    /// As they come.
+    #[default]
+    AsTheyCome,
+    /// By rank, as a master does that receives from one process after the other: a message starts
+    /// when those of all lower ranks have been taken.
+    ByRank,
 }
 
 /// Who tells whom that a superstep has ended.

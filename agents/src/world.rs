@@ -89,8 +89,9 @@ pub trait World {
     /// it; answered by [`Event::Exchanged`].
     fn exchange(&mut self, rank: Rank);
 
-    /// The first Manager is waiting for the messages of the barrier that ends `superstep`.
-    fn listen(&mut self, superstep: u64);
+    /// The first Manager is waiting for the messages of the barrier that ends `superstep`: for that of
+    /// one process, or for all.
+    fn listen(&mut self, superstep: u64, to: Option<Rank>);
 
     /// Takes a process off its host: its agent's state and its program's go to the node it moves to.
     fn depart(&mut self, order: Migrate, agent: Vec<u8>);

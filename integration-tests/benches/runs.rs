@@ -4,16 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agents::{
-    Barrier, Payment, PlacementOptions, Scheduler, Setup, Shape, TransferStart, WindowRule,
-    placement, simulate,
+    Barrier, Payment, PlacementOptions, Scheduler, Setup, TransferStart, WindowRule, placement,
+    simulate,
 };
-use bsp::units::{Bytes, Seconds};
+use bsp::units::Seconds;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
 
 fn platform(name: &str) -> Arc<Platform> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conf/platforms").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../conf/platforms")
+        .join(name);
     let text = std::fs::read_to_string(path).unwrap();
     Arc::new(Platform::from_simgrid_xml(&text, &mut |file| Err(file.to_owned())).unwrap())
 }
@@ -24,7 +26,7 @@ fn setup(platform: &Arc<Platform>, processes: u32, scheduler: Option<Scheduler>)
         start: TransferStart::Eager,
         placement: placement(platform, &PlacementOptions::default(), processes).unwrap(),
         platform: Arc::clone(platform),
-        barrier: Barrier { shape: Shape::Central, message: Bytes(8) },
+        barrier: Barrier::default(),
         scheduler,
         superstep_limit: u64::MAX,
     }
@@ -54,7 +56,11 @@ fn lattice_boltzmann(criterion: &mut Criterion) {
     for (name, processes, supersteps, scheduler, policy) in cases {
         let platform = platform(name);
         let setup = setup(&platform, processes, scheduler);
-        let common = Common { processes, supersteps, seed: 1 };
+        let common = Common {
+            processes,
+            supersteps,
+            seed: 1,
+        };
         group.throughput(Throughput::Elements(u64::from(processes) * supersteps));
         group.bench_function(BenchmarkId::new(policy, processes), |bencher| {
             bencher.iter(|| {

@@ -17,11 +17,8 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
-use agents::{
-    Barrier, PlacementOptions, Setup, Shape, TransferStart, placement, simulate,
-};
+use agents::{Barrier, PlacementOptions, Setup, Shape, TransferStart, placement, simulate};
 use anyhow::{Context, ensure};
-use bsp::units::Bytes;
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
 
@@ -45,7 +42,13 @@ const fn case(
     shape: Shape,
     simgrid: Option<f64>,
 ) -> Case {
-    Case { platform, processes, supersteps, shape, simgrid }
+    Case {
+        platform,
+        processes,
+        supersteps,
+        shape,
+        simgrid,
+    }
 }
 
 const CASES: [Case; 10] = [
@@ -84,19 +87,34 @@ fn run_one(case: &Case) -> anyhow::Result<()> {
         start: TransferStart::Eager,
         placement: placement(&platform, &PlacementOptions::default(), case.processes)?,
         platform,
-        barrier: Barrier { shape: case.shape, message: Bytes(8) },
+        barrier: Barrier {
+            shape: case.shape,
+            ..Barrier::default()
+        },
         scheduler: None,
         superstep_limit: u64::MAX,
     };
-    let common = Common { processes: case.processes, supersteps: case.supersteps, seed: 1 };
+    let common = Common {
+        processes: case.processes,
+        supersteps: case.supersteps,
+        seed: 1,
+    };
     let programs = lbm::processes(&lbm::Parameters::default(), common)?;
     let outcome = simulate(&setup, programs, &mut |_| {})?;
     ensure!(outcome.supersteps == case.supersteps, "the run ended early");
     let cpu = fs::read_to_string("/proc/self/schedstat")?;
-    let cpu: f64 = cpu.split_whitespace().next().context("no CPU time")?.parse()?;
+    let cpu: f64 = cpu
+        .split_whitespace()
+        .next()
+        .context("no CPU time")?
+        .parse()?;
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak: f64 = peak.context("no peak")?.trim().trim_end_matches(" kB").parse()?;
+    let peak: f64 = peak
+        .context("no peak")?
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()?;
     print(&format!("{} {}", cpu / 1e9, peak * 1024.0));
     Ok(())
 }
@@ -124,7 +142,12 @@ fn report() -> anyhow::Result<()> {
         let each = usage.cpu_seconds / f64::from(case.processes) / case.supersteps as f64;
         let (simgrid_text, ratio) = simgrid.map_or_else(
             || ("-".to_owned(), "-".to_owned()),
-            |seconds| (format!("{seconds:.3}"), format!("{:.1}", seconds / usage.cpu_seconds)),
+            |seconds| {
+                (
+                    format!("{seconds:.3}"),
+                    format!("{:.1}", seconds / usage.cpu_seconds),
+                )
+            },
         );
         print(&format!(
             "{:>9} {:>10} {:<9} {:>9.3} {:>10.0} {:>9.1} {:>9} {:>7}",
@@ -161,12 +184,21 @@ fn summarise(usages: &[Usage]) {
 }
 
 fn measure(index: usize) -> anyhow::Result<Usage> {
-    let output = Command::new(env::current_exe()?).arg(index.to_string()).output()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(env::current_exe()?)
+        .arg(index.to_string())
+        .output()?;
+    ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let text = String::from_utf8(output.stdout)?;
     let mut words = text.split_whitespace().map(str::parse::<f64>);
     let mut next = || words.next().context("a figure is missing");
-    Ok(Usage { cpu_seconds: next()??, peak_bytes: next()?? })
+    Ok(Usage {
+        cpu_seconds: next()??,
+        peak_bytes: next()??,
+    })
 }
 
 /// Wall time of SimGrid on the same case; it computes on one core.
@@ -181,7 +213,11 @@ fn measure_simgrid(program: &Path, case: &Case) -> anyhow::Result<f64> {
         .arg("-B=1e5")
         .arg("--mode=eager")
         .output()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(began.elapsed().as_secs_f64())
 }
 
@@ -193,11 +229,13 @@ fn median(usages: &mut [Usage]) -> Usage {
 fn load(name: &str) -> anyhow::Result<Platform> {
     let path = platforms().join(name);
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    Ok(if path.extension().is_some_and(|extension| extension == "xml") {
-        Platform::from_simgrid_xml(&text, &mut |file| Err(format!("{file} is not needed")))?
-    } else {
-        Platform::from_toml(&text)?
-    })
+    Ok(
+        if path.extension().is_some_and(|extension| extension == "xml") {
+            Platform::from_simgrid_xml(&text, &mut |file| Err(format!("{file} is not needed")))?
+        } else {
+            Platform::from_toml(&text)?
+        },
+    )
 }
 
 fn platforms() -> PathBuf {

@@ -38,7 +38,7 @@ const PURE: [(&str, &[&str]); 4] = [
     (
         "simulator",
         &[
-            "petgraph",
+            "strsim",
             "roxmltree",
             "serde",
             "thiserror",

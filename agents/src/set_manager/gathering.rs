@@ -204,6 +204,17 @@ impl Gathering {
         }
     }
 
+    /// The lowest rank after `last` that has not halted.
+    pub(super) fn next_living(&self, last: Option<Rank>) -> Option<Rank> {
+        let Self::Processes { processes, .. } = self else { return None };
+        let first = last.map_or(0, |rank| rank.index() + 1);
+        let later = processes.iter().enumerate().skip(first);
+        later
+            .filter(|(_, presence)| **presence == Presence::Living)
+            .map(|(index, _)| Rank::from_index(index))
+            .next()
+    }
+
     /// Whether everybody has halted.
     pub(super) fn is_over(&self) -> bool {
         match self {

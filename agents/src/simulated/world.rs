@@ -1,7 +1,7 @@
 //! The outside of simulated agents.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::traffic::Traffic;
 use crate::attainable::Attainable;
 use crate::error::RunError;
 use crate::record;
-use crate::setup::{Payment, Rules, Setup, Shape, TransferStart};
+use crate::setup::{Collection, Payment, Rules, Setup, Shape, TransferStart};
 use crate::world::{Cost, Event, Moved, World};
 
 /// A platform under a simulated clock, with the programs and everything that is under way.
@@ -36,9 +36,10 @@ pub(super) struct SimulatedWorld {
     traffic: Traffic,
     letters: Vec<Option<Letter>>,
     letters_free: Vec<u32>,
-    /// Messages of the barrier wait for the first Manager to listen; until this superstep it does.
-    listening: u64,
-    unheard: Vec<u32>,
+    /// Messages of the barrier wait for the first Manager to listen; it does so for supersteps below
+    /// this one, to this process or to all.
+    listening: (u64, Option<Rank>),
+    unheard: BTreeMap<Rank, u32>,
     /// How many messages each Manager has under way, by Set, and whether it waits for their arrival.
     under_way: Vec<(u32, bool)>,
     /// What happens at this instant without any delay.
@@ -89,8 +90,8 @@ impl SimulatedWorld {
             traffic: Traffic::new(size, setup.scheduler.is_some()),
             letters: Vec::new(),
             letters_free: Vec::new(),
-            listening: 0,
-            unheard: Vec::new(),
+            listening: (0, None),
+            unheard: BTreeMap::new(),
             under_way: vec![(0, false); setup.platform.sets().len()],
             deliveries: VecDeque::new(),
             ended: Vec::new(),
@@ -288,10 +289,6 @@ impl SimulatedWorld {
 
     /// Puts a message between agents on the network.
     fn post(&mut self, letter: Letter) {
-        let is_unheard = self.start == TransferStart::Rendezvous
-            && self.rules.barrier.shape == Shape::Central
-            && letter.to == Address::SetManager(self.rules.first)
-            && matches!(&letter.message, Message::Arrived(arrived) if self.listening <= arrived.superstep);
         if let Address::SetManager(set) = letter.from {
             self.under_way[set.index()].0 += 1;
         }
@@ -305,11 +302,31 @@ impl SimulatedWorld {
                 u32::try_from(self.letters.len() - 1).expect("fewer messages are under way")
             }
         };
-        if is_unheard {
-            self.unheard.push(number);
-        } else {
+        self.start_or_hold(number);
+    }
+
+    /// Lets a message leave, if its receiver need not wait for it or does.
+    fn start_or_hold(&mut self, number: u32) {
+        let letter = self.letters[at(number)].as_ref().expect("it was posted");
+        if self.is_heard(letter) {
             self.start_letter(number);
+        } else {
+            let Address::Process(rank) = letter.from else { unreachable!("a central barrier") };
+            self.unheard.insert(rank, number);
         }
+    }
+
+    /// Whether a message need not wait until the first Manager listens, or may leave now.
+    fn is_heard(&self, letter: &Letter) -> bool {
+        let Message::Arrived(arrived) = &letter.message else { return true };
+        let waits = self.start == TransferStart::Rendezvous
+            || self.rules.barrier.collection == Collection::ByRank;
+        if !waits || self.rules.barrier.shape != Shape::Central {
+            return true;
+        }
+        let (superstep, to) = self.listening;
+        arrived.superstep < superstep
+            && to.is_none_or(|rank| letter.from == Address::Process(rank))
     }
 
     fn host_of(&self, agent: Address) -> HostId {
@@ -376,10 +393,14 @@ impl World for SimulatedWorld {
         self.tell_exchanged(rank);
     }
 
-    fn listen(&mut self, superstep: u64) {
-        self.listening = superstep + 1;
-        for number in std::mem::take(&mut self.unheard) {
-            self.start_letter(number);
+    fn listen(&mut self, superstep: u64, to: Option<Rank>) {
+        self.listening = (superstep + 1, to);
+        let heard = match to {
+            None => std::mem::take(&mut self.unheard),
+            Some(rank) => self.unheard.remove_entry(&rank).into_iter().collect(),
+        };
+        for number in heard.into_values() {
+            self.start_or_hold(number);
         }
     }
 

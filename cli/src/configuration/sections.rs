@@ -1,6 +1,6 @@
 //! The sections of an experiment file that are plain values.
 
-use agents::{Barrier, Order, PlacementOptions, Shape, TransferStart};
+use agents::{Barrier, Collection, Order, PlacementOptions, Shape, TransferStart};
 use bsp::reference::Limit;
 use bsp::units::Bytes;
 use clap::ValueEnum;
@@ -62,6 +62,8 @@ pub(crate) struct BarrierSection {
     pub(crate) shape: Shape,
     /// Size of one message of the barrier.
     pub(crate) message: Bytes,
+    /// In which order the messages of a central barrier are taken.
+    pub(crate) collection: Collection,
 }
 
 /// `[run]`: what concerns the run as a whole.
@@ -114,6 +116,7 @@ impl BarrierSection {
         Barrier {
             shape: self.shape,
             message: self.message,
+            collection: self.collection,
         }
     }
 }
@@ -151,6 +154,7 @@ impl Default for BarrierSection {
         Self {
             shape: Shape::default(),
             message: Bytes(8),
+            collection: Collection::default(),
         }
     }
 }

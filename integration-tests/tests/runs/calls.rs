@@ -25,20 +25,33 @@ fn programs(supersteps: u64) -> Vec<Relay> {
 fn a_call_without_moves_takes_time_but_changes_nothing() {
     for shape in SHAPES {
         let quiet = simulate(&setup(25, 0, shape, None), programs(40), &mut |_| {}).unwrap();
-        let still = Scheduler { moves: false, ..scheduler(|_| {}) };
-        let outcome = simulate(&setup(25, 0, shape, Some(still)), programs(40), &mut |_| {}).unwrap();
+        let still = Scheduler {
+            moves: false,
+            ..scheduler(|_| {})
+        };
+        let outcome =
+            simulate(&setup(25, 0, shape, Some(still)), programs(40), &mut |_| {}).unwrap();
         let supersteps: Vec<u64> = outcome.calls.iter().map(|call| call.superstep).collect();
         assert_eq!(supersteps, [4, 12, 28], "{shape:?}");
         let cost: Seconds = outcome.calls.iter().map(|call| call.cost).sum();
         assert!(Seconds::ZERO < cost, "messages take time");
-        assert!(cost < Seconds::new(1.0).unwrap(), "but not that much: {cost}");
+        assert!(
+            cost < Seconds::new(1.0).unwrap(),
+            "but not that much: {cost}"
+        );
         let added = outcome.seconds - quiet.seconds;
         if shape == Shape::Hierarchical {
             // Every Manager goes on when it knows enough, the first one not always last.
-            assert!(Seconds::ZERO < added && added < cost * 2.0, "{added} for {cost}");
+            assert!(
+                Seconds::ZERO < added && added < cost * 2.0,
+                "{added} for {cost}"
+            );
         } else {
             let difference = (added - cost).get().abs();
-            assert!(difference < 1e-9, "{shape:?}: the calls are all that is added, {difference}");
+            assert!(
+                difference < 1e-9,
+                "{shape:?}: the calls are all that is added, {difference}"
+            );
         }
         assert!(outcome.calls.iter().all(|call| call.migrations.is_empty()));
     }
@@ -53,7 +66,11 @@ fn the_slow_ones_move_one_by_one_to_the_fastest_set() {
         let moves: Vec<String> = outcome
             .calls
             .iter()
-            .flat_map(|call| call.migrations.iter().map(move |migration| (call, migration)))
+            .flat_map(|call| {
+                call.migrations
+                    .iter()
+                    .map(move |migration| (call, migration))
+            })
             .map(|(call, migration)| {
                 let to = &hosts[migration.to.index()].name;
                 format!("{} {} -> {to}", call.superstep, migration.rank)
@@ -74,15 +91,23 @@ fn the_slow_ones_move_one_by_one_to_the_fastest_set() {
 fn a_window_is_how_long_a_superstep_with_a_call_lasts() {
     let window = Seconds::new(5.0).unwrap();
     let lengths = |window_after_migration| {
-        let scheduler = Scheduler { window, window_after_migration, ..scheduler(|_| {}) };
+        let scheduler = Scheduler {
+            window,
+            window_after_migration,
+            ..scheduler(|_| {})
+        };
         let mut started = Vec::new();
         let mut arrived = Vec::new();
-        simulate(&setup(25, 0, SHAPES[0], Some(scheduler)), programs(6), &mut |event| {
-            if let Event::Superstep(superstep) = event {
-                started.push(superstep.started);
-                arrived.push(superstep.ended);
-            }
-        })
+        simulate(
+            &setup(25, 0, SHAPES[0], Some(scheduler)),
+            programs(6),
+            &mut |event| {
+                if let Event::Superstep(superstep) = event {
+                    started.push(superstep.started);
+                    arrived.push(superstep.ended);
+                }
+            },
+        )
         .unwrap();
         // The fourth superstep ends with a call that moves p21.
         (started[4] - started[3], started[4] - arrived[3])

@@ -6,11 +6,8 @@ use agents::{Outcome, RunError, Setup, simulate, simulate_in_mailboxes};
 use crate::relay::Relay;
 use crate::setups::{SHAPES, STARTS, scheduler, setup};
 
-type Simulate = fn(
-    &Setup,
-    Vec<Relay>,
-    &mut dyn FnMut(&Event),
-) -> Result<Outcome<(u64, Vec<u8>)>, RunError>;
+type Simulate =
+    fn(&Setup, Vec<Relay>, &mut dyn FnMut(&Event)) -> Result<Outcome<(u64, Vec<u8>)>, RunError>;
 
 fn programs() -> Vec<Relay> {
     (0..43)
@@ -48,7 +45,11 @@ fn a_second_run_and_real_mailboxes_give_the_same_record() {
             setup.start = start;
             let first = record(&setup, simulate);
             assert!(first.contains("\"event\":\"moved\""), "somebody moves");
-            assert_eq!(first, record(&setup, simulate), "{shape:?} {start:?}, again");
+            assert_eq!(
+                first,
+                record(&setup, simulate),
+                "{shape:?} {start:?}, again"
+            );
             let in_mailboxes = record(&setup, simulate_in_mailboxes);
             assert_eq!(first, in_mailboxes, "{shape:?} {start:?}, in mailboxes");
         }

@@ -35,7 +35,11 @@ impl Program for Faulty {
             (Fault::NeverHalts, _) if is_culprit => return Step::Continue,
             _ => ctx.send_sized(ctx.rank(), Bytes(1)),
         }
-        if ctx.index() < 5 { Step::Continue } else { Step::Halt(()) }
+        if ctx.index() < 5 {
+            Step::Continue
+        } else {
+            Step::Halt(())
+        }
     }
 }
 
@@ -69,7 +73,10 @@ fn a_message_for_a_process_that_has_halted() {
 
 #[test]
 fn a_panic() {
-    check(Fault::Panics, "p2 panicked in superstep 3: the pivot is zero");
+    check(
+        Fault::Panics,
+        "p2 panicked in superstep 3: the pivot is zero",
+    );
 }
 
 #[test]

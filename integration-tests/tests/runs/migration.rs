@@ -83,9 +83,15 @@ fn every_process_moves_after_every_superstep() {
     let expected = reference::run(programs.clone(), Limit::default()).unwrap();
     let orders = |superstep: u64| {
         let host = |rank: u64| HostId(u32::try_from((superstep * 53 + rank * 29) % 174).unwrap());
-        (0..7).map(|rank| (Rank(u32::try_from(rank).unwrap()), host(rank))).collect()
+        (0..7)
+            .map(|rank| (Rank(u32::try_from(rank).unwrap()), host(rank)))
+            .collect()
     };
-    let script = Script((1..=12).map(|superstep| (superstep, orders(superstep))).collect());
+    let script = Script(
+        (1..=12)
+            .map(|superstep| (superstep, orders(superstep)))
+            .collect(),
+    );
     for shape in SHAPES {
         for payment in PAYMENTS {
             let setup = setup(7, 0, shape, Some(scripted(script.clone(), payment)));

@@ -22,7 +22,9 @@ pub(crate) struct Relay {
 
 impl Relay {
     fn take_in(&mut self, value: u64) {
-        self.digest = (self.digest ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(17);
+        self.digest = (self.digest ^ value)
+            .wrapping_mul(0x0100_0000_01b3)
+            .rotate_left(17);
         let length = self.ballast.len().max(1);
         let place = usize::try_from(self.digest).unwrap() % length;
         if let Some(byte) = self.ballast.get_mut(place) {

@@ -6,7 +6,7 @@ use agents::{
     Barrier, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
     placement,
 };
-use bsp::units::{Bytes, Seconds};
+use bsp::units::Seconds;
 use simulator::{NetworkOptions, Platform};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
@@ -43,19 +43,34 @@ pub(crate) fn scripted(script: Script, payment: Payment) -> Scheduler {
         parameters.tolerance = 1e-9;
         parameters.omega = u32::MAX;
     };
-    Scheduler { payment, script: Some(script), ..scheduler(model) }
+    Scheduler {
+        payment,
+        script: Some(script),
+        ..scheduler(model)
+    }
 }
 
 /// `processes` processes on the five clusters, laid out host after host from `offset` on.
-pub(crate) fn setup(processes: u32, offset: u32, shape: Shape, scheduler: Option<Scheduler>) -> Setup {
+pub(crate) fn setup(
+    processes: u32,
+    offset: u32,
+    shape: Shape,
+    scheduler: Option<Scheduler>,
+) -> Setup {
     let platform = five_clusters();
-    let options = PlacementOptions { offset, ..PlacementOptions::default() };
+    let options = PlacementOptions {
+        offset,
+        ..PlacementOptions::default()
+    };
     Setup {
         network: NetworkOptions::default(),
         start: TransferStart::Eager,
         placement: placement(&platform, &options, processes).unwrap(),
         platform,
-        barrier: Barrier { shape, message: Bytes(8) },
+        barrier: Barrier {
+            shape,
+            ..Barrier::default()
+        },
         scheduler,
         superstep_limit: 10_000,
     }
