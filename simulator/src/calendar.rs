@@ -71,7 +71,6 @@ impl<E> Calendar<E> {
 }
 
 /// Where the bucket of a date is remembered.
-#[expect(clippy::cast_possible_truncation, reason = "six bits are left")]
 fn place(date: u64) -> usize {
     (date.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize
 }

@@ -71,26 +71,23 @@ struct Factors {
 }
 
 /// A link and the flows that cross it.
+///
+/// What every flow that comes or goes needs is in the first 64 bytes: one line of the processor's
+/// cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Link {
-    /// Most bytes per second of all flows together.
+    flows: Vec<u32>,
+    /// Most bytes per second of all flows together; infinite where each alone has the bandwidth.
     capacity: f64,
     /// Bytes per second if all flows ran at their bounds.
     bound_sum: f64,
-    /// Bytes per second by which the flows stay below their bounds for certain.
-    relief: f64,
-    /// Scratch of the solver: bytes per second of its flows inside the region at their ceilings.
-    ceiling_inside: f64,
-    /// Scratch of the solver: bytes per second of its flows outside the region.
-    outside: f64,
     /// The level at which it holds flows back; infinite if it holds none.
     level: f64,
-    /// Scratch of the solver: what is left of the capacity.
-    spare: f64,
-    /// Scratch of the solver: usage over weight, summed over the flows not yet held back.
-    share: f64,
-    /// Scratch of the solver: the level to be.
-    next_level: f64,
+    /// Its clock while it holds flows back.
+    clock: u32,
+    /// Whether a change of its flows or its capacity has been noted.
+    is_dirty: bool,
     /// Scratch of the solver: which pass touched it last.
     pass: u32,
     /// Scratch of the solver: which solution took all its flows in last.
@@ -98,16 +95,29 @@ struct Link {
     /// Scratch of the solver: its flows inside the region, and those of them not yet held back.
     inside: u32,
     open: u32,
-    /// Its clock while it holds flows back.
-    clock: u32,
-    /// Whether a change of its flows or its capacity has been noted.
-    is_dirty: bool,
-    /// Whether each flow alone has the capacity.
-    is_pipe: bool,
-    flows: Vec<u32>,
-    /// Nominal bandwidth in bytes per second, and latency in seconds.
+    /// Scratch of the solver: what is left of the capacity.
+    spare: f64,
+    /// Scratch of the solver: usage over weight, summed over the flows not yet held back.
+    share: f64,
+    /// Scratch of the solver: the level to be.
+    next_level: f64,
+    /// Bytes per second by which the flows stay below their bounds for certain.
+    relief: f64,
+    /// Scratch of the solver: bytes per second of its flows inside the region at their ceilings.
+    ceiling_inside: f64,
+    /// Scratch of the solver: bytes per second of its flows outside the region.
+    outside: f64,
+}
+
+/// What a link's description says at the moment.
+#[derive(Clone, Copy, Debug)]
+struct Nominal {
+    /// Bytes per second.
     bandwidth: f64,
+    /// Seconds.
     latency: f64,
+    /// Whether each flow alone has the bandwidth.
+    is_pipe: bool,
 }
 
 /// The links, the flows, and who holds whom back.
@@ -116,6 +126,7 @@ pub(crate) struct Network {
     platform: Arc<Platform>,
     factors: Factors,
     links: Vec<Link>,
+    nominal: Vec<Nominal>,
     routes: Routes,
     flows: Vec<Flow>,
     free: Vec<u32>,
@@ -155,10 +166,10 @@ pub(crate) struct Closed {
 impl Network {
     pub(crate) fn new(platform: Arc<Platform>, options: NetworkOptions) -> Self {
         let factors = Factors::of(options);
-        let links = platform
-            .links()
+        let nominal: Vec<_> = platform.links().iter().map(Nominal::of).collect();
+        let links = nominal
             .iter()
-            .map(|link| Link::new(&factors, link))
+            .map(|nominal| Link::new(nominal.capacity(&factors)))
             .collect();
         let varies = platform
             .links()
@@ -169,6 +180,7 @@ impl Network {
             platform,
             factors,
             links,
+            nominal,
             flows: Vec::new(),
             free: Vec::new(),
             legs: Legs::default(),
@@ -189,7 +201,7 @@ impl Network {
         bytes: Bytes,
         (sequence, activity): (u64, Activity),
     ) -> Result<Opened, NoRoute> {
-        let terms = (&self.factors, &self.links[..]);
+        let terms = (&self.factors, &self.nominal[..]);
         let (route, legs) = self.routes.find(&self.platform, terms, from, to)?;
         let flow = Flow {
             sequence,
@@ -287,10 +299,10 @@ impl Network {
 
     /// The link at `index` has another bandwidth or latency from now on.
     pub(crate) fn change(&mut self, index: usize, bandwidth: Option<f64>, latency: Option<f64>) {
-        let link = &mut self.links[index];
+        let link = &mut self.nominal[index];
         link.bandwidth = bandwidth.unwrap_or(link.bandwidth).max(BANDWIDTH_MIN);
         link.latency = latency.unwrap_or(link.latency).max(0.0);
-        link.capacity = self.factors.bandwidth * link.bandwidth;
+        self.links[index].capacity = link.capacity(&self.factors);
         self.routes.forget();
     }
 
@@ -324,9 +336,9 @@ impl Network {
     }
 
     fn route(&mut self, from: HostId, to: HostId) -> Route {
-        let terms = (&self.factors, &self.links[..]);
+        let terms = (&self.factors, &self.nominal[..]);
         let found = self.routes.find(&self.platform, terms, from, to);
-        found.expect("a way that led there does so for ever").0
+        *found.expect("a way that led there does so for ever").0
     }
 
     /// Bytes of the flow not yet served at `now`.
@@ -388,7 +400,7 @@ impl Network {
             link.bound_sum += leg.usage() * rate_max;
             if link.level < f64::INFINITY && !link.is_dirty {
                 link.is_dirty = true;
-                self.dirty.push(index as u32);
+                self.dirty.push(leg.id());
             }
         }
     }
@@ -409,14 +421,14 @@ impl Network {
                 link.bound_sum -= leg.usage() * rate_max;
             }
             if let Some(moved) = link.flows.get(leg.position as usize) {
-                let old = link.flows.len() as u32;
+                let old = u32::try_from(link.flows.len()).expect("fewer than 2^32 flows");
                 self.legs
                     .relocate(&self.flows[*moved as usize], index, (old, leg.position));
             }
             if link.level < f64::INFINITY {
                 if !link.is_dirty {
                     link.is_dirty = true;
-                    self.dirty.push(index as u32);
+                    self.dirty.push(leg.id());
                 }
                 self.untrack_flow(id, index, leg.usage() * flow.inverse);
             }
@@ -440,28 +452,44 @@ impl Network {
     }
 }
 
-impl Link {
-    fn new(factors: &Factors, link: &crate::platform::Link) -> Self {
+impl Nominal {
+    fn of(link: &crate::platform::Link) -> Self {
         Self {
-            capacity: factors.bandwidth * link.bandwidth.get(),
+            bandwidth: link.bandwidth.get(),
+            latency: link.latency.get(),
+            is_pipe: link.sharing == Sharing::FatPipe,
+        }
+    }
+
+    /// Bytes per second that flows share.
+    fn capacity(&self, factors: &Factors) -> f64 {
+        if self.is_pipe {
+            f64::INFINITY
+        } else {
+            factors.bandwidth * self.bandwidth
+        }
+    }
+}
+
+impl Link {
+    fn new(capacity: f64) -> Self {
+        Self {
+            flows: Vec::new(),
+            capacity,
             bound_sum: 0.0,
-            relief: 0.0,
-            ceiling_inside: 0.0,
-            outside: 0.0,
             level: f64::INFINITY,
-            spare: 0.0,
-            share: 0.0,
-            next_level: f64::INFINITY,
+            clock: 0,
+            is_dirty: false,
             pass: 0,
             round: 0,
             inside: 0,
             open: 0,
-            clock: 0,
-            is_dirty: false,
-            is_pipe: link.sharing == Sharing::FatPipe,
-            flows: Vec::new(),
-            bandwidth: link.bandwidth.get(),
-            latency: link.latency.get(),
+            spare: 0.0,
+            share: 0.0,
+            next_level: f64::INFINITY,
+            relief: 0.0,
+            ceiling_inside: 0.0,
+            outside: 0.0,
         }
     }
 
@@ -469,7 +497,7 @@ impl Link {
     /// and flows whose bounds together stay below the capacity meet no limit here.
     #[inline]
     fn matters(&self) -> bool {
-        1 < self.flows.len() && self.capacity * ALMOST_ONE < self.bound_sum && !self.is_pipe
+        1 < self.flows.len() && self.capacity * ALMOST_ONE < self.bound_sum
     }
 }
 

@@ -50,10 +50,11 @@ mod tests {
         let mut desks = Desks::default();
         let host = HostId(3);
         let length = Seconds::new(2.0).unwrap();
-        assert_eq!(desks.occupy(host, 1.0, length), 3.0);
-        assert_eq!(desks.occupy(host, 2.0, length), 5.0);
-        assert_eq!(desks.busy(host, 4.0), 3.0);
-        assert_eq!(desks.busy(host, 9.0), 4.0);
-        assert_eq!(desks.busy(HostId(7), 9.0), 0.0);
+        assert_eq!(desks.occupy(host, 1.0, length).to_bits(), 3.0_f64.to_bits());
+        assert_eq!(desks.occupy(host, 2.0, length).to_bits(), 5.0_f64.to_bits());
+        let seconds = |at| Seconds::new(at).unwrap();
+        assert_eq!(seconds(desks.busy(host, 4.0)), seconds(3.0));
+        assert_eq!(seconds(desks.busy(host, 9.0)), seconds(4.0));
+        assert_eq!(desks.busy(HostId(7), 9.0).to_bits(), 0);
     }
 }

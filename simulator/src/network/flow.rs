@@ -8,7 +8,7 @@ use crate::engine::Activity;
 ///
 /// `code` packs the link and how often the flow crosses it: bits 6 to 31 are the link, bits 3 to 5
 /// the crossings forward and bits 0 to 2 those of the reverse route.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Leg {
     code: u32,
     /// Place in the link's list of flows.
@@ -63,6 +63,12 @@ impl Flow {
 }
 
 impl Leg {
+    /// A leg over no link, to fill places.
+    pub(super) const NONE: Self = Self {
+        code: 0,
+        position: 0,
+    };
+
     /// # Panics
     ///
     /// If the link's number does not fit, or a crossing count exceeds seven.
@@ -78,19 +84,22 @@ impl Leg {
         }
     }
 
+    /// The link's number.
+    #[inline]
+    pub(super) fn id(self) -> u32 {
+        self.code >> 6
+    }
+
+    /// The link's place among all links.
     #[inline]
     pub(super) fn link(self) -> usize {
-        (self.code >> 6) as usize
+        self.id() as usize
     }
 
     /// Bytes of the link's capacity that a byte of the flow takes.
     #[inline]
     pub(super) fn usage(self) -> f64 {
         USAGES[(self.code & 63) as usize]
-    }
-
-    pub(super) fn forward(self) -> u32 {
-        self.code >> 3 & 7
     }
 }
 
@@ -177,7 +186,7 @@ mod tests {
     #[test]
     fn a_leg_keeps_its_link_and_its_crossings() {
         let leg = Leg::new(70_000, 2, 3);
-        assert_eq!((leg.link(), leg.forward()), (70_000, 2));
+        assert_eq!(leg.link(), 70_000);
         assert!((leg.usage() - 2.15).abs() < 1e-15);
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Region {
     order: BinaryHeap<Reverse<(u64, u32)>>,
     pass: u32,
     round: u32,
+    /// Members that nothing holds back yet.
+    unfixed: usize,
     /// Some touched link has flows outside.
     has_border: bool,
 }
@@ -79,7 +81,7 @@ impl Network {
     fn include(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
         if self.region.slot(id, flow).is_none() {
-            flow.slot = self.region.members.len() as u32;
+            flow.slot = u32::try_from(self.region.members.len()).expect("fewer than 2^32 flows");
             self.region.members.push(Member {
                 flow: id,
                 holder: WAITING,
@@ -106,6 +108,7 @@ impl Network {
         region.pass = region.pass.wrapping_add(1);
         region.touched.clear();
         region.has_border = false;
+        region.unfixed = region.members.len();
         for member in &mut region.members {
             member.holder = WAITING;
             let flow = &self.flows[member.flow as usize];
@@ -120,7 +123,7 @@ impl Network {
                     link.ceiling_inside = 0.0;
                     (link.inside, link.next_level) = (0, f64::INFINITY);
                     (link.ceiling_inside, link.outside) = (0.0, 0.0);
-                    region.touched.push(leg.link() as u32);
+                    region.touched.push(leg.id());
                 }
                 let share = leg.usage() * flow.inverse;
                 link.inside += 1;
@@ -174,7 +177,9 @@ impl Network {
     /// Raises the level of all members together until each is held back.
     fn fill(&mut self) {
         let mut last = 0.0;
-        while let Some(Reverse((brim, index))) = self.region.order.pop() {
+        while 0 < self.region.unfixed
+            && let Some(Reverse((brim, index))) = self.region.order.pop()
+        {
             let link = &self.links[index as usize];
             if link.open == 0 {
                 continue;
@@ -208,9 +213,14 @@ impl Network {
                 self.fix(id, index, level);
             }
         }
-        for slot in 0..self.region.members.len() {
-            if self.region.members[slot].holder == WAITING {
-                self.region.members[slot].holder = BOUNDED;
+        if 0 < self.region.unfixed {
+            for member in self
+                .region
+                .members
+                .iter_mut()
+                .filter(|member| member.holder == WAITING)
+            {
+                member.holder = BOUNDED;
             }
         }
     }
@@ -239,6 +249,7 @@ impl Network {
             return false;
         }
         member.holder = holder;
+        self.region.unfixed -= 1;
         for leg in self.legs.of(flow) {
             let link = &mut self.links[leg.link()];
             if link.pass == self.region.pass {
@@ -268,7 +279,7 @@ impl Network {
                     && (link.inside as usize) < link.flows.len()
                     && link.level.min(link.next_level) < f64::INFINITY
                 {
-                    affected.push(leg.link() as u32);
+                    affected.push(leg.id());
                 }
             }
         }
@@ -281,9 +292,9 @@ impl Network {
             for slot in from..to {
                 let flow = self.flows[self.region.members[slot].flow as usize];
                 for at in flow.range() {
-                    let index = self.legs.at(at).link();
-                    if self.links[index].level < f64::INFINITY {
-                        self.open_link(index as u32);
+                    let leg = self.legs.at(at);
+                    if self.links[leg.link()].level < f64::INFINITY {
+                        self.open_link(leg.id());
                     }
                 }
             }

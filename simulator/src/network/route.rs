@@ -1,9 +1,10 @@
 //! What a flow needs to know of its route.
 
 use bsp::HostId;
+use bsp::units::Seconds;
 
 use super::flow::Leg;
-use super::{Factors, Link};
+use super::{Factors, Nominal};
 use crate::platform::{LinkId, NoRoute, Overhead, Platform};
 
 /// The terms of a route that flows between its two hosts share.
@@ -26,13 +27,15 @@ pub(super) struct Route {
 #[derive(Debug)]
 pub(super) struct Routes {
     /// Each pair of hosts has one place; a power of two of them.
-    cache: Vec<Option<Route>>,
+    cache: Vec<Route>,
     cache_max: usize,
     /// Routes forgotten because another pair had the same place, since the cache grew last.
     collisions: usize,
     forward: Vec<LinkId>,
     reverse: Vec<LinkId>,
     crossings: Vec<Crossing>,
+    /// The latest route that was surveyed, and its legs.
+    surveyed: Route,
     legs: Vec<Leg>,
 }
 
@@ -44,15 +47,33 @@ struct Crossing {
     reverse: u32,
 }
 
+impl Route {
+    /// No route.
+    const NONE: Self = Self {
+        from: HostId(0),
+        to: HostId(0),
+        latency: 0.0,
+        weight: 1.0,
+        bound: 0.0,
+        overhead: Overhead {
+            send: Seconds::ZERO,
+            receive: Seconds::ZERO,
+        },
+        leg_count: 0,
+        legs: [Leg::NONE; LEGS_MAX],
+    };
+}
+
 impl Routes {
     pub(super) fn new(hosts: usize) -> Self {
         Self {
-            cache: vec![None; 256],
+            cache: vec![Route::NONE; 256],
             cache_max: (8 * hosts).next_power_of_two().clamp(256, CACHE_MAX),
             collisions: 0,
             forward: Vec::new(),
             reverse: Vec::new(),
             crossings: Vec::new(),
+            surveyed: Route::NONE,
             legs: Vec::new(),
         }
     }
@@ -61,42 +82,45 @@ impl Routes {
     pub(super) fn find(
         &mut self,
         platform: &Platform,
-        (factors, links): (&Factors, &[Link]),
+        (factors, links): (&Factors, &[Nominal]),
         from: HostId,
         to: HostId,
-    ) -> Result<(Route, &[Leg]), NoRoute> {
-        let place = self.place(from, to);
-        match &self.cache[place] {
-            Some(route) if route.from == from && route.to == to => {
-                let route = *route;
-                let legs = self.cache[place].as_ref().expect("it was just met");
-                return Ok((route, &legs.legs[..route.leg_count as usize]));
+    ) -> Result<(&Route, &[Leg]), NoRoute> {
+        let cached = &self.cache[self.place(from, to)];
+        if cached.from != from || cached.to != to || cached.leg_count == 0 {
+            self.collisions += usize::from(cached.leg_count != 0);
+            self.survey(platform, (factors, links), (from, to))?;
+            if LEGS_MAX < self.legs.len() || self.legs.is_empty() {
+                return Ok((&self.surveyed, &self.legs));
             }
-            Some(_) => self.collisions += 1,
-            None => {}
+            self.remember();
         }
-        let overhead = platform.route(from, to, &mut self.forward)?;
-        self.reverse.clear();
-        if factors.cross_traffic {
-            // Where no way leads back, nothing comes back.
-            if platform.route(to, from, &mut self.reverse).is_err() {
-                self.reverse.clear();
-            }
-        }
-        self.count();
-        let mut route = self.measure(factors, links);
-        (route.from, route.to, route.overhead) = (from, to, overhead);
-        if self.legs.len() <= LEGS_MAX {
-            route.leg_count = u32::try_from(self.legs.len()).expect("at most LEGS_MAX");
-            route.legs[..self.legs.len()].copy_from_slice(&self.legs);
-            self.remember(route);
-        }
-        Ok((route, &self.legs))
+        let route = &self.cache[self.place(from, to)];
+        Ok((route, &route.legs[..route.leg_count as usize]))
     }
 
     /// Forgets all routes: links have changed.
     pub(super) fn forget(&mut self) {
-        self.cache.fill(None);
+        self.cache.fill(Route::NONE);
+    }
+
+    fn survey(
+        &mut self,
+        platform: &Platform,
+        (factors, links): (&Factors, &[Nominal]),
+        (from, to): (HostId, HostId),
+    ) -> Result<(), NoRoute> {
+        let overhead = platform.route(from, to, &mut self.forward)?;
+        self.reverse.clear();
+        // Where no way leads back, nothing comes back.
+        if factors.cross_traffic && platform.route(to, from, &mut self.reverse).is_err() {
+            self.reverse.clear();
+        }
+        self.count();
+        self.surveyed = self.measure(factors, links);
+        (self.surveyed.from, self.surveyed.to) = (from, to);
+        self.surveyed.overhead = overhead;
+        Ok(())
     }
 
     fn count(&mut self) {
@@ -127,7 +151,7 @@ impl Routes {
     }
 
     /// Sums up the links, and turns the crossings into legs.
-    fn measure(&mut self, factors: &Factors, links: &[Link]) -> Route {
+    fn measure(&mut self, factors: &Factors, links: &[Nominal]) -> Route {
         let mut latency = 0.0;
         let mut weight = 0.0;
         let mut rate_max = f64::INFINITY;
@@ -143,7 +167,7 @@ impl Routes {
                     usage = 1.0;
                 }
             }
-            rate_max = rate_max.min(link.capacity / usage);
+            rate_max = rate_max.min(factors.bandwidth * link.bandwidth / usage);
             let (mut forward, mut reverse) = (crossing.forward, crossing.reverse);
             while 0 < forward || 0 < reverse {
                 let (ahead, back) = (forward.min(7), reverse.min(7));
@@ -158,35 +182,31 @@ impl Routes {
         // Without latency and size there is nothing to weigh flows by: they are equal.
         let weight = if 0.0 < weight { weight } else { 1.0 };
         Route {
-            from: HostId(0),
-            to: HostId(0),
             latency: factors.latency * latency,
             weight,
             bound: rate_max * weight,
-            overhead: Overhead::default(),
-            leg_count: 0,
-            legs: [Leg::default(); LEGS_MAX],
+            ..Route::NONE
         }
     }
 
-    fn remember(&mut self, route: Route) {
+    /// Puts the route just surveyed into the cache.
+    fn remember(&mut self) {
         if self.cache.len() < self.cache_max && self.cache.len() < 4 * self.collisions {
             self.collisions = 0;
             let size = 2 * self.cache.len();
-            let old = std::mem::replace(&mut self.cache, vec![None; size]);
-            for known in old.into_iter().flatten() {
+            let old = std::mem::replace(&mut self.cache, vec![Route::NONE; size]);
+            for known in old.into_iter().filter(|known| known.leg_count != 0) {
                 let place = self.place(known.from, known.to);
-                self.cache[place] = Some(known);
+                self.cache[place] = known;
             }
         }
-        let place = self.place(route.from, route.to);
-        self.cache[place] = Some(route);
+        let place = self.place(self.surveyed.from, self.surveyed.to);
+        let route = &mut self.cache[place];
+        *route = self.surveyed;
+        route.leg_count = u32::try_from(self.legs.len()).expect("at most LEGS_MAX");
+        route.legs[..self.legs.len()].copy_from_slice(&self.legs);
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the upper half is what is wanted"
-    )]
     fn place(&self, from: HostId, to: HostId) -> usize {
         let pair = u64::from(from.0) << 32 | u64::from(to.0);
         let mixed = (pair ^ pair >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -45,7 +45,7 @@ pub(super) struct Sum {
 impl Track {
     /// Whether the link has been solved often enough, and for enough flows.
     pub(super) fn is_worth_it(&self, held: usize) -> bool {
-        SOLUTIONS_MIN <= self.solutions && HELD_MIN <= held
+        HELD_MIN <= held && (SOLUTIONS_MIN <= self.solutions || HELD_MANY <= held)
     }
 }
 
@@ -105,39 +105,38 @@ impl Network {
     /// Finds the holder of a flow that begins; whether that is possible by looking at it alone.
     fn place(&mut self, id: u32) -> bool {
         let flow = self.flows[id as usize];
-        let mut holder: Option<(f64, usize)> = None;
+        let mut holder: Option<(f64, u32)> = None;
         for leg in self.legs.of(&flow) {
             let link = &self.links[leg.link()];
             if link.level < holder.map_or(f64::INFINITY, |(level, _)| level) {
-                holder = Some((link.level, leg.link()));
+                holder = Some((link.level, leg.id()));
             }
         }
         let mut ceiling = flow.bound;
         let held_by = match holder {
             Some((_, index)) => {
-                let clock = self.links[index].clock;
+                let clock = self.links[index as usize].clock;
                 let track = self.clocks.track_mut(clock);
                 if flow.bound < track.roof {
                     return false;
                 }
                 ceiling = ceiling.min(track.ceiling);
-                track
-                    .share
-                    .add(self.legs.usage(&flow, index) * flow.inverse);
-                u32::try_from(index).expect("a link's number fits 32 bits")
+                let usage = self.legs.usage(&flow, index as usize);
+                track.share.add(usage * flow.inverse);
+                index
             }
             None => BOUNDED,
         };
         self.flows[id as usize].holder = held_by;
         self.lower_ceiling(id, ceiling);
         for at in flow.range() {
-            let index = self.legs.at(at).link();
-            let link = &self.links[index];
+            let index = self.legs.at(at).id();
+            let link = &self.links[index as usize];
             if link.level == f64::INFINITY {
                 if link.matters() && !link.is_safe() {
                     return false;
                 }
-            } else if index as u32 != held_by {
+            } else if index != held_by {
                 let foreign = &mut self.clocks.track_mut(link.clock).foreign;
                 foreign.push(id);
                 if FOREIGN_MAX < foreign.len() || held_by == BOUNDED {
@@ -147,8 +146,8 @@ impl Network {
                     .clocks
                     .track_mut(self.links[held_by as usize].clock)
                     .feeds;
-                if !feeds.contains(&(index as u32)) {
-                    feeds.push(index as u32);
+                if !feeds.contains(&index) {
+                    feeds.push(index);
                 }
             }
         }
@@ -291,12 +290,11 @@ impl Network {
                     .share
                     .add(self.legs.usage(&flow, index as usize) * flow.inverse);
                 for leg in self.legs.of(&flow) {
-                    let other = leg.link();
-                    if other != index as usize
-                        && self.links[other].level < f64::INFINITY
-                        && !track.feeds.contains(&(other as u32))
+                    if leg.id() != index
+                        && self.links[leg.link()].level < f64::INFINITY
+                        && !track.feeds.contains(&leg.id())
                     {
-                        track.feeds.push(other as u32);
+                        track.feeds.push(leg.id());
                     }
                 }
                 self.lower_ceiling(id, flow.bound.min(track.ceiling));
@@ -343,9 +341,11 @@ impl super::Link {
 }
 
 /// A link that holds fewer flows is solved faster than tracked.
-const HELD_MIN: usize = 24;
+const HELD_MIN: usize = 4;
 /// Links that are solved seldom are not worth tracking.
-const SOLUTIONS_MIN: u32 = 3;
+const SOLUTIONS_MIN: u32 = 2;
+/// So many flows are worth it at once.
+const HELD_MANY: usize = 500;
 /// Most flows of others, and most links fed, of a tracked link.
 const FOREIGN_MAX: usize = 64;
 /// Most levels worked out before the region is solved instead.

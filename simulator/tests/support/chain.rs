@@ -11,17 +11,17 @@ use simulator::{Activity, Engine};
 
 /// What the processes do; lists are used cyclically.
 #[derive(Clone, Debug)]
-pub struct Chain {
-    pub size: u32,
-    pub supersteps: u32,
-    pub work: Vec<u64>,
-    pub bytes: Vec<u64>,
-    pub control: u64,
-    pub shifts: Vec<u32>,
+pub(crate) struct Chain {
+    pub(crate) size: u32,
+    pub(crate) supersteps: u32,
+    pub(crate) work: Vec<u64>,
+    pub(crate) bytes: Vec<u64>,
+    pub(crate) control: u64,
+    pub(crate) shifts: Vec<u32>,
     /// Consecutive ranks on a host.
-    pub per_host: u32,
+    pub(crate) per_host: u32,
     /// A message starts only when its receiver is waiting for it.
-    pub rendezvous: bool,
+    pub(crate) rendezvous: bool,
 }
 
 impl Default for Chain {
@@ -60,12 +60,12 @@ struct Run<'a> {
 
 impl Chain {
     /// Runs the program to its end; seconds it took.
-    pub fn run(&self, platform: &Arc<Platform>, options: NetworkOptions) -> f64 {
+    pub(crate) fn run(&self, platform: &Arc<Platform>, options: NetworkOptions) -> f64 {
         let size = self.size as usize;
         let mut run = Run {
             chain: self,
             engine: Engine::new(Arc::clone(platform), options),
-            hosts: u32::try_from(platform.hosts().len()).unwrap(),
+            hosts: u32::try_from(platform.hosts().len()).expect("a host has a number"),
             computed: vec![false; size],
             pending: vec![0; size],
             waiting: Vec::new(),
@@ -148,7 +148,7 @@ impl Run<'_> {
         let (source, target) = (self.host(from), self.host(to));
         self.engine
             .transfer(source, target, Bytes(bytes), token(kind, from, to))
-            .unwrap();
+            .expect("every host reaches every other");
     }
 
     fn host(&self, rank: u32) -> HostId {
