@@ -212,13 +212,7 @@ impl SetManager {
     }
 
     /// Waits for the messages of a central barrier: for all, or for the next after `last`.
-    fn listen(
-        &self,
-        rules: &Rules,
-        superstep: u64,
-        last: Option<Rank>,
-        world: &mut dyn World,
-    ) {
+    fn listen(&self, rules: &Rules, superstep: u64, last: Option<Rank>, world: &mut dyn World) {
         match rules.barrier.collection {
             Collection::AsTheyCome => world.listen(superstep, None),
             Collection::ByRank => {

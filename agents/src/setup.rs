@@ -45,7 +45,11 @@ pub struct Barrier {
     pub shape: Shape,
     /// Size of a message of the barrier on the network.
     pub message: Bytes,
-    impl Default for Barrier {
+    /// In which order the first Manager takes the messages of a central barrier.
+    pub collection: Collection,
+}
+
+impl Default for Barrier {
     /// Central, with messages of 8 bytes.
     fn default() -> Self {
         Self {
@@ -54,10 +58,6 @@ pub struct Barrier {
             collection: Collection::default(),
         }
     }
-}
-
-/// In which order the first Manager takes the messages of a central barrier.
-    pub collection: Collection,
 }
 
 /// In which order the first Manager takes the messages of a central barrier.

@@ -206,7 +206,9 @@ impl Gathering {
 
     /// The lowest rank after `last` that has not halted.
     pub(super) fn next_living(&self, last: Option<Rank>) -> Option<Rank> {
-        let Self::Processes { processes, .. } = self else { return None };
+        let Self::Processes { processes, .. } = self else {
+            return None;
+        };
         let first = last.map_or(0, |rank| rank.index() + 1);
         let later = processes.iter().enumerate().skip(first);
         later

@@ -311,22 +311,25 @@ impl SimulatedWorld {
         if self.is_heard(letter) {
             self.start_letter(number);
         } else {
-            let Address::Process(rank) = letter.from else { unreachable!("a central barrier") };
+            let Address::Process(rank) = letter.from else {
+                unreachable!("a central barrier")
+            };
             self.unheard.insert(rank, number);
         }
     }
 
     /// Whether a message need not wait until the first Manager listens, or may leave now.
     fn is_heard(&self, letter: &Letter) -> bool {
-        let Message::Arrived(arrived) = &letter.message else { return true };
+        let Message::Arrived(arrived) = &letter.message else {
+            return true;
+        };
         let waits = self.start == TransferStart::Rendezvous
             || self.rules.barrier.collection == Collection::ByRank;
         if !waits || self.rules.barrier.shape != Shape::Central {
             return true;
         }
         let (superstep, to) = self.listening;
-        arrived.superstep < superstep
-            && to.is_none_or(|rank| letter.from == Address::Process(rank))
+        arrived.superstep < superstep && to.is_none_or(|rank| letter.from == Address::Process(rank))
     }
 
     fn host_of(&self, agent: Address) -> HostId {
