@@ -6,6 +6,7 @@ mod configuration;
 mod files;
 mod flows;
 mod invocation;
+mod paper;
 mod platform;
 mod shipped;
 mod simgrid;
