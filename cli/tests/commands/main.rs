@@ -8,6 +8,7 @@ mod flows;
 mod invocation;
 mod paper;
 mod platform;
+mod readme;
 mod shipped;
 mod simgrid;
 mod simulate;
