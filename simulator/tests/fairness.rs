@@ -1,6 +1,8 @@
 //! The engine against a solver that is slow and obviously right: it works out all rates from
 //! nothing whenever a flow begins or ends.
 
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
 use std::sync::Arc;
 
 use bsp::HostId;
@@ -113,12 +115,17 @@ struct Flow {
     rate: f64,
 }
 
-/// When each message ends, by the book.
-fn by_book(platform: &Platform, options: NetworkOptions, messages: &[Message]) -> Vec<f64> {
-    let (alpha, beta, size) = match options.model {
+/// Factors of latencies and bandwidths, and the size in the weight of a link.
+fn factors(options: NetworkOptions) -> (f64, f64, f64) {
+    match options.model {
         NetworkModel::Lv08 => (13.01, 0.97, 20537.0),
         NetworkModel::Ideal => (1.0, 1.0, 0.0),
-    };
+    }
+}
+
+/// The flows of the messages, none of them begun.
+fn book_flows(platform: &Platform, options: NetworkOptions, messages: &[Message]) -> Vec<Flow> {
+    let (alpha, beta, size) = factors(options);
     let links = platform.links();
     let mut flows = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -160,6 +167,14 @@ fn by_book(platform: &Platform, options: NetworkOptions, messages: &[Message]) -
             rate: 0.0,
         });
     }
+    flows
+}
+
+/// When each message ends, by the book.
+fn by_book(platform: &Platform, options: NetworkOptions, messages: &[Message]) -> Vec<f64> {
+    let (_, beta, _) = factors(options);
+    let links = platform.links();
+    let mut flows = book_flows(platform, options, messages);
     let capacities: Vec<f64> = links
         .iter()
         .map(|link| beta * link.bandwidth.get())

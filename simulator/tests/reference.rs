@@ -1,5 +1,7 @@
 //! The engine against values computed with SimGrid 4.1.
 
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -183,7 +185,7 @@ fn chain(options: &str, mode: &str) -> Chain {
             "-F" => chain.work = list(),
             "-B" => chain.bytes = list(),
             "--shifts" => {
-                chain.shifts = list().iter().map(|a| u32::try_from(*a).unwrap()).collect()
+                chain.shifts = list().iter().map(|a| u32::try_from(*a).unwrap()).collect();
             }
             "--ctrl" => chain.control = list()[0],
             "--ppn" => chain.per_host = number(),
