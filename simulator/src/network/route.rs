@@ -20,17 +20,21 @@ pub(super) struct Route {
     pub(super) bound: f64,
     pub(super) overhead: Overhead,
     leg_count: u32,
+    /// When it was surveyed; see [`Routes::forget`].
+    epoch: u32,
     legs: [Leg; LEGS_MAX],
 }
 
 /// Finds routes and remembers the recent ones.
 #[derive(Debug)]
 pub(super) struct Routes {
-    /// Each pair of hosts has one place; a power of two of them.
+    /// Each pair of hosts has two places; a power of two of them.
     cache: Vec<Route>,
     cache_max: usize,
-    /// Routes forgotten because another pair had the same place, since the cache grew last.
+    /// Routes forgotten because others had the same places, since the cache grew last.
     collisions: usize,
+    /// Routes surveyed before this one began are out of date.
+    epoch: u32,
     forward: Vec<LinkId>,
     reverse: Vec<LinkId>,
     crossings: Vec<Crossing>,
@@ -60,6 +64,7 @@ impl Route {
             receive: Seconds::ZERO,
         },
         leg_count: 0,
+        epoch: 0,
         legs: [Leg::NONE; LEGS_MAX],
     };
 }
@@ -70,6 +75,7 @@ impl Routes {
             cache: vec![Route::NONE; 256],
             cache_max: (8 * hosts).next_power_of_two().clamp(256, CACHE_MAX),
             collisions: 0,
+            epoch: 0,
             forward: Vec::new(),
             reverse: Vec::new(),
             crossings: Vec::new(),
@@ -86,22 +92,38 @@ impl Routes {
         from: HostId,
         to: HostId,
     ) -> Result<(&Route, &[Leg]), NoRoute> {
-        let cached = &self.cache[self.place(from, to)];
-        if cached.from != from || cached.to != to || cached.leg_count == 0 {
-            self.collisions += usize::from(cached.leg_count != 0);
-            self.survey(platform, (factors, links), (from, to))?;
-            if LEGS_MAX < self.legs.len() || self.legs.is_empty() {
-                return Ok((&self.surveyed, &self.legs));
+        let place = match self.known(from, to) {
+            Some(place) => place,
+            None => {
+                self.survey(platform, (factors, links), (from, to))?;
+                if LEGS_MAX < self.legs.len() || self.legs.is_empty() {
+                    return Ok((&self.surveyed, &self.legs));
+                }
+                self.remember()
             }
-            self.remember();
-        }
-        let route = &self.cache[self.place(from, to)];
+        };
+        let route = &self.cache[place];
         Ok((route, &route.legs[..route.leg_count as usize]))
     }
 
     /// Forgets all routes: links have changed.
     pub(super) fn forget(&mut self) {
-        self.cache.fill(Route::NONE);
+        self.epoch = self.epoch.wrapping_add(1);
+    }
+
+    /// Where the route is remembered, if it is.
+    #[inline]
+    fn known(&self, from: HostId, to: HostId) -> Option<usize> {
+        let place = self.place(from, to);
+        [place, place ^ 1].into_iter().find(|place| {
+            let route = &self.cache[*place];
+            route.from == from && route.to == to && self.is_valid(route)
+        })
+    }
+
+    #[inline]
+    fn is_valid(&self, route: &Route) -> bool {
+        route.leg_count != 0 && route.epoch == self.epoch
     }
 
     fn survey(
@@ -189,24 +211,42 @@ impl Routes {
         }
     }
 
-    /// Puts the route just surveyed into the cache.
-    fn remember(&mut self) {
-        if self.cache.len() < self.cache_max && self.cache.len() < 4 * self.collisions {
+    /// Puts the route just surveyed into the cache, and returns where.
+    fn remember(&mut self) -> usize {
+        if self.cache.len() < self.cache_max && self.cache.len() < 8 * self.collisions {
             self.collisions = 0;
             let size = 2 * self.cache.len();
             let old = std::mem::replace(&mut self.cache, vec![Route::NONE; size]);
-            for known in old.into_iter().filter(|known| known.leg_count != 0) {
-                let place = self.place(known.from, known.to);
-                self.cache[place] = known;
+            for known in old {
+                if self.is_valid(&known) {
+                    let place = self.vacancy(known.from, known.to);
+                    self.cache[place] = known;
+                }
             }
         }
-        let place = self.place(self.surveyed.from, self.surveyed.to);
+        let place = self.vacancy(self.surveyed.from, self.surveyed.to);
+        self.collisions += usize::from(self.is_valid(&self.cache[place]));
         let route = &mut self.cache[place];
         *route = self.surveyed;
+        route.epoch = self.epoch;
         route.leg_count = u32::try_from(self.legs.len()).expect("at most LEGS_MAX");
         route.legs[..self.legs.len()].copy_from_slice(&self.legs);
+        place
     }
 
+    /// Where to put a route: one of its two places, the first if both are taken.
+    fn vacancy(&self, from: HostId, to: HostId) -> usize {
+        let place = self.place(from, to);
+        let taken = self.is_valid(&self.cache[place]);
+        let other_taken = self.is_valid(&self.cache[place ^ 1]);
+        if taken && !other_taken {
+            place ^ 1
+        } else {
+            place
+        }
+    }
+
+    /// The first of the two places, side by side, of a pair of hosts.
     fn place(&self, from: HostId, to: HostId) -> usize {
         let pair = u64::from(from.0) << 32 | u64::from(to.0);
         let mixed = (pair ^ pair >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15);
