@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, Message};
 
@@ -22,7 +23,7 @@ impl Message for Deliver {
 
 /// What every actor holds beside its machine.
 pub(crate) struct Surroundings {
-    pub(crate) rules: Rules,
+    pub(crate) rules: Arc<Rules>,
     pub(crate) world: Rc<RefCell<dyn World>>,
 }
 

@@ -1,7 +1,7 @@
 //! What rescheduling could win at best.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use bsp::units::{Instructions, Seconds};
 use simulator::Platform;
@@ -16,7 +16,11 @@ pub(crate) struct Attainable {
     /// How many processors there are of each speed (instructions per second), fastest first.
     processors: Vec<(f64, usize)>,
     work: Vec<Instructions>,
+    /// The best for `work`.
     best: Seconds,
+    /// The best for supersteps that have begun and not ended: the next may begin in one Set before the
+    /// first Manager knows that the last is over.
+    under_way: VecDeque<Seconds>,
     total: Seconds,
 }
 
@@ -35,17 +39,26 @@ impl Attainable {
             processors,
             work: Vec::new(),
             best: Seconds::ZERO,
+            under_way: VecDeque::new(),
             total: Seconds::ZERO,
         }
     }
 
-    /// A superstep in which processes did `work`, by rank, and the slowest took `slowest`.
-    pub(crate) fn add(&mut self, slowest: Seconds, work: &[Instructions]) {
+    /// A superstep begins in which processes do `work`, by rank.
+    pub(crate) fn began(&mut self, work: &[Instructions]) {
         if self.work != work {
-            self.work = work.to_vec();
+            self.work.clear();
+            self.work.extend_from_slice(work);
             self.best = self.best_mapping();
         }
-        self.total += (slowest - self.best).max(Seconds::ZERO);
+        self.under_way.push_back(self.best);
+    }
+
+    /// The earliest superstep that had not ended has, and its slowest computation took `slowest`.
+    pub(crate) fn ended(&mut self, slowest: Seconds) {
+        let best = self.under_way.pop_front();
+        let best = best.expect("a superstep ends after it has begun");
+        self.total += (slowest - best).max(Seconds::ZERO);
     }
 
     /// Time that could have been saved so far.

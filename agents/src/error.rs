@@ -16,6 +16,16 @@ pub enum RunError {
         /// How many processes are placed.
         places: usize,
     },
+    /// A process starts nowhere.
+    #[error("{rank} is placed on {host}, but the platform has only {hosts} hosts")]
+    NoSuchHost {
+        /// Who.
+        rank: bsp::Rank,
+        /// Where.
+        host: bsp::HostId,
+        /// How many hosts there are.
+        hosts: usize,
+    },
     /// There is nothing to run.
     #[error("there are no processes; at least one is needed")]
     NoProcesses,

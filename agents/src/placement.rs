@@ -11,7 +11,8 @@ pub struct PlacementOptions {
     pub order: Order,
     /// So many consecutive ranks share a host before the next host is taken.
     pub per_host: u32,
-    /// So many hosts are skipped first (in each Set, for [`Order::RoundRobin`]).
+    /// So many hosts are skipped first (in each Set, for [`Order::RoundRobin`]); a layout that wraps
+    /// comes to them after the last.
     pub offset: u32,
     /// No host may get more processes than this; `None`: the layout wraps for ever.
     pub max_per_host: Option<u32>,
@@ -24,7 +25,8 @@ pub enum Order {
     /// Hosts in the order of the platform; after the last, the first again.
     #[default]
     Fill,
-    /// Rank `r` goes to Set `r` modulo the number of Sets, each Set cycling through its hosts.
+    /// With one process per host, rank `r` goes to Set `r` modulo the number of Sets, each Set cycling
+    /// through its hosts; with more, so many consecutive ranks take the place of one.
     RoundRobin,
 }
 
@@ -44,8 +46,8 @@ pub enum PlacementError {
     },
     /// Too many processes.
     #[error(
-        "{processes} processes cannot be placed on {hosts} hosts with at most {max_per_host} on each; \
-         raise placement.max_per_host or take fewer processes"
+        "this layout of {processes} processes over {hosts} hosts puts more than {max_per_host} on one; \
+         raise placement.max_per_host, lower placement.per_host or take fewer processes"
     )]
     TooMany {
         /// How many processes there are.
@@ -73,6 +75,10 @@ impl Default for PlacementOptions {
 /// # Errors
 ///
 /// If the options cannot be met.
+///
+/// # Panics
+///
+/// Never: 32 bits fit a `usize`.
 pub fn placement(
     platform: &Platform,
     options: &PlacementOptions,

@@ -2,6 +2,7 @@
 
 mod call;
 mod gathering;
+mod whereabouts;
 
 use std::collections::BTreeSet;
 
@@ -15,6 +16,7 @@ use crate::setup::{Collection, Rules, Shape};
 use crate::world::{Cost, Event, World};
 use call::Call;
 use gathering::Gathering;
+use whereabouts::Whereabouts;
 
 /// What the Manager of a Set knows: where every process lives, who has arrived at the barrier, and
 /// how far the rescheduling call has come that it may be holding.
@@ -27,10 +29,10 @@ pub struct SetManager {
     /// The hosts of this Set.
     hosts: Vec<HostId>,
     /// Where every process lives.
-    placement: Vec<HostId>,
+    whereabouts: Whereabouts,
     /// How often the placement has changed.
     epoch: u64,
-    /// Whether the first process lives, and beside the first Manager.
+    /// Whether the first process has not halted and lives beside the first Manager.
     is_home: bool,
     /// Hosts of this Set that have taken a migrant in this run.
     has_migrant: BTreeSet<HostId>,
@@ -41,7 +43,7 @@ pub struct SetManager {
     started: Instant,
     /// Overhead of the first Manager's host at the end of the last superstep.
     busy: Seconds,
-    /// How long the barrier kept it busy in each superstep since the last call.
+    /// How long the barrier kept it busy in each superstep since the last call, for a scheduler.
     barrier_busy: Vec<Seconds>,
     call: Option<Call>,
     /// Messages of a call that has not begun here, in the order they came.
@@ -49,32 +51,27 @@ pub struct SetManager {
     /// What the next superstep starts with, once the time has come.
     held: Option<Start>,
     /// What the first process beside the first Manager is told, once everybody else has been: it is
-    /// the barrier's master, and goes on when its own messages have arrived.
+    /// the master of a central barrier, and goes on when its own messages have arrived.
     last: Option<Message>,
 }
 
 impl SetManager {
-    /// The Manager of `set`, whose hosts are `hosts`, with processes where `placement` says.
+    /// The Manager of `set`, whose hosts are `hosts`.
     #[must_use]
-    pub fn new(rules: &Rules, set: SetId, hosts: Vec<HostId>, placement: Vec<HostId>) -> Self {
+    pub fn new(rules: &Rules, set: SetId, hosts: Vec<HostId>) -> Self {
         let when = rules
             .scheduler
             .as_ref()
             .map(|scheduler| When::new(&scheduler.model));
-        let gathering = Gathering::new(rules, set, &placement);
         Self {
             set,
+            is_home: rules.placement.first() == Some(&rules.first_host()),
+            whereabouts: Whereabouts::new(rules, set, &hosts),
+            gathering: Gathering::new(rules, set, &hosts),
             hosts,
-            is_home: placement.first() == Some(&rules.first_host()),
-            placement: if rules.scheduler.is_some() {
-                placement
-            } else {
-                Vec::new()
-            },
             epoch: 0,
             has_migrant: BTreeSet::new(),
             when,
-            gathering,
             superstep: 0,
             started: Instant::START,
             busy: Seconds::ZERO,
@@ -145,10 +142,8 @@ impl SetManager {
             self.listen(rules, arrived.superstep, Some(arrived.slowest.1), world);
         }
         if let Some(own_set) = self.gathering.absorb(rules, self.set, from, arrived) {
-            for other in self.other_managers(rules) {
-                let cost = Cost::Network(rules.barrier.message);
-                self.send(other, Message::Arrived(own_set), cost, world);
-            }
+            let cost = Cost::Network(rules.barrier.message);
+            self.tell_managers(rules, &Message::Arrived(own_set), cost, world);
         }
         if let Some(all) = self.gathering.complete() {
             self.end_superstep(rules, all, world);
@@ -172,9 +167,11 @@ impl SetManager {
                 computation: all.slowest.0,
                 messages: all.sent,
             }));
-            let busy = world.overhead_busy(rules.first_host());
-            self.barrier_busy
-                .push(busy - std::mem::replace(&mut self.busy, busy));
+            if self.when.is_some() {
+                let busy = world.overhead_busy(rules.first_host());
+                self.barrier_busy
+                    .push(busy - std::mem::replace(&mut self.busy, busy));
+            }
         }
         if !self.gathering.is_over()
             && self
@@ -186,9 +183,7 @@ impl SetManager {
                 let confer = Message::Confer(Confer {
                     superstep: self.superstep,
                 });
-                for set in self.other_managers(rules) {
-                    self.send(set, confer.clone(), Cost::Encoded, world);
-                }
+                self.tell_managers(rules, &confer, Cost::Encoded, world);
             }
             self.begin_call(rules, world);
         } else {
@@ -231,6 +226,8 @@ impl SetManager {
             Shape::Ideal => Cost::Free,
             Shape::Central | Shape::Hierarchical => Cost::Network(rules.barrier.message),
         };
+        let is_central = rules.barrier.shape == Shape::Central;
+        let mut waits = false;
         self.gathering.release(|to, halted| {
             let message = if halted {
                 Message::Finish
@@ -239,13 +236,18 @@ impl SetManager {
             };
             if to == Address::Process(Rank(0)) && self.is_home {
                 self.is_home = !halted;
-                self.last = Some(message);
-                return;
+                if is_central {
+                    self.last = Some(message);
+                    waits = true;
+                    return;
+                }
             }
             let is_here = to == Address::Node(rules.managers[self.set.index()]);
             world.send(own, to, message, if is_here { Cost::Free } else { network });
         });
-        if self.last.is_some() {
+        // Asked once per message: a first process that has halted may still wait for its last one when
+        // the others' next superstep is over.
+        if waits {
             world.flush(self.set);
         }
     }
@@ -257,9 +259,12 @@ impl SetManager {
         }
     }
 
-    fn other_managers(&self, rules: &Rules) -> Vec<SetId> {
+    /// To all other Managers.
+    fn tell_managers(&self, rules: &Rules, message: &Message, cost: Cost, world: &mut dyn World) {
         let all = (0..rules.managers.len()).map(SetId::from_index);
-        all.filter(|set| *set != self.set).collect()
+        for set in all.filter(|set| *set != self.set) {
+            self.send(set, message.clone(), cost, world);
+        }
     }
 
     /// To another Manager.

@@ -108,7 +108,8 @@ pub struct Scheduler {
 }
 
 /// Moves decided beforehand, in order, by the number of supersteps that are over. A process that has
-/// halted, or is there already, stays where it is; supersteps without a call are passed over.
+/// halted, or is there already, stays where it is, and of several moves of one process in one call the
+/// first counts; supersteps without a call are passed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script(pub BTreeMap<u64, Vec<(Rank, HostId)>>);
 
@@ -145,6 +146,12 @@ pub struct Rules {
     pub managers: Vec<HostId>,
     /// The Set of each host, by host.
     pub sets: Vec<SetId>,
+    /// Where each process starts, by rank.
+    pub placement: Arc<[HostId]>,
+    /// How many processes start on each host, by host.
+    pub on_host: Vec<u32>,
+    /// How many processes start in each Set, by Set.
+    pub in_set: Vec<u32>,
     /// The first Manager: the one beside the first process, where that starts.
     pub first: SetId,
 }
@@ -152,12 +159,21 @@ pub struct Rules {
 impl Rules {
     /// The rules of a run on `setup`: each Manager sits with the lowest rank of its Set, or on the
     /// Set's first host if no process starts there.
+    ///
+    /// # Panics
+    ///
+    /// If a process is placed on a host that the platform does not have.
     #[must_use]
     pub fn new(setup: &Setup) -> Self {
         let sets: Vec<SetId> = setup.platform.hosts().iter().map(|host| host.set).collect();
         let mut managers: Vec<Option<HostId>> = vec![None; setup.platform.sets().len()];
+        let mut on_host = vec![0; sets.len()];
+        let mut in_set = vec![0; managers.len()];
         for host in &setup.placement {
-            managers[sets[host.index()].index()].get_or_insert(*host);
+            let set = sets[host.index()];
+            managers[set.index()].get_or_insert(*host);
+            on_host[host.index()] += 1;
+            in_set[set.index()] += 1;
         }
         let managers = managers
             .into_iter()
@@ -173,6 +189,9 @@ impl Rules {
             scheduler: setup.scheduler.clone(),
             managers,
             sets,
+            placement: setup.placement.as_slice().into(),
+            on_host,
+            in_set,
             first,
         }
     }

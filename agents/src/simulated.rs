@@ -7,6 +7,7 @@ mod world;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix::{Actor, Context, Handler};
 use bsp::units::{Bytes, Instant, Seconds};
@@ -127,6 +128,7 @@ pub fn simulate_in_mailboxes<P: Program>(
 struct Simulation<P: Program> {
     world: Rc<RefCell<SimulatedWorld>>,
     bank: Rc<RefCell<Bank<P>>>,
+    rules: Arc<Rules>,
 }
 
 struct Agents {
@@ -144,14 +146,23 @@ impl<P: Program> Simulation<P> {
             let (programs, places) = (programs.len(), setup.placement.len());
             return Err(RunError::Places { programs, places });
         }
+        let hosts = setup.platform.hosts().len();
+        if let Some((rank, host)) = places(setup).find(|(_, host)| hosts <= host.index()) {
+            return Err(RunError::NoSuchHost { rank, host, hosts });
+        }
+        let rules = Arc::new(Rules::new(setup));
         let bank = Rc::new(RefCell::new(Bank::new(programs, setup.superstep_limit)));
-        let world = Rc::new(RefCell::new(SimulatedWorld::new(setup, bank.clone())));
-        Ok(Self { world, bank })
+        let world = Rc::new(RefCell::new(SimulatedWorld::new(
+            setup,
+            Arc::clone(&rules),
+            bank.clone(),
+        )));
+        Ok(Self { world, bank, rules })
     }
 
     /// The agents of the run, with the first superstep started.
     fn agents(&mut self, setup: &Setup) -> Agents {
-        let rules = Rules::new(setup);
+        let rules = Arc::clone(&self.rules);
         let world: Rc<RefCell<dyn crate::world::World>> = self.world.clone();
         let surroundings = Rc::new(Surroundings { rules, world });
         let rules = &surroundings.rules;
@@ -193,8 +204,7 @@ impl<P: Program> Simulation<P> {
             .enumerate()
             .map(|(index, set)| {
                 let id = SetId::from_index(index);
-                let placement = setup.placement.clone();
-                let manager = SetManager::new(rules, id, set.hosts.clone(), placement);
+                let manager = SetManager::new(rules, id, set.hosts.clone());
                 SetManagerAgent::new(manager, &surroundings)
             })
             .collect();
@@ -237,4 +247,17 @@ impl<P: Program> Simulation<P> {
             bytes,
         })
     }
+}
+
+/// Every place that the setup speaks of: where processes start, and where a script moves them.
+fn places(setup: &Setup) -> impl Iterator<Item = (Rank, HostId)> {
+    let starts = setup.placement.iter().enumerate();
+    let script = setup.scheduler.as_ref().and_then(|s| s.script.as_ref());
+    starts
+        .map(|(index, host)| (Rank::from_index(index), *host))
+        .chain(
+            script
+                .into_iter()
+                .flat_map(|script| script.0.values().flatten().copied()),
+        )
 }

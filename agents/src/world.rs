@@ -105,7 +105,7 @@ pub trait World {
     /// Tells a Manager when everything that it has under way has arrived, with [`Event::Flushed`].
     fn flush(&mut self, set: SetId);
 
-    /// A process has no more to do and knows that the run is over.
+    /// A process has halted and knows that the superstep in which it did is over: it has no more to do.
     fn finished(&mut self, rank: Rank);
 
     /// The memory that a process occupies: what its program declares, or its encoded state.

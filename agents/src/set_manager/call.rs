@@ -15,6 +15,7 @@ use protocol::{
 };
 
 use super::SetManager;
+use super::whereabouts::Whereabouts;
 use crate::record;
 use crate::setup::{Payment, Rules, Scheduler, WindowRule};
 use crate::world::{Cost, World};
@@ -27,19 +28,16 @@ pub(super) struct Call {
     began: Instant,
     /// The hosts of the own Set that have answered, without their residents.
     processors: Vec<Processor>,
-    /// By Set.
-    capacities: Vec<Option<Capacity>>,
+    capacities: BTreeMap<SetId, Capacity>,
     /// The nodes that have still to send their reports.
     reports_missing: usize,
     /// What the own Set's processes found, by rank.
     reports: BTreeMap<Rank, Report>,
-    /// By Set.
-    standings: Vec<Option<Standing>>,
+    standings: BTreeMap<SetId, Standing>,
     negotiation: Option<Negotiation>,
     /// Requests of other Managers that are not answered yet.
     asks: BTreeMap<Rank, Ask>,
-    /// By Set.
-    decided: Vec<Option<Decided>>,
+    decided: BTreeMap<SetId, Decided>,
     /// All moves of this call, once they are known.
     moves: Option<Vec<Migrate>>,
     installed: usize,
@@ -53,6 +51,8 @@ struct Negotiation {
     balanced: u32,
     /// The processors of the own Set.
     processors: Processors,
+    /// Where the script says that processes go, if there is one.
+    script: Option<BTreeMap<Rank, HostId>>,
     /// How many candidates are settled, as far as this Manager is concerned.
     settled: usize,
     /// The request that an answer is expected to.
@@ -62,32 +62,27 @@ struct Negotiation {
 
 impl Negotiation {
     /// Where a candidate for the own Set goes: where the script says, if there is one.
-    fn answer(&mut self, rules: &Rules, superstep: u64, request: &Request) -> Answer {
-        let script = script_of(rules, superstep);
-        let ordered = |orders: &[(Rank, HostId)]| {
-            let order = orders.iter().find(|(rank, _)| *rank == request.rank);
-            order.expect("only what the script says is asked for").1
-        };
-        match script {
-            Some(orders) => self.processors.place(request, ordered(orders)),
+    fn answer(&mut self, request: &Request) -> Answer {
+        match &self.script {
+            Some(script) => self.processors.place(request, script[&request.rank]),
             None => self.processors.answer(request),
         }
     }
 }
 
 impl Call {
-    fn new(superstep: u64, began: Instant, sets: usize) -> Self {
+    fn new(superstep: u64, began: Instant) -> Self {
         Self {
             superstep,
             began,
             processors: Vec::new(),
-            capacities: vec![None; sets],
+            capacities: BTreeMap::new(),
             reports_missing: 0,
             reports: BTreeMap::new(),
-            standings: vec![None; sets],
+            standings: BTreeMap::new(),
             negotiation: None,
             asks: BTreeMap::new(),
-            decided: vec![None; sets],
+            decided: BTreeMap::new(),
             moves: None,
             installed: 0,
         }
@@ -98,7 +93,7 @@ impl SetManager {
     /// A call follows the superstep that just ended.
     pub(super) fn begin_call(&mut self, rules: &Rules, world: &mut dyn World) {
         assert!(self.call.is_none(), "one call at a time");
-        self.call = Some(Call::new(self.superstep, world.now(), rules.managers.len()));
+        self.call = Some(Call::new(self.superstep, world.now()));
         let measure = Message::Measure(Measure {
             superstep: self.superstep,
         });
@@ -165,7 +160,7 @@ impl SetManager {
                 call.asks.insert(ask.request.rank, *ask);
                 self.negotiate(rules, world);
             }
-            Message::Answered(answered) => self.take_answer(rules, *answered, world),
+            Message::Answered(answered) => self.take_answer(rules, &answered, world),
             Message::Decided(decided) => self.take_decided(rules, *decided, world),
             Message::Installed(installed) => {
                 assert_eq!(
@@ -177,7 +172,7 @@ impl SetManager {
                 if rules.sets[installed.host.index()] == self.set
                     && matches!(from, Address::Node(_))
                 {
-                    self.tell_managers(rules, &Message::Installed(installed), world);
+                    self.tell_managers(rules, &Message::Installed(installed), Cost::Encoded, world);
                 }
                 let call = self.call.as_mut().expect("a call is being held");
                 call.installed += 1;
@@ -189,31 +184,32 @@ impl SetManager {
 
     /// All hosts have answered: the capacity of this Set is known.
     fn tell_capacity(&mut self, rules: &Rules, world: &mut dyn World) {
-        let set = self.set;
-        let is_here = |host: &&HostId| rules.sets[host.index()] == set;
-        let processes = self.placement.iter().filter(is_here).count();
         let call = self.call.as_mut().expect("a call is being held");
         call.processors.sort_by_key(|processor| processor.host);
         let capacity = Capacity {
             superstep: call.superstep,
-            set,
+            set: self.set,
             capacity: migbsp::capacity(&call.processors),
-            processes: u32::try_from(processes).expect("ranks fit 32 bits"),
+            processes: self.whereabouts.processes(),
             processors: call
                 .processors
                 .iter()
                 .map(|processor| processor.cores)
                 .sum(),
         };
-        self.tell_managers(rules, &Message::Capacity(Box::new(capacity.clone())), world);
+        self.tell_managers(
+            rules,
+            &Message::Capacity(Box::new(capacity.clone())),
+            Cost::Encoded,
+            world,
+        );
         self.take_capacity(rules, capacity, world);
     }
 
     fn take_capacity(&mut self, rules: &Rules, capacity: Capacity, world: &mut dyn World) {
-        let set = capacity.set;
         let call = self.call.as_mut().expect("a call is being held");
-        call.capacities[set.index()] = Some(capacity);
-        if call.capacities.iter().any(Option::is_none) {
+        call.capacities.insert(capacity.set, capacity);
+        if call.capacities.len() < rules.managers.len() {
             return;
         }
         let view = |capacity: &Capacity| SetView {
@@ -222,22 +218,20 @@ impl SetManager {
             processors: capacity.processors,
             transfer_rate: world.transfer_rate(self.set, capacity.set),
         };
-        let sets = call.capacities.iter().flatten().map(view).collect();
+        let sets = call.capacities.values().map(view).collect();
         let order = Evaluate {
             superstep: call.superstep,
             sets,
         };
-        let mut nodes: Vec<_> = self.placement.clone();
-        nodes.retain(|host| rules.sets[host.index()] == self.set);
-        nodes.sort_unstable();
-        nodes.dedup();
+        let nodes = self.whereabouts.hosts();
         call.reports_missing = nodes.len();
-        for host in &nodes {
+        let is_empty = nodes.len() == 0;
+        for host in nodes {
             let message = Message::Evaluate(Box::new(order.clone()));
             let own = Address::SetManager(self.set);
-            world.send(own, Address::Node(*host), message, Cost::Encoded);
+            world.send(own, Address::Node(host), message, Cost::Encoded);
         }
-        if nodes.is_empty() {
+        if is_empty {
             self.tell_standing(rules, world);
         }
     }
@@ -268,7 +262,12 @@ impl SetManager {
             digests: Digest::of_supersteps(&scheduler.model, &times),
             barrier_busy: std::mem::take(&mut self.barrier_busy),
         };
-        self.tell_managers(rules, &Message::Standing(Box::new(standing.clone())), world);
+        self.tell_managers(
+            rules,
+            &Message::Standing(Box::new(standing.clone())),
+            Cost::Encoded,
+            world,
+        );
         self.take_standing(rules, standing, world);
     }
 
@@ -287,26 +286,24 @@ impl SetManager {
             standing.set
         );
         let call = self.call.as_mut().expect("a call is being held");
-        let set = standing.set;
-        call.standings[set.index()] = Some(standing);
-        if call.standings.iter().any(Option::is_none) {
+        call.standings.insert(standing.set, standing);
+        if call.standings.len() < rules.managers.len() {
             return;
         }
         let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
-        let standings: Vec<&Standing> = call.standings.iter().flatten().collect();
-        let digests = Digest::merge(standings.iter().map(|standing| &standing.digests[..]));
-        let busy = &standings[rules.first.index()].barrier_busy;
+        let standings = call.standings.values();
+        let digests = Digest::merge(standings.clone().map(|standing| &standing.digests[..]));
+        let busy = &call.standings[&rules.first].barrier_busy;
         let balanced = when
             .balance(model, &digests, busy)
             .into_iter()
             .filter(|flag| *flag);
         let balanced = u32::try_from(balanced.count()).expect("an interval fits 32 bits");
-        let entries = standings
-            .iter()
-            .flat_map(|standing| standing.entries.iter().copied());
+        let entries = standings.flat_map(|standing| standing.entries.iter().copied());
         let list = migbsp::merge(model, entries.collect());
-        let selection = match script_of(rules, call.superstep) {
-            Some(orders) => scripted(rules, orders, &list, &self.placement),
+        let script = script_of(rules, call.superstep);
+        let selection = match script {
+            Some(orders) => scripted(rules, orders, &list, &self.whereabouts),
             None => migbsp::select(model, &list),
         };
         let mut processors = std::mem::take(&mut call.processors);
@@ -324,6 +321,7 @@ impl SetManager {
             selection,
             balanced,
             processors,
+            script: script.map(first_orders),
             settled: 0,
             asked: None,
             considered: Vec::new(),
@@ -337,7 +335,7 @@ impl SetManager {
         let Some(negotiation) = &mut call.negotiation else {
             return;
         };
-        if negotiation.asked.is_some() || call.decided[self.set.index()].is_some() {
+        if negotiation.asked.is_some() || call.decided.contains_key(&self.set) {
             return;
         }
         while let Some(candidate) = negotiation.selection.candidates.get(negotiation.settled) {
@@ -357,7 +355,7 @@ impl SetManager {
                     return;
                 }
                 let host = report.host;
-                let answer = negotiation.answer(rules, call.superstep, &request);
+                let answer = negotiation.answer(&request);
                 negotiation.considered.push(Considered {
                     entry: candidate,
                     host,
@@ -368,7 +366,7 @@ impl SetManager {
                 let Some(ask) = call.asks.remove(&candidate.rank) else {
                     return;
                 };
-                let answer = negotiation.answer(rules, call.superstep, &ask.request);
+                let answer = negotiation.answer(&ask.request);
                 let answered = Answered {
                     superstep: call.superstep,
                     rank: ask.request.rank,
@@ -386,11 +384,16 @@ impl SetManager {
             set: self.set,
             considered,
         };
-        self.tell_managers(rules, &Message::Decided(Box::new(decided.clone())), world);
+        self.tell_managers(
+            rules,
+            &Message::Decided(Box::new(decided.clone())),
+            Cost::Encoded,
+            world,
+        );
         self.take_decided(rules, decided, world);
     }
 
-    fn take_answer(&mut self, rules: &Rules, answered: Answered, world: &mut dyn World) {
+    fn take_answer(&mut self, rules: &Rules, answered: &Answered, world: &mut dyn World) {
         let call = self.call.as_mut().expect("a call is being held");
         let negotiation = call.negotiation.as_mut().expect("somebody was asked");
         let request = negotiation.asked.take().expect("somebody was asked");
@@ -412,9 +415,8 @@ impl SetManager {
     /// When all Managers have decided, what was decided is done.
     fn take_decided(&mut self, rules: &Rules, decided: Decided, world: &mut dyn World) {
         let call = self.call.as_mut().expect("a call is being held");
-        let set = decided.set;
-        call.decided[set.index()] = Some(decided);
-        if call.decided.iter().any(Option::is_none) {
+        call.decided.insert(decided.set, decided);
+        if call.decided.len() < rules.managers.len() {
             return;
         }
         let moves = moves(rules, call, self.epoch + 1);
@@ -443,13 +445,7 @@ impl SetManager {
         let call = self.call.take().expect("looked at above");
         let moves = call.moves.as_deref().expect("looked at above");
         for order in moves {
-            assert_eq!(
-                self.placement[order.rank.index()],
-                order.from,
-                "{} moves",
-                order.rank
-            );
-            self.placement[order.rank.index()] = order.to;
+            self.whereabouts.apply(rules, order);
             if order.rank == Rank(0) {
                 self.is_home = order.to == rules.first_host();
             }
@@ -478,18 +474,17 @@ impl SetManager {
             world.wake(Address::SetManager(self.set), hold);
         }
     }
-
-    fn tell_managers(&self, rules: &Rules, message: &Message, world: &mut dyn World) {
-        for set in self.other_managers(rules) {
-            self.send(set, message.clone(), Cost::Encoded, world);
-        }
-    }
 }
 
 /// What the script says about the call after `superstep`, if there is a script.
 fn script_of(rules: &Rules, superstep: u64) -> Option<&[(Rank, HostId)]> {
     let script = rules.scheduler.as_ref()?.script.as_ref()?;
     Some(script.0.get(&(superstep + 1)).map_or(&[], Vec::as_slice))
+}
+
+/// Where each process goes; of several orders for one process the first counts.
+fn first_orders(orders: &[(Rank, HostId)]) -> BTreeMap<Rank, HostId> {
+    orders.iter().rev().copied().collect()
 }
 
 /// What the Manager of a candidate asks for.
@@ -518,12 +513,13 @@ fn scripted(
     rules: &Rules,
     orders: &[(Rank, HostId)],
     list: &[Entry],
-    placement: &[HostId],
+    whereabouts: &Whereabouts,
 ) -> Selection {
+    let mut listed: BTreeMap<Rank, &Entry> = list.iter().map(|entry| (entry.rank, entry)).collect();
     let candidate = |(rank, host): &(Rank, HostId)| {
-        let entry = list.iter().find(|entry| entry.rank == *rank)?;
+        let entry = listed.remove(rank)?;
         let target = rules.sets[host.index()];
-        (placement[rank.index()] != *host).then_some(Entry { target, ..*entry })
+        (whereabouts.of(*rank) != *host).then_some(Entry { target, ..*entry })
     };
     let candidates = orders.iter().filter_map(candidate).collect();
     Selection {
@@ -562,16 +558,21 @@ fn moves(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate> {
 /// What became of all candidates, in the order of the list.
 fn in_order(call: &Call) -> impl Iterator<Item = &Considered> {
     let negotiation = call.negotiation.as_ref().expect("all have decided");
-    negotiation.selection.candidates.iter().map(|candidate| {
-        let decided = call.decided[candidate.own.index()]
-            .as_ref()
-            .expect("all have decided");
-        let considered = &decided.considered;
-        considered
-            .iter()
-            .find(|considered| considered.entry.rank == candidate.rank)
-            .expect("every candidate is considered by the Manager of its Set")
-    })
+    let mut considered: BTreeMap<_, _> = call
+        .decided
+        .values()
+        .map(|decided| (decided.set, decided.considered.iter()))
+        .collect();
+    negotiation
+        .selection
+        .candidates
+        .iter()
+        .map(move |candidate| {
+            let own = considered.get_mut(&candidate.own).and_then(Iterator::next);
+            let own = own.expect("every candidate is considered by the Manager of its Set");
+            assert_eq!(own.entry.rank, candidate.rank, "in the order of the list");
+            own
+        })
 }
 
 /// How much longer a superstep with this call has to last.
@@ -621,6 +622,16 @@ fn superstep_of(message: &Message) -> Option<u64> {
         Message::Ask(ask) => Some(ask.superstep),
         Message::Answered(answered) => Some(answered.superstep),
         Message::Decided(decided) => Some(decided.superstep),
-        _ => None,
+        Message::Start(_)
+        | Message::Finish
+        | Message::Arrived(_)
+        | Message::Confer(_)
+        | Message::Measure(_)
+        | Message::Evaluate(_)
+        | Message::Reported(_)
+        | Message::Migrate(_)
+        | Message::State(_)
+        | Message::Installed(_)
+        | Message::Halted(_) => None,
     }
 }

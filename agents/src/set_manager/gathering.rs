@@ -20,8 +20,8 @@ pub(super) enum Gathering {
     },
     /// A Manager waits for the nodes of its Set, then for the other Managers.
     Sets {
-        /// How many processes that have not halted live on each host of the own Set.
-        hosts: BTreeMap<HostId, u32>,
+        /// Who is on the hosts of the own Set; hosts with nobody are left out.
+        hosts: BTreeMap<HostId, Residents>,
         /// How many processes that have not halted live in each Set, by Set.
         sets: Vec<u32>,
         /// Reports of the own Set's nodes so far.
@@ -31,6 +31,15 @@ pub(super) enum Gathering {
         /// Processes that halted in this superstep, to be taken from their Set.
         leaving: Vec<(SetId, u32)>,
     },
+}
+
+/// The processes on one host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Residents {
+    /// How many have not halted.
+    living: u32,
+    /// How many halted in the superstep that is ending.
+    leaving: u32,
 }
 
 /// Whether a process takes part in the next superstep.
@@ -43,21 +52,24 @@ pub(super) enum Presence {
 }
 
 impl Gathering {
-    /// What the Manager of `set` waits for, with processes where `placement` says.
-    pub(super) fn new(rules: &Rules, set: SetId, placement: &[HostId]) -> Self {
+    /// What the Manager of `set`, whose hosts are `own_hosts`, waits for at the start.
+    pub(super) fn new(rules: &Rules, set: SetId, own_hosts: &[HostId]) -> Self {
         if rules.barrier.shape == Shape::Hierarchical {
-            let mut gathering = Self::Sets {
-                hosts: BTreeMap::new(),
-                sets: Vec::new(),
+            let residents = |host: &HostId| {
+                let living = rules.on_host[host.index()];
+                (*host, Residents { living, leaving: 0 })
+            };
+            let hosts = own_hosts.iter().map(residents);
+            return Self::Sets {
+                hosts: hosts.filter(|(_, here)| 0 < here.living).collect(),
+                sets: rules.in_set.clone(),
                 own: None,
                 all: None,
                 leaving: Vec::new(),
             };
-            gathering.replace(rules, set, placement);
-            return gathering;
         }
         let waits_for = if set == rules.first {
-            placement.len()
+            rules.placement.len()
         } else {
             0
         };
@@ -66,22 +78,6 @@ impl Gathering {
             processes: vec![Presence::Living; waits_for],
             living,
             arrived: None,
-        }
-    }
-
-    /// Processes live elsewhere now: everybody is counted again.
-    fn replace(&mut self, rules: &Rules, own_set: SetId, placement: &[HostId]) {
-        let Self::Sets { hosts, sets, .. } = self else {
-            return;
-        };
-        hosts.clear();
-        *sets = vec![0; rules.managers.len()];
-        for host in placement {
-            let set = rules.sets[host.index()];
-            sets[set.index()] += 1;
-            if set == own_set {
-                *hosts.entry(*host).or_default() += 1;
-            }
         }
     }
 
@@ -94,10 +90,15 @@ impl Gathering {
         sets[from_set.index()] -= 1;
         sets[to_set.index()] += 1;
         if from_set == own_set {
-            *hosts.get_mut(&from).expect("a process lived there") -= 1;
+            let here = hosts.get_mut(&from).expect("a process lived there");
+            here.living -= 1;
+            if *here == Residents::default() {
+                // Nobody there arrived who would have to be told.
+                hosts.remove(&from);
+            }
         }
         if to_set == own_set {
-            *hosts.entry(to).or_default() += 1;
+            hosts.entry(to).or_default().living += 1;
         }
     }
 
@@ -128,8 +129,9 @@ impl Gathering {
             } => match from {
                 Address::Node(host) => {
                     assert_eq!(rules.sets[host.index()], own_set, "a node of another Set");
-                    let living = hosts.get_mut(&host).expect("a process lives there");
-                    *living -= report.halted;
+                    let here = hosts.get_mut(&host).expect("a process lives there");
+                    here.living -= report.halted;
+                    here.leaving += report.halted;
                     let together = own.map_or(report, |others| others.and(report));
                     *own = Some(together);
                     if together.processes < sets[own_set.index()] {
@@ -179,7 +181,7 @@ impl Gathering {
         }
     }
 
-    /// Calls `tell` for everybody who arrived, in order, with whether it is done.
+    /// Calls `tell` for everybody who arrived or has come here since, in order, with whether it is done.
     pub(super) fn release(&mut self, mut tell: impl FnMut(Address, bool)) {
         match self {
             Self::Processes { processes, .. } => {
@@ -196,10 +198,11 @@ impl Gathering {
                 }
             }
             Self::Sets { hosts, .. } => {
-                for (host, living) in &*hosts {
-                    tell(Address::Node(*host), *living == 0);
-                }
-                hosts.retain(|_, living| 0 < *living);
+                hosts.retain(|host, here| {
+                    tell(Address::Node(*host), here.living == 0);
+                    here.leaving = 0;
+                    0 < here.living
+                });
             }
         }
     }

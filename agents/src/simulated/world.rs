@@ -1,7 +1,7 @@
 //! The outside of simulated agents.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) struct SimulatedWorld {
     platform: Arc<Platform>,
     engine: Engine,
     start: TransferStart,
-    rules: Rules,
+    rules: Arc<Rules>,
     programs: Rc<RefCell<dyn Programs>>,
     plan: Plan,
     /// The superstep that `plan` is about, plus one.
@@ -39,7 +39,7 @@ pub(super) struct SimulatedWorld {
     /// Messages of the barrier wait for the first Manager to listen; it does so for supersteps below
     /// this one, to this process or to all.
     listening: (u64, Option<Rank>),
-    unheard: BTreeMap<Rank, u32>,
+    unheard: Unheard,
     /// How many messages each Manager has under way, by Set, and whether it waits for their arrival.
     under_way: Vec<(u32, bool)>,
     /// What happens at this instant without any delay.
@@ -62,6 +62,13 @@ struct Letter {
     sent: Instant,
 }
 
+/// Messages of the barrier that wait for the first Manager: at most one of each process.
+struct Unheard {
+    /// Their numbers plus one, by rank; 0 for none.
+    numbers: Vec<u32>,
+    count: usize,
+}
+
 /// What an activity of the simulator is, packed into its number.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -75,13 +82,17 @@ enum Kind {
 const INDEX_BITS: u32 = 32;
 
 impl SimulatedWorld {
-    pub(super) fn new(setup: &Setup, programs: Rc<RefCell<dyn Programs>>) -> Self {
+    pub(super) fn new(
+        setup: &Setup,
+        rules: Arc<Rules>,
+        programs: Rc<RefCell<dyn Programs>>,
+    ) -> Self {
         let size = setup.placement.len();
         Self {
             platform: Arc::clone(&setup.platform),
             engine: Engine::new(Arc::clone(&setup.platform), setup.network),
             start: setup.start,
-            rules: Rules::new(setup),
+            rules,
             programs,
             plan: Plan::default(),
             planned: 0,
@@ -91,7 +102,7 @@ impl SimulatedWorld {
             letters: Vec::new(),
             letters_free: Vec::new(),
             listening: (0, None),
-            unheard: BTreeMap::new(),
+            unheard: Unheard::new(size),
             under_way: vec![(0, false); setup.platform.sets().len()],
             deliveries: VecDeque::new(),
             ended: Vec::new(),
@@ -252,6 +263,7 @@ impl SimulatedWorld {
                 .borrow_mut()
                 .execute(superstep, &mut self.plan)?;
             self.traffic.begin(&self.plan);
+            self.attainable.began(&self.plan.work);
             self.planned += 1;
         }
         Ok(())
@@ -314,7 +326,7 @@ impl SimulatedWorld {
             let Address::Process(rank) = letter.from else {
                 unreachable!("a central barrier")
             };
-            self.unheard.insert(rank, number);
+            self.unheard.keep(rank, number);
         }
     }
 
@@ -398,12 +410,20 @@ impl World for SimulatedWorld {
 
     fn listen(&mut self, superstep: u64, to: Option<Rank>) {
         self.listening = (superstep + 1, to);
-        let heard = match to {
-            None => std::mem::take(&mut self.unheard),
-            Some(rank) => self.unheard.remove_entry(&rank).into_iter().collect(),
-        };
-        for number in heard.into_values() {
-            self.start_or_hold(number);
+        match to {
+            Some(rank) => {
+                if let Some(number) = self.unheard.take(rank) {
+                    self.start_or_hold(number);
+                }
+            }
+            None if self.unheard.count == 0 => {}
+            None => {
+                for rank in (0..self.hosts.len()).map(Rank::from_index) {
+                    if let Some(number) = self.unheard.take(rank) {
+                        self.start_or_hold(number);
+                    }
+                }
+            }
         }
     }
 
@@ -519,13 +539,35 @@ impl World for SimulatedWorld {
 
     fn record(&mut self, event: record::Event) {
         if let record::Event::Superstep(superstep) = &event {
-            self.attainable.add(superstep.computation, &self.plan.work);
+            self.attainable.ended(superstep.computation);
         }
         self.events.push(event);
     }
 
     fn fail(&mut self, error: RunError) {
         self.error.get_or_insert(error);
+    }
+}
+
+impl Unheard {
+    fn new(size: usize) -> Self {
+        Self {
+            numbers: vec![0; size],
+            count: 0,
+        }
+    }
+
+    fn keep(&mut self, rank: Rank, number: u32) {
+        let kept = std::mem::replace(&mut self.numbers[rank.index()], number + 1);
+        assert_eq!(kept, 0, "{rank} has arrived once");
+        self.count += 1;
+    }
+
+    fn take(&mut self, rank: Rank) -> Option<u32> {
+        let kept = std::mem::take(&mut self.numbers[rank.index()]);
+        let number = kept.checked_sub(1)?;
+        self.count -= 1;
+        Some(number)
     }
 }
 

@@ -8,7 +8,7 @@ use bsp::{HostId, Rank};
 use proptest::prelude::*;
 
 use crate::relay::Relay;
-use crate::setups::{PAYMENTS, SHAPES, STARTS, scheduler, scripted, setup};
+use crate::setups::{COLLECTIONS, PAYMENTS, SHAPES, STARTS, scheduler, scripted, setup};
 
 /// A few processes that halt at their own times.
 fn relays() -> impl Strategy<Value = Vec<Relay>> {
@@ -33,35 +33,49 @@ fn scripts() -> impl Strategy<Value = Vec<(u64, u32, u32)>> {
     prop::collection::vec((1_u64..10, 0_u32..8, 0_u32..174), 0..40)
 }
 
-fn script(moves: &[(u64, u32, u32)], processes: usize) -> Script {
+/// Where the first process goes, by superstep: elsewhere, or back to where it started, which is beside
+/// the first Manager.
+fn journeys() -> impl Strategy<Value = BTreeMap<u64, Option<u32>>> {
+    let place = prop_oneof![Just(None), (0_u32..174).prop_map(Some)];
+    prop::collection::btree_map(1_u64..10, place, 0..6)
+}
+
+fn script(moves: impl IntoIterator<Item = (u64, u32, u32)>, processes: usize) -> Script {
     let mut script: BTreeMap<u64, Vec<(Rank, HostId)>> = BTreeMap::new();
     for (superstep, rank, host) in moves {
-        let orders = script.entry(*superstep).or_default();
+        let orders = script.entry(superstep).or_default();
         let rank = Rank(rank % u32::try_from(processes).unwrap());
         if orders.iter().all(|(other, _)| *other != rank) {
-            orders.push((rank, HostId(*host)));
+            orders.push((rank, HostId(host)));
         }
     }
     Script(script)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
     fn scripted_moves_change_no_output(
         programs in relays(),
         moves in scripts(),
-        (shape, start, payment) in (0_usize..3, 0_usize..2, 0_usize..2),
+        (shape, start, payment, collection) in
+            (0_usize..3, 0_usize..2, 0_usize..2, 0_usize..2),
         offset in 0_u32..174,
+        journey in journeys(),
     ) {
         // Values reach their receiver only if all are alive one superstep later.
         let expected = reference::run(programs.clone(), Limit::default()).unwrap();
-        let script = script(&moves, programs.len());
         let processes = u32::try_from(programs.len()).unwrap();
-        let scheduler = scripted(script, PAYMENTS[payment]);
-        let mut setup = setup(processes, offset, SHAPES[shape], Some(scheduler));
+        let mut setup = setup(processes, offset, SHAPES[shape], None);
+        let journey = journey.iter().map(|(superstep, away)| {
+            let host = away.unwrap_or(setup.placement[0].0);
+            (*superstep, 0, host)
+        });
+        let script = script(journey.chain(moves), programs.len());
+        setup.scheduler = Some(scripted(script, PAYMENTS[payment]));
         setup.start = STARTS[start];
+        setup.barrier.collection = COLLECTIONS[collection];
         let outcome = simulate(&setup, programs, &mut |_| {}).unwrap();
         prop_assert_eq!(outcome.outputs, expected.outputs);
         prop_assert_eq!(outcome.supersteps, expected.supersteps);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agents::{
-    Barrier, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
+    Barrier, Collection, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
     placement,
 };
 use bsp::units::Seconds;
@@ -11,6 +11,7 @@ use simulator::{NetworkOptions, Platform};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
 pub(crate) const STARTS: [TransferStart; 2] = [TransferStart::Eager, TransferStart::Rendezvous];
+pub(crate) const COLLECTIONS: [Collection; 2] = [Collection::AsTheyCome, Collection::ByRank];
 pub(crate) const PAYMENTS: [Payment; 2] = [Payment::Transfer, Payment::Migrant];
 
 /// Five clusters of unequal speed, 174 hosts.

@@ -1,0 +1,82 @@
+//! Where processes live.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bsp::{HostId, Rank, SetId};
+use protocol::Migrate;
+
+use crate::setup::Rules;
+
+/// Where every process lives, those that have halted included, as one Manager keeps it: the placement
+/// that all Managers share, and what has changed since.
+#[derive(Debug)]
+pub(super) struct Whereabouts {
+    own: SetId,
+    /// Where processes started, by rank.
+    start: Arc<[HostId]>,
+    /// Where those live that have moved.
+    moved: BTreeMap<Rank, HostId>,
+    /// How many processes live on the hosts of the own Set; none of these is zero.
+    here: BTreeMap<HostId, u32>,
+}
+
+impl Whereabouts {
+    /// The placement at the start, as the Manager of `own` sees it, whose hosts are `hosts`.
+    pub(super) fn new(rules: &Rules, own: SetId, hosts: &[HostId]) -> Self {
+        let residents = |host: &HostId| (*host, rules.on_host[host.index()]);
+        Self {
+            own,
+            start: Arc::clone(&rules.placement),
+            moved: BTreeMap::new(),
+            here: hosts
+                .iter()
+                .map(residents)
+                .filter(|(_, count)| 0 < *count)
+                .collect(),
+        }
+    }
+
+    /// A process moves.
+    ///
+    /// # Panics
+    ///
+    /// If it lives elsewhere.
+    pub(super) fn apply(&mut self, rules: &Rules, order: &Migrate) {
+        assert_eq!(self.of(order.rank), order.from, "{} moves", order.rank);
+        if order.to == self.start[order.rank.index()] {
+            self.moved.remove(&order.rank);
+        } else {
+            self.moved.insert(order.rank, order.to);
+        }
+        if rules.sets[order.from.index()] == self.own {
+            let count = self.here.get_mut(&order.from);
+            let count = count.expect("a process lived there");
+            *count -= 1;
+            if *count == 0 {
+                self.here.remove(&order.from);
+            }
+        }
+        if rules.sets[order.to.index()] == self.own {
+            *self.here.entry(order.to).or_default() += 1;
+        }
+    }
+
+    /// The host of a process.
+    pub(super) fn of(&self, rank: Rank) -> HostId {
+        match self.moved.get(&rank) {
+            Some(host) => *host,
+            None => self.start[rank.index()],
+        }
+    }
+
+    /// The hosts of the own Set on which processes live, in order.
+    pub(super) fn hosts(&self) -> impl ExactSizeIterator<Item = HostId> + '_ {
+        self.here.keys().copied()
+    }
+
+    /// How many processes live in the own Set.
+    pub(super) fn processes(&self) -> u32 {
+        self.here.values().sum()
+    }
+}
