@@ -38,9 +38,10 @@ const PURE: [(&str, &[&str]); 4] = [
     (
         "simulator",
         &[
-            "strsim",
             "roxmltree",
             "serde",
+            "smallvec",
+            "strsim",
             "thiserror",
             "toml",
             "winnow",

@@ -6,10 +6,12 @@
 //! weight. A link that is used up stops all flows that cross it; a flow whose own bound is reached
 //! stops alone. What stopped a flow is its holder.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use bsp::HostId;
 use bsp::units::Bytes;
+use smallvec::SmallVec;
 
 use crate::calendar::Calendar;
 use crate::engine::{Activity, Event};
@@ -77,7 +79,7 @@ struct Factors {
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Link {
-    flows: Vec<u32>,
+    flows: SmallVec<[u32; 4]>,
     /// Most bytes per second of all flows together; infinite where each alone has the bandwidth.
     capacity: f64,
     /// Bytes per second if all flows ran at their bounds.
@@ -134,6 +136,8 @@ pub(crate) struct Network {
     clocks: Clocks,
     /// Flows whose transfer begins now.
     arrived: Vec<u32>,
+    /// Flows whose transfer ends now.
+    due: Vec<u32>,
     /// Links that held flows back when one of their flows came or went, or that changed.
     dirty: Vec<u32>,
     region: Region,
@@ -186,6 +190,7 @@ impl Network {
             legs: Legs::default(),
             clocks: Clocks::default(),
             arrived: Vec::new(),
+            due: Vec::new(),
             dirty: Vec::new(),
             region: Region::default(),
             trial: Trial::default(),
@@ -273,13 +278,20 @@ impl Network {
             && end <= now + now * CLOCK_RESOLUTION
         {
             self.clocks.strike(clock, now);
-            while let Some(id) = self.clocks.take_due(clock, &mut self.flows) {
-                self.detach(id);
-                let closed = self.close(id);
-                ended.push(closed);
-            }
+            self.clocks.take_due(clock, &mut self.flows, &mut self.due);
             self.clocks.renew(clock);
         }
+        // The last to come leave first: links then find them at the end of their lists, and memory is
+        // visited in order.
+        let mut due = std::mem::take(&mut self.due);
+        due.sort_unstable_by_key(|id| Reverse(self.flows[*id as usize].sequence));
+        for id in due.drain(..) {
+            self.detach(id);
+            let closed = self.close(id);
+            ended.push(closed);
+        }
+        ended.reverse();
+        self.due = due;
     }
 
     /// When the first of the flows that links hold back ends.
@@ -474,7 +486,7 @@ impl Nominal {
 impl Link {
     fn new(capacity: f64) -> Self {
         Self {
-            flows: Vec::new(),
+            flows: SmallVec::new(),
             capacity,
             bound_sum: 0.0,
             level: f64::INFINITY,

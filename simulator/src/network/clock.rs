@@ -157,16 +157,23 @@ impl Clocks {
         clock.since = now;
     }
 
-    /// Takes the first flow if it ends now, or within the last digits of the clock.
-    pub(super) fn take_due(&mut self, id: u32, flows: &mut [Flow]) -> Option<u32> {
+    /// Takes the flows that end now, or within the last digits of the clock.
+    pub(super) fn take_due(&mut self, id: u32, flows: &mut [Flow], due: &mut Vec<u32>) {
         let clock = &mut self.clocks[id as usize];
-        let (mark, flow) = *clock.marks.first()?;
-        if clock.value + clock.level * clock.since * CLOCK_RESOLUTION < mark {
-            return None;
+        let shown = clock.value + clock.level * clock.since * CLOCK_RESOLUTION;
+        let before = due.len();
+        while let Some((mark, flow)) = clock.marks.first().copied()
+            && mark <= shown
+        {
+            if clock.marks.last().is_some_and(|(mark, _)| *mark <= shown) {
+                // As in a barrier, where they all started together: no need to go one by one.
+                take_marks(&mut clock.marks, flows, shown, due);
+                break;
+            }
+            remove(&mut clock.marks, flows, 0);
+            due.push(flow);
         }
-        clock.ended += 1;
-        remove(&mut clock.marks, flows, 0);
-        Some(flow)
+        clock.ended += due.len() - before;
     }
 
     /// Works out again when the first flow ends.
@@ -232,6 +239,20 @@ impl Clocks {
         self.order[position] = id;
         self.clocks[id as usize].position =
             u32::try_from(position).expect("fewer clocks than links");
+    }
+}
+
+/// Takes all marks up to `shown` off the heap.
+fn take_marks(marks: &mut Vec<(f64, u32)>, flows: &mut [Flow], shown: f64, due: &mut Vec<u32>) {
+    due.extend(
+        marks
+            .iter()
+            .filter(|(mark, _)| *mark <= shown)
+            .map(|(_, flow)| *flow),
+    );
+    marks.retain(|(mark, _)| shown < *mark);
+    for place in 0..marks.len() {
+        sift_up(marks, flows, place);
     }
 }
 

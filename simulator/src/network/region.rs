@@ -17,6 +17,8 @@ use crate::engine::Event;
 #[derive(Debug, Default)]
 pub(super) struct Region {
     members: Vec<Member>,
+    /// The legs of the members that are over links that matter, member by member.
+    shares: Vec<Share>,
     /// Links that matter and are crossed by members.
     touched: Vec<u32>,
     /// Links that held flows back and changed.
@@ -37,9 +39,26 @@ pub(super) struct Region {
 struct Member {
     flow: u32,
     holder: u32,
+    /// Where its shares end; they begin where those of the member before end.
+    shares_end: u32,
+}
+
+/// What a flow at level one takes of a link, in bytes per second.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    link: u32,
+    part: f64,
 }
 
 impl Region {
+    /// The shares of the member at `slot`.
+    #[inline]
+    fn shares_of(&self, slot: usize) -> &[Share] {
+        let end = |slot: usize| self.members[slot].shares_end as usize;
+        let begin = slot.checked_sub(1).map_or(0, end);
+        &self.shares[begin..end(slot)]
+    }
+
     #[inline]
     fn slot(&self, id: u32, flow: &Flow) -> Option<usize> {
         let slot = flow.slot as usize;
@@ -85,6 +104,7 @@ impl Network {
             self.region.members.push(Member {
                 flow: id,
                 holder: WAITING,
+                shares_end: 0,
             });
         }
     }
@@ -107,6 +127,7 @@ impl Network {
         let region = &mut self.region;
         region.pass = region.pass.wrapping_add(1);
         region.touched.clear();
+        region.shares.clear();
         region.has_border = false;
         region.unfixed = region.members.len();
         for member in &mut region.members {
@@ -125,11 +146,16 @@ impl Network {
                     (link.ceiling_inside, link.outside) = (0.0, 0.0);
                     region.touched.push(leg.id());
                 }
-                let share = leg.usage() * flow.inverse;
+                let part = leg.usage() * flow.inverse;
                 link.inside += 1;
-                link.share += share;
-                link.ceiling_inside += share * flow.ceiling;
+                link.share += part;
+                link.ceiling_inside += part * flow.ceiling;
+                region.shares.push(Share {
+                    link: leg.id(),
+                    part,
+                });
             }
+            member.shares_end = u32::try_from(region.shares.len()).expect("fewer than 2^32 legs");
         }
         self.region.order.clear();
         let mut order = std::mem::take(&mut self.region.order).into_vec();
@@ -250,14 +276,11 @@ impl Network {
         }
         member.holder = holder;
         self.region.unfixed -= 1;
-        for leg in self.legs.of(flow) {
-            let link = &mut self.links[leg.link()];
-            if link.pass == self.region.pass {
-                let share = leg.usage() * flow.inverse;
-                link.share -= share;
-                link.spare -= share * level;
-                link.open -= 1;
-            }
+        for share in self.region.shares_of(slot) {
+            let link = &mut self.links[share.link as usize];
+            link.share -= share.part;
+            link.spare -= share.part * level;
+            link.open -= 1;
         }
         true
     }
@@ -266,20 +289,19 @@ impl Network {
     fn grow(&mut self, hops: u32) -> bool {
         let before = self.region.members.len();
         let mut affected = Vec::new();
-        for member in &self.region.members {
+        for (slot, member) in self.region.members.iter().enumerate() {
             let flow = &self.flows[member.flow as usize];
             let changed = flow.holder != member.holder
                 || (member.holder != BOUNDED && self.links[member.holder as usize].differs());
             if !changed {
                 continue;
             }
-            for leg in self.legs.of(flow) {
-                let link = &self.links[leg.link()];
-                if link.pass == self.region.pass
-                    && (link.inside as usize) < link.flows.len()
+            for share in self.region.shares_of(slot) {
+                let link = &self.links[share.link as usize];
+                if (link.inside as usize) < link.flows.len()
                     && link.level.min(link.next_level) < f64::INFINITY
                 {
-                    affected.push(leg.id());
+                    affected.push(share.link);
                 }
             }
         }
@@ -332,7 +354,7 @@ impl Network {
         for index in &region.touched {
             let link = &self.links[*index as usize];
             if link.is_solved() {
-                self.links[*index as usize].share = self.headroom(*index as usize, region.pass);
+                self.links[*index as usize].share = self.headroom(*index as usize, region);
             }
         }
         for member in &region.members {
@@ -360,7 +382,7 @@ impl Network {
 
     /// By how much the level of a link may rise before its flows meet another limit, at most
     /// twofold.
-    fn headroom(&self, index: usize, pass: u32) -> f64 {
+    fn headroom(&self, index: usize, region: &Region) -> f64 {
         let mut factor = HEADROOM_MAX;
         let link = &self.links[index];
         if !self
@@ -376,9 +398,12 @@ impl Network {
                 continue;
             }
             factor = factor.min(flow.bound / link.level);
-            for leg in self.legs.of(flow) {
-                let other = &self.links[leg.link()];
-                if other.pass != pass || other.level < f64::INFINITY {
+            let slot = region
+                .slot(*id, flow)
+                .expect("the region has all flows of the link");
+            for share in region.shares_of(slot) {
+                let other = &self.links[share.link as usize];
+                if other.level < f64::INFINITY {
                     continue;
                 }
                 let ceilings_outside = other.bound_sum - other.relief - other.ceiling_inside;
