@@ -14,6 +14,8 @@ pub mod record;
 mod set_manager;
 mod setup;
 mod simulated;
+#[cfg(test)]
+mod stage;
 mod world;
 
 pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};

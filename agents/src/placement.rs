@@ -1,5 +1,7 @@
 //! Where processes start.
 
+use std::cmp::Reverse;
+
 use bsp::HostId;
 use serde::{Deserialize, Serialize};
 use simulator::Platform;
@@ -46,8 +48,8 @@ pub enum PlacementError {
     },
     /// Too many processes.
     #[error(
-        "this layout of {processes} processes over {hosts} hosts puts more than {max_per_host} on one; \
-         raise placement.max_per_host, lower placement.per_host or take fewer processes"
+        "{processes} processes cannot be placed on {hosts} hosts with at most {max_per_host} on each; \
+         raise placement.max_per_host or take fewer processes"
     )]
     TooMany {
         /// How many processes there are.
@@ -55,6 +57,19 @@ pub enum PlacementError {
         /// How many hosts there are.
         hosts: usize,
         /// How many processes each may get.
+        max_per_host: u32,
+    },
+    /// There would be room, but the layout does not use it.
+    #[error(
+        "the layout puts {count} processes on {host}, with at most {max_per_host} on each host; \
+         raise placement.max_per_host, lower placement.per_host or take fewer processes"
+    )]
+    Crowded {
+        /// The host with most processes, the first of several.
+        host: String,
+        /// How many they are.
+        count: u32,
+        /// How many processes each host may get.
         max_per_host: u32,
     },
 }
@@ -122,17 +137,37 @@ pub fn placement(
         }
     };
     if let Some(max_per_host) = options.max_per_host {
-        let mut counts = vec![0_u32; hosts];
-        for host in &places {
-            counts[host.index()] += 1;
-        }
-        if counts.iter().any(|count| max_per_host < *count) {
-            return Err(PlacementError::TooMany {
-                processes,
-                hosts,
-                max_per_host,
-            });
-        }
+        check(platform, &places, max_per_host)?;
     }
     Ok(places)
+}
+
+/// That no host gets more than `max_per_host` processes.
+fn check(platform: &Platform, places: &[HostId], max_per_host: u32) -> Result<(), PlacementError> {
+    let mut counts = vec![0_u32; platform.hosts().len()];
+    for host in places {
+        counts[host.index()] += 1;
+    }
+    let hosts = counts.len();
+    let by_count = counts.iter().enumerate();
+    let fullest = by_count.max_by_key(|(index, count)| (**count, Reverse(*index)));
+    let (index, count) = fullest.map_or((0, 0), |(index, count)| (index, *count));
+    if count <= max_per_host {
+        return Ok(());
+    }
+    let room = u64::from(max_per_host).saturating_mul(u64::try_from(hosts).expect("fits 64 bits"));
+    let processes = u32::try_from(places.len()).expect("ranks fit 32 bits");
+    Err(if room < u64::from(processes) {
+        PlacementError::TooMany {
+            processes,
+            hosts,
+            max_per_host,
+        }
+    } else {
+        PlacementError::Crowded {
+            host: platform.hosts()[index].name.clone(),
+            count,
+            max_per_host,
+        }
+    })
 }

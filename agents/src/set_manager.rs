@@ -277,3 +277,6 @@ impl SetManager {
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,10 @@ use super::Event;
 pub struct Writer {
     directory: PathBuf,
     events: BufWriter<File>,
+    /// Whether the last event is the run's end.
+    is_over: bool,
+    /// Whether an event was lost.
+    is_torn: bool,
 }
 
 /// Why a record cannot be written.
@@ -23,6 +27,14 @@ pub enum WriteError {
     /// The directory holds something already.
     #[error("{directory} is not empty; name a directory that does not exist yet, or an empty one")]
     NotEmpty {
+        /// Which directory.
+        directory: PathBuf,
+    },
+    /// There is nothing to complete.
+    #[error(
+        "the record in {directory} is not complete: an event was lost, or the run has not ended"
+    )]
+    Unended {
         /// Which directory.
         directory: PathBuf,
     },
@@ -63,6 +75,8 @@ impl Writer {
         Ok(Self {
             directory: directory.to_path_buf(),
             events,
+            is_over: false,
+            is_torn: false,
         })
     }
 
@@ -72,10 +86,12 @@ impl Writer {
     ///
     /// If the disk refuses it.
     pub fn append(&mut self, event: &Event) -> Result<(), WriteError> {
-        serde_json::to_writer(&mut self.events, event)
+        let written = serde_json::to_writer(&mut self.events, event)
             .map_err(io::Error::from)
-            .and_then(|()| self.events.write_all(b"\n"))
-            .map_err(|source| self.error("events.jsonl", source))
+            .and_then(|()| self.events.write_all(b"\n"));
+        self.is_over = matches!(event, Event::End(_));
+        self.is_torn |= written.is_err();
+        written.map_err(|source| self.error("events.jsonl", source))
     }
 
     /// Completes the record with what the run was and what came of it. `run.json` appears in one
@@ -83,8 +99,13 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// If the disk refuses it.
+    /// If the last event is not the run's end, an event was lost, or the disk refuses it.
     pub fn finish(mut self, manifest: &impl Serialize) -> Result<(), WriteError> {
+        if !self.is_over || self.is_torn {
+            return Err(WriteError::Unended {
+                directory: self.directory,
+            });
+        }
         self.events
             .flush()
             .and_then(|()| self.events.get_ref().sync_all())
@@ -98,7 +119,7 @@ impl Writer {
         let partial = self.directory.join("run.json.partial");
         write(&partial).map_err(|source| self.error("run.json.partial", source))?;
         fs::rename(&partial, self.directory.join("run.json"))
-            .and_then(|()| File::open(&self.directory)?.sync_all())
+            .and_then(|()| sync_directory(&self.directory))
             .map_err(|source| self.error("run.json", source))
     }
 
@@ -108,4 +129,12 @@ impl Writer {
             source,
         }
     }
+}
+
+/// Has the names in a directory reach the disk, where directories can be opened for that.
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
 }

@@ -36,6 +36,8 @@ struct Progress {
     receptions: SmallVec<[Reception; 1]>,
     /// The first of the messages that wait until this process waits for them, plus one.
     waiting: u32,
+    /// The last of them, if there is a first.
+    waiting_last: u32,
 }
 
 /// A message of a program under way.
@@ -45,7 +47,7 @@ pub(super) struct Flight {
     pub(super) to: Rank,
     pub(super) bytes: Bytes,
     started: Instant,
-    /// The next in a chain, plus one.
+    /// The next in a chain, or [`NONE`].
     next: u32,
 }
 
@@ -109,13 +111,16 @@ impl Traffic {
 
     /// Lets a message wait until its receiver waits for it.
     pub(super) fn hold(&mut self, number: u32) {
-        let to = self.flights[at(number)].to;
-        let waiting = &mut self.processes[to.index()].waiting;
-        self.flights[at(number)].next = waiting.wrapping_sub(1);
-        *waiting = number + 1;
+        let receiver = &mut self.processes[self.flights[at(number)].to.index()];
+        let last = std::mem::replace(&mut receiver.waiting_last, number);
+        if receiver.waiting == 0 {
+            receiver.waiting = number + 1;
+        } else {
+            self.flights[at(last)].next = number;
+        }
     }
 
-    /// Takes one message that waited for `rank`.
+    /// Takes the first message that waited for `rank`.
     pub(super) fn take_held(&mut self, rank: Rank) -> Option<u32> {
         let number = self.processes[rank.index()].waiting.checked_sub(1)?;
         self.processes[rank.index()].waiting = self.flights[at(number)].next.wrapping_add(1);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agents::{
-    Barrier, Collection, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
-    placement,
+    Barrier, Collection, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart,
+    WindowRule, placement,
 };
 use bsp::units::Seconds;
 use simulator::{NetworkOptions, Platform};

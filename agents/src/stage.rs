@@ -1,0 +1,403 @@
+//! A world for tests without a clock: what is under way arrives in any order one likes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use protocol::{Address, Message, Migrate, Start, State};
+use simulator::{NetworkOptions, Platform};
+
+use crate::error::RunError;
+use crate::node::Node;
+use crate::process::Process;
+use crate::record;
+use crate::set_manager::SetManager;
+use crate::setup::{
+    Barrier, Collection, Payment, Rules, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
+};
+use crate::world::{Cost, Event, Exchange, Moved, World};
+
+pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
+
+/// Three Sets: hosts h1 to h3, then h4 and h5, twice as fast, then h6, on which nobody starts.
+pub(crate) const PLATFORM: &str = r#"
+[[set]]
+name = "slow"
+hosts = 3
+speed = "1 Gf"
+link = { bandwidth = "12.5 MBps", latency = "50 us" }
+
+[[set]]
+name = "fast"
+hosts = 2
+speed = "2 Gf"
+link = { bandwidth = "12.5 MBps", latency = "50 us" }
+
+[[set]]
+name = "empty"
+hosts = 1
+speed = "1 Gf"
+link = { bandwidth = "12.5 MBps", latency = "50 us" }
+
+[[link]]
+name = "a"
+between = ["slow", "fast"]
+bandwidth = "125 MBps"
+latency = "100 us"
+
+[[link]]
+name = "b"
+between = ["slow", "empty"]
+bandwidth = "125 MBps"
+latency = "100 us"
+
+[[link]]
+name = "c"
+between = ["fast", "empty"]
+bandwidth = "125 MBps"
+latency = "100 us"
+"#;
+
+/// What happened to the world, besides messages.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Act {
+    Run(Rank, u64, Seconds),
+    Exchange(Rank),
+    Listen(u64, Option<Rank>),
+    Depart(Migrate, Vec<u8>),
+    Install(HostId, Rank),
+    Wake(Address, Seconds),
+    Flush(SetId),
+}
+
+/// Something that will arrive.
+#[derive(Debug)]
+enum Pending {
+    Letter(Address, Address, Message),
+    Computed(Rank),
+    Woken(Address),
+}
+
+/// A world in which nothing takes time; what has to wait is asked for.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) rules: Rules,
+    platform: Arc<Platform>,
+    /// The superstep in which each process halts.
+    halts: Vec<u64>,
+    hosts: Vec<HostId>,
+    supersteps: Vec<u64>,
+    /// What arrives without delay, in order.
+    instant: VecDeque<(Address, Event)>,
+    pending: Vec<Pending>,
+    /// Messages under way and whether their end is waited for, by Set.
+    under_way: Vec<(u32, bool)>,
+    pub(crate) sent: Vec<(Address, Address, Message, Cost)>,
+    pub(crate) acts: Vec<Act>,
+    pub(crate) events: Vec<record::Event>,
+    pub(crate) finished: Vec<Rank>,
+}
+
+/// All agents of a run.
+#[derive(Debug)]
+pub(crate) struct Cast {
+    pub(crate) processes: Vec<Process>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) managers: Vec<SetManager>,
+}
+
+/// Calls after every superstep, if balance does not stretch the interval, and moves what is decided.
+pub(crate) fn scheduler(change: impl FnOnce(&mut migbsp::Parameters)) -> Scheduler {
+    let mut parameters = migbsp::Parameters {
+        interval: 1,
+        tolerance: 1e-9,
+        omega: u32::MAX,
+        ..migbsp::Parameters::default()
+    };
+    change(&mut parameters);
+    Scheduler {
+        model: migbsp::Config::new(parameters).unwrap(),
+        moves: true,
+        payment: Payment::Transfer,
+        window: Seconds::ZERO,
+        window_after_migration: WindowRule::AtLeast,
+        load_window: Seconds::ZERO,
+        script: None,
+    }
+}
+
+/// The moves of a script, as (superstep, rank, host).
+pub(crate) fn script(moves: &[(u64, u32, u32)]) -> Script {
+    let mut script = Script::default();
+    for (superstep, rank, host) in moves {
+        let orders = script.0.entry(*superstep).or_default();
+        orders.push((Rank(*rank), HostId(*host)));
+    }
+    script
+}
+
+impl Stage {
+    /// The platform, with processes on `hosts`, of which process `r` halts in superstep `halts[r]`.
+    pub(crate) fn new(
+        shape: Shape,
+        collection: Collection,
+        hosts: &[u32],
+        halts: &[u64],
+        scheduler: Option<Scheduler>,
+    ) -> Self {
+        let platform = Arc::new(Platform::from_toml(PLATFORM).unwrap());
+        let hosts: Vec<HostId> = hosts.iter().copied().map(HostId).collect();
+        let setup = Setup {
+            platform: Arc::clone(&platform),
+            network: NetworkOptions::default(),
+            start: TransferStart::Eager,
+            placement: hosts.clone(),
+            barrier: Barrier {
+                shape,
+                collection,
+                ..Barrier::default()
+            },
+            scheduler,
+            superstep_limit: 1000,
+        };
+        Self {
+            rules: Rules::new(&setup),
+            under_way: vec![(0, false); platform.sets().len()],
+            platform,
+            halts: halts.to_vec(),
+            supersteps: vec![0; hosts.len()],
+            hosts,
+            instant: VecDeque::new(),
+            pending: Vec::new(),
+            sent: Vec::new(),
+            acts: Vec::new(),
+            events: Vec::new(),
+            finished: Vec::new(),
+        }
+    }
+
+    pub(crate) fn cast(&self) -> Cast {
+        let rules = &self.rules;
+        let ranks = || (0..self.hosts.len()).map(Rank::from_index);
+        let node = |host: HostId| {
+            let residents = ranks().filter(|rank| self.hosts[rank.index()] == host);
+            Node::new(rules, host, residents.collect())
+        };
+        let sets = self.platform.sets().iter().enumerate();
+        Cast {
+            processes: ranks()
+                .map(|rank| Process::new(rules, rank, self.hosts[rank.index()]))
+                .collect(),
+            nodes: (0..self.platform.hosts().len())
+                .map(|index| node(HostId::from_index(index)))
+                .collect(),
+            managers: sets
+                .map(|(index, set)| {
+                    SetManager::new(rules, SetId::from_index(index), set.hosts.clone())
+                })
+                .collect(),
+        }
+    }
+
+    /// Runs everybody to the end; of everything under way, `pick` says what arrives next.
+    pub(crate) fn play(&mut self, cast: &mut Cast, mut pick: impl FnMut(usize) -> usize) {
+        for rank in (0..self.hosts.len()).map(Rank::from_index) {
+            let message = Message::Start(Start {
+                superstep: 0,
+                interval: None,
+            });
+            let from = Address::SetManager(self.rules.first);
+            self.instant
+                .push_back((Address::Process(rank), Event::Message { from, message }));
+        }
+        loop {
+            while let Some((to, event)) = self.instant.pop_front() {
+                self.tell(cast, to, event);
+            }
+            if self.pending.is_empty() {
+                break;
+            }
+            let next = pick(self.pending.len());
+            match self.pending.remove(next) {
+                Pending::Letter(from, to, message) => {
+                    self.instant
+                        .push_back((to, Event::Message { from, message }));
+                    if let Address::SetManager(set) = from {
+                        self.under_way[set.index()].0 -= 1;
+                        self.tell_flushed(set);
+                    }
+                }
+                Pending::Computed(rank) => self.tell_computed(rank),
+                Pending::Woken(to) => self.instant.push_back((to, Event::Woken)),
+            }
+        }
+    }
+
+    fn tell(&mut self, cast: &mut Cast, to: Address, event: Event) {
+        // The rules are read while the world is written.
+        let rules = std::mem::replace(&mut self.rules, no_rules());
+        match to {
+            Address::Process(rank) => cast.processes[rank.index()].on(&rules, event, self),
+            Address::Node(host) => cast.nodes[host.index()].on(&rules, event, self),
+            Address::SetManager(set) => cast.managers[set.index()].on(&rules, event, self),
+        }
+        self.rules = rules;
+    }
+
+    fn tell_computed(&mut self, rank: Rank) {
+        let host = self.platform.host(self.hosts[rank.index()]);
+        let work = Instructions(100_000_000 * (1 + u64::from(rank.0) % 3));
+        let event = Event::Computed {
+            work,
+            time: Seconds::new(work.as_f64() / host.speed.get()).unwrap(),
+            halted: self.halts[rank.index()] <= self.supersteps[rank.index()],
+        };
+        self.instant.push_back((Address::Process(rank), event));
+    }
+
+    fn tell_flushed(&mut self, set: SetId) {
+        let (count, waits) = &mut self.under_way[set.index()];
+        if *count == 0 && std::mem::take(waits) {
+            self.instant
+                .push_back((Address::SetManager(set), Event::Flushed));
+        }
+    }
+
+    fn host_of(&self, agent: Address) -> HostId {
+        match agent {
+            Address::Process(rank) => self.hosts[rank.index()],
+            Address::Node(host) => host,
+            // As in `PLATFORM`, whoever starts where.
+            Address::SetManager(set) => self.platform.set(set).hosts[0],
+        }
+    }
+}
+
+/// Stands in for the rules while an agent reads them.
+fn no_rules() -> Rules {
+    Rules {
+        barrier: Barrier::default(),
+        scheduler: None,
+        managers: Vec::new(),
+        sets: Vec::new(),
+        placement: Arc::default(),
+        on_host: Vec::new(),
+        in_set: Vec::new(),
+        first: SetId(0),
+    }
+}
+
+impl World for Stage {
+    fn now(&self) -> Instant {
+        Instant::START
+    }
+
+    fn send(&mut self, from: Address, to: Address, message: Message, cost: Cost) {
+        self.sent.push((from, to, message.clone(), cost));
+        let is_instant = match cost {
+            Cost::Free => true,
+            Cost::Network(_) => false,
+            Cost::Encoded => self.host_of(from) == self.host_of(to),
+        };
+        if is_instant {
+            self.instant
+                .push_back((to, Event::Message { from, message }));
+            return;
+        }
+        if let Address::SetManager(set) = from {
+            self.under_way[set.index()].0 += 1;
+        }
+        self.pending.push(Pending::Letter(from, to, message));
+    }
+
+    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
+        self.acts.push(Act::Run(rank, superstep, delay));
+        self.supersteps[rank.index()] = superstep;
+        self.pending.push(Pending::Computed(rank));
+    }
+
+    fn exchange(&mut self, rank: Rank) {
+        self.acts.push(Act::Exchange(rank));
+        let exchange = Exchange {
+            sent: 1,
+            received: 1,
+            ..Exchange::default()
+        };
+        self.instant
+            .push_back((Address::Process(rank), Event::Exchanged(exchange)));
+    }
+
+    fn listen(&mut self, superstep: u64, to: Option<Rank>) {
+        self.acts.push(Act::Listen(superstep, to));
+    }
+
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
+        self.acts.push(Act::Depart(order, agent.clone()));
+        let state = State {
+            rank: order.rank,
+            epoch: order.epoch,
+            agent: u32::try_from(agent.len()).unwrap(),
+            declared: None,
+            payload: agent.into(),
+        };
+        let (from, to) = (Address::Node(order.from), Address::Node(order.to));
+        self.send(from, to, Message::State(Box::new(state)), Cost::Encoded);
+    }
+
+    fn install(&mut self, host: HostId, state: State) {
+        self.acts.push(Act::Install(host, state.rank));
+        self.hosts[state.rank.index()] = host;
+        let moved = Moved {
+            agent: state.payload,
+            host,
+            epoch: state.epoch,
+        };
+        self.instant
+            .push_back((Address::Process(state.rank), Event::Moved(Box::new(moved))));
+    }
+
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        self.acts.push(Act::Wake(agent, after));
+        self.pending.push(Pending::Woken(agent));
+    }
+
+    fn flush(&mut self, set: SetId) {
+        self.acts.push(Act::Flush(set));
+        self.under_way[set.index()].1 = true;
+        self.tell_flushed(set);
+    }
+
+    fn finished(&mut self, rank: Rank) {
+        self.finished.push(rank);
+    }
+
+    fn image(&self, _: Rank) -> Image {
+        bsp::units::Bytes(1000).into()
+    }
+
+    fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
+        let host = self.platform.host(host);
+        (host.speed, host.cores)
+    }
+
+    fn load(&self, _: HostId, _: Seconds) -> f64 {
+        0.0
+    }
+
+    fn overhead_busy(&self, _: HostId) -> Seconds {
+        Seconds::ZERO
+    }
+
+    fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
+        if from == to { 1e-8 } else { 1e-7 }
+    }
+
+    fn record(&mut self, event: record::Event) {
+        self.events.push(event);
+    }
+
+    fn fail(&mut self, error: RunError) {
+        panic!("{error}");
+    }
+}
