@@ -50,7 +50,7 @@ pub fn run(registry: &Registry) -> ExitCode {
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Say more on stderr: calls and migrations (-v), supersteps (-vv), messages (-vvv)
+    /// Say more on stderr: calls and migrations (-v), supersteps (-vv)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
     /// Say nothing on stderr but errors, and show no progress
@@ -103,12 +103,14 @@ pub(crate) struct SimulateArguments {
 #[derive(Debug, Subcommand)]
 enum PlatformCommand {
     /// Say what a platform file describes, or where it is wrong
+    #[command(after_help = CHECK_HELP)]
     Check {
         /// TOML, or SimGrid XML
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
     /// Show the Sets of a platform and the network between them
+    #[command(after_help = SHOW_HELP)]
     Show {
         /// TOML, or SimGrid XML
         #[arg(value_name = "FILE")]
@@ -118,7 +120,7 @@ enum PlatformCommand {
         format: Format,
     },
     /// Time messages on a platform, all on their way together
-    #[command(long_about = FLOWS_ABOUT)]
+    #[command(long_about = FLOWS_ABOUT, after_long_help = FLOWS_HELP)]
     Flows(FlowArguments),
 }
 
@@ -129,7 +131,9 @@ fn execute(
 ) -> Result<(), Failure> {
     match arguments.command {
         Command::Simulate(mut simulation) => {
-            simulation.progress = !arguments.quiet && io::stderr().is_terminal();
+            // A bar and lines of a log would write over each other.
+            let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
+            simulation.progress = silent && !arguments.quiet && io::stderr().is_terminal();
             simulate::command(&simulation, registry)
         }
         Command::Platform(PlatformCommand::Check { file }) => platform::check(&file),
@@ -166,10 +170,12 @@ fn log_to_stderr(verbose: u8, quiet: bool) {
         (true, _) => "error",
         (false, 0) => "warn",
         (false, 1) => "info",
-        (false, 2) => "debug",
-        (false, _) => "trace",
+        (false, _) => "debug",
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let filter = match EnvFilter::try_from_default_env() {
+        Ok(filter) if !quiet && verbose == 0 => filter,
+        _ => EnvFilter::new(level),
+    };
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
@@ -201,8 +207,8 @@ Configuration, the later winning:
   built-in defaults < FILE < environment MIGBSP__SECTION__KEY=VALUE < --set SECTION.KEY=VALUE
 Paths in FILE are relative to FILE. Values are TOML; strings need no quotes in --set.
 
-Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a string: \"900 kB\", \"4 MiB\",
-  \"100 Minstr\", \"50 us\", \"15 min\", and \"0.21 us/B\" for the rates of [scheduler.migration].
+Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a string: \"900 kB\",
+  \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration].
 
 Formats:
   table  the scenarios, the calls that moved somebody, and what was won of what could be won
@@ -213,6 +219,7 @@ Examples:
   migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
   migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
   MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
+  migbsp simulate conf/scripted.toml                 what if? moves that you decide
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";
 
@@ -222,6 +229,26 @@ Time messages on a platform, all on their way together.
 FLOWS is a CSV file whose header names the columns src, dst (hosts), bytes and start (seconds), in any \
 order, others beside them. All of it goes to stdout again, each row with two more columns: end and \
 duration, in seconds at full precision.";
+
+const FLOWS_HELP: &str = "\
+Example: two messages that share a link.
+  printf 'src,dst,bytes,start\\nice-1,aquario-1,1e6,0\\nice-2,aquario-1,1e6,0.005\\n' > flows.csv
+  migbsp platform flows conf/platforms/testbed.toml flows.csv
+  migbsp platform flows conf/platforms/testbed.toml flows.csv --model ideal --tcp-window \"64 KiB\"";
+
+const CHECK_HELP: &str = "\
+Example:
+  migbsp platform check conf/platforms/five.xml
+
+How to write one: docs/platforms.md.";
+
+const SHOW_HELP: &str = "\
+Examples:
+  migbsp platform show conf/platforms/testbed.toml
+  migbsp platform show conf/platforms/testbed.toml --format json
+
+A route is that from the first host of a Set to the last one of another. How to write a platform:
+docs/platforms.md.";
 
 const COMPLETIONS_HELP: &str = "\
 Examples:

@@ -7,6 +7,7 @@ mod fault;
 mod layers;
 mod quantity;
 mod scheduler;
+mod script;
 mod sections;
 
 use std::env;
@@ -24,6 +25,7 @@ pub(crate) use layers::read;
 pub(crate) use quantity::Unit as Quantity;
 pub use quantity::Unit;
 pub(crate) use scheduler::Scenario;
+pub(crate) use script::script;
 pub(crate) use sections::{Model, TCP_WINDOW};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.
@@ -47,6 +49,11 @@ pub(crate) fn load(
     assignments: &[String],
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
+    if file.extension().is_some_and(|ending| ending == "xml") {
+        let name = file.display();
+        let problem = "is a platform; an experiment is a TOML file that names it in platform.file";
+        return Err(Failure::Input(format!("{name}: {problem}")));
+    }
     let text = read(file).map_err(Failure::input)?;
     let from_file = layers::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
     let from_environment = layers::environment(env::vars_os())?;

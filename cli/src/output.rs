@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
+use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -47,13 +48,36 @@ pub(crate) fn warn(line: &str) {
     let _lost = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// `headers` and `rows` as a table for people, without lines that a copy would carry along.
+/// `number` with so many `decimals`, or with an exponent if that would show too little or too much.
+pub(crate) fn rounded(number: f64, decimals: u8) -> String {
+    let size = number.abs();
+    let least = 10_f64.powi(1 - i32::from(decimals));
+    if size == 0.0 || (least..1e9).contains(&size) {
+        format!("{number:.*}", usize::from(decimals))
+    } else {
+        format!("{number:.*e}", usize::from(decimals))
+    }
+}
+
+/// `headers` and `rows` as a table for people, without lines that a copy would carry along; numbers
+/// stand to the right.
 pub(crate) fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     table.set_header(headers);
+    let mut numeric = vec![true; headers.len()];
     for row in rows {
+        for (numeric, cell) in numeric.iter_mut().zip(&row) {
+            let number = cell.trim_start_matches(['+', '-']);
+            *numeric &=
+                number.is_empty() || number.starts_with(|first: char| first.is_ascii_digit());
+        }
         table.add_row(row);
+    }
+    for (column, numeric) in table.column_iter_mut().zip(numeric) {
+        if numeric {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
     let text = table.to_string();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();

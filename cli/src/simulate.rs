@@ -3,14 +3,16 @@
 mod progress;
 mod report;
 mod run;
+mod script;
 mod text;
 
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
-use agents::record::{Event, Run, SCHEMA, Writer};
-use agents::{Setup, placement};
+use agents::record::{Event, Run, SCHEMA, WriteError, Writer};
+use agents::{Script, Setup, placement};
 use bsp::HostId;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -42,9 +44,18 @@ pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Res
     }
     let stage = Stage::new(&loaded, effective)?;
     let mut runs = Vec::new();
-    let scheduler = loaded.experiment.scheduler.options;
-    for scenario in scheduler.scenario.runs(scheduler.policy) {
+    let options = loaded.experiment.scheduler.options;
+    let scenarios = options.scenario.runs(options.policy);
+    if let Some(folder) = &arguments.out {
+        refuse_records(folder, scenarios)?;
+    }
+    for scenario in scenarios {
         runs.push(stage.run(*scenario, arguments, registry)?);
+    }
+    if let Some(script) = &stage.script {
+        for warning in script::unfollowed(script, &runs, &stage.platform) {
+            tracing::warn!("{warning}");
+        }
     }
     let report = Report::new(&loaded, &stage.platform, runs);
     match arguments.format {
@@ -61,6 +72,7 @@ struct Stage<'a> {
     platform: Arc<Platform>,
     platform_digest: String,
     placement: Vec<HostId>,
+    script: Option<Script>,
 }
 
 /// The head of a record: what the run was, and what came of it.
@@ -87,12 +99,19 @@ impl<'a> Stage<'a> {
         let options = experiment.placement.options();
         let placement = placement(&platform, &options, experiment.application.processes)
             .map_err(Failure::input)?;
+        let script = configuration::script(
+            &experiment.scheduler.orders,
+            &loaded.written,
+            experiment.application.processes,
+            &platform,
+        )?;
         Ok(Self {
             loaded,
             effective,
             platform: Arc::new(platform),
             platform_digest: hexadecimal(&Sha256::digest(&bytes)),
             placement,
+            script,
         })
     }
 
@@ -130,8 +149,9 @@ impl<'a> Stage<'a> {
             }
         };
         let entry = registry.find(&application.workload, None)?;
-        let finished = entry.simulate(&application.written, common, &setup, &mut observer)?;
+        let finished = entry.simulate(&application.written, common, &setup, &mut observer);
         progress.finish();
+        let finished = finished?;
         if let Some(error) = lost {
             return Err(Failure::chain(error));
         }
@@ -175,10 +195,23 @@ impl<'a> Stage<'a> {
             start: experiment.network.start,
             placement: self.placement.clone(),
             barrier: experiment.barrier.options(),
-            scheduler: experiment.scheduler.agents(scenario),
+            scheduler: experiment.scheduler.agents(scenario, self.script.clone()),
             superstep_limit: experiment.run.superstep_limit,
         }
     }
+}
+
+/// No scenario is run if the record of one of them would have no place: all or nothing.
+fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
+    for scenario in scenarios {
+        let place = folder.join(scenario.name());
+        let taken = fs::read_dir(&place).is_ok_and(|mut entries| entries.next().is_some());
+        if taken {
+            let directory = place;
+            return Err(Failure::chain(WriteError::NotEmpty { directory }));
+        }
+    }
+    Ok(())
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

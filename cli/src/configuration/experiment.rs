@@ -136,8 +136,25 @@ impl Experiment {
                 ));
             }
         }
+        let place = |key: &str| written.find(key).and_then(Node::place);
+        if PROCESSES_MAX < self.application.processes {
+            let met = self.application.processes;
+            let problem = format!("met {met}, expected at most {PROCESSES_MAX} in one simulation");
+            let key = "application.processes";
+            return Err(Fault::new(place(key), key, problem));
+        }
+        let (supersteps, limit) = (self.application.supersteps, self.run.superstep_limit);
+        if limit < supersteps {
+            let key = "application.supersteps";
+            let problem = format!(
+                "met {supersteps}, but run.superstep_limit ends runs after {limit}; raise it"
+            );
+            return Err(Fault::new(place(key), key, problem));
+        }
         if self.platform.file.is_empty() {
-            return Err(missing("platform.file", "platforms/testbed.toml"));
+            let mut fault = missing("platform.file", "platforms/testbed.toml");
+            fault.origin = place("platform.file").map(str::to_owned);
+            return Err(fault);
         }
         Ok(())
     }
@@ -221,6 +238,9 @@ fn missing(key: &str, example: &str) -> Fault {
         format!("is missing; write it in the experiment file or give it as --set {key}={example}"),
     )
 }
+
+/// What a simulation may be asked for: 2²⁴ processes take some 30 GB.
+const PROCESSES_MAX: u32 = 16_777_216;
 
 const SECTIONS: [&str; 7] = [
     "application",

@@ -1,6 +1,6 @@
 //! `[scheduler]`: who reschedules, in which scenarios, and with which parameters.
 
-use agents::{Payment, WindowRule};
+use agents::{Payment, Script, WindowRule};
 use bsp::units::Seconds;
 use migbsp::{Config, Parameters};
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,18 @@ use crate::configuration::decode::decode;
 use crate::configuration::effective::tree_of;
 use crate::configuration::fault::Fault;
 use crate::configuration::quantity::Unit;
+use crate::configuration::script::Order;
 use crate::tree::{Node, Value};
 
-/// The whole section: [`Options`], and beside them the parameters of the policy.
+/// The whole section: [`Options`], beside them the parameters of the policy, and moves of one's own.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scheduler {
     /// What every policy has.
     pub(crate) options: Options,
     /// The parameters of the model.
     pub(crate) model: Config,
+    /// Moves decided beforehand; none: the model decides.
+    pub(crate) orders: Vec<Order>,
 }
 
 /// What every policy has.
@@ -83,6 +86,7 @@ impl Scheduler {
             .iter()
             .chain(&parameter_keys)
             .map(String::as_str)
+            .chain([SCRIPT])
             .collect();
         if !matches!(section.value, Value::Table(_)) {
             let problem = format!("met {section}, expected a section");
@@ -102,7 +106,15 @@ impl Scheduler {
             let problem = format!("met {}, expected {}", error.value, error.expected);
             Fault::new(place, &path, problem)
         })?;
-        let scheduler = Self { options, model };
+        let orders = section.get(SCRIPT).map_or_else(
+            || Ok(Vec::new()),
+            |node| decode(node, "scheduler.script", Unit::of_key),
+        )?;
+        let scheduler = Self {
+            options,
+            model,
+            orders,
+        };
         scheduler.check(section)?;
         Ok(scheduler)
     }
@@ -123,7 +135,11 @@ impl Scheduler {
     }
 
     /// What the agents of a run in `scenario` are told.
-    pub(crate) fn agents(&self, scenario: Scenario) -> Option<agents::Scheduler> {
+    pub(crate) fn agents(
+        &self,
+        scenario: Scenario,
+        script: Option<Script>,
+    ) -> Option<agents::Scheduler> {
         let moves = match scenario {
             Scenario::I => return None,
             Scenario::Ii => false,
@@ -136,7 +152,7 @@ impl Scheduler {
             window: self.options.window,
             window_after_migration: self.options.window_after_migration,
             load_window: self.options.load_window,
-            script: None,
+            script,
         })
     }
 
@@ -144,6 +160,7 @@ impl Scheduler {
     pub(crate) fn effective(&self) -> Node {
         let mut entries = tree_of(&self.options).entries().to_vec();
         entries.extend_from_slice(tree_of(self.model.parameters()).entries());
+        entries.push((SCRIPT.to_owned(), tree_of(&self.orders)));
         Node {
             value: Value::Table(entries),
             origin: None,
@@ -197,3 +214,5 @@ fn only(section: &Node, keys: &[String]) -> Node {
         origin: section.origin.clone(),
     }
 }
+
+const SCRIPT: &str = "script";

@@ -9,9 +9,10 @@ use clap::Args;
 use csv::StringRecord;
 use simulator::{Activity, Engine, NetworkOptions, Platform};
 
-use crate::configuration::{Model, Quantity, TCP_WINDOW, nearest, read};
+use crate::configuration::{Model, Quantity, TCP_WINDOW, read};
 use crate::failure::Failure;
 use crate::output::print;
+use crate::platform::host::find_host;
 use crate::platform::load::load;
 
 /// What `platform flows` is told.
@@ -55,7 +56,7 @@ struct Flows {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] if one of the files is at fault; [`Failure::Run`] if a flow never ends.
+/// [`Failure::Input`] if one of the files is at fault, or a flow never ends.
 pub(crate) fn flows(arguments: &FlowArguments) -> Result<(), Failure> {
     let platform = Arc::new(load(&arguments.platform)?);
     let text = read(&arguments.flows).map_err(Failure::input)?;
@@ -68,7 +69,7 @@ pub(crate) fn flows(arguments: &FlowArguments) -> Result<(), Failure> {
     if let Some(index) = missing {
         let row = index + 1;
         let problem = format!("flow {row} never ends: a link on its way has no bandwidth left");
-        return Err(Failure::Run(problem));
+        return Err(Failure::Input(problem));
     }
     print(&flows.with_ends(&ends).map_err(Failure::run)?)
 }
@@ -150,9 +151,10 @@ impl Flows {
 
 impl Flow {
     fn read([from, to, bytes, start]: [&str; 4], platform: &Platform) -> Result<Self, String> {
+        let host = |name: &str| find_host(name, platform);
         let flow = Self {
-            from: host(from, "src", platform)?,
-            to: host(to, "dst", platform)?,
+            from: host(from).map_err(|problem| format!("src: {problem}"))?,
+            to: host(to).map_err(|problem| format!("dst: {problem}"))?,
             bytes: Bytes(whole(bytes).map_err(|problem| format!("bytes: {problem}"))?),
             start: date(start).map_err(|problem| format!("start: {problem}"))?,
         };
@@ -180,22 +182,11 @@ fn columns(header: &StringRecord) -> Result<[usize; 4], String> {
             let met = met.join(",");
             format!("the column `{name}` is missing: met `{met}`, expected src,dst,bytes,start")
         })?;
+        if header.iter().filter(|met| *met == name).nth(1).is_some() {
+            return Err(format!("there are two columns `{name}`"));
+        }
     }
     Ok(columns)
-}
-
-fn host(name: &str, column: &str, platform: &Platform) -> Result<HostId, String> {
-    platform.host_by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = platform
-            .hosts()
-            .iter()
-            .map(|host| host.name.as_str())
-            .collect();
-        let hint = nearest(name, &names).map_or_else(String::new, |nearest| {
-            format!("; did you mean \"{nearest}\"?")
-        });
-        format!("{column}: the platform has no host \"{name}\"{hint}")
-    })
 }
 
 fn whole(text: &str) -> Result<u64, String> {

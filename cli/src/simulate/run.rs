@@ -78,7 +78,9 @@ impl From<SimulationError> for Failure {
         match error {
             SimulationError::Parameters(fault) => fault.into(),
             // The platform's file is at fault, not the program.
-            SimulationError::Run(error @ RunError::NoRoute(_)) => Self::input(error),
+            SimulationError::Run(error @ (RunError::NoRoute(_) | RunError::Stuck { .. })) => {
+                Self::input(error)
+            }
             SimulationError::Run(error) => Self::run(error),
         }
     }

@@ -1,14 +1,20 @@
 //! What came of an experiment, for people.
 
 use crate::configuration::Scenario;
-use crate::output::table;
+use crate::output::{rounded, table};
 use crate::simulate::report::{Report, RunReport};
 
 /// The scenarios, the calls that moved somebody, and what was won.
 pub(crate) fn text(report: &Report) -> String {
+    let processes = usize::try_from(report.processes).unwrap_or(usize::MAX);
     let mut text = format!(
-        "{} processes of {} on {} ({} hosts in {} Sets), seed {}\n\n",
-        report.processes, report.workload, report.platform, report.hosts, report.sets, report.seed
+        "{} of {} on {} ({} in {}), seed {}\n\n",
+        counted(processes, "process"),
+        report.workload,
+        report.platform,
+        counted(report.hosts, "host"),
+        counted(report.sets, "Set"),
+        report.seed
     );
     let alone = report.run(Scenario::I);
     let headers = [
@@ -42,7 +48,7 @@ fn scenario_row(run: &RunReport, alone: Option<&RunReport>) -> Vec<String> {
     vec![
         run.scenario.to_owned(),
         run.supersteps.to_string(),
-        format!("{:.3}", run.seconds),
+        rounded(run.seconds, 3),
         against,
         run.calls.len().to_string(),
         run.migrations().to_string(),
@@ -51,8 +57,13 @@ fn scenario_row(run: &RunReport, alone: Option<&RunReport>) -> Vec<String> {
 
 fn calls(run: &RunReport) -> String {
     if run.migrations() == 0 {
-        let calls = counted(run.calls.len());
-        return format!("\nIn scenario iii nobody moved in {calls}.\n");
+        return match run.calls.len() {
+            0 => "\nNo call was held: the run was over before the first one was due.\n".to_owned(),
+            calls => {
+                let calls = counted(calls, "call");
+                format!("\nIn scenario iii nobody moved in {calls}.\n")
+            }
+        };
     }
     let mut rows = Vec::new();
     for call in &run.calls {
@@ -64,10 +75,10 @@ fn calls(run: &RunReport) -> String {
                 migration.process.clone(),
                 migration.from.clone(),
                 migration.to.clone(),
-                format!("{:.6}", migration.potential),
-                format!("{:.6}", migration.t1),
-                format!("{:.6}", migration.t2),
-                format!("{:.6}", migration.cost_seconds),
+                rounded(migration.potential, 4),
+                rounded(migration.t1, 4),
+                rounded(migration.t2, 4),
+                rounded(migration.cost_seconds, 4),
                 once(next.to_string()),
             ]);
         }
@@ -77,14 +88,14 @@ fn calls(run: &RunReport) -> String {
         "process",
         "from",
         "to",
-        "PM [s]",
-        "t1 [s]",
-        "t2 [s]",
-        "cost [s]",
+        "PM",
+        "t1",
+        "t2",
+        "cost",
         "next call",
     ];
     format!(
-        "\nCalls of scenario iii that moved somebody:\n\n{}",
+        "\nCalls of scenario iii that moved somebody (PM, t1, t2 and cost in seconds):\n\n{}",
         table(&headers, rows)
     )
 }
@@ -94,42 +105,52 @@ fn verdict(report: &Report) -> Option<String> {
     let (alone, moving) = (report.run(Scenario::I)?, report.run(Scenario::Iii)?);
     let won = alone.seconds - moving.seconds;
     let could = alone.attainable_seconds;
-    let share = |part: f64, whole: f64| {
-        if 0.0 < whole {
-            format!(" ({:.1} %)", part / whole * 100.0)
-        } else {
-            String::new()
-        }
-    };
-    let possible = format!(
-        "the {could:.3} s that the best mapping of every superstep would have saved of computing"
-    );
-    Some(if 0.0 < won {
-        format!(
-            "Rescheduling won {won:.3} s of {possible}{}.",
-            share(won, could)
-        )
-    } else if won < 0.0 {
-        let lost = -won;
-        format!(
-            "Rescheduling lost {lost:.3} s{}, where it could have won some of {possible}.",
-            share(lost, alone.seconds)
-        )
+    let percent = |part: f64, whole: f64| format!("{:.1} %", part / whole * 100.0);
+    let best = "the best mapping of every superstep would have saved";
+    let (seconds, saved) = (rounded(won.abs(), 3), rounded(could, 3));
+    let possible = if 0.0 < could {
+        format!("{best} {saved} s of computing")
     } else {
-        format!("Rescheduling won nothing of {possible}.")
+        "there was nothing to win: no mapping computes faster".to_owned()
+    };
+    Some(if won < 0.0 {
+        let share = percent(-won, alone.seconds);
+        format!("Rescheduling lost {seconds} s ({share}); {possible}.")
+    } else if won == 0.0 {
+        format!("Rescheduling won nothing; {possible}.")
+    } else if won <= could {
+        let share = percent(won, could);
+        format!("Rescheduling won {seconds} s: {share} of the {saved} s of computing that {best}.")
+    } else if 0.0 < could {
+        let rest = "what was won beyond that is communication";
+        format!("Rescheduling won {seconds} s; {possible}, and {rest}.")
+    } else {
+        let all = "what was won is communication";
+        format!("Rescheduling won {seconds} s; no mapping computes faster: {all}.")
     })
 }
 
 /// What the calls cost when nobody moves.
 fn price(report: &Report) -> Option<String> {
     let (alone, watching) = (report.run(Scenario::I)?, report.run(Scenario::Ii)?);
-    let cost = watching.seconds - alone.seconds;
-    let calls = counted(watching.calls.len());
-    Some(format!("Its {calls} alone (scenario ii) cost {cost:.3} s."))
+    if watching.calls.is_empty() {
+        return None;
+    }
+    let cost = rounded(watching.seconds - alone.seconds, 3);
+    let calls = counted(watching.calls.len(), "call");
+    Some(format!("Its {calls} alone (scenario ii) cost {cost} s."))
 }
 
-fn counted(calls: usize) -> String {
-    format!("{calls} call{}", if calls == 1 { "" } else { "s" })
+fn counted(number: usize, name: &str) -> String {
+    format!("{number} {}", plural(number, name))
+}
+
+fn plural(number: usize, name: &str) -> String {
+    match (number, name.ends_with('s')) {
+        (1, _) => name.to_owned(),
+        (_, true) => format!("{name}es"),
+        (_, false) => format!("{name}s"),
+    }
 }
 
 #[cfg(test)]
@@ -194,20 +215,69 @@ mod tests {
 2 processes of lbm on two.toml (2 hosts in 2 Sets), seed 1
 
  scenario  supersteps  seconds  against i  calls  migrations
- i         8           10.000              0      0
- ii        8           10.500   +5.00 %    1      0
- iii       8           9.000    -10.00 %   1      1
+ i                  8   10.000                 0           0
+ ii                 8   10.500    +5.00 %      1           0
+ iii                8    9.000   -10.00 %      1           1
 
-Calls of scenario iii that moved somebody:
+Calls of scenario iii that moved somebody (PM, t1, t2 and cost in seconds):
 
- after  process  from  to   PM [s]    t1 [s]    t2 [s]    cost [s]  next call
- 4      p2       a-1   b-1  0.500000  1.000000  1.250000  0.125000  8
+ after  process  from  to       PM      t1      t2    cost  next call
+     4  p2       a-1   b-1  0.5000  1.0000  1.2500  0.1250          8
 
-Rescheduling won 1.000 s of the 4.000 s that the best mapping of every superstep would have saved of computing (25.0 %).
+Rescheduling won 1.000 s: 25.0 % of the 4.000 s of computing that the best mapping of every superstep would have saved.
 
 Its 1 call alone (scenario ii) cost 0.500 s.
 ";
         assert_eq!(text(&report), expected);
+    }
+
+    #[test]
+    fn whatever_was_won_there_is_a_true_sentence() {
+        let check = |seconds: f64, could: f64, sentence: &str| {
+            let mut alone = run("i", 10.0, vec![]);
+            alone.attainable_seconds = could;
+            let moving = run("iii", seconds, vec![call(Some("p2"))]);
+            assert_eq!(
+                verdict(&report(vec![alone, moving])).as_deref(),
+                Some(sentence)
+            );
+        };
+        check(
+            5.0,
+            4.0,
+            "Rescheduling won 5.000 s; the best mapping of every superstep would have saved 4.000 s of computing, and what was won beyond that is communication.",
+        );
+        check(
+            11.0,
+            4.0,
+            "Rescheduling lost 1.000 s (10.0 %); the best mapping of every superstep would have saved 4.000 s of computing.",
+        );
+        check(
+            10.0,
+            0.0,
+            "Rescheduling won nothing; there was nothing to win: no mapping computes faster.",
+        );
+        check(
+            9.0,
+            0.0,
+            "Rescheduling won 1.000 s; no mapping computes faster: what was won is communication.",
+        );
+    }
+
+    #[test]
+    fn a_run_too_short_for_a_call_says_so() {
+        let mut report = report(vec![
+            run("i", 1e-5, vec![]),
+            run("ii", 1e-5, vec![]),
+            run("iii", 1e-5, vec![]),
+        ]);
+        (report.processes, report.hosts, report.sets) = (1, 1, 1);
+        let text = text(&report);
+        let head = "1 process of lbm on two.toml (1 host in 1 Set), seed 1\n";
+        assert!(text.starts_with(head), "{text}");
+        assert!(text.contains("  1.000e-5 "), "{text}");
+        assert!(text.contains("No call was held"), "{text}");
+        assert!(!text.contains("scenario ii)"), "{text}");
     }
 
     #[test]

@@ -52,6 +52,36 @@ fn the_configuration_in_effect_is_an_experiment_itself() {
 }
 
 #[test]
+fn what_is_printed_gives_the_same_result() {
+    let sets = [
+        "scheduler.heuristic=above",
+        "scheduler.migration.data_rate=0.21 us/B",
+        "scheduler.window=5 ms",
+        "application.synthetic.dynamics={kind=\"jump\", start=7, jitter=0.1}",
+        "scheduler.script=[{superstep=4, process=\"p1\", to=\"fast-4\"}]",
+        "run.seed=18446744073709551615",
+    ];
+    let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", *set]).collect();
+    let folder = Folder::new();
+    let json = ["simulate", "e.toml", "--format", "json"];
+    let wanted = folder.stdout(&[&json[..], &sets].concat());
+    let printed = folder.stdout(&[&["simulate", "e.toml", "--print-config"][..], &sets].concat());
+    let folder = folder.with("again.toml", printed);
+    let again = ["simulate", "again.toml", "--format", "json"];
+    assert_eq!(folder.stdout(&again), wanted);
+}
+
+#[test]
+fn a_run_that_has_to_hit_the_limit_does_not_begin() {
+    let folder = Folder::new();
+    folder.fails(
+        &["simulate", "e.toml", "--set", "run.superstep_limit=3"],
+        4,
+        "e.toml:4: application.supersteps: met 20, but run.superstep_limit ends runs after 3; raise it",
+    );
+}
+
+#[test]
 fn a_mistyped_key_is_answered_with_place_and_nearest_right_one() {
     let check = |text: &str, message: &str| {
         let folder = Folder::new().with("e.toml", format!("{EXPERIMENT}{text}"));
@@ -166,7 +196,15 @@ fn units_are_understood_where_numbers_are() {
 }
 
 /// What is set, and what is said to it.
-const REFUSED: [(&str, &str); 21] = [
+const REFUSED: [(&str, &str); 23] = [
+    (
+        "application.processes=4294967295",
+        "application.processes: met 4294967295, expected at most 16777216 in one simulation",
+    ),
+    (
+        "platform.file=",
+        "platform.file: is missing; write it in the experiment file or give it as --set platform.file=platforms/testbed.toml",
+    ),
     (
         "application.processes=0",
         "application.processes: met 0, expected a whole number of at least 1",

@@ -25,6 +25,15 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
+fn a_platform_is_no_experiment() {
+    Folder::new().fails(
+        &["simulate", "two.xml"],
+        4,
+        "two.xml: is a platform; an experiment is a TOML file that names it in platform.file",
+    );
+}
+
+#[test]
 fn malformed_toml_is_shown_where_it_breaks() {
     let folder = Folder::new().with("bad.toml", "[run]\nseed 1\n");
     let ended = folder.run(&["simulate", "bad.toml"]);

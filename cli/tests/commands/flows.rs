@@ -40,6 +40,10 @@ fn a_bad_row_is_named() {
         "flows.csv:1: the column `dst` is missing: met `src,dest,bytes,start`, expected src,dst,bytes,start",
     );
     check(
+        "src,dst,bytes,start,src\n",
+        "flows.csv:1: there are two columns `src`",
+    );
+    check(
         "src,dst,bytes,start,end\n",
         "flows.csv:1: the column `end` is what the output adds; leave it out",
     );

@@ -9,6 +9,7 @@ mod invocation;
 mod paper;
 mod platform;
 mod readme;
+mod script;
 mod shipped;
 mod simgrid;
 mod simulate;

@@ -14,7 +14,11 @@ fn stdout(command: &str) -> String {
         .args(command.split_whitespace())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -23,7 +27,9 @@ fn blocks(language: &str) -> Vec<String> {
     let text = std::fs::read_to_string(root().join("README.md")).unwrap();
     let fence = format!("```{language}\n");
     let blocks = text.split(&fence).skip(1);
-    blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+    blocks
+        .map(|rest| rest.split("```").next().unwrap().to_owned())
+        .collect()
 }
 
 const CARGO: &str = "cargo run --release -- ";
@@ -34,7 +40,10 @@ fn what_readme_shows_is_what_the_commands_print() {
     assert_eq!(blocks.len(), 2);
     for block in blocks {
         let (command, shown) = block.split_once('\n').unwrap();
-        let words = command.strip_prefix("$ ").and_then(|rest| rest.strip_prefix(CARGO)).unwrap();
+        let words = command
+            .strip_prefix("$ ")
+            .and_then(|rest| rest.strip_prefix(CARGO))
+            .unwrap();
         assert_eq!(stdout(words), shown, "{command}");
     }
 }

@@ -27,6 +27,15 @@ struct Row {
     messages: u64,
 }
 
+/// What `placement.order` calls a mapping.
+fn order(map: &str) -> &'static str {
+    match map {
+        "fill" => "fill",
+        "rr" => "round-robin",
+        other => panic!("map {other}"),
+    }
+}
+
 /// The experiment that a row describes.
 fn experiment(row: &Row, platforms: &Path) -> String {
     let option = |name: &str| {
@@ -36,18 +45,15 @@ fn experiment(row: &Row, platforms: &Path) -> String {
             .find_map(|option| option.strip_prefix(&prefix))
             .map(str::to_owned)
     };
-    let list = |name: &str, default: &str| format!("[{}]", option(name).unwrap_or(default.into()));
+    let or = |name: &str, default: &str| option(name).unwrap_or_else(|| default.to_owned());
+    let list = |name: &str, default: &str| format!("[{}]", or(name, default));
     let model = row.model_options.clone().unwrap_or_default();
     let shape = if row.barrier == "native" {
         "ideal"
     } else {
         "central"
     };
-    let order = match option("--map").as_deref() {
-        None | Some("fill") => "fill",
-        Some("rr") => "round-robin",
-        Some(other) => panic!("{}: map {other}", row.label),
-    };
+    let order = order(&or("--map", "fill"));
     let mut text = String::new();
     write!(
         text,
@@ -90,14 +96,14 @@ policy = "none"
             "lv08"
         },
         cross_traffic = !model.contains("crosstraffic:0"),
-        per_host = option("--ppn").unwrap_or("1".into()),
-        offset = option("--offset").unwrap_or("0".into()),
+        per_host = or("--ppn", "1"),
+        offset = or("--offset", "0"),
         start = if row.mode == "rdv" {
             "rendezvous"
         } else {
             "eager"
         },
-        message = option("--ctrl").unwrap_or("8".into()),
+        message = or("--ctrl", "8"),
     )
     .unwrap();
     text

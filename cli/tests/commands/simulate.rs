@@ -80,20 +80,66 @@ fn the_same_experiment_leaves_the_same_record() {
     let run: Value = serde_json::from_str(&run).unwrap();
     assert_eq!(run["configuration"]["scheduler"]["interval"], 4);
     assert_eq!(run["seed"], 1);
-    // A record is never written over.
-    let ended = folder.run(&[&JSON[..], &["--out", "one"]].concat());
-    assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.contains("is not empty"), "{}", ended.stderr);
 }
 
 #[test]
-fn a_run_that_fails_leaves_no_record_that_looks_complete() {
-    let folder = Folder::new();
-    let limit = ["--set", "run.superstep_limit=3", "--out", "kept"];
+fn a_record_is_never_written_over() {
+    let folder = Folder::new().with("kept/iii/notes.txt", "mine");
+    // Before anything is run: scenario i leaves nothing behind.
     folder.fails(
-        &[&JSON[..], &limit].concat(),
+        &[&JSON[..], &["--out", "kept"]].concat(),
         1,
-        "p1 had not halted after 3 supersteps; if it takes that long, raise the limit",
+        "kept/iii is not empty; name a directory that does not exist yet, or an empty one",
+    );
+    assert!(!folder.path().join("kept/i").exists());
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_record_that_looks_complete() {
+    let folder = Folder::new();
+    let long = ["--set", "application.supersteps=1000000", "--out", "kept"];
+    let mut child = folder
+        .command(&[&JSON[..], &long].concat())
+        .spawn()
+        .unwrap();
+    let events = folder.path().join("kept/i/events.jsonl");
+    while fs::metadata(&events).map_or(0, |events| events.len()) == 0 {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.path().join("kept/i/run.json").exists());
+}
+
+#[test]
+fn a_run_too_short_for_a_call_says_so() {
+    let folder = Folder::new();
+    let text = folder.stdout(&["simulate", "e.toml", "--set", "application.supersteps=2"]);
+    assert!(text.contains("No call was held"), "{text}");
+    assert!(!text.contains("0 calls"), "{text}");
+}
+
+/// Two hosts, busy with something else for ever.
+const STUCK: &str = r#"
+[[set]]
+name = "a"
+hosts = 2
+speed = "1 Gf"
+link = { bandwidth = "1 MBps" }
+
+[[load]]
+hosts = "*"
+points = [["0 s", 1.0]]
+"#;
+
+#[test]
+fn a_run_that_fails_leaves_no_record_that_looks_complete() {
+    let folder = Folder::new().with("stuck.toml", STUCK);
+    let stuck = ["--set", "platform.file=stuck.toml", "--out", "kept"];
+    folder.fails(
+        &[&JSON[..], &stuck].concat(),
+        4,
+        "nothing happens any more at 0 s: 4 processes wait for ever; a host is fully loaded or a link has no bandwidth left",
     );
     assert!(folder.path().join("kept/i/events.jsonl").exists());
     assert!(!folder.path().join("kept/i/run.json").exists());

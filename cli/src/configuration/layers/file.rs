@@ -176,12 +176,22 @@ impl<'a> Lines<'a> {
         let Some(text) = self.text.lines().nth(line - 1) else {
             return String::new();
         };
-        let shown: String = text.chars().take(160).collect();
+        // Of a line that is long, what is around the place.
+        let skipped = column.saturating_sub(SHOWN / 2);
+        let skipped = if text.chars().count() <= SHOWN {
+            0
+        } else {
+            skipped
+        };
+        let shown: String = text.chars().skip(skipped).take(SHOWN).collect();
         let margin = " ".repeat(line.to_string().len());
-        let before = " ".repeat(column - 1);
+        let before = " ".repeat(column - 1 - skipped);
         format!("\n  {line} | {shown}\n  {margin} | {before}^")
     }
 }
+
+/// Characters of a line that an excerpt shows.
+const SHOWN: usize = 100;
 
 #[cfg(test)]
 mod tests {
@@ -213,5 +223,10 @@ mod tests {
             "a = 1\na = 2\n",
             "a.toml:2:1: duplicate key\n  2 | a = 2\n    | ^",
         );
+        let long = parse(&format!("a = [{}x]", "1, ".repeat(200)), "a.toml").unwrap_err();
+        let long = long.to_string();
+        let lines: Vec<&str> = long.lines().collect();
+        let mark = lines[2].find('^').unwrap();
+        assert_eq!(&lines[1][mark..], "x]");
     }
 }
