@@ -231,10 +231,10 @@ order, others beside them. All of it goes to stdout again, each row with two mor
 duration, in seconds at full precision.";
 
 const FLOWS_HELP: &str = "\
-Example: two messages that share a link.
-  printf 'src,dst,bytes,start\\nice-1,aquario-1,1e6,0\\nice-2,aquario-1,1e6,0.005\\n' > flows.csv
-  migbsp platform flows conf/platforms/testbed.toml flows.csv
-  migbsp platform flows conf/platforms/testbed.toml flows.csv --model ideal --tcp-window \"64 KiB\"";
+Example: the second message takes its share of the first one's link.
+  printf 'src,dst,bytes,start\\nlabtec-1,corisco-1,1e6,0\\nlabtec-1,corisco-2,1e6,0.005\\n' > flows.csv
+  migbsp platform flows conf/platforms/five.xml flows.csv
+  migbsp platform flows conf/platforms/five.xml flows.csv --model ideal --tcp-window \"64 KiB\"";
 
 const CHECK_HELP: &str = "\
 Example:

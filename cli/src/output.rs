@@ -83,3 +83,25 @@ pub(crate) fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.join("\n") + "\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_and_large_numbers_stay_readable() {
+        assert_eq!(rounded(0.0, 3), "0.000");
+        assert_eq!(rounded(0.018_49, 3), "0.018");
+        assert_eq!(rounded(-678.476_4, 3), "-678.476");
+        assert_eq!(rounded(0.000_123_4, 3), "1.234e-4");
+        assert_eq!(rounded(5_155_463_917_530.8, 3), "5.155e12");
+    }
+
+    #[test]
+    fn numbers_stand_to_the_right_and_words_to_the_left() {
+        let rows = [["a-1", "1", "+5 %"], ["b", "100", ""]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let expected = " host    n  share\n a-1     1   +5 %\n b     100\n";
+        assert_eq!(table(&["host", "n", "share"], rows), expected);
+    }
+}
