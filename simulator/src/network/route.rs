@@ -33,6 +33,11 @@ pub(super) struct Routes {
     cache_max: usize,
     /// Routes forgotten because others had the same places, since the cache grew last.
     collisions: usize,
+    /// Routes asked for in this trial of the cache, and how many of them were remembered.
+    asked: u32,
+    remembered: u32,
+    /// So many routes are surveyed without a look at the cache, before it is tried again.
+    uncached: u32,
     /// Routes surveyed before this one began are out of date.
     epoch: u32,
     forward: Vec<LinkId>,
@@ -71,10 +76,14 @@ impl Route {
 
 impl Routes {
     pub(super) fn new(hosts: usize) -> Self {
+        let size = |routes: usize| routes.next_power_of_two().clamp(256, CACHE_MAX);
         Self {
-            cache: vec![Route::NONE; 256],
-            cache_max: (8 * hosts).next_power_of_two().clamp(256, CACHE_MAX),
+            cache: vec![Route::NONE; size(4 * hosts)],
+            cache_max: size(8 * hosts),
             collisions: 0,
+            asked: 0,
+            remembered: 0,
+            uncached: 0,
             epoch: 0,
             forward: Vec::new(),
             reverse: Vec::new(),
@@ -92,7 +101,14 @@ impl Routes {
         from: HostId,
         to: HostId,
     ) -> Result<(&Route, &[Leg]), NoRoute> {
-        let place = match self.known(from, to) {
+        if 0 < self.uncached {
+            self.uncached -= 1;
+            self.survey(platform, (factors, links), (from, to))?;
+            return Ok((&self.surveyed, &self.legs));
+        }
+        let known = self.known(from, to);
+        self.judge(known.is_some());
+        let place = match known {
             Some(place) => place,
             None => {
                 self.survey(platform, (factors, links), (from, to))?;
@@ -104,6 +120,19 @@ impl Routes {
         };
         let route = &self.cache[place];
         Ok((route, &route.legs[..route.leg_count as usize]))
+    }
+
+    /// Gives the cache up for a while if it remembers too few of the routes asked for: there are too
+    /// many, and looking for them costs more than surveying them.
+    fn judge(&mut self, is_known: bool) {
+        self.asked += 1;
+        self.remembered += u32::from(is_known);
+        if self.asked == TRIAL {
+            if self.remembered < TRIAL / 2 && self.cache.len() == self.cache_max {
+                self.uncached = UNCACHED;
+            }
+            (self.asked, self.remembered) = (0, 0);
+        }
     }
 
     /// Forgets all routes: links have changed.
@@ -254,6 +283,10 @@ impl Routes {
     }
 }
 
+/// Routes asked for in one trial of the cache.
+const TRIAL: u32 = 1 << 17;
+/// Routes surveyed before a cache that remembered too few is tried again.
+const UNCACHED: u32 = 1 << 21;
 /// Longest route that is remembered.
 const LEGS_MAX: usize = 12;
 /// Most routes that are remembered.
