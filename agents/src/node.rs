@@ -194,3 +194,170 @@ impl Node {
         world.send(Address::Node(self.host), to, message, Cost::Free);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bsp::units::Instructions;
+    use protocol::{Measure, Migrate, Start};
+
+    use super::*;
+    use crate::setup::Collection;
+    use crate::stage::{Act, Stage};
+
+    const HOST: HostId = HostId(1);
+
+    /// Two processes on host 1, whose Manager sits on host 0.
+    fn node(shape: Shape) -> (Stage, Node) {
+        let stage = Stage::new(shape, Collection::AsTheyCome, &[0, 1, 1], &[9; 3], None);
+        let node = Node::new(&stage.rules, HOST, BTreeSet::from([Rank(1), Rank(2)]));
+        (stage, node)
+    }
+
+    fn tell(stage: &mut Stage, node: &mut Node, message: Message) -> Vec<(Address, Message)> {
+        let (rules, _) = self::node(stage.rules.barrier.shape);
+        let from = Address::SetManager(SetId(0));
+        stage.sent.clear();
+        node.on(&rules.rules, Event::Message { from, message }, stage);
+        let sent = stage.sent.iter();
+        sent.map(|(_, to, message, _)| (*to, message.clone()))
+            .collect()
+    }
+
+    fn arrived(rank: u32, halted: u32) -> Message {
+        Message::Arrived(Arrived {
+            superstep: 4,
+            processes: 1,
+            halted,
+            sent: 2,
+            received: 1,
+            slowest: (Seconds::new(f64::from(rank)).unwrap(), Rank(rank)),
+        })
+    }
+
+    const START: Message = Message::Start(Start {
+        superstep: 5,
+        interval: None,
+    });
+
+    #[test]
+    fn those_who_arrive_are_reported_together_and_told_apart() {
+        let (mut stage, mut node) = node(Shape::Hierarchical);
+        assert_eq!(tell(&mut stage, &mut node, arrived(2, 0)), []);
+        assert_eq!(tell(&mut stage, &mut node, Message::Halted(Rank(1))), []);
+        let together = Message::Arrived(Arrived {
+            superstep: 4,
+            processes: 2,
+            halted: 1,
+            sent: 4,
+            received: 2,
+            slowest: (Seconds::new(2.0).unwrap(), Rank(2)),
+        });
+        let manager = Address::SetManager(SetId(0));
+        assert_eq!(
+            tell(&mut stage, &mut node, arrived(1, 1)),
+            [(manager, together)]
+        );
+        let expected = [
+            (Address::Process(Rank(1)), Message::Finish),
+            (Address::Process(Rank(2)), START),
+        ];
+        assert_eq!(tell(&mut stage, &mut node, START), expected);
+        // Only one is waited for now.
+        assert_eq!(tell(&mut stage, &mut node, arrived(2, 0)).len(), 1);
+    }
+
+    #[test]
+    fn a_report_waits_for_all_residents_and_is_in_rank_order() {
+        let (mut stage, mut node) = node(Shape::Central);
+        let order = Evaluate {
+            superstep: 4,
+            sets: Vec::new(),
+        };
+        let evaluate = Message::Evaluate(Box::new(order));
+        assert_eq!(tell(&mut stage, &mut node, evaluate.clone()).len(), 2);
+        let report = |rank| {
+            let entry = migbsp::Entry {
+                rank: Rank(rank),
+                own: SetId(0),
+                target: SetId(0),
+                potential: Seconds::ZERO,
+                receive_time: Seconds::ZERO,
+            };
+            Report {
+                superstep: 4,
+                rank: Rank(rank),
+                host: HOST,
+                evaluation: migbsp::Evaluation {
+                    own: SetId(0),
+                    potentials: Vec::new(),
+                },
+                entry,
+                instructions: Instructions::ZERO,
+                instructions_resident: Instructions::ZERO,
+                bytes: bsp::units::Bytes::ZERO,
+                times: Vec::new(),
+            }
+        };
+        let reported = |rank| Message::Reported(Box::new(report(rank)));
+        assert_eq!(tell(&mut stage, &mut node, reported(2)), []);
+        let expected = |ranks: &[u32]| {
+            let reports = Reports {
+                superstep: 4,
+                host: HOST,
+                reports: ranks.iter().copied().map(report).collect(),
+            };
+            [(
+                Address::SetManager(SetId(0)),
+                Message::Reports(Box::new(reports)),
+            )]
+        };
+        assert_eq!(tell(&mut stage, &mut node, reported(1)), expected(&[1, 2]));
+        // Those that have halted are asked no more; with nobody left the report is empty.
+        tell(&mut stage, &mut node, Message::Halted(Rank(1)));
+        tell(&mut stage, &mut node, Message::Halted(Rank(2)));
+        assert_eq!(tell(&mut stage, &mut node, evaluate), expected(&[]));
+    }
+
+    #[test]
+    fn a_process_leaves_before_its_state_and_lives_where_that_comes_to() {
+        let (mut stage, mut node) = node(Shape::Hierarchical);
+        let order = Migrate {
+            rank: Rank(1),
+            from: HOST,
+            to: HostId(2),
+            epoch: 1,
+            owes: Seconds::ZERO,
+        };
+        let sent = tell(&mut stage, &mut node, Message::Migrate(order));
+        assert_eq!(sent, [(Address::Process(Rank(1)), Message::Migrate(order))]);
+        assert_eq!(tell(&mut stage, &mut node, START).len(), 1);
+        let state = State {
+            rank: Rank(0),
+            epoch: 1,
+            agent: 0,
+            declared: None,
+            payload: bytes::Bytes::new(),
+        };
+        tell(&mut stage, &mut node, Message::State(Box::new(state)));
+        assert_eq!(stage.acts, [Act::Install(HOST, Rank(0))]);
+        assert_eq!(tell(&mut stage, &mut node, START).len(), 2);
+    }
+
+    #[test]
+    fn a_host_is_measured() {
+        let (mut stage, mut node) = node(Shape::Ideal);
+        let sent = tell(
+            &mut stage,
+            &mut node,
+            Message::Measure(Measure { superstep: 4 }),
+        );
+        let measured = Message::Measured(Measured {
+            superstep: 4,
+            host: HOST,
+            speed: bsp::units::InstructionsPerSecond::new(1e9).unwrap(),
+            cores: 1,
+            load: 0.0,
+        });
+        assert_eq!(sent, [(Address::SetManager(SetId(0)), measured)]);
+    }
+}

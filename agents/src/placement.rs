@@ -171,3 +171,116 @@ fn check(platform: &Platform, places: &[HostId], max_per_host: u32) -> Result<()
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::stage;
+
+    /// Sets of so many hosts.
+    fn platform(sets: &[u32]) -> Platform {
+        let sets: Vec<_> = sets.iter().map(|hosts| (*hosts, 1, 1)).collect();
+        stage::platform(&sets)
+    }
+
+    fn options(order: Order, per_host: u32, offset: u32) -> PlacementOptions {
+        PlacementOptions {
+            order,
+            per_host,
+            offset,
+            max_per_host: None,
+        }
+    }
+
+    /// Places on Sets of three and two hosts.
+    fn places(options: PlacementOptions, processes: u32) -> Vec<u32> {
+        let places = placement(&platform(&[3, 2]), &options, processes).unwrap();
+        places.iter().map(|host| host.0).collect()
+    }
+
+    #[test]
+    fn hosts_are_filled_one_after_the_other_and_wrap() {
+        assert_eq!(places(options(Order::Fill, 1, 0), 7), [0, 1, 2, 3, 4, 0, 1]);
+        assert_eq!(places(options(Order::Fill, 2, 3), 7), [3, 3, 4, 4, 0, 0, 1]);
+    }
+
+    #[test]
+    fn sets_take_turns_and_each_cycles_through_its_hosts() {
+        let order = Order::RoundRobin;
+        assert_eq!(places(options(order, 1, 0), 8), [0, 3, 1, 4, 2, 3, 0, 4]);
+        assert_eq!(places(options(order, 2, 1), 6), [1, 1, 4, 4, 2, 2]);
+    }
+
+    #[test]
+    fn options_that_cannot_be_met_say_what_would_do() {
+        let fails = |options: PlacementOptions| {
+            placement(&platform(&[3, 2]), &options, 6)
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            fails(options(Order::Fill, 0, 0)),
+            "placement.per_host is 0; at least one process has to go to a host"
+        );
+        assert_eq!(
+            fails(options(Order::Fill, 1, 5)),
+            "placement.offset is 5, but there are only 5 hosts to skip"
+        );
+        assert_eq!(
+            fails(options(Order::RoundRobin, 1, 2)),
+            "placement.offset is 2, but there are only 2 hosts to skip"
+        );
+        let at_most = |max_per_host, per_host| PlacementOptions {
+            max_per_host: Some(max_per_host),
+            ..options(Order::Fill, per_host, 0)
+        };
+        assert_eq!(
+            fails(at_most(1, 1)),
+            "6 processes cannot be placed on 5 hosts with at most 1 on each; \
+             raise placement.max_per_host or take fewer processes"
+        );
+        assert_eq!(
+            fails(at_most(2, 3)),
+            "the layout puts 3 processes on s0-1, with at most 2 on each host; \
+             raise placement.max_per_host, lower placement.per_host or take fewer processes"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_layout_keeps_its_promises(
+            sets in prop::collection::vec(1_u32..5, 1..4),
+            round_robin in any::<bool>(),
+            (per_host, offset) in (0_u32..4, 0_u32..6),
+            processes in 0_u32..40,
+            max_per_host in prop::option::of(0_u32..6),
+        ) {
+            let platform = platform(&sets);
+            let order = if round_robin { Order::RoundRobin } else { Order::Fill };
+            let options = PlacementOptions { max_per_host, ..options(order, per_host, offset) };
+            let hosts: u32 = sets.iter().sum();
+            let skippable = if round_robin { *sets.iter().min().unwrap() } else { hosts };
+            let unbounded = PlacementOptions { max_per_host: None, ..options };
+            let Ok(places) = placement(&platform, &unbounded, processes) else {
+                prop_assert!(per_host == 0 || skippable <= offset);
+                return Ok(());
+            };
+            prop_assert_eq!(places.len(), usize::try_from(processes).unwrap());
+            let group = usize::try_from(per_host).unwrap();
+            for chunk in places.chunks(group) {
+                prop_assert!(chunk.iter().all(|host| *host == chunk[0]), "neighbours share a host");
+            }
+            let mut counts = vec![0; platform.hosts().len()];
+            places.iter().for_each(|host| counts[host.index()] += 1);
+            if !round_robin {
+                prop_assert!(places.first().is_none_or(|host| host.0 == offset));
+                let (most, least) = (counts.iter().max().unwrap(), counts.iter().min().unwrap());
+                prop_assert!(most - least <= per_host, "all hosts before one twice");
+            }
+            let fits = counts.iter().all(|count| max_per_host.is_none_or(|max| *count <= max));
+            prop_assert_eq!(placement(&platform, &options, processes).is_ok(), fits);
+        }
+    }
+}

@@ -206,3 +206,6 @@ impl Migration {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,44 +20,23 @@ use crate::world::{Cost, Event, Exchange, Moved, World};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
 
-/// Three Sets: hosts h1 to h3, then h4 and h5, twice as fast, then h6, on which nobody starts.
-pub(crate) const PLATFORM: &str = r#"
-[[set]]
-name = "slow"
-hosts = 3
-speed = "1 Gf"
-link = { bandwidth = "12.5 MBps", latency = "50 us" }
-
-[[set]]
-name = "fast"
-hosts = 2
-speed = "2 Gf"
-link = { bandwidth = "12.5 MBps", latency = "50 us" }
-
-[[set]]
-name = "empty"
-hosts = 1
-speed = "1 Gf"
-link = { bandwidth = "12.5 MBps", latency = "50 us" }
-
-[[link]]
-name = "a"
-between = ["slow", "fast"]
-bandwidth = "125 MBps"
-latency = "100 us"
-
-[[link]]
-name = "b"
-between = ["slow", "empty"]
-bandwidth = "125 MBps"
-latency = "100 us"
-
-[[link]]
-name = "c"
-between = ["fast", "empty"]
-bandwidth = "125 MBps"
-latency = "100 us"
-"#;
+/// Sets of so many hosts, of so many cores of so many instructions per second, all connected.
+pub(crate) fn platform(sets: &[(u32, u32, u32)]) -> Platform {
+    let mut text = String::new();
+    for (index, (hosts, cores, speed)) in sets.iter().enumerate() {
+        text += &format!(
+            "[[set]]\nname = \"s{index}\"\nhosts = {hosts}\ncores = {cores}\nspeed = \"{speed} f\"\n\
+             link = {{ bandwidth = \"12.5 MBps\", latency = \"50 us\" }}\n"
+        );
+        for other in 0..index {
+            text += &format!(
+                "[[link]]\nname = \"l{other}-{index}\"\nbetween = [\"s{other}\", \"s{index}\"]\n\
+                 bandwidth = \"125 MBps\"\nlatency = \"100 us\"\n"
+            );
+        }
+    }
+    Platform::from_toml(&text).unwrap()
+}
 
 /// What happened to the world, besides messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,7 +117,8 @@ pub(crate) fn script(moves: &[(u64, u32, u32)]) -> Script {
 }
 
 impl Stage {
-    /// The platform, with processes on `hosts`, of which process `r` halts in superstep `halts[r]`.
+    /// Three Sets: hosts 0 to 2; hosts 3 and 4, twice as fast; host 5. Processes start on `hosts`, of
+    /// which process `r` halts in superstep `halts[r]`.
     pub(crate) fn new(
         shape: Shape,
         collection: Collection,
@@ -146,7 +126,11 @@ impl Stage {
         halts: &[u64],
         scheduler: Option<Scheduler>,
     ) -> Self {
-        let platform = Arc::new(Platform::from_toml(PLATFORM).unwrap());
+        let platform = Arc::new(platform(&[
+            (3, 1, 1_000_000_000),
+            (2, 1, 2_000_000_000),
+            (1, 1, 1_000_000_000),
+        ]));
         let hosts: Vec<HostId> = hosts.iter().copied().map(HostId).collect();
         let setup = Setup {
             platform: Arc::clone(&platform),
@@ -268,7 +252,7 @@ impl Stage {
         match agent {
             Address::Process(rank) => self.hosts[rank.index()],
             Address::Node(host) => host,
-            // As in `PLATFORM`, whoever starts where.
+            // Whoever starts where: the rules are elsewhere while an agent reads them.
             Address::SetManager(set) => self.platform.set(set).hosts[0],
         }
     }

@@ -228,3 +228,129 @@ impl Gathering {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bsp::units::Seconds;
+
+    use super::*;
+    use crate::setup::Collection;
+    use crate::stage::Stage;
+
+    /// Five processes: two on host 0, two on host 1, one on host 3 in another Set.
+    fn gathering(shape: Shape) -> (Rules, Gathering) {
+        let hosts = [0, 0, 1, 1, 3];
+        let stage = Stage::new(shape, Collection::AsTheyCome, &hosts, &[0; 5], None);
+        let own_hosts = [HostId(0), HostId(1), HostId(2)];
+        let gathering = Gathering::new(&stage.rules, SetId(0), &own_hosts);
+        (stage.rules, gathering)
+    }
+
+    fn report(processes: u32, halted: u32, rank: u32) -> Arrived {
+        Arrived {
+            superstep: 0,
+            processes,
+            halted,
+            sent: 2,
+            received: 3,
+            slowest: (Seconds::ZERO, Rank(rank)),
+        }
+    }
+
+    fn released(gathering: &mut Gathering) -> Vec<(Address, bool)> {
+        let mut told = Vec::new();
+        gathering.release(|to, is_done| told.push((to, is_done)));
+        told
+    }
+
+    #[test]
+    fn one_manager_waits_for_every_process_that_has_not_halted() {
+        let (rules, mut gathering) = gathering(Shape::Central);
+        let process = |rank| Address::Process(Rank(rank));
+        for rank in 0..5 {
+            assert_eq!(gathering.complete(), None);
+            let report = report(1, u32::from(rank == 1), rank);
+            assert_eq!(
+                gathering.absorb(&rules, SetId(0), process(rank), report),
+                None
+            );
+        }
+        let all = gathering.complete().unwrap();
+        assert_eq!(
+            (all.processes, all.halted, all.sent, all.received),
+            (5, 1, 10, 15)
+        );
+        let everybody: Vec<_> = (0..5).map(|rank| (process(rank), rank == 1)).collect();
+        assert_eq!(released(&mut gathering), everybody);
+        assert_eq!(gathering.next_living(None), Some(Rank(0)));
+        assert_eq!(gathering.next_living(Some(Rank(0))), Some(Rank(2)));
+        assert_eq!(gathering.next_living(Some(Rank(4))), None);
+        for rank in [0, 2, 3, 4] {
+            assert!(!gathering.is_over());
+            assert_eq!(gathering.complete(), None);
+            gathering.absorb(&rules, SetId(0), process(rank), report(1, 1, rank));
+        }
+        assert_eq!(gathering.complete().unwrap().processes, 4);
+        assert!(gathering.is_over());
+    }
+
+    #[test]
+    fn a_manager_waits_for_its_nodes_and_for_the_other_managers() {
+        let (rules, mut gathering) = gathering(Shape::Hierarchical);
+        let (first, second) = (Address::Node(HostId(0)), Address::Node(HostId(1)));
+        let other = Address::SetManager(SetId(1));
+        assert_eq!(
+            gathering.absorb(&rules, SetId(0), second, report(2, 2, 2)),
+            None
+        );
+        // Another Set may be quicker.
+        assert_eq!(
+            gathering.absorb(&rules, SetId(0), other, report(1, 0, 4)),
+            None
+        );
+        assert_eq!(gathering.complete(), None);
+        let own = gathering.absorb(&rules, SetId(0), first, report(2, 0, 0));
+        assert_eq!(own.map(|own| (own.processes, own.halted)), Some((4, 2)));
+        assert_eq!(gathering.complete().unwrap().processes, 5);
+        assert_eq!(released(&mut gathering), [(first, false), (second, true)]);
+        // Two processes are left here, and one there.
+        gathering.absorb(&rules, SetId(0), other, report(1, 1, 4));
+        let own = gathering.absorb(&rules, SetId(0), first, report(2, 2, 0));
+        assert_eq!(own.map(|own| own.processes), Some(2));
+        assert_eq!(gathering.complete().unwrap().halted, 3);
+        assert!(gathering.is_over());
+        assert_eq!(released(&mut gathering), [(first, true)]);
+    }
+
+    #[test]
+    fn a_host_that_all_have_left_is_told_nothing_unless_somebody_halted_there() {
+        let (rules, mut gathering) = gathering(Shape::Hierarchical);
+        let (first, second) = (Address::Node(HostId(0)), Address::Node(HostId(1)));
+        gathering.absorb(&rules, SetId(0), first, report(2, 1, 0));
+        gathering.absorb(&rules, SetId(0), second, report(2, 0, 2));
+        gathering.absorb(
+            &rules,
+            SetId(0),
+            Address::SetManager(SetId(1)),
+            report(1, 0, 4),
+        );
+        assert!(gathering.complete().is_some());
+        gathering.moved(&rules, SetId(0), (HostId(0), HostId(2)));
+        gathering.moved(&rules, SetId(0), (HostId(1), HostId(3)));
+        gathering.moved(&rules, SetId(0), (HostId(1), HostId(4)));
+        gathering.moved(&rules, SetId(0), (HostId(3), HostId(4)));
+        let third = Address::Node(HostId(2));
+        assert_eq!(released(&mut gathering), [(first, true), (third, false)]);
+        // One process here and three there are waited for now.
+        gathering.absorb(
+            &rules,
+            SetId(0),
+            Address::SetManager(SetId(1)),
+            report(3, 3, 4),
+        );
+        assert_eq!(gathering.complete(), None);
+        gathering.absorb(&rules, SetId(0), third, report(1, 1, 0));
+        assert!(gathering.complete().is_some());
+        assert!(gathering.is_over());
+    }
+}

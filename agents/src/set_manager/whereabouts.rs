@@ -80,3 +80,50 @@ impl Whereabouts {
         self.here.values().sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bsp::units::Seconds;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::setup::{Collection, Shape};
+    use crate::stage::Stage;
+
+    proptest! {
+        #[test]
+        fn it_is_the_placement_with_all_moves_applied(
+            starts in prop::collection::vec(0_u32..6, 1..8),
+            moves in prop::collection::vec((0_usize..8, 0_u32..6), 0..30),
+            own in 0_u32..3,
+        ) {
+            let halts = vec![0; starts.len()];
+            let stage = Stage::new(Shape::Ideal, Collection::AsTheyCome, &starts, &halts, None);
+            let rules = &stage.rules;
+            let own = SetId(own);
+            let here = |host: &HostId| rules.sets[host.index()] == own;
+            let hosts: Vec<HostId> = (0..6).map(HostId).filter(here).collect();
+            let mut whereabouts = Whereabouts::new(rules, own, &hosts);
+            let mut expected: Vec<HostId> = starts.iter().copied().map(HostId).collect();
+            for (rank, to) in moves {
+                let rank = Rank::from_index(rank % starts.len());
+                let order = Migrate {
+                    rank,
+                    from: expected[rank.index()],
+                    to: HostId(to),
+                    epoch: 1,
+                    owes: Seconds::ZERO,
+                };
+                whereabouts.apply(rules, &order);
+                expected[rank.index()] = order.to;
+            }
+            let ranks = (0..starts.len()).map(Rank::from_index);
+            prop_assert_eq!(ranks.map(|rank| whereabouts.of(rank)).collect::<Vec<_>>(), expected.clone());
+            expected.retain(here);
+            prop_assert_eq!(usize::try_from(whereabouts.processes()).unwrap(), expected.len());
+            expected.sort();
+            expected.dedup();
+            prop_assert_eq!(whereabouts.hosts().collect::<Vec<_>>(), expected);
+        }
+    }
+}

@@ -126,7 +126,8 @@ impl<P: Program> Programs for Bank<P> {
             .into());
         }
         plan.clear(size);
-        let mut letters = std::mem::take(&mut self.under_way).into_iter().peekable();
+        let mut under_way = std::mem::take(&mut self.under_way);
+        let mut letters = under_way.drain(..).peekable();
         for rank in (0..size).map(Rank::from_index) {
             plan.first_send.push(plan.sends.len());
             if self.halted[rank.index()].is_some() {
@@ -144,6 +145,7 @@ impl<P: Program> Programs for Bank<P> {
             }
             self.execute_one(superstep, rank, plan)?;
         }
+        drop(letters);
         plan.first_send.push(plan.sends.len());
         for letter in &self.collected {
             let is_sized = matches!(letter.envelope, Envelope::Sized(_));
@@ -151,7 +153,8 @@ impl<P: Program> Programs for Bank<P> {
             plan.expected[letter.to.index()] += 1;
         }
         self.collected.sort_by_key(|letter| letter.to);
-        self.under_way = std::mem::take(&mut self.collected);
+        // The next superstep's messages are collected where this one's were.
+        self.under_way = std::mem::replace(&mut self.collected, under_way);
         Ok(())
     }
 
@@ -227,4 +230,85 @@ fn encoded_len(value: &impl Serialize) -> Bytes {
     // A value that cannot be encoded fails when it is; its length is then of no interest.
     drop(rmp_serde::encode::write(&mut counter, value));
     Bytes(counter.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use bsp::Superstep;
+    use serde::Deserialize;
+
+    use super::*;
+
+    /// Tells everybody else its rank, twice, until superstep 2; answers what it was told.
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Gossip(Vec<u32>);
+
+    impl Program for Gossip {
+        type Message = u32;
+        type Output = Vec<u32>;
+
+        fn superstep(&mut self, ctx: &mut Superstep<'_, u32>) -> Step<Vec<u32>> {
+            self.0
+                .extend(ctx.receive().map(|(from, said)| from.0 * 100 + said));
+            ctx.charge(Instructions(u64::from(ctx.rank().0) + 1));
+            if ctx.index() == 2 {
+                return Step::Halt(std::mem::take(&mut self.0));
+            }
+            let own = ctx.rank();
+            for to in (0..ctx.size()).map(Rank).filter(|to| *to != own) {
+                ctx.send(to, 1);
+                ctx.send_sized(to, Bytes(1000));
+                ctx.send(to, 2);
+            }
+            Step::Continue
+        }
+    }
+
+    #[test]
+    fn a_plan_says_who_sends_what_to_whom() {
+        let mut bank = Bank::new((0..3).map(|_| Gossip(Vec::new())).collect(), 10);
+        let mut plan = Plan::default();
+        for superstep in 0..3 {
+            bank.execute(superstep, &mut plan).unwrap();
+            let is_last = superstep == 2;
+            assert_eq!(plan.work, [1, 2, 3].map(Instructions));
+            assert_eq!(plan.halts, [is_last; 3]);
+            let sends = if is_last { 0 } else { 6 };
+            assert_eq!(plan.expected, [sends; 3]);
+            let sends = usize::try_from(sends).unwrap();
+            assert_eq!(plan.first_send, [0, sends, 2 * sends, 3 * sends]);
+            if !is_last {
+                let second: Vec<_> = plan.sends[6..12].to_vec();
+                let to = |to| [1, 1000, 1].map(|bytes| (Rank(to), Bytes(bytes)));
+                assert_eq!(second, [to(0), to(2)].concat());
+            }
+        }
+        let told = |others: [u32; 2]| {
+            let once = others.map(|from| [from * 100 + 1, from * 100 + 2]).concat();
+            [once.clone(), once].concat()
+        };
+        assert_eq!(
+            bank.take_outputs(),
+            [told([1, 2]), told([0, 2]), told([0, 1])]
+        );
+    }
+
+    #[test]
+    fn a_state_is_packed_and_unpacked_and_weighs_what_its_encoding_does() {
+        let mut bank = Bank::new(vec![Gossip(vec![1, 300, 70_000])], 10);
+        let (state, declared) = bank.pack(Rank(0)).unwrap();
+        assert_eq!(declared, None);
+        let length = u64::try_from(state.len()).unwrap();
+        assert_eq!(bank.image(Rank(0)), Image::from(Bytes(length)));
+        bank.processes[0].0.clear();
+        bank.unpack(Rank(0), &state).unwrap();
+        assert_eq!(bank.processes[0].0, [1, 300, 70_000]);
+        let error = bank.unpack(Rank(0), b"\xc1").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the state of p1 cannot be decoded: "),
+            "{error}"
+        );
+    }
 }

@@ -191,3 +191,138 @@ impl Traffic {
 fn at(number: u32) -> usize {
     usize::try_from(number).expect("u32 fits usize")
 }
+
+#[cfg(test)]
+mod tests {
+    use bsp::units::Instructions;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn plan(size: usize, sends: &[(usize, usize, u64)]) -> Plan {
+        let mut plan = Plan {
+            work: vec![Instructions::ZERO; size],
+            halts: vec![false; size],
+            expected: vec![0; size],
+            ..Plan::default()
+        };
+        for from in 0..size {
+            plan.first_send.push(plan.sends.len());
+            for (_, to, bytes) in sends.iter().filter(|send| send.0 == from) {
+                plan.sends.push((Rank::from_index(*to), Bytes(*bytes)));
+                plan.expected[*to] += 1;
+            }
+        }
+        plan.first_send.push(plan.sends.len());
+        plan
+    }
+
+    fn instant(tick: u32) -> Instant {
+        Instant::new(f64::from(tick)).unwrap()
+    }
+
+    #[test]
+    fn messages_that_wait_leave_in_the_order_in_which_they_came() {
+        let mut traffic = Traffic::new(2, false);
+        let plan = plan(2, &[(0, 1, 1), (0, 1, 2), (0, 1, 3)]);
+        for round in 0..2 {
+            traffic.begin(&plan);
+            traffic.computed(Rank(0), 3);
+            for (to, bytes) in &plan.sends {
+                assert!(!traffic.is_waiting(*to));
+                let number = traffic.add(Rank(0), *to, *bytes);
+                traffic.hold(number);
+            }
+            traffic.computed(Rank(1), 0);
+            let mut left = Vec::new();
+            while let Some(number) = traffic.take_held(Rank(1)) {
+                left.push(traffic.start(number, instant(round)).bytes);
+                traffic.end(number, instant(round), |_| SetId(0));
+            }
+            assert_eq!(left, [Bytes(1), Bytes(2), Bytes(3)]);
+            assert_eq!(
+                traffic.completed(Rank(0)).map(|exchange| exchange.sent),
+                Some(3)
+            );
+            assert_eq!(
+                traffic.completed(Rank(1)).map(|exchange| exchange.received),
+                Some(3)
+            );
+        }
+        assert_eq!((traffic.messages, traffic.bytes), (6, Bytes(12)));
+    }
+
+    proptest! {
+        /// Processes compute in any order, messages arrive in any order, for two supersteps: eagerly,
+        /// or when their receivers wait for them.
+        #[test]
+        fn what_is_sent_is_received_once(
+            size in 1_usize..6,
+            sends in prop::collection::vec((0_usize..6, 0_usize..6, 0_u64..100), 0..30),
+            (eager, observing) in (any::<bool>(), any::<bool>()),
+            order in prop::collection::vec(any::<usize>(), 1..50),
+        ) {
+            let sends: Vec<_> = sends
+                .into_iter()
+                .map(|(from, to, bytes)| (from % size, to % size, bytes))
+                .collect();
+            let plan = plan(size, &sends);
+            let mut traffic = Traffic::new(size, observing);
+            let mut order = order.into_iter().cycle();
+            let set = |rank: Rank| SetId(rank.0 % 2);
+            let mut tick = 0;
+            for _ in 0..2 {
+                traffic.begin(&plan);
+                let mut idle: Vec<usize> = (0..size).collect();
+                let mut flights = Vec::new();
+                let mut told: Vec<Option<Exchange>> = vec![None; size];
+                while !idle.is_empty() || !flights.is_empty() {
+                    tick += 1;
+                    let next = order.next().unwrap() % (idle.len() + flights.len());
+                    let mut done = Vec::new();
+                    if next < idle.len() {
+                        let rank = Rank::from_index(idle.swap_remove(next));
+                        let own = plan.first_send[rank.index()]..plan.first_send[rank.index() + 1];
+                        traffic.computed(rank, u32::try_from(own.len()).unwrap());
+                        for (to, bytes) in &plan.sends[own] {
+                            let number = traffic.add(rank, *to, *bytes);
+                            if eager || traffic.is_waiting(*to) {
+                                flights.push(number);
+                                traffic.start(number, instant(tick));
+                            } else {
+                                traffic.hold(number);
+                            }
+                        }
+                        while let Some(number) = traffic.take_held(rank) {
+                            flights.push(number);
+                            traffic.start(number, instant(tick));
+                        }
+                        done.push(rank);
+                    } else {
+                        let number = flights.swap_remove(next - idle.len());
+                        let (from, to) = traffic.end(number, instant(tick), set);
+                        done.extend([from, to]);
+                    }
+                    for rank in done {
+                        if let Some(exchange) = traffic.completed(rank) {
+                            prop_assert!(told[rank.index()].replace(exchange).is_none(), "told twice");
+                        }
+                    }
+                }
+                for (rank, exchange) in told.into_iter().enumerate() {
+                    let exchange = exchange.expect("all are told");
+                    let to_here = sends.iter().filter(|send| send.1 == rank);
+                    let from_here = sends.iter().filter(|send| send.0 == rank).count();
+                    prop_assert_eq!(usize::try_from(exchange.sent).unwrap(), from_here);
+                    prop_assert_eq!(usize::try_from(exchange.received).unwrap(), to_here.clone().count());
+                    prop_assert!(exchange.receptions.is_sorted_by_key(|reception| reception.set));
+                    let bytes: Bytes = exchange.receptions.iter().map(|reception| reception.bytes).sum();
+                    let expected = if observing { to_here.map(|send| Bytes(send.2)).sum() } else { Bytes::ZERO };
+                    prop_assert_eq!(bytes, expected);
+                }
+            }
+            prop_assert_eq!(traffic.messages, 2 * sends.len() as u64);
+            prop_assert!(traffic.flights.len() <= sends.len(), "places are used again");
+        }
+    }
+}

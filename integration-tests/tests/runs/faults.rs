@@ -1,12 +1,14 @@
 //! A program at fault ends the run with a message that names process and superstep.
 
-use agents::{RunError, simulate};
+use std::collections::BTreeMap;
+
+use agents::{Payment, RunError, Script, Setup, simulate};
 use bsp::reference::{self, Limit};
 use bsp::units::{Bytes, Instructions};
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{HostId, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
-use crate::setups::{SHAPES, setup};
+use crate::setups::{SHAPES, scripted, setup};
 
 /// What process p2 does in superstep 3.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,4 +87,25 @@ fn a_program_that_never_halts() {
         Fault::NeverHalts,
         "p2 had not halted after 50 supersteps; if it takes that long, raise the limit",
     );
+}
+
+#[test]
+fn a_place_that_does_not_exist() {
+    let programs = || vec![Faulty(Fault::NeverHalts); 4];
+    let fails = |setup: &Setup| {
+        simulate(setup, programs(), &mut |_| {})
+            .unwrap_err()
+            .to_string()
+    };
+    let mut nowhere = setup(4, 0, SHAPES[0], None);
+    nowhere.placement[2] = HostId(174);
+    let message = format!(
+        "{} is placed on {}, but the platform has only 174 hosts",
+        Rank(2),
+        HostId(174)
+    );
+    assert_eq!(fails(&nowhere), message);
+    let script = Script(BTreeMap::from([(3, vec![(Rank(2), HostId(174))])]));
+    let scheduler = scripted(script, Payment::Transfer);
+    assert_eq!(fails(&setup(4, 0, SHAPES[0], Some(scheduler))), message);
 }

@@ -6,7 +6,9 @@
 //! | `determinism` | the same setup gives the same record, in any mailbox |
 //! | `faults` | a program at fault ends the run with a message that names it |
 //! | `calls` | all Managers agree, and a call costs simulated time |
+//! | `attainable` | what rescheduling could win depends on no barrier |
 
+mod attainable;
 mod calls;
 mod determinism;
 mod faults;

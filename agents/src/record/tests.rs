@@ -1,0 +1,323 @@
+use std::fs;
+use std::path::Path;
+
+use migbsp::{Refusal, Request};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+
+fn run() -> Event {
+    Event::Run(Run {
+        schema: SCHEMA.to_owned(),
+        scenario: "iii".to_owned(),
+        sets: vec!["labtec".to_owned()],
+        placement: vec!["labtec-0".to_owned(), "\"quoted\"\n".to_owned()],
+    })
+}
+
+fn end() -> Event {
+    Event::End(End {
+        seconds: Instant::new(12.5).unwrap(),
+        supersteps: 3,
+        messages: u64::MAX,
+        bytes: Bytes(7),
+        attainable: Seconds::ZERO,
+    })
+}
+
+/// Writes `events` and, if asked for, completes the record.
+fn write(events: &[Event], finish: bool) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let mut writer = Writer::create(folder.path()).unwrap();
+    for event in events {
+        writer.append(event).unwrap();
+    }
+    if finish {
+        writer.finish(&"manifest").unwrap();
+    }
+    folder
+}
+
+/// Why the record in `folder` cannot be read, the folder's own name left out.
+fn fault(folder: &Path) -> String {
+    let error = read::<String>(folder).unwrap_err().to_string();
+    error.replace(&format!("{}/", folder.display()), "")
+}
+
+/// The fault of a record whose events are `text`.
+fn fault_of(text: &str) -> String {
+    let folder = write(&[run(), end()], true);
+    fs::write(folder.path().join("events.jsonl"), text).unwrap();
+    fault(folder.path())
+}
+
+fn line(event: &Event) -> String {
+    serde_json::to_string(event).unwrap() + "\n"
+}
+
+prop_compose! {
+    fn seconds()(value in -1e9..1e9) -> Seconds {
+        Seconds::new(value).unwrap()
+    }
+}
+
+prop_compose! {
+    fn instant()(value in 0.0..1e9) -> Instant {
+        Instant::new(value).unwrap()
+    }
+}
+
+prop_compose! {
+    fn entry()(
+        (rank, own, target) in any::<(u32, u32, u32)>(),
+        (potential, receive_time) in (seconds(), seconds()),
+    ) -> Entry {
+        Entry { rank: Rank(rank), own: SetId(own), target: SetId(target), potential, receive_time }
+    }
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    let host = || any::<u32>().prop_map(HostId);
+    let runner_up = prop::option::of((host(), seconds()));
+    prop_oneof![
+        (host(), seconds(), runner_up).prop_map(|(host, t1, runner_up)| Answer::Offer {
+            host,
+            t1,
+            runner_up
+        }),
+        (host(), seconds(), seconds())
+            .prop_map(|(host, t1, t2)| Answer::Refuse(Refusal::NoFasterPlace { host, t1, t2 })),
+        Just(Answer::Refuse(Refusal::Idle)),
+        Just(Answer::Refuse(Refusal::NoProcessor)),
+    ]
+}
+
+prop_compose! {
+    fn considered()(
+        entry in entry(),
+        (host, instructions, bytes) in any::<(u32, u64, u64)>(),
+        (migration, t2) in (seconds(), seconds()),
+        answer in answer(),
+    ) -> Considered {
+        let request = Request {
+            rank: entry.rank,
+            instructions: Instructions(instructions),
+            bytes: Bytes(bytes),
+            migration,
+            t2,
+        };
+        Considered { entry, host: HostId(host), request, answer }
+    }
+}
+
+prop_compose! {
+    fn call()(
+        (superstep, interval, balanced) in any::<(u64, u32, u32)>(),
+        (at, cost, tolerance) in (instant(), seconds(), 0.0..1.0),
+        threshold in prop::option::of(seconds()),
+        list in prop::collection::vec(entry(), 0..4),
+        considered in prop::collection::vec(considered(), 0..4),
+    ) -> Event {
+        let reasons = [
+            NotSelected::OwnSet,
+            NotSelected::NotPositive,
+            NotSelected::BelowThreshold,
+            NotSelected::NotFirst,
+        ];
+        let passed_over = list.iter().copied().zip(reasons).collect();
+        let migrations = considered.iter().filter_map(Migration::of).collect();
+        Event::Call(Call {
+            superstep, at, cost, interval, tolerance, balanced, threshold, list, passed_over,
+            considered, migrations,
+        })
+    }
+}
+
+prop_compose! {
+    fn potential()(
+        set in any::<u32>(),
+        (pattern_computation, pattern_communication, set_index) in (0.0..1.0, 0.0..1.0, 0.0..9e9),
+        times in prop::array::uniform5(seconds()),
+    ) -> Potential {
+        Potential {
+            set: SetId(set),
+            pattern_computation,
+            prediction_computation: times[0],
+            set_index,
+            computation: times[1],
+            pattern_communication,
+            prediction_communication: times[2],
+            communication: times[3],
+            migration: times[4],
+        }
+    }
+}
+
+prop_compose! {
+    fn evaluated()(
+        (superstep, set, rank, host, target) in any::<(u64, u32, u32, u32, u32)>(),
+        (instructions, bytes) in any::<(u64, u64)>(),
+        potentials in prop::collection::vec(potential(), 0..4),
+    ) -> Event {
+        let evaluation = Evaluation {
+            rank: Rank(rank),
+            host: HostId(host),
+            instructions: Instructions(instructions),
+            bytes: Bytes(bytes),
+            target: SetId(target),
+            potentials,
+        };
+        Event::Evaluated(Evaluated { superstep, set: SetId(set), processes: vec![evaluation] })
+    }
+}
+
+prop_compose! {
+    fn superstep()(
+        (index, slowest, messages) in any::<(u64, u32, u64)>(),
+        (started, ended, computation) in (instant(), instant(), seconds()),
+    ) -> Event {
+        Event::Superstep(Superstep {
+            index, started, ended, slowest: Rank(slowest), computation, messages,
+        })
+    }
+}
+
+prop_compose! {
+    fn moved()(
+        (rank, host, epoch, bytes) in any::<(u32, u32, u64, u64)>(),
+        (at, took) in (instant(), seconds()),
+    ) -> Event {
+        let (rank, host, bytes) = (Rank(rank), HostId(host), Bytes(bytes));
+        Event::Moved(Moved { at, rank, host, epoch, bytes, took })
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_written_is_read(
+        events in prop::collection::vec(
+            prop_oneof![superstep(), evaluated(), call(), moved()],
+            0..12,
+        ),
+    ) {
+        let events = [vec![run()], events, vec![end()]].concat();
+        let folder = write(&events, true);
+        let (manifest, read) = read::<String>(folder.path()).unwrap();
+        prop_assert_eq!(manifest, "manifest");
+        prop_assert_eq!(read, events);
+    }
+}
+
+#[test]
+fn a_record_is_only_begun_where_nothing_is() {
+    let folder = write(&[run(), end()], true);
+    let before = fs::read(folder.path().join("events.jsonl")).unwrap();
+    let error = Writer::create(folder.path()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{} is not empty; name a directory that does not exist yet, or an empty one",
+            folder.path().display()
+        )
+    );
+    assert_eq!(
+        fs::read(folder.path().join("events.jsonl")).unwrap(),
+        before
+    );
+    let new = folder.path().join("a/b");
+    Writer::create(&new).unwrap();
+    assert!(new.join("events.jsonl").exists());
+    let error = Writer::create(&folder.path().join("run.json")).unwrap_err();
+    assert!(matches!(error, WriteError::Io { .. }), "{error}");
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_manifest_and_is_not_read() {
+    let folder = write(&[run()], false);
+    assert!(!folder.path().join("run.json").exists());
+    assert!(folder.path().join("events.jsonl").exists());
+    assert_eq!(
+        fault(folder.path()),
+        format!(
+            "{} holds no complete record: run.json is missing; the run was interrupted",
+            folder.path().display()
+        )
+    );
+}
+
+#[test]
+fn a_run_that_has_not_ended_is_not_completed() {
+    for events in [&[run()][..], &[run(), end(), run()], &[]] {
+        let folder = TempDir::new().unwrap();
+        let mut writer = Writer::create(folder.path()).unwrap();
+        for event in events {
+            writer.append(event).unwrap();
+        }
+        let error = writer.finish(&"manifest").unwrap_err();
+        assert!(matches!(error, WriteError::Unended { .. }), "{error}");
+        assert!(!folder.path().join("run.json").exists());
+    }
+}
+
+#[test]
+fn what_is_not_there_is_not_called_interrupted() {
+    let folder = TempDir::new().unwrap();
+    assert_eq!(
+        fault(&folder.path().join("nothing")),
+        format!("cannot read {}/nothing", folder.path().display())
+    );
+    let folder = write(&[run(), end()], true);
+    fs::remove_file(folder.path().join("events.jsonl")).unwrap();
+    assert_eq!(fault(folder.path()), "cannot read events.jsonl");
+}
+
+#[test]
+fn a_fault_names_file_and_line() {
+    let (first, last) = (line(&run()), line(&end()));
+    let ends = "the record ends before the run does";
+    assert_eq!(fault_of(&first), format!("events.jsonl:1: {ends}"));
+    assert_eq!(fault_of(""), format!("events.jsonl:1: {ends}"));
+    let torn = fault_of(&format!("{first}{}", &last[..last.len() / 2]));
+    assert!(
+        torn.starts_with("events.jsonl:2: EOF while parsing"),
+        "{torn}"
+    );
+    let garbage = fault_of(&format!("{first}{last}garbage\n"));
+    assert!(
+        garbage.starts_with("events.jsonl:3: expected value"),
+        "{garbage}"
+    );
+    let unknown = fault_of(&format!("{first}{{\"event\":\"danced\"}}\n{last}"));
+    assert!(
+        unknown.starts_with("events.jsonl:2: unknown variant `danced`"),
+        "{unknown}"
+    );
+    assert_eq!(
+        fault_of(&format!("{first}{last}{last}")),
+        "events.jsonl:3: the record goes on after the end of the run"
+    );
+    assert_eq!(
+        fault_of(&format!("{first}{first}{last}")),
+        "events.jsonl:2: a second run begins; a record holds one"
+    );
+    let folder = write(&[run(), end()], true);
+    fs::write(folder.path().join("run.json"), "{\n\n").unwrap();
+    let manifest = fault(folder.path());
+    assert!(manifest.starts_with("run.json:"), "{manifest}");
+}
+
+#[test]
+fn another_version_is_named_whatever_else_it_says() {
+    let other = "{\"event\":\"begun\",\"schema\":\"migbsp.events/2\"}\n";
+    assert_eq!(
+        fault_of(other),
+        "events.jsonl:1: schema \"migbsp.events/2\"; this program reads \"migbsp.events/1\""
+    );
+    assert_eq!(
+        fault_of(&line(&end())),
+        "events.jsonl:1: no schema; a record begins with \"migbsp.events/1\""
+    );
+}
