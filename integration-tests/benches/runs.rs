@@ -1,5 +1,7 @@
 //! Whole runs: programs, agents and simulator together, per process and superstep.
 
+#![expect(clippy::unwrap_used, reason = "a benchmark ends where it cannot go on")]
+
 use std::path::Path;
 use std::sync::Arc;
 

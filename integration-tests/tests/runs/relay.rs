@@ -53,7 +53,13 @@ impl Program for Relay {
         for shift in &self.shifts {
             let to = Rank((ctx.rank().0 + shift) % ctx.size());
             if ctx.index() < self.first_halt {
-                ctx.send(to, (self.digest, "x".repeat(self.digest as usize % 40)));
+                ctx.send(
+                    to,
+                    (
+                        self.digest,
+                        "x".repeat(usize::try_from(self.digest % 40).unwrap()),
+                    ),
+                );
                 ctx.send_sized(to, Bytes(self.digest % 5000));
             }
         }
