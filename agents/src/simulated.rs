@@ -101,7 +101,7 @@ pub fn simulate_in_mailboxes<P: Program>(
     programs: Vec<P>,
     observer: &mut dyn FnMut(&record::Event),
 ) -> Result<Outcome<P::Output>, RunError> {
-    actix::System::new().block_on(async {
+    actix_rt::System::new().block_on(async {
         let mut simulation = Simulation::new(setup, programs)?;
         let Agents {
             processes,
