@@ -4,21 +4,25 @@
 //! order, exchange what came of it, move, go on. Every step begins when everybody it waits for has
 //! answered; messages may come in any order.
 
+mod negotiation;
+mod outcome;
+
 use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
-use bsp::{HostId, Rank, SetId};
-use migbsp::{Answer, Digest, Entry, Processor, Processors, Request, Selection, SetView};
+use bsp::{Rank, SetId};
+use migbsp::{Answer, Digest, Processor, Processors, SetView};
 use protocol::{
     Address, Answered, Ask, Capacity, Considered, Decided, Evaluate, Measure, Message, Migrate,
     Report, Standing, Start,
 };
 
 use super::SetManager;
-use super::whereabouts::Whereabouts;
 use crate::record;
-use crate::setup::{Payment, Rules, Scheduler, WindowRule};
+use crate::setup::Rules;
 use crate::world::{Cost, World};
+use negotiation::{Negotiation, first_orders, request, script_of, scripted};
+use outcome::{describe, hold, moves};
 
 /// How far a call has come.
 #[derive(Debug)]
@@ -41,33 +45,6 @@ pub(super) struct Call {
     /// All moves of this call, once they are known.
     moves: Option<Vec<Migrate>>,
     installed: usize,
-}
-
-/// The part in which candidates are settled, one after the other in the order of the list.
-#[derive(Debug)]
-struct Negotiation {
-    list: Vec<Entry>,
-    selection: Selection,
-    balanced: u32,
-    /// The processors of the own Set.
-    processors: Processors,
-    /// Where the script says that processes go, if there is one.
-    script: Option<BTreeMap<Rank, HostId>>,
-    /// How many candidates are settled, as far as this Manager is concerned.
-    settled: usize,
-    /// The request that an answer is expected to.
-    asked: Option<Request>,
-    considered: Vec<Considered>,
-}
-
-impl Negotiation {
-    /// Where a candidate for the own Set goes: where the script says, if there is one.
-    fn answer(&mut self, request: &Request) -> Answer {
-        match &self.script {
-            Some(script) => self.processors.place(request, script[&request.rank]),
-            None => self.processors.answer(request),
-        }
-    }
 }
 
 impl Call {
@@ -473,142 +450,6 @@ impl SetManager {
             self.held = Some(start);
             world.wake(Address::SetManager(self.set), hold);
         }
-    }
-}
-
-/// What the script says about the call after `superstep`, if there is a script.
-fn script_of(rules: &Rules, superstep: u64) -> Option<&[(Rank, HostId)]> {
-    let script = rules.scheduler.as_ref()?.script.as_ref()?;
-    Some(script.0.get(&(superstep + 1)).map_or(&[], Vec::as_slice))
-}
-
-/// Where each process goes; of several orders for one process the first counts.
-fn first_orders(orders: &[(Rank, HostId)]) -> BTreeMap<Rank, HostId> {
-    orders.iter().rev().copied().collect()
-}
-
-/// What the Manager of a candidate asks for.
-fn request(
-    negotiation: &Negotiation,
-    report: &Report,
-    target: SetId,
-    world: &mut dyn World,
-) -> Request {
-    let own = report.evaluation.own;
-    let transfer_rate = world.transfer_rate(own, target);
-    let t2 = negotiation
-        .processors
-        .stay(report.rank, report.bytes, transfer_rate);
-    Request {
-        rank: report.rank,
-        instructions: report.instructions,
-        bytes: report.bytes,
-        migration: report.evaluation.potentials[target.index()].migration,
-        t2: t2.expect("a candidate lives in its own Set"),
-    }
-}
-
-/// The scripted moves of a call as candidates: of processes that are `list`ed and not there already.
-fn scripted(
-    rules: &Rules,
-    orders: &[(Rank, HostId)],
-    list: &[Entry],
-    whereabouts: &Whereabouts,
-) -> Selection {
-    let mut listed: BTreeMap<Rank, &Entry> = list.iter().map(|entry| (entry.rank, entry)).collect();
-    let candidate = |(rank, host): &(Rank, HostId)| {
-        let entry = listed.remove(rank)?;
-        let target = rules.sets[host.index()];
-        (whereabouts.of(*rank) != *host).then_some(Entry { target, ..*entry })
-    };
-    let candidates = orders.iter().filter_map(candidate).collect();
-    Selection {
-        candidates,
-        ..Selection::default()
-    }
-}
-
-/// The moves that were agreed on, in the order of the list; none if moving is switched off.
-fn moves(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate> {
-    let Some(Scheduler {
-        moves: true,
-        payment,
-        ..
-    }) = &rules.scheduler
-    else {
-        return Vec::new();
-    };
-    in_order(call)
-        .filter_map(|considered| match considered.answer {
-            Answer::Offer { host, .. } => Some(Migrate {
-                rank: considered.entry.rank,
-                from: considered.host,
-                to: host,
-                epoch,
-                owes: match payment {
-                    Payment::Migrant => considered.request.migration,
-                    Payment::Transfer => Seconds::ZERO,
-                },
-            }),
-            Answer::Refuse(_) => None,
-        })
-        .collect()
-}
-
-/// What became of all candidates, in the order of the list.
-fn in_order(call: &Call) -> impl Iterator<Item = &Considered> {
-    let negotiation = call.negotiation.as_ref().expect("all have decided");
-    let mut considered: BTreeMap<_, _> = call
-        .decided
-        .values()
-        .map(|decided| (decided.set, decided.considered.iter()))
-        .collect();
-    negotiation
-        .selection
-        .candidates
-        .iter()
-        .map(move |candidate| {
-            let own = considered.get_mut(&candidate.own).and_then(Iterator::next);
-            let own = own.expect("every candidate is considered by the Manager of its Set");
-            assert_eq!(own.entry.rank, candidate.rank, "in the order of the list");
-            own
-        })
-}
-
-/// How much longer a superstep with this call has to last.
-fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -> Seconds {
-    let Some(scheduler) = &rules.scheduler else {
-        return Seconds::ZERO;
-    };
-    let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
-    let from = match scheduler.window_after_migration {
-        WindowRule::Added if migrated => call.began,
-        WindowRule::Added | WindowRule::AtLeast => started,
-    };
-    (scheduler.window - (now - from)).max(Seconds::ZERO)
-}
-
-/// The record of a call that ends at `ends`.
-fn describe(call: &Call, interval: u32, tolerance: f64, ends: Instant) -> record::Call {
-    let negotiation = call.negotiation.as_ref().expect("all have decided");
-    let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
-    let migrations = if migrated {
-        in_order(call).filter_map(record::Migration::of).collect()
-    } else {
-        Vec::new()
-    };
-    record::Call {
-        superstep: call.superstep + 1,
-        at: call.began,
-        cost: ends - call.began,
-        interval,
-        tolerance,
-        balanced: negotiation.balanced,
-        threshold: negotiation.selection.threshold,
-        list: negotiation.list.clone(),
-        passed_over: negotiation.selection.passed_over.clone(),
-        considered: in_order(call).cloned().collect(),
-        migrations,
     }
 }
 
