@@ -284,10 +284,11 @@ impl Routes {
 }
 
 /// Routes asked for in one trial of the cache.
-const TRIAL: u32 = 1 << 17;
+const TRIAL: u32 = 1 << 13;
 /// Routes surveyed before a cache that remembered too few is tried again.
-const UNCACHED: u32 = 1 << 21;
+const UNCACHED: u32 = 1 << 18;
 /// Longest route that is remembered.
 const LEGS_MAX: usize = 12;
-/// Most routes that are remembered.
-const CACHE_MAX: usize = 1 << 16;
+/// Most routes that are remembered: as many as the processor keeps close. To fetch one from farther
+/// away costs more than to survey it.
+const CACHE_MAX: usize = 1 << 12;
