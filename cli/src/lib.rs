@@ -19,4 +19,4 @@ pub use command::run;
 pub use configuration::Unit;
 pub use registry::Registry;
 pub use shipped::{LatticeBoltzmann, Synthetic};
-pub use workload::{Common, Workload};
+pub use workload::{Common, Supersteps, Workload};

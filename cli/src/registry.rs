@@ -8,7 +8,7 @@ use agents::record::Event;
 use crate::configuration::{Fault, decode, nearest, tree_of};
 use crate::simulate::{Finished, SimulationError, simulate};
 use crate::tree::Node;
-use crate::workload::{Common, Workload};
+use crate::workload::{Common, Supersteps, Workload};
 
 /// The workloads that a binary knows.
 #[derive(Default)]
@@ -23,6 +23,9 @@ pub(crate) trait Entry {
 
     /// One line about it.
     fn about(&self) -> &'static str;
+
+    /// What it makes of `application.supersteps`.
+    fn supersteps(&self) -> Supersteps;
 
     /// All parameters, those that are not written included.
     ///
@@ -124,6 +127,10 @@ impl<W: Workload> Entry for Registered<W> {
 
     fn about(&self) -> &'static str {
         W::ABOUT
+    }
+
+    fn supersteps(&self) -> Supersteps {
+        W::SUPERSTEPS
     }
 
     fn effective(&self, written: &Node) -> Result<Node, Fault> {

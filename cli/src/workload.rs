@@ -8,6 +8,17 @@ use crate::configuration::Unit;
 
 pub use workloads::Common;
 
+/// What a workload makes of `application.supersteps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supersteps {
+    /// The program has no end of its own: it executes so many.
+    Required,
+    /// The program ends by itself, or after so many.
+    Optional,
+    /// The program ends by itself, and a part of it is worth nothing.
+    Refused,
+}
+
 /// A program with a name and parameters, for `[application]` of an experiment file.
 ///
 /// # Examples
@@ -51,7 +62,8 @@ pub use workloads::Common;
 ///     const ABOUT: &'static str = "computes, and sends nothing";
 ///
 ///     fn build(parameters: &Parameters, common: Common) -> Result<Vec<Countdown>, String> {
-///         let one = || Countdown { left: common.supersteps, work: parameters.instructions };
+///         let left = common.required_supersteps().map_err(|error| error.to_string())?;
+///         let one = || Countdown { left, work: parameters.instructions };
 ///         Ok((0..common.processes).map(|_| one()).collect())
 ///     }
 /// }
@@ -70,6 +82,9 @@ pub trait Workload: 'static {
     const NAME: &'static str;
     /// One line for the list of workloads.
     const ABOUT: &'static str;
+
+    /// Whether `application.supersteps` has to be set; by default it has to.
+    const SUPERSTEPS: Supersteps = Supersteps::Required;
 
     /// The unit that a parameter may carry, by its key; by default that of the shipped names
     /// (`memory`, `bytes`, `instructions`, …).

@@ -60,7 +60,7 @@ fn lattice_boltzmann(criterion: &mut Criterion) {
         let setup = setup(&platform, processes, scheduler);
         let common = Common {
             processes,
-            supersteps,
+            supersteps: Some(supersteps),
             seed: 1,
         };
         group.throughput(Throughput::Elements(u64::from(processes) * supersteps));

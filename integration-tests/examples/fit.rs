@@ -218,7 +218,7 @@ fn makespan(platform: &Arc<Platform>, processes: u32, supersteps: u64) -> anyhow
     };
     let common = Common {
         processes,
-        supersteps,
+        supersteps: Some(supersteps),
         seed: 1,
     };
     let programs = lbm::processes(&lbm::Parameters::default(), common)?;

@@ -96,7 +96,7 @@ fn run_one(case: &Case) -> anyhow::Result<()> {
     };
     let common = Common {
         processes: case.processes,
-        supersteps: case.supersteps,
+        supersteps: Some(case.supersteps),
         seed: 1,
     };
     let programs = lbm::processes(&lbm::Parameters::default(), common)?;

@@ -8,7 +8,7 @@ use workloads::{Common, lbm, synthetic};
 
 const COMMON: Common = Common {
     processes: 1_000,
-    supersteps: u64::MAX,
+    supersteps: Some(u64::MAX),
     seed: 1,
 };
 

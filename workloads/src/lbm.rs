@@ -60,7 +60,7 @@ pub struct Lbm {
 /// use bsp::reference;
 /// use workloads::{Common, lbm};
 ///
-/// let common = Common { processes: 25, supersteps: 10, seed: 0 };
+/// let common = Common { processes: 25, supersteps: Some(10), seed: 0 };
 /// let strips = lbm::processes(&lbm::Parameters::default(), common)?;
 /// let run = reference::run(strips, reference::Limit::default()).expect("nobody else is at fault");
 /// assert_eq!(run.supersteps, 10);
@@ -68,12 +68,13 @@ pub struct Lbm {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Lbm>, Error> {
+    let supersteps = common.required_supersteps()?;
     let work = instructions("instructions", parameters.instructions)?;
     let data = bytes("memory", parameters.memory)?;
     let fixed = bytes("fixed_memory", parameters.fixed_memory)?;
     let boundary = bytes("boundary", parameters.boundary)?;
     common.build(|rank| Lbm {
-        supersteps: common.supersteps,
+        supersteps,
         work: Instructions(common.share(work.0, rank)),
         boundary,
         image: Image {
@@ -114,7 +115,7 @@ mod tests {
     fn common(processes: u32, supersteps: u64) -> Common {
         Common {
             processes,
-            supersteps,
+            supersteps: Some(supersteps),
             seed: 0,
         }
     }

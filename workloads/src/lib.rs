@@ -6,6 +6,7 @@
 //! when a message is lost, doubled or reordered.
 
 pub mod lbm;
+pub mod lu;
 mod parameters;
 pub mod synthetic;
 mod tally;

@@ -8,8 +8,9 @@ use bsp::units::{Bytes, Instructions};
 pub struct Common {
     /// How many processes there are; at least one.
     pub processes: u32,
-    /// How many supersteps each of them executes; at least one.
-    pub supersteps: u64,
+    /// How many supersteps each of them executes, at least one. A program that ends by itself
+    /// executes at most so many, and as many as it needs if there is no such number.
+    pub supersteps: Option<u64>,
     /// Where the workload's random numbers come from, if it draws any.
     pub seed: u64,
 }
@@ -24,6 +25,9 @@ pub enum Error {
         /// The count's name.
         key: &'static str,
     },
+    /// No number of supersteps for a program that would go on for ever.
+    #[error("`supersteps` is missing, and the program does not end by itself")]
+    Endless,
     /// A list without an element that rank 0 could take.
     #[error("`{key}` is an empty list, expected at least one number")]
     Empty {
@@ -74,6 +78,17 @@ pub enum Error {
 }
 
 impl Common {
+    /// How many supersteps, for a program that does not end by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Endless`] if nobody said, [`Error::Zero`].
+    pub fn required_supersteps(self) -> Result<u64, Error> {
+        let supersteps = self.supersteps.ok_or(Error::Endless)?;
+        at_least_one("supersteps", supersteps)?;
+        Ok(supersteps)
+    }
+
     /// One state for each rank, in rank order.
     ///
     /// # Errors
@@ -82,7 +97,7 @@ impl Common {
     pub(crate) fn build<P>(self, process: impl FnMut(Rank) -> P) -> Result<Vec<P>, Error> {
         let processes = self.processes;
         at_least_one("processes", u64::from(processes))?;
-        at_least_one("supersteps", self.supersteps)?;
+        at_least_one("supersteps", self.supersteps.unwrap_or(1))?;
         let mut states = Vec::new();
         usize::try_from(processes)
             .ok()
@@ -236,7 +251,7 @@ mod tests {
         for processes in [1, 3, 7, 10, 200] {
             let common = Common {
                 processes,
-                supersteps: 1,
+                supersteps: Some(1),
                 seed: 0,
             };
             let shares: Vec<u64> = (0..processes)
@@ -249,10 +264,10 @@ mod tests {
 
     #[test]
     fn nothing_runs_without_processes_or_supersteps() {
-        let build = |processes, supersteps| {
+        let build = |processes, supersteps: u64| {
             Common {
                 processes,
-                supersteps,
+                supersteps: Some(supersteps),
                 seed: 0,
             }
             .build(|rank| rank)
@@ -260,5 +275,19 @@ mod tests {
         assert_eq!(build(0, 1), Err(Error::Zero { key: "processes" }));
         assert_eq!(build(1, 0), Err(Error::Zero { key: "supersteps" }));
         assert_eq!(build(2, 1), Ok(vec![Rank(0), Rank(1)]));
+    }
+
+    #[test]
+    fn a_program_without_an_end_has_to_be_told_its_supersteps() {
+        let common = |supersteps| Common {
+            processes: 1,
+            supersteps,
+            seed: 0,
+        };
+        assert_eq!(common(Some(7)).required_supersteps(), Ok(7));
+        assert_eq!(common(None).required_supersteps(), Err(Error::Endless));
+        let zero = Error::Zero { key: "supersteps" };
+        assert_eq!(common(Some(0)).required_supersteps(), Err(zero));
+        assert_eq!(common(None).build(|rank| rank), Ok(vec![Rank(0)]));
     }
 }

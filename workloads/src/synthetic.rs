@@ -83,7 +83,7 @@ pub struct Synthetic {
 ///     ring: true,
 ///     ..synthetic::Parameters::default()
 /// };
-/// let common = Common { processes: 4, supersteps: 3, seed: 0 };
+/// let common = Common { processes: 4, supersteps: Some(3), seed: 0 };
 /// let processes = synthetic::processes(&parameters, common)?;
 /// let run = reference::run(processes, reference::Limit::default()).expect("nobody is at fault");
 /// assert_eq!(run.outputs[1].work, Instructions(3 * 2_000_000));
@@ -91,6 +91,7 @@ pub struct Synthetic {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Synthetic>, Error> {
+    let supersteps = common.required_supersteps()?;
     let works = list("instructions", &parameters.instructions, |key, value| {
         parameters.dynamics.check_peak(key, value)
     })?;
@@ -100,7 +101,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Syntheti
     common.build(|rank| {
         let work = works[rank.index() % works.len()];
         Synthetic {
-            supersteps: common.supersteps,
+            supersteps,
             work,
             bytes: sizes[rank.index() % sizes.len()],
             memory,

@@ -10,7 +10,7 @@ use workloads::{Common, Tally, lbm, synthetic};
 
 const COMMON: Common = Common {
     processes: 7,
-    supersteps: 70,
+    supersteps: Some(70),
     seed: 3,
 };
 

@@ -11,8 +11,9 @@ use crate::configuration::scheduler::Scheduler;
 use crate::configuration::sections::{
     BarrierSection, NetworkSection, PlacementSection, PlatformSection, RunSection,
 };
-use crate::registry::Registry;
+use crate::registry::{Entry, Registry};
 use crate::tree::{Node, Value};
+use crate::workload::Supersteps;
 
 /// Everything a run is told.
 ///
@@ -35,8 +36,8 @@ pub(crate) struct Application {
     pub(crate) workload: String,
     /// How many processes.
     pub(crate) processes: u32,
-    /// How many supersteps.
-    pub(crate) supersteps: u64,
+    /// How many supersteps at most; `None`: until the program ends by itself.
+    pub(crate) supersteps: Option<u64>,
     /// The workload's own parameters, as written.
     pub(crate) written: Node,
     /// The same, those left out included.
@@ -117,7 +118,10 @@ impl Experiment {
                 "application.processes",
                 u64::from(self.application.processes),
             ),
-            ("application.supersteps", self.application.supersteps),
+            (
+                "application.supersteps",
+                self.application.supersteps.unwrap_or(1),
+            ),
             ("platform.tcp_window", self.platform.tcp_window.0),
             ("placement.per_host", u64::from(self.placement.per_host)),
             (
@@ -143,8 +147,10 @@ impl Experiment {
             let key = "application.processes";
             return Err(Fault::new(place(key), key, problem));
         }
-        let (supersteps, limit) = (self.application.supersteps, self.run.superstep_limit);
-        if limit < supersteps {
+        let limit = self.run.superstep_limit;
+        if let Some(supersteps) = self.application.supersteps
+            && limit < supersteps
+        {
             let key = "application.supersteps";
             let problem = format!(
                 "met {supersteps}, but run.superstep_limit ends runs after {limit}; raise it"
@@ -203,7 +209,7 @@ impl Application {
             .unwrap_or_else(Node::empty_table);
         Ok(Self {
             processes: processes.ok_or_else(|| missing("application.processes", "25"))?,
-            supersteps: supersteps.ok_or_else(|| missing("application.supersteps", "2000"))?,
+            supersteps: check_supersteps(entry, supersteps, section)?,
             effective: entry.effective(&written)?,
             written,
             workload,
@@ -214,7 +220,7 @@ impl Application {
         let common = Common {
             workload: Some(self.workload.clone()),
             processes: Some(self.processes),
-            supersteps: Some(self.supersteps),
+            supersteps: self.supersteps,
         };
         let mut entries = tree_of(&common).entries().to_vec();
         entries.push((self.workload.clone(), self.effective.clone()));
@@ -222,6 +228,26 @@ impl Application {
             value: Value::Table(entries),
             origin: None,
         }
+    }
+}
+
+/// `supersteps`, if the workload is content with what `section` says of them.
+fn check_supersteps(
+    entry: &dyn Entry,
+    supersteps: Option<u64>,
+    section: &Node,
+) -> Result<Option<u64>, Fault> {
+    const KEY: &str = "application.supersteps";
+    match (entry.supersteps(), supersteps) {
+        (Supersteps::Required, None) => Err(missing(KEY, "2000")),
+        (Supersteps::Refused, Some(met)) => {
+            let place = section.get("supersteps").and_then(Node::place);
+            let name = entry.name();
+            let problem = format!("met {met}, but {name} ends by itself; leave it out");
+            Err(Fault::new(place, KEY, problem))
+        }
+        (Supersteps::Required | Supersteps::Optional, Some(_))
+        | (Supersteps::Optional | Supersteps::Refused, None) => Ok(supersteps),
     }
 }
 

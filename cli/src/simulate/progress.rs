@@ -15,11 +15,14 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A bar of `supersteps`, or none if it is not wanted.
-    pub(crate) fn new(shown: bool, scenario: Scenario, supersteps: u64) -> Self {
+    /// A bar of `supersteps`, a counter if nobody knows how many, or nothing if it is not wanted.
+    pub(crate) fn new(shown: bool, scenario: Scenario, supersteps: Option<u64>) -> Self {
         let bar = if shown {
-            let bar = ProgressBar::new(supersteps);
-            let style = ProgressStyle::with_template(TEMPLATE).expect("the template is right");
+            let (bar, template) = match supersteps {
+                Some(supersteps) => (ProgressBar::new(supersteps), BAR),
+                None => (ProgressBar::no_length(), COUNTER),
+            };
+            let style = ProgressStyle::with_template(template).expect("the templates are right");
             bar.set_style(style);
             bar.set_prefix(scenario.name());
             bar.enable_steady_tick(Duration::from_millis(100));
@@ -62,4 +65,6 @@ impl Progress {
     }
 }
 
-const TEMPLATE: &str = "scenario {prefix:3} {wide_bar} {pos}/{len} supersteps, {eta} left {msg}";
+const BAR: &str = "scenario {prefix:3} {wide_bar} {pos}/{len} supersteps, {eta} left {msg}";
+
+const COUNTER: &str = "scenario {prefix:3} {spinner} {pos} supersteps in {elapsed} {msg}";

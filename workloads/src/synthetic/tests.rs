@@ -10,7 +10,7 @@ fn read(text: &str) -> Parameters {
 fn common(processes: u32, supersteps: u64) -> Common {
     Common {
         processes,
-        supersteps,
+        supersteps: Some(supersteps),
         seed: 7,
     }
 }
@@ -18,7 +18,7 @@ fn common(processes: u32, supersteps: u64) -> Common {
 fn run(text: &str, common: Common) -> Vec<Tally> {
     let processes = processes(&read(text), common).unwrap();
     let run = reference::run(processes, reference::Limit::default()).unwrap();
-    assert_eq!(run.supersteps, common.supersteps);
+    assert_eq!(Some(run.supersteps), common.supersteps);
     run.outputs
 }
 
@@ -30,7 +30,7 @@ fn works(parameters: &Parameters, common: Common) -> Vec<Vec<u64>> {
         Some(variation) => variation.work(process.work, superstep).0,
     };
     let of = |process: &mut Synthetic| {
-        (0..common.supersteps)
+        (0..common.supersteps.unwrap())
             .map(|superstep| work(&mut *process, superstep))
             .collect()
     };
@@ -282,7 +282,7 @@ proptest! {
             dynamics: Dynamics { change: Change::Steady, jitter },
             ..Parameters::default()
         };
-        let of = |processes| works(&parameters, Common { processes, supersteps: 40, seed });
+        let of = |processes| works(&parameters, Common { processes, supersteps: Some(40), seed });
         let (few, more) = (of(few), of(more));
         prop_assert_eq!(&few[..], &more[..few.len()]);
         prop_assert_ne!(&more[0], &more[1]);

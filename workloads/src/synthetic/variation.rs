@@ -97,7 +97,7 @@ impl Course {
             } if covers(share) => Self::Ramp {
                 start,
                 end: end
-                    .unwrap_or(common.supersteps - 1)
+                    .unwrap_or_else(|| common.supersteps.expect("checked before") - 1)
                     .max(start.saturating_add(1)),
                 factor,
             },
@@ -226,7 +226,7 @@ mod tests {
 
     const COMMON: Common = Common {
         processes: 10,
-        supersteps: 101,
+        supersteps: Some(101),
         seed: 7,
     };
 

@@ -1,0 +1,5 @@
+//! LU decomposition on a square cyclic distribution.
+
+mod cyclic;
+
+pub use cyclic::{Cyclic, Error as CyclicError};
