@@ -4,6 +4,7 @@
 //! [`Registry`] to [`run`]: it then has every command, with the shipped workloads or without.
 //! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`.
 
+mod chart;
 mod command;
 mod configuration;
 mod failure;

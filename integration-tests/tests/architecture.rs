@@ -20,7 +20,7 @@ const FLOORS: [(&str, u32); 8] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 10] = [
+const OWNERS: [(&str, &str); 11] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("sysinfo", "agents"),
@@ -30,6 +30,7 @@ const OWNERS: [(&str, &str); 10] = [
     ("clap_complete", "cli"),
     ("config", "cli"),
     ("indicatif", "cli"),
+    ("plotters", "cli"),
     ("tracing-subscriber", "cli"),
 ];
 

@@ -1,0 +1,233 @@
+//! The scale of an axis: from where to where, and which numbers stand at it.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+use super::frame::{GAP, text_width};
+
+/// The scale of one axis.
+///
+/// Invariant: `low < high`, both finite; of a logarithmic axis, `0 < low`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Axis {
+    low: f64,
+    high: f64,
+    /// The numbers that stand at it.
+    ticks: Vec<f64>,
+    /// What digits have to tell apart.
+    step: f64,
+    is_log: bool,
+}
+
+impl Axis {
+    /// An axis for `values`, which begins and ends at a round number.
+    pub(super) fn linear(values: impl IntoIterator<Item = f64>) -> Self {
+        let (low, high) = range(values);
+        let (low, high) = if low < high {
+            (low, high)
+        } else if low == 0.0 {
+            (0.0, 1.0)
+        } else {
+            (low.min(0.0), high.max(0.0))
+        };
+        let step = round_step(high / TICKS - low / TICKS);
+        let (first, last) = ((low / step).floor(), (high / step).ceil());
+        let mut ticks = vec![first * step];
+        let mut number = first;
+        while number < last {
+            number += 1.0;
+            ticks.push(number * step);
+        }
+        Self {
+            low: first * step,
+            high: last * step,
+            ticks,
+            step,
+            is_log: false,
+        }
+    }
+
+    /// A logarithmic axis for those of `values` that are positive, from one power of ten to another.
+    pub(super) fn logarithmic(values: impl IntoIterator<Item = f64>) -> Self {
+        let positive = values.into_iter().filter(|value| 0.0 < *value);
+        let (low, high) = range(positive.map(f64::log10));
+        let (low, high) = (low.floor(), high.ceil());
+        let high = high.max(low + 1.0);
+        let factors: &[f64] = if high - low <= 3.0 {
+            &[1.0, 2.0, 5.0]
+        } else {
+            &[1.0]
+        };
+        let mut ticks = Vec::new();
+        let mut decade = low;
+        while decade < high {
+            ticks.extend(factors.iter().map(|factor| factor * 10_f64.powf(decade)));
+            decade += 1.0;
+        }
+        ticks.push(10_f64.powf(high));
+        Self {
+            low: 10_f64.powf(low),
+            high: 10_f64.powf(high),
+            ticks,
+            step: 10_f64.powf(low),
+            is_log: true,
+        }
+    }
+
+    /// Whether `value` has a place on the axis.
+    pub(super) fn holds(&self, value: f64) -> bool {
+        value.is_finite() && (!self.is_log || 0.0 < value)
+    }
+
+    /// Where the axis begins.
+    pub(super) fn low(&self) -> f64 {
+        self.low
+    }
+
+    /// How many pixels its numbers need beside it.
+    pub(super) fn label_area(&self) -> i32 {
+        let labels = self.ticks.iter().map(|tick| self.label(*tick));
+        let widest = labels.map(|label| text_width(&label)).max();
+        widest.unwrap_or_default() + 2 * GAP
+    }
+
+    /// A number at the axis, with as many digits as tell it from its neighbours.
+    fn label(&self, value: f64) -> String {
+        let largest = self.low.abs().max(self.high.abs());
+        if 1e-4 < self.step && largest < 1e7 {
+            let number = format!("{value:.*}", decimals(self.step));
+            return if self.is_log {
+                without_zeros(&number)
+            } else {
+                number
+            };
+        }
+        if value == 0.0 {
+            return "0".to_owned();
+        }
+        let number = format!("{value:.3e}");
+        let (digits, exponent) = number.split_once('e').unwrap_or((&number, "0"));
+        format!("{}e{exponent}", without_zeros(digits))
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        let share = if self.is_log {
+            (value / self.low).log10() / (self.high / self.low).log10()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        let pixel = f64::from(from) + share * f64::from(to - from);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "pixels are whole numbers, and what lies outside of them is cut off"
+        )]
+        let pixel = pixel.round() as i32;
+        pixel
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        self.label(*value)
+    }
+}
+
+/// The least and the greatest of the finite `values`; zero and zero if there are none.
+fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    let finite = values.into_iter().filter(|value| value.is_finite());
+    finite
+        .map(|value| (value, value))
+        .reduce(|(low, high), (value, _)| (low.min(value), high.max(value)))
+        .unwrap_or_default()
+}
+
+/// The least of …, 0.1, 0.2, 0.5, 1, 2, 5, … that is not below `least`.
+fn round_step(least: f64) -> f64 {
+    let decade = 10_f64.powf(least.log10().floor());
+    let factor = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|factor| least <= factor * decade);
+    factor.unwrap_or(10.0) * decade
+}
+
+/// How many decimals tell multiples of `step` apart.
+fn decimals(step: f64) -> usize {
+    let (mut step, mut decimals) = (step, 0);
+    // What is left of a step by rounding is none.
+    while step < 0.999 && decimals < 12 {
+        step *= 10.0;
+        decimals += 1;
+    }
+    decimals
+}
+
+fn without_zeros(number: &str) -> String {
+    if number.contains('.') {
+        number
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned()
+    } else {
+        number.to_owned()
+    }
+}
+
+/// About how many numbers stand at an axis, less one.
+const TICKS: f64 = 6.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<String> {
+        axis.ticks.iter().map(|tick| axis.label(*tick)).collect()
+    }
+
+    #[test]
+    fn an_axis_ends_at_round_numbers() {
+        let axis = Axis::linear([0.0, 0.43, -0.12]);
+        assert_eq!(
+            labels(&axis),
+            ["-0.2", "-0.1", "0.0", "0.1", "0.2", "0.3", "0.4", "0.5"]
+        );
+        assert_eq!(labels(&Axis::linear([0.0, 3.0e7]))[1..3], ["5e6", "1e7"]);
+        assert_eq!(labels(&Axis::linear([0.0, 4e-6]))[1], "1e-6");
+    }
+
+    #[test]
+    fn an_axis_has_a_length_whatever_the_numbers_are() {
+        for values in [&[][..], &[0.0], &[7.0], &[-7.0], &[f64::NAN, f64::INFINITY]] {
+            for axis in [
+                Axis::linear(values.iter().copied()),
+                Axis::logarithmic(values.iter().copied()),
+            ] {
+                assert!(axis.low < axis.high, "{values:?}: {axis:?}");
+                assert!(axis.ticks.len() < 20, "{values:?}: {axis:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_logarithmic_axis_shows_powers_of_ten() {
+        let axis = Axis::logarithmic([3.0, 900.0]);
+        assert_eq!(labels(&axis)[..5], ["1", "2", "5", "10", "20"]);
+        assert_eq!(labels(&axis).last().unwrap(), "1000");
+        let wide = Axis::logarithmic([0.001, 50.0]);
+        assert_eq!(labels(&wide), ["0.001", "0.01", "0.1", "1", "10", "100"]);
+        assert!(!axis.holds(0.0) && axis.holds(1e-9));
+    }
+}

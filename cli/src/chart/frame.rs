@@ -1,0 +1,212 @@
+//! What surrounds the data of every chart: title, legend, colours, fonts.
+
+use std::io;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// A chart without its data.
+#[derive(Clone, Debug)]
+pub(super) struct Frame<'a> {
+    /// What the chart shows.
+    pub(super) title: &'a str,
+    /// What the colours mean, in the order of [`colour`].
+    pub(super) legend: Vec<Key<'a>>,
+    /// In pixels.
+    pub(super) width: u32,
+    /// Of the area for the data and their axes, in pixels.
+    pub(super) height: u32,
+}
+
+/// An entry of the legend.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key<'a> {
+    /// What it stands for.
+    pub(super) name: &'a str,
+    /// What it looks like.
+    pub(super) mark: Mark,
+}
+
+/// What the data of a series look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// Filled areas.
+    Area,
+    /// A line.
+    Line,
+    /// A dashed line.
+    Dashes,
+    /// Points.
+    Points,
+}
+
+impl Frame<'_> {
+    /// The chart with what `data` draws below title and legend.
+    pub(super) fn svg(
+        &self,
+        data: impl FnOnce(
+            &DrawingArea<SVGBackend<'_>, Shift>,
+        ) -> Result<(), DrawingAreaErrorKind<io::Error>>,
+    ) -> String {
+        let mut svg = String::new();
+        self.draw(&mut svg, data).expect(
+            "a string takes everything, and a font that is never looked up is always there",
+        );
+        svg
+    }
+
+    fn draw(
+        &self,
+        svg: &mut String,
+        data: impl FnOnce(
+            &DrawingArea<SVGBackend<'_>, Shift>,
+        ) -> Result<(), DrawingAreaErrorKind<io::Error>>,
+    ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let places = self.legend_places();
+        let rows = places.last().map_or(0, |(_, row)| row + 1);
+        let above = TITLE_HEIGHT + rows * LEGEND_HEIGHT + if 0 < rows { GAP } else { 0 };
+        let size = (self.width, self.height + above.unsigned_abs());
+        let root = SVGBackend::with_string(svg, size).into_drawing_area();
+        root.fill(&WHITE)?;
+        let title = shown(self.title, self.width);
+        root.draw(&Text::new(
+            title,
+            (MARGIN, MARGIN),
+            text_style(TITLE_SIZE, HPos::Left, VPos::Top),
+        ))?;
+        for (index, (key, (x, row))) in self.legend.iter().zip(places).enumerate() {
+            let y = TITLE_HEIGHT + row * LEGEND_HEIGHT + LEGEND_HEIGHT / 2;
+            draw_mark(&root, key.mark, colour(index), (x, y))?;
+            let style = text_style(LABEL_SIZE, HPos::Left, VPos::Center);
+            let name = clean(key.name);
+            root.draw(&Text::new(name, (x + KEY_WIDTH, y), style))?;
+        }
+        let (_, area) = root.split_vertically(above);
+        data(&area)?;
+        root.present()
+    }
+
+    /// For each key of the legend, the pixel at which it begins and the row it stands in.
+    fn legend_places(&self) -> Vec<(i32, i32)> {
+        let end = i32::try_from(self.width).unwrap_or(i32::MAX);
+        let (mut x, mut row) = (MARGIN, 0);
+        let place = |key: &Key<'_>| {
+            let width = KEY_WIDTH + text_width(key.name) + 2 * GAP;
+            if MARGIN < x && end < x + width {
+                (x, row) = (MARGIN, row + 1);
+            }
+            let place = (x, row);
+            x += width;
+            place
+        };
+        self.legend.iter().map(place).collect()
+    }
+}
+
+fn draw_mark(
+    area: &DrawingArea<SVGBackend<'_>, Shift>,
+    mark: Mark,
+    colour: RGBColor,
+    (x, y): (i32, i32),
+) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+    let (from, to) = (x, x + KEY_WIDTH - GAP);
+    match mark {
+        Mark::Area => area.draw(&Rectangle::new(
+            [(from, y - 6), (to, y + 6)],
+            colour.filled(),
+        )),
+        Mark::Line => area.draw(&PathElement::new([(from, y), (to, y)], stroke(colour))),
+        Mark::Dashes => {
+            let middle = i32::midpoint(from, to);
+            area.draw(&PathElement::new(
+                [(from, y), (middle - 2, y)],
+                stroke(colour),
+            ))?;
+            area.draw(&PathElement::new(
+                [(middle + 2, y), (to, y)],
+                stroke(colour),
+            ))
+        }
+        Mark::Points => {
+            let middle = i32::midpoint(from, to);
+            area.draw(&Circle::new((middle, y), POINT_RADIUS, colour.filled()))
+        }
+    }
+}
+
+/// The colour of the series `index`: Okabe and Ito's, which the colour-blind tell apart; without
+/// their yellow, which white paper swallows.
+pub(super) fn colour(index: usize) -> RGBColor {
+    const COLOURS: [RGBColor; 7] = [
+        RGBColor(0, 114, 178),
+        RGBColor(230, 159, 0),
+        RGBColor(0, 158, 115),
+        RGBColor(213, 94, 0),
+        RGBColor(204, 121, 167),
+        RGBColor(86, 180, 233),
+        RGBColor(0, 0, 0),
+    ];
+    COLOURS[index % COLOURS.len()]
+}
+
+/// A line of a series.
+pub(super) fn stroke(colour: RGBColor) -> ShapeStyle {
+    colour.stroke_width(2)
+}
+
+/// Dark text of a size in units of `plotters`, its anchor at the given side.
+pub(super) fn text_style(size: f64, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
+    ("sans-serif", size)
+        .into_font()
+        .color(&INK)
+        .pos(Pos::new(horizontal, vertical))
+}
+
+/// How many pixels a label of `text` is wide, about.
+pub(super) fn text_width(text: &str) -> i32 {
+    let characters = i32::try_from(text.chars().count()).unwrap_or(i32::MAX / 16);
+    characters.min(i32::MAX / 16) * CHARACTER_WIDTH
+}
+
+/// `text` without characters that XML has no place for.
+pub(super) fn clean(text: &str) -> String {
+    let allowed = |character: char| match character {
+        '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        character if character.is_control() => ' ',
+        character => character,
+    };
+    text.chars().map(allowed).collect()
+}
+
+/// `text`, cleaned and cut to what fits into so many pixels as a label.
+pub(super) fn shown(text: &str, width: u32) -> String {
+    let cleaned = clean(text);
+    let room =
+        usize::try_from(width).unwrap_or(usize::MAX) / CHARACTER_WIDTH.unsigned_abs() as usize;
+    if cleaned.chars().count() <= room {
+        return cleaned;
+    }
+    let kept: String = cleaned.chars().take(room.saturating_sub(1)).collect();
+    kept + "…"
+}
+
+/// Colour of texts and axes.
+pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
+/// Colour of the lines behind the data.
+pub(super) const GRID: RGBColor = RGBColor(225, 225, 225);
+/// Size of labels, in units of `plotters`: 13 pixels.
+pub(super) const LABEL_SIZE: f64 = 16.12;
+/// Radius of a point, in pixels.
+pub(super) const POINT_RADIUS: i32 = 4;
+/// Space around everything, in pixels.
+pub(super) const MARGIN: i32 = 12;
+/// Space between things, in pixels.
+pub(super) const GAP: i32 = 8;
+/// Height of a line of labels, in pixels.
+pub(super) const LINE_HEIGHT: i32 = 20;
+const TITLE_SIZE: f64 = 19.84;
+const TITLE_HEIGHT: i32 = 40;
+const LEGEND_HEIGHT: i32 = 20;
+const KEY_WIDTH: i32 = 28;
+const CHARACTER_WIDTH: i32 = 8;
