@@ -73,12 +73,16 @@ impl Node {
                     .as_ref()
                     .map_or(Seconds::ZERO, |s| s.load_window);
                 let load = world.load(self.host, window);
+                let recent = rules.scheduler.as_ref().filter(|s| s.plans());
+                let load_recent =
+                    recent.map_or(0.0, |s| world.load(self.host, s.planning.load_window));
                 let measured = Measured {
                     superstep: order.superstep,
                     host: self.host,
                     speed,
                     cores,
                     load,
+                    load_recent,
                 };
                 self.report(Message::Measured(measured), Cost::Encoded, world);
             }
@@ -108,6 +112,7 @@ impl Node {
             | Message::Ask(_)
             | Message::Answered(_)
             | Message::Decided(_)
+            | Message::Planned(_)
             | Message::Installed(_) => unreachable!("{} was told {message:?}", self.host),
         }
     }
@@ -231,6 +236,7 @@ mod tests {
             sent: 2,
             received: 1,
             slowest: (Seconds::new(f64::from(rank)).unwrap(), Rank(rank)),
+            computation: u64::from(rank),
         })
     }
 
@@ -251,6 +257,7 @@ mod tests {
             sent: 4,
             received: 2,
             slowest: (Seconds::new(2.0).unwrap(), Rank(2)),
+            computation: 3,
         });
         let manager = Address::SetManager(SetId(0));
         assert_eq!(
@@ -296,6 +303,7 @@ mod tests {
                 instructions_resident: Instructions::ZERO,
                 bytes: bsp::units::Bytes::ZERO,
                 times: Vec::new(),
+                load: None,
             }
         };
         let reported = |rank| Message::Reported(Box::new(report(rank)));
@@ -357,6 +365,7 @@ mod tests {
             speed: bsp::units::InstructionsPerSecond::new(1e9).unwrap(),
             cores: 1,
             load: 0.0,
+            load_recent: 0.0,
         });
         assert_eq!(sent, [(Address::SetManager(SetId(0)), measured)]);
     }

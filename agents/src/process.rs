@@ -32,10 +32,10 @@ impl Process {
     /// The agent of process `rank`, which starts on `host`.
     #[must_use]
     pub fn new(rules: &Rules, rank: Rank, host: HostId) -> Self {
-        let history = rules
-            .scheduler
-            .as_ref()
-            .map(|scheduler| Box::new(migbsp::Process::new(scheduler.model.parameters().interval)));
+        let history = rules.scheduler.as_ref().map(|scheduler| {
+            let interval = scheduler.model.parameters().interval;
+            Box::new(migbsp::Process::new(&scheduler.policy, interval))
+        });
         Self {
             rank,
             host,
@@ -131,6 +131,7 @@ impl Process {
             sent: exchange.sent.into(),
             received: exchange.received.into(),
             slowest: (self.computation, self.rank),
+            computation: nanoseconds(self.computation),
         };
         let first = Address::SetManager(rules.first);
         let (to, cost) = match rules.barrier.shape {
@@ -169,6 +170,7 @@ impl Process {
             instructions: history.instructions_last(),
             instructions_resident: history.instructions_resident(),
             times: history.times().to_vec(),
+            load: history.load(self.rank, self.host, image),
         };
         let message = Message::Reported(Box::new(report));
         world.send(
@@ -207,6 +209,16 @@ impl Process {
             Cost::Encoded,
         );
     }
+}
+
+/// Whole nanoseconds: sums of them do not depend on their order.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a computation takes no negative time, and the conversion saturates"
+)]
+fn nanoseconds(time: Seconds) -> u64 {
+    (time.get() * 1e9) as u64
 }
 
 #[cfg(test)]
@@ -280,6 +292,7 @@ mod tests {
                 sent: 3,
                 received: 2,
                 slowest: (seconds(2.0), Rank(1)),
+                computation: 2_000_000_000,
             })
         };
         let manager = Address::SetManager(SetId(0));

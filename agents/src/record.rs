@@ -9,7 +9,7 @@ mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Answer, Entry, NotSelected, Potential};
+use migbsp::{Answer, Entry, NotSelected, PlannedMove, Potential, Weighed};
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
@@ -104,12 +104,12 @@ pub struct Call {
     pub at: Instant,
     /// How long the call kept everybody waiting.
     pub cost: Seconds,
-    /// Supersteps until the next call, α.
-    pub interval: u32,
-    /// The tolerance until the next call, D.
-    pub tolerance: f64,
-    /// How many supersteps of the interval were balanced.
-    pub balanced: u32,
+    /// Supersteps until the next call, α; `None`: a call comes when it is worth it.
+    pub interval: Option<u32>,
+    /// The tolerance until the next call, D, if the policy has one.
+    pub tolerance: Option<f64>,
+    /// How many supersteps of the interval were balanced, if the policy judges them.
+    pub balanced: Option<u32>,
     /// The potential above which processes are candidates, where the heuristic has one.
     pub threshold: Option<Seconds>,
     /// The list that all Managers agreed on, highest potential first.
@@ -118,6 +118,8 @@ pub struct Call {
     pub passed_over: Vec<(Entry, NotSelected)>,
     /// Candidates in the order of the list, and what became of them.
     pub considered: Vec<Considered>,
+    /// What was weighed, where plans name processors.
+    pub weighed: Option<Weighed>,
     /// Who moved.
     pub migrations: Vec<Migration>,
 }
@@ -131,13 +133,13 @@ pub struct Migration {
     pub from: HostId,
     /// To there.
     pub to: HostId,
-    /// Its potential of migration, PM.
-    pub potential: Seconds,
-    /// What a superstep would take there, the move included.
+    /// Its potential of migration, PM; `None`: its processor was named by a plan.
+    pub potential: Option<Seconds>,
+    /// What a superstep would take there: the move included if it was negotiated, and not if it was planned.
     pub t1: Seconds,
     /// What a superstep takes here.
     pub t2: Seconds,
-    /// What the move costs, Mem.
+    /// What the move is expected to cost, Mem.
     pub cost: Seconds,
 }
 
@@ -189,9 +191,23 @@ impl Evaluation {
 }
 
 impl Migration {
+    /// A migration that was planned.
+    #[must_use]
+    pub fn planned(planned: &PlannedMove) -> Self {
+        Self {
+            rank: planned.step.rank,
+            from: planned.step.from,
+            to: planned.step.to,
+            potential: None,
+            t1: planned.after,
+            t2: planned.before,
+            cost: planned.cost,
+        }
+    }
+
     /// The migration that a candidate's negotiation led to, if it did.
     #[must_use]
-    pub fn of(considered: &Considered) -> Option<Self> {
+    pub fn negotiated(considered: &Considered) -> Option<Self> {
         let Answer::Offer { host, t1, .. } = considered.answer else {
             return None;
         };
@@ -199,7 +215,7 @@ impl Migration {
             rank: considered.entry.rank,
             from: considered.host,
             to: host,
-            potential: considered.entry.potential,
+            potential: Some(considered.entry.potential),
             t1,
             t2: considered.request.t2,
             cost: considered.request.migration,

@@ -6,9 +6,9 @@ mod whereabouts;
 
 use std::collections::BTreeSet;
 
-use bsp::units::{Instant, Seconds};
+use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::When;
+use migbsp::{Elapsed, Planner, When};
 use protocol::{Address, Arrived, Confer, Message, Start};
 
 use crate::record;
@@ -36,7 +36,9 @@ pub struct SetManager {
     is_home: bool,
     /// Hosts of this Set that have taken a migrant in this run.
     has_migrant: BTreeSet<HostId>,
-    when: Option<When>,
+    when: Option<Box<dyn When>>,
+    /// What the first Manager plans with, where plans name processors.
+    planner: Option<Planner>,
     gathering: Gathering,
     /// The superstep being executed, from 0, and when it was started.
     superstep: u64,
@@ -59,10 +61,8 @@ impl SetManager {
     /// The Manager of `set`, whose hosts are `hosts`.
     #[must_use]
     pub fn new(rules: &Rules, set: SetId, hosts: Vec<HostId>) -> Self {
-        let when = rules
-            .scheduler
-            .as_ref()
-            .map(|scheduler| When::new(&scheduler.model));
+        let scheduler = rules.scheduler.as_ref();
+        let plans = scheduler.filter(|scheduler| set == rules.first && scheduler.plans());
         Self {
             set,
             is_home: rules.placement.first() == Some(&rules.first_host()),
@@ -71,7 +71,8 @@ impl SetManager {
             hosts,
             epoch: 0,
             has_migrant: BTreeSet::new(),
-            when,
+            when: scheduler.map(|scheduler| scheduler.policy.when(&scheduler.model)),
+            planner: plans.and_then(|s| Planner::new(&s.policy, &s.planning)),
             superstep: 0,
             started: Instant::START,
             busy: Seconds::ZERO,
@@ -173,12 +174,7 @@ impl SetManager {
                     .push(busy - std::mem::replace(&mut self.busy, busy));
             }
         }
-        if !self.gathering.is_over()
-            && self
-                .when
-                .as_ref()
-                .is_some_and(|when| when.due(self.superstep + 1))
-        {
+        if self.calls(&all) && !self.gathering.is_over() {
             if rules.barrier.shape != Shape::Hierarchical {
                 let confer = Message::Confer(Confer {
                     superstep: self.superstep,
@@ -193,6 +189,21 @@ impl SetManager {
             };
             self.release(rules, start, world);
         }
+    }
+
+    /// Whether a call follows the superstep in which everybody together did `all`.
+    fn calls(&mut self, all: &Arrived) -> bool {
+        let Some(when) = &mut self.when else {
+            return false;
+        };
+        let processes = u64::from(all.processes.max(1));
+        let mean = Bytes(all.computation / processes).as_f64() * 1e-9;
+        when.observe(&Elapsed {
+            completed: self.superstep + 1,
+            slowest: all.slowest.0,
+            mean: Seconds::new(mean).expect("a sum of times is finite"),
+        });
+        when.is_due(self.superstep + 1)
     }
 
     /// Everybody goes on with `start`.

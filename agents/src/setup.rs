@@ -90,8 +90,12 @@ pub enum Shape {
 /// How processes are rescheduled.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// When, which and where.
+    /// When to call, what to plan, and whether it is worth it.
+    pub policy: migbsp::Policy,
+    /// The parameters of the model, and of MigBSP.
     pub model: migbsp::Config,
+    /// The parameters of policies whose plans name processors.
+    pub planning: migbsp::Planning,
     /// Whether what was decided happens; `false`: everything is computed and paid for, nobody moves.
     pub moves: bool,
     /// Who pays for a migration.
@@ -103,8 +107,16 @@ pub struct Scheduler {
     /// External load is its mean over this long.
     pub load_window: Seconds,
     /// Moves decided beforehand: at a call, they take the place of the candidates that the model
-    /// selects. `None`: the model decides.
+    /// selects, or of a plan. `None`: the policy decides.
     pub script: Option<Script>,
+}
+
+impl Scheduler {
+    /// Whether moves are planned by processor, and not negotiated between Managers.
+    #[must_use]
+    pub fn plans(&self) -> bool {
+        self.policy.names_processors() && self.script.is_none()
+    }
 }
 
 /// Moves decided beforehand, in order, by the number of supersteps that are over. A process that has

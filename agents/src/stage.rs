@@ -96,7 +96,9 @@ pub(crate) fn scheduler(change: impl FnOnce(&mut migbsp::Parameters)) -> Schedul
     };
     change(&mut parameters);
     Scheduler {
+        policy: migbsp::Policy::MIGBSP,
         model: migbsp::Config::new(parameters).unwrap(),
+        planning: migbsp::Planning::default(),
         moves: true,
         payment: Payment::Transfer,
         window: Seconds::ZERO,

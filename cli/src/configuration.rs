@@ -5,6 +5,7 @@ mod effective;
 mod experiment;
 mod fault;
 mod layers;
+mod policy;
 mod quantity;
 mod scheduler;
 mod script;

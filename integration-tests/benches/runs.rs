@@ -36,7 +36,9 @@ fn setup(platform: &Arc<Platform>, processes: u32, scheduler: Option<Scheduler>)
 
 fn scheduler() -> Scheduler {
     Scheduler {
+        policy: migbsp::Policy::MIGBSP,
         model: migbsp::Config::default(),
+        planning: migbsp::Planning::default(),
         moves: true,
         payment: Payment::Transfer,
         window: Seconds::ZERO,

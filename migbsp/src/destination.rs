@@ -230,7 +230,7 @@ impl Processors {
 
 impl Processor {
     /// What others leave of one core, `(1 − load(p))·cpu(p)`, in instructions per second.
-    fn rate(&self) -> f64 {
+    pub(crate) fn rate(&self) -> f64 {
         let share = 1.0 - self.load;
         // Not `clamp`: a load that is not a number counts as a full one.
         let share = if SHARE_MIN < share {

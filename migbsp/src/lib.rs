@@ -4,7 +4,8 @@
 //! number, so the same model runs in a unit test, in a simulation and on real hosts. Reading order:
 //! [`Parameters`]; a [`Process`] and what it [observes](Observation); [`When`] to call; the
 //! [`Evaluation`] of a process; [`merge`] and [`select`]; and the [`Processors`] of a target Set.
-//! Every equation is in `docs/model.md`.
+//! That is MigBSP. Beside it, a [`Policy`] may call by another rule, and have a [`Plan`] made of the
+//! whole [`Scene`], which a [`Gate`] lets through. Every equation is in `docs/model.md`.
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
@@ -12,9 +13,18 @@ mod bounded;
 mod config;
 mod destination;
 mod digest;
+mod filling;
+mod forecast;
+mod gate;
+mod mapping;
 mod parameters;
+mod plan;
+mod planner;
+mod planning;
+mod policy;
 mod potential;
 mod process;
+mod scene;
 mod selection;
 mod times;
 mod when;
@@ -22,13 +32,22 @@ mod when;
 pub use config::{Config, ConfigError};
 pub use destination::{Answer, Processor, Processors, Refusal, Request, capacity};
 pub use digest::Digest;
+pub use filling::Filling;
+pub use forecast::Forecast;
+pub use gate::{Amortised, CostBenefit, Gate, Open, Verdict};
+pub use mapping::Mapping;
 pub use parameters::{
     BestStays, CandidateOrder, CandidateWork, EmptySuperstep, Heuristic, IdleProcesses,
     IdleResident, MigrationCost, OwnSet, Parameters, Patterns, ProcessTime, SetIndex, TieBreak,
     ToleranceFloor,
 };
+pub use plan::{Alternative, Draft, GreedyRefine, Plan};
+pub use planner::{Decision, Inventory, PlannedMove, Planner, Weighed};
+pub use planning::Planning;
+pub use policy::{GATES, GateRule, NAMED, PLANS, PlanRule, Policy, PolicyError, WHENS, WhenRule};
 pub use potential::{Evaluation, Potential, SetView, Situation};
 pub use process::{Observation, Process, Reception};
+pub use scene::{Host, Load, Move, Outlook, Scene};
 pub use selection::{Entry, NotSelected, Selection, merge, select};
 pub use times::ProcessTimes;
-pub use when::{When, is_balanced};
+pub use when::{Concluded, Either, Elapsed, Fixed, Interval, Menon, Pace, When, is_balanced};

@@ -1,11 +1,11 @@
 //! What one process remembers of its supersteps.
 
-use bsp::SetId;
 use bsp::units::{Bytes, Instructions, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::seconds;
-use crate::{Config, IdleResident, Patterns, ProcessTimes};
+use crate::{Config, Forecast, IdleResident, Load, Patterns, Policy, ProcessTimes};
 
 /// One superstep of one process, as measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,8 +54,12 @@ pub struct Process {
     instructions_resident: Instructions,
     /// By Set.
     senders: Vec<Sender>,
-    /// One per superstep since the last call.
-    times: Vec<ProcessTimes>,
+    /// Whether no superstep has been observed since the last call.
+    is_fresh: bool,
+    /// One per superstep since the last call, where the policy wants them.
+    times: Option<Vec<ProcessTimes>>,
+    /// What it will execute, where the policy wants to know.
+    forecast: Option<Box<Forecast>>,
 }
 
 /// What is known of the processes of one Set as senders.
@@ -80,9 +84,10 @@ struct Update {
 }
 
 impl Process {
-    /// A process that has done nothing yet; the first call comes after `interval` supersteps.
+    /// A process that has done nothing yet and remembers what `policy` needs; the first call is expected
+    /// after `interval` supersteps.
     #[must_use]
-    pub fn new(interval: u32) -> Self {
+    pub fn new(policy: &Policy, interval: u32) -> Self {
         Self {
             step: step(interval),
             pattern: 1.0,
@@ -91,14 +96,16 @@ impl Process {
             instructions_last: Instructions::ZERO,
             instructions_resident: Instructions::ZERO,
             senders: Vec::new(),
-            times: Vec::new(),
+            is_fresh: true,
+            times: policy.judges_times().then(Vec::new),
+            forecast: policy.names_processors().then(Box::default),
         }
     }
 
     /// Takes in one superstep.
     pub fn observe(&mut self, config: &Config, observation: Observation<'_>) {
         let parameters = config.parameters();
-        let first = self.times.is_empty();
+        let first = std::mem::take(&mut self.is_fresh);
         let update = Update {
             old: if first { 0.0 } else { 0.5 },
             step: self.step,
@@ -124,15 +131,19 @@ impl Process {
 
         self.receive(update, parameters.beta, receptions);
 
-        let computation = computed.then_some(computation_time);
-        self.times
-            .push(ProcessTimes::new(computation, reception_longest, None));
+        if let Some(times) = &mut self.times {
+            let computation = computed.then_some(computation_time);
+            times.push(ProcessTimes::new(computation, reception_longest, None));
+        }
+        if let Some(forecast) = &mut self.forecast {
+            forecast.observe(instructions);
+        }
     }
 
     /// How long the process waited at the barrier of the superstep last observed, from arriving to
     /// going on. Ignored after [`Process::restart`]: nobody judges that superstep any more.
     pub fn waited(&mut self, wait: Seconds) {
-        if let Some(times) = self.times.last_mut() {
+        if let Some(times) = self.times.as_mut().and_then(|times| times.last_mut()) {
             times.waited(wait);
         }
     }
@@ -140,16 +151,35 @@ impl Process {
     /// Begins the interval after a call: predictions start again with the next superstep.
     pub fn restart(&mut self, interval: u32) {
         self.step = step(interval);
-        self.times.clear();
+        self.is_fresh = true;
+        if let Some(times) = &mut self.times {
+            times.clear();
+        }
         // A Set that has fallen silent and is regular again is like one that never sent anything.
         self.senders
             .retain(|sender| Bytes::ZERO < sender.bytes_last || sender.pattern < 1.0);
     }
 
-    /// Times since the last call, oldest first.
+    /// Times since the last call, oldest first; none if the policy does not judge them.
     #[must_use]
     pub fn times(&self) -> &[ProcessTimes] {
-        &self.times
+        self.times.as_deref().unwrap_or_default()
+    }
+
+    /// What others have to know of the process `rank`, which runs on `host` with this `image`, to place it;
+    /// `None` if the policy names no processors.
+    #[must_use]
+    pub fn load(&self, rank: Rank, host: HostId, image: Image) -> Option<Load> {
+        let received = self.senders.iter();
+        Some(Load {
+            rank,
+            host,
+            instructions: self.forecast.as_ref()?.instructions(),
+            image,
+            received: received
+                .map(|sender| (sender.set, sender.bytes_predicted))
+                .collect(),
+        })
     }
 
     /// Instructions of the last superstep.
@@ -343,7 +373,7 @@ mod tests {
         let second = 1_000_000 + 999_000_000 / 18;
         for (delta, pattern) in [(0.01, 0.75), (0.5, 1.0)] {
             let config = config(|parameters| parameters.delta = delta);
-            let mut process = Process::new(4);
+            let mut process = Process::new(&Policy::MIGBSP, 4);
             compute(&mut process, &config, 1_000_000);
             compute(&mut process, &config, second);
             close(process.instructions_last().as_f64(), 565e5);
@@ -362,7 +392,7 @@ mod tests {
     #[test]
     fn recent_supersteps_weigh_most() {
         let config = Config::default();
-        let mut process = Process::new(4);
+        let mut process = Process::new(&Policy::MIGBSP, 4);
         for instructions in [8, 16, 32] {
             compute(&mut process, &config, instructions * 1_000_000_000);
         }
@@ -375,7 +405,7 @@ mod tests {
     #[test]
     fn a_call_restarts_predictions_and_keeps_patterns() {
         let config = config(|_| {});
-        let mut process = Process::new(4);
+        let mut process = Process::new(&Policy::MIGBSP, 4);
         for instructions in [1, 1000, 1, 1000] {
             receive(&mut process, &config, instructions, &[(2, instructions)]);
         }
@@ -391,7 +421,7 @@ mod tests {
     #[test]
     fn patterns_begin_again_if_told_to() {
         let config = config(|parameters| parameters.patterns = Patterns::Restart);
-        let mut process = Process::new(4);
+        let mut process = Process::new(&Policy::MIGBSP, 4);
         for instructions in [1, 1000, 1, 1000] {
             compute(&mut process, &config, instructions);
         }
@@ -404,7 +434,7 @@ mod tests {
     fn an_idle_process_counts_with_its_last_work_or_with_nothing() {
         for (idle_resident, expected) in [(IdleResident::LastNonzero, 9), (IdleResident::Zero, 0)] {
             let config = config(|parameters| parameters.idle_resident = idle_resident);
-            let mut process = Process::new(4);
+            let mut process = Process::new(&Policy::MIGBSP, 4);
             compute(&mut process, &config, 9);
             compute(&mut process, &config, 0);
             assert_eq!(process.instructions_last(), Instructions::ZERO);
@@ -415,7 +445,7 @@ mod tests {
     #[test]
     fn a_wait_belongs_to_the_superstep_before_it() {
         let config = Config::default();
-        let mut process = Process::new(4);
+        let mut process = Process::new(&Policy::MIGBSP, 4);
         compute(&mut process, &config, 1);
         process.waited(Seconds::new(2.0).unwrap());
         compute(&mut process, &config, 1);
@@ -448,7 +478,7 @@ mod tests {
         #[test]
         fn patterns_stay_in_their_range(supersteps in supersteps(), interval in 1..9_u32) {
             let config = Config::default();
-            let mut process = Process::new(interval);
+            let mut process = Process::new(&Policy::MIGBSP, interval);
             for (index, (instructions, bytes)) in supersteps.into_iter().enumerate() {
                 receive(&mut process, &config, instructions, &positive(bytes));
                 prop_assert!((0.0..=1.0).contains(&process.pattern_computation()));
@@ -465,7 +495,7 @@ mod tests {
         #[test]
         fn a_prediction_lies_between_the_least_and_the_most(supersteps in supersteps()) {
             let config = Config::default();
-            let mut process = Process::new(4);
+            let mut process = Process::new(&Policy::MIGBSP, 4);
             let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
             for (instructions, bytes) in supersteps {
                 receive(&mut process, &config, instructions, &positive(bytes));
@@ -479,7 +509,7 @@ mod tests {
         #[test]
         fn a_silent_set_is_like_one_never_heard_of(supersteps in supersteps()) {
             let config = Config::default();
-            let (mut sparse, mut dense) = (Process::new(4), Process::new(4));
+            let (mut sparse, mut dense) = (Process::new(&Policy::MIGBSP, 4), Process::new(&Policy::MIGBSP, 4));
             for (index, (instructions, bytes)) in supersteps.into_iter().enumerate() {
                 receive(&mut sparse, &config, instructions, &positive(bytes));
                 let all: Vec<_> = (0..).zip(bytes).collect();

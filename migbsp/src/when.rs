@@ -1,159 +1,85 @@
 //! When to call for rescheduling.
 
+mod either;
+mod fixed;
+mod interval;
+mod menon;
+
+use std::fmt;
+
 use bsp::units::Seconds;
-use serde::{Deserialize, Serialize};
 
-use crate::{Config, Digest, EmptySuperstep, ProcessTime, ToleranceFloor};
+use crate::Digest;
 
-/// The interval between calls and the tolerance that steers it, as one Set Manager holds them.
+pub use either::Either;
+pub use fixed::Fixed;
+pub use interval::{Interval, is_balanced};
+pub use menon::Menon;
+
+/// Decides after which supersteps a rescheduling call is held.
 ///
-/// Implements equations `INTERVAL` and `TOLERANCE` of `docs/model.md`. All Managers take in the same
-/// times in the same order and so hold the same values, which they can compare.
+/// Every Set Manager holds one and tells it the same, so that all come to the same decision.
 ///
-/// Invariant: no interval is below the initial one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct When {
-    initial: Initial,
-    /// α.
-    interval: u32,
-    /// α'.
-    interval_next: u32,
-    /// Supersteps after which the next call comes, counted from the beginning of the run.
-    call_next: u64,
-    /// D.
-    tolerance: f64,
-    /// γ.
-    calls_idle: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Initial {
-    interval: u32,
-    tolerance: f64,
-    omega: u32,
-    floor: ToleranceFloor,
-}
-
-impl When {
-    /// As a run begins.
-    #[must_use]
-    pub fn new(config: &Config) -> Self {
-        let parameters = config.parameters();
-        Self {
-            initial: Initial {
-                interval: parameters.interval,
-                tolerance: parameters.tolerance,
-                omega: parameters.omega,
-                floor: parameters.tolerance_floor,
-            },
-            interval: parameters.interval,
-            interval_next: parameters.interval,
-            call_next: u64::from(parameters.interval),
-            tolerance: parameters.tolerance,
-            calls_idle: 0,
-        }
-    }
-
-    /// Judges the supersteps since the last call and moves the next interval by one for each.
-    ///
-    /// `supersteps` holds a digest over all processes for each of them, `barrier_busy` how long the
-    /// barrier's master was busy with its messages. Answers which supersteps were balanced.
-    pub fn balance(
-        &mut self,
-        config: &Config,
-        supersteps: &[Digest],
-        barrier_busy: &[Seconds],
-    ) -> Vec<bool> {
-        let mut wait = Seconds::ZERO;
-        let mut balanced = Vec::with_capacity(supersteps.len());
-        for (index, digest) in supersteps.iter().enumerate() {
-            wait = digest.wait.unwrap_or(wait);
-            let busy = barrier_busy.get(index).copied().unwrap_or_default();
-            let is_balanced = is_balanced(config, digest, wait.max(busy), self.tolerance);
-            if is_balanced {
-                self.interval_next = self.interval_next.saturating_add(1);
-            } else if self.initial.interval < self.interval_next {
-                self.interval_next -= 1;
-            }
-            balanced.push(is_balanced);
-        }
-        balanced
-    }
-
-    /// Ends a call in which somebody migrated, or nobody; answers the interval to the next call and
-    /// the tolerance it will be judged with.
-    pub fn conclude(&mut self, migrated: bool) -> (u32, f64) {
-        self.calls_idle = if migrated {
-            0
-        } else {
-            self.calls_idle.saturating_add(1)
-        };
-        let Initial {
-            tolerance: initial,
-            omega,
-            floor,
-            ..
-        } = self.initial;
-        let half = self.tolerance / 2.0;
-        if omega <= self.calls_idle {
-            if self.tolerance + half < 1.0 {
-                self.tolerance += half;
-            }
-        } else if initial < self.tolerance && self.calls_idle == 0 {
-            self.tolerance = match floor {
-                ToleranceFloor::Clamped => (self.tolerance - half).max(initial),
-                ToleranceFloor::Halved => self.tolerance - half,
-            };
-        }
-        self.interval = self.interval_next;
-        self.call_next = self.call_next.saturating_add(u64::from(self.interval));
-        (self.interval, self.tolerance)
-    }
-
-    /// Supersteps between the last call and the next, α.
-    #[must_use]
-    pub const fn interval(&self) -> u32 {
-        self.interval
-    }
-
-    /// D.
-    #[must_use]
-    pub const fn tolerance(&self) -> f64 {
-        self.tolerance
-    }
-
-    /// Supersteps of the run after which the next call comes.
-    #[must_use]
-    pub const fn call_next(&self) -> u64 {
-        self.call_next
-    }
-
-    /// Whether it is time for a call, now that `completed` supersteps of the run are over.
-    #[must_use]
-    pub const fn due(&self, completed: u64) -> bool {
-        self.call_next <= completed
-    }
-}
-
-/// Whether one superstep was balanced, given a digest of its times and what its barrier cost.
+/// # Laws
 ///
-/// Implements inequalities `BALANCE` of `docs/model.md`: the slowest process takes less than the mean
-/// times `1 + tolerance`, the fastest more than the mean times `1 − tolerance`.
-#[must_use]
-pub fn is_balanced(config: &Config, times: &Digest, barrier: Seconds, tolerance: f64) -> bool {
-    let parameters = config.parameters();
-    if times.computed == 0 {
-        return parameters.empty_superstep == EmptySuperstep::Balanced;
-    }
-    let number = f64::from(times.counted);
-    let common = match parameters.process_time {
-        ProcessTime::Whole => times.reception.get() / number + barrier.get(),
-        ProcessTime::Computation => 0.0,
-    };
-    let mean = times.computation.get() / number + common;
-    let (slowest, fastest) = (times.slowest.get() + common, times.fastest.get() + common);
-    slowest < mean * (1.0 + tolerance) && mean * (1.0 - tolerance) < fastest
+/// What it answers depends on nothing but what it was told, in the order it was told it.
+pub trait When: fmt::Debug {
+    /// A superstep is over.
+    fn observe(&mut self, elapsed: &Elapsed);
+
+    /// Whether a call follows the superstep last observed, now that `completed` of the run are over.
+    fn is_due(&self, completed: u64) -> bool;
+
+    /// A call is over.
+    fn conclude(&mut self, call: &Concluded<'_>);
+
+    /// How calls are paced until the next one.
+    fn pace(&self) -> Pace;
 }
 
-#[cfg(test)]
-mod tests;
+/// What one superstep took, as the barrier that ended it told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Elapsed {
+    /// Supersteps of the run that are over, this one included.
+    pub completed: u64,
+    /// The longest computation of a process, `m`.
+    pub slowest: Seconds,
+    /// The mean computation, over all processes, `a`.
+    pub mean: Seconds,
+}
+
+/// What came of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Concluded<'a> {
+    /// Supersteps of the run that are over.
+    pub completed: u64,
+    /// Over all processes, for each superstep since the last call.
+    pub supersteps: &'a [Digest],
+    /// How long the barrier's master was busy in each of them.
+    pub barrier_busy: &'a [Seconds],
+    /// How many processes moved.
+    pub migrations: usize,
+    /// What a call that moves processes takes, `C`, as far as is known.
+    pub cost: Seconds,
+    /// Supersteps for which it is not worth while to call again.
+    pub pause: u64,
+}
+
+/// How calls are paced.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pace {
+    /// Supersteps until the next call; `None`: whenever it is worth it.
+    pub interval: Option<u32>,
+    /// The tolerance that supersteps are judged with, where there is one.
+    pub tolerance: Option<f64>,
+    /// How many supersteps were balanced in the interval that ended with the last call.
+    pub balanced: Option<u32>,
+}
+
+impl Elapsed {
+    /// What the slowest process takes beyond the mean, `u = m − a`.
+    #[must_use]
+    pub fn imbalance(&self) -> f64 {
+        (self.slowest - self.mean).get().max(0.0)
+    }
+}

@@ -12,9 +12,9 @@ use std::ops::RangeInclusive;
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Config, Digest, Heuristic, MigrationCost, Observation, Parameters, Process,
-    ProcessTimes, Processor, Processors, Reception, Request, SetView, Situation, When, capacity,
-    merge, select,
+    Answer, Concluded, Config, Digest, Heuristic, Interval, MigrationCost, Observation, Parameters,
+    Policy, Process, ProcessTimes, Processor, Processors, Reception, Request, SetView, Situation,
+    When, capacity, merge, select,
 };
 
 /// Labtec, Corisco, Frontal, ICE, Aquario: hosts, instructions per second, bytes per second of a
@@ -113,23 +113,27 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn moves(&mut self) -> Vec<Move> {
-        let mut when = When::new(&self.config);
+        let mut when = Interval::new(&self.config);
         let mut moves = Vec::new();
         let mut busy = Vec::new();
         for superstep in 0..self.application.supersteps {
             self.superstep(superstep);
             let costs = self.hosts.iter().map(|host| SETS[set_of(*host)].3);
             busy.push(seconds(costs.sum()));
-            if when.due(superstep + 1) {
+            if when.is_due(superstep + 1) {
                 let times: Vec<&[ProcessTimes]> =
                     self.processes.iter().map(Process::times).collect();
-                when.balance(
-                    &self.config,
-                    &Digest::of_supersteps(&self.config, &times),
-                    &busy,
-                );
+                let supersteps = Digest::of_supersteps(&self.config, &times);
                 let moved = self.call();
-                let (interval, _) = when.conclude(!moved.is_empty());
+                when.conclude(&Concluded {
+                    completed: superstep + 1,
+                    supersteps: &supersteps,
+                    barrier_busy: &busy,
+                    migrations: moved.len(),
+                    cost: Seconds::ZERO,
+                    pause: 0,
+                });
+                let interval = when.pace().interval.expect("it has one");
                 moves.extend(
                     moved
                         .iter()
@@ -272,7 +276,7 @@ fn moves(application: &Application, parameters: Parameters) -> Vec<Move> {
     Run {
         application,
         config: Config::new(parameters).unwrap(),
-        processes: vec![Process::new(interval); application.processes],
+        processes: vec![Process::new(&Policy::MIGBSP, interval); application.processes],
         hosts: (0..174).cycle().take(application.processes).collect(),
         has_migrant: BTreeSet::new(),
     }

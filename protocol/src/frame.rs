@@ -316,13 +316,13 @@ fn check(message: &Message) -> Result<(), DecodeError> {
             });
         }
     }
-    if let Message::Measured(measured) = message
-        && !(0.0..=1.0).contains(&measured.load)
-    {
-        return Err(DecodeError::Load {
-            host: measured.host,
-            met: measured.load,
-        });
+    if let Message::Measured(measured) = message {
+        let host = measured.host;
+        for met in [measured.load, measured.load_recent] {
+            if !(0.0..=1.0).contains(&met) {
+                return Err(DecodeError::Load { host, met });
+            }
+        }
     }
     Ok(())
 }

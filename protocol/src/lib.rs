@@ -17,5 +17,5 @@ pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, de
 pub use head::{HeadError, Problem};
 pub use message::{
     Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
-    Measure, Measured, Message, Migrate, Report, Reports, Standing, Start, State,
+    Measure, Measured, Message, Migrate, Planned, Report, Reports, Standing, Start, State,
 };

@@ -7,7 +7,7 @@
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
-use migbsp::{Answer, Digest, Entry, Evaluation, ProcessTimes, Request, SetView};
+use migbsp::{Answer, Digest, Entry, Evaluation, Inventory, Load, ProcessTimes, Request, SetView};
 use serde::{Deserialize, Serialize};
 
 /// An agent.
@@ -52,6 +52,8 @@ pub enum Message {
     Answered(Box<Answered>),
     /// What one Manager's negotiations about its own processes led to.
     Decided(Box<Decided>),
+    /// What the first Manager planned, where plans name processors.
+    Planned(Box<Planned>),
     /// Move a process to another host.
     Migrate(Migrate),
     /// A process on its way.
@@ -86,6 +88,8 @@ pub struct Arrived {
     pub received: u64,
     /// The longest computation among them, and whose it was.
     pub slowest: (Seconds, Rank),
+    /// The sum of their computations, in whole nanoseconds: the same in whatever order they arrive.
+    pub computation: u64,
 }
 
 impl Arrived {
@@ -114,6 +118,7 @@ impl Arrived {
             } else {
                 self.slowest
             },
+            computation: self.computation.saturating_add(other.computation),
         }
     }
 }
@@ -143,8 +148,10 @@ pub struct Measured {
     pub speed: InstructionsPerSecond,
     /// How many processors it has.
     pub cores: u32,
-    /// The fraction of them that others take, in `[0, 1]`.
+    /// The fraction of them that others take, in `[0, 1]`, over the papers' long window.
     pub load: f64,
+    /// The same over a short one.
+    pub load_recent: f64,
 }
 
 /// What a Set has to offer, as its Manager measured it.
@@ -192,6 +199,8 @@ pub struct Report {
     pub bytes: bsp::units::Bytes,
     /// What each superstep since the last call took.
     pub times: Vec<ProcessTimes>,
+    /// What a plan has to know of it, where plans name processors.
+    pub load: Option<Load>,
 }
 
 /// The reports of all processes of one host, in rank order.
@@ -212,16 +221,18 @@ pub struct Standing {
     pub superstep: u64,
     /// Which Set.
     pub set: SetId,
-    /// The interval that ended with this call, as the sender has it.
-    pub interval: u32,
-    /// The tolerance, as the sender has it.
-    pub tolerance: f64,
+    /// The interval that ended with this call, as the sender has it, if its policy has one.
+    pub interval: Option<u32>,
+    /// The tolerance, likewise.
+    pub tolerance: Option<f64>,
     /// Its processes' rows of the list of potentials, in rank order.
     pub entries: Vec<Entry>,
     /// What each superstep since the last call took in this Set.
     pub digests: Vec<Digest>,
     /// How long the sender was busy with the barrier in each of these supersteps.
     pub barrier_busy: Vec<Seconds>,
+    /// What there is to plan with in this Set, for the first Manager, where plans name processors.
+    pub inventory: Option<Inventory>,
 }
 
 /// Would your Set take this process?
@@ -255,6 +266,19 @@ pub struct Decided {
     pub set: SetId,
     /// Its candidates and what became of them, in the order of the list.
     pub considered: Vec<Considered>,
+}
+
+/// What the first Manager planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// Who moves, in rank order, and what each move is expected to take.
+    pub moves: Vec<migbsp::PlannedMove>,
+    /// What a call that moves processes takes, as far as is known.
+    pub cost: Seconds,
+    /// Supersteps for which it is not worth while to call again.
+    pub pause: u64,
 }
 
 /// A candidate for migration and what became of it.

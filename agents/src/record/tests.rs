@@ -126,10 +126,11 @@ prop_compose! {
             NotSelected::NotFirst,
         ];
         let passed_over = list.iter().copied().zip(reasons).collect();
-        let migrations = considered.iter().filter_map(Migration::of).collect();
+        let migrations = considered.iter().filter_map(Migration::negotiated).collect();
         Event::Call(Call {
-            superstep, at, cost, interval, tolerance, balanced, threshold, list, passed_over,
-            considered, migrations,
+            superstep, at, cost, threshold, list, passed_over, considered, migrations,
+            interval: Some(interval), tolerance: Some(tolerance), balanced: Some(balanced),
+            weighed: None,
         })
     }
 }

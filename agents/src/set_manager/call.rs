@@ -1,8 +1,9 @@
 //! The rescheduling call, as one Manager takes part in it.
 //!
 //! Measure the hosts, exchange capacities, evaluate potentials, exchange the list, negotiate in its
-//! order, exchange what came of it, move, go on. Every step begins when everybody it waits for has
-//! answered; messages may come in any order.
+//! order, exchange what came of it, move, go on. Where plans name processors, the first Manager plans
+//! and the others are told, in place of the negotiation. Every step begins when everybody it waits for
+//! has answered; messages may come in any order.
 
 mod negotiation;
 mod outcome;
@@ -11,10 +12,12 @@ use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
-use migbsp::{Answer, Digest, Processor, Processors, SetView};
+use migbsp::{
+    Answer, Concluded, Digest, Entry, Inventory, Processor, Processors, SetView, Weighed,
+};
 use protocol::{
-    Address, Answered, Ask, Capacity, Considered, Decided, Evaluate, Measure, Message, Migrate,
-    Report, Standing, Start,
+    Address, Answered, Ask, Capacity, Considered, Decided, Evaluate, Measure, Measured, Message,
+    Migrate, Planned, Report, Standing, Start,
 };
 
 use super::SetManager;
@@ -22,7 +25,7 @@ use crate::record;
 use crate::setup::Rules;
 use crate::world::{Cost, World};
 use negotiation::{Negotiation, first_orders, request, script_of, scripted};
-use outcome::{describe, hold, moves};
+use outcome::{describe, hold, negotiated, ordered};
 
 /// How far a call has come.
 #[derive(Debug)]
@@ -30,18 +33,25 @@ pub(super) struct Call {
     superstep: u64,
     /// When this Manager knew that there is a call.
     began: Instant,
-    /// The hosts of the own Set that have answered, without their residents.
-    processors: Vec<Processor>,
+    /// The hosts of the own Set that have answered.
+    measured: Vec<Measured>,
     capacities: BTreeMap<SetId, Capacity>,
     /// The nodes that have still to send their reports.
     reports_missing: usize,
     /// What the own Set's processes found, by rank.
     reports: BTreeMap<Rank, Report>,
     standings: BTreeMap<SetId, Standing>,
+    /// What each superstep since the last call took, once everybody has told.
+    supersteps: Vec<Digest>,
+    /// The list of potentials, highest first, likewise.
+    list: Vec<Entry>,
     negotiation: Option<Negotiation>,
     /// Requests of other Managers that are not answered yet.
     asks: BTreeMap<Rank, Ask>,
     decided: BTreeMap<SetId, Decided>,
+    /// What the first Manager planned, and what it weighed if that is this one.
+    planned: Option<Planned>,
+    weighed: Option<Weighed>,
     /// All moves of this call, once they are known.
     moves: Option<Vec<Migrate>>,
     installed: usize,
@@ -52,17 +62,33 @@ impl Call {
         Self {
             superstep,
             began,
-            processors: Vec::new(),
+            measured: Vec::new(),
             capacities: BTreeMap::new(),
             reports_missing: 0,
             reports: BTreeMap::new(),
             standings: BTreeMap::new(),
+            supersteps: Vec::new(),
+            list: Vec::new(),
             negotiation: None,
             asks: BTreeMap::new(),
             decided: BTreeMap::new(),
+            planned: None,
+            weighed: None,
             moves: None,
             installed: 0,
         }
+    }
+
+    /// The hosts of the own Set with the load that `load` reads, without their residents.
+    fn processors(&self, load: impl Fn(&Measured) -> f64) -> Vec<Processor> {
+        let processor = |measured: &Measured| Processor {
+            host: measured.host,
+            speed: measured.speed,
+            cores: measured.cores,
+            load: load(measured),
+            residents: Vec::new(),
+        };
+        self.measured.iter().map(processor).collect()
     }
 }
 
@@ -109,14 +135,8 @@ impl SetManager {
         };
         match message {
             Message::Measured(measured) => {
-                call.processors.push(Processor {
-                    host: measured.host,
-                    speed: measured.speed,
-                    cores: measured.cores,
-                    load: measured.load,
-                    residents: Vec::new(),
-                });
-                if call.processors.len() == self.hosts.len() {
+                call.measured.push(measured);
+                if call.measured.len() == self.hosts.len() {
                     self.tell_capacity(rules, world);
                 }
             }
@@ -139,6 +159,7 @@ impl SetManager {
             }
             Message::Answered(answered) => self.take_answer(rules, &answered, world),
             Message::Decided(decided) => self.take_decided(rules, *decided, world),
+            Message::Planned(planned) => self.take_planned(rules, *planned, world),
             Message::Installed(installed) => {
                 assert_eq!(
                     installed.epoch,
@@ -162,17 +183,13 @@ impl SetManager {
     /// All hosts have answered: the capacity of this Set is known.
     fn tell_capacity(&mut self, rules: &Rules, world: &mut dyn World) {
         let call = self.call.as_mut().expect("a call is being held");
-        call.processors.sort_by_key(|processor| processor.host);
+        call.measured.sort_by_key(|measured| measured.host);
         let capacity = Capacity {
             superstep: call.superstep,
             set: self.set,
-            capacity: migbsp::capacity(&call.processors),
+            capacity: migbsp::capacity(&call.processors(|measured| measured.load)),
             processes: self.whereabouts.processes(),
-            processors: call
-                .processors
-                .iter()
-                .map(|processor| processor.cores)
-                .sum(),
+            processors: call.measured.iter().map(|measured| measured.cores).sum(),
         };
         self.tell_managers(
             rules,
@@ -230,35 +247,56 @@ impl SetManager {
                 .collect(),
         }));
         let times: Vec<_> = reports.iter().map(|report| &report.times[..]).collect();
-        let standing = Standing {
+        let pace = when.pace();
+        let mut standing = Standing {
             superstep: call.superstep,
             set: self.set,
-            interval: when.interval(),
-            tolerance: when.tolerance(),
+            interval: pace.interval,
+            tolerance: pace.tolerance,
             entries: reports.iter().map(|report| report.entry).collect(),
             digests: Digest::of_supersteps(&scheduler.model, &times),
             barrier_busy: std::mem::take(&mut self.barrier_busy),
+            inventory: None,
         };
-        self.tell_managers(
-            rules,
-            &Message::Standing(Box::new(standing.clone())),
-            Cost::Encoded,
-            world,
-        );
+        for set in (0..rules.managers.len()).map(SetId::from_index) {
+            let wants_inventory = set == rules.first && scheduler.plans();
+            standing.inventory = wants_inventory.then(|| self.inventory(call, world));
+            if set != self.set {
+                let message = Message::Standing(Box::new(standing.clone()));
+                self.send(set, message, Cost::Encoded, world);
+            }
+        }
+        let is_first = self.set == rules.first && scheduler.plans();
+        standing.inventory = is_first.then(|| self.inventory(call, world));
         self.take_standing(rules, standing, world);
     }
 
+    /// What there is to plan with in this Set.
+    fn inventory(&self, call: &Call, world: &dyn World) -> Inventory {
+        let sets = call.capacities.keys();
+        Inventory {
+            processors: call.processors(|measured| measured.load_recent),
+            loads: call
+                .reports
+                .values()
+                .filter_map(|report| report.load.clone())
+                .collect(),
+            rates: sets
+                .map(|set| world.transfer_rate(self.set, *set))
+                .collect(),
+        }
+    }
+
     fn take_standing(&mut self, rules: &Rules, standing: Standing, world: &mut dyn World) {
-        let when = self.when.as_mut().expect("there is a scheduler");
+        let pace = self.when.as_ref().expect("there is a scheduler").pace();
         assert_eq!(
-            standing.interval,
-            when.interval(),
+            standing.interval, pace.interval,
             "{} has another interval",
             standing.set
         );
         assert_eq!(
-            standing.tolerance.to_bits(),
-            when.tolerance().to_bits(),
+            standing.tolerance.map(f64::to_bits),
+            pace.tolerance.map(f64::to_bits),
             "{} has another tolerance",
             standing.set
         );
@@ -267,23 +305,59 @@ impl SetManager {
         if call.standings.len() < rules.managers.len() {
             return;
         }
-        let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
+        let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
         let standings = call.standings.values();
-        let digests = Digest::merge(standings.clone().map(|standing| &standing.digests[..]));
-        let busy = &call.standings[&rules.first].barrier_busy;
-        let balanced = when
-            .balance(model, &digests, busy)
-            .into_iter()
-            .filter(|flag| *flag);
-        let balanced = u32::try_from(balanced.count()).expect("an interval fits 32 bits");
+        call.supersteps = Digest::merge(standings.clone().map(|standing| &standing.digests[..]));
         let entries = standings.flat_map(|standing| standing.entries.iter().copied());
-        let list = migbsp::merge(model, entries.collect());
+        call.list = migbsp::merge(&scheduler.model, entries.collect());
+        if !scheduler.plans() {
+            self.begin_negotiation(rules, world);
+        } else if self.set == rules.first {
+            self.plan(rules, world);
+        }
+    }
+
+    /// Plans with what all Managers told, and tells them.
+    fn plan(&mut self, rules: &Rules, world: &mut dyn World) {
+        let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
+        let call = self.call.as_mut().expect("a call is being held");
+        let standings = call.standings.values_mut();
+        let inventories = standings.filter_map(|standing| standing.inventory.take());
+        let planner = self.planner.as_mut().expect("the first Manager plans");
+        let decision = planner.decide(
+            call.superstep + 1,
+            inventories.collect(),
+            scheduler.model.parameters().migration,
+        );
+        call.weighed = Some(decision.weighed);
+        let planned = Planned {
+            superstep: call.superstep,
+            moves: decision.moves,
+            cost: decision.cost,
+            pause: decision.pause,
+        };
+        let message = Message::Planned(Box::new(planned.clone()));
+        self.tell_managers(rules, &message, Cost::Encoded, world);
+        self.take_planned(rules, planned, world);
+    }
+
+    fn take_planned(&mut self, rules: &Rules, planned: Planned, world: &mut dyn World) {
+        let moves = ordered(rules, &planned.moves, self.epoch + 1);
+        let call = self.call.as_mut().expect("a call is being held");
+        call.planned = Some(planned);
+        self.carry_out(rules, moves, world);
+    }
+
+    /// Settles who is a candidate, and with what they are negotiated.
+    fn begin_negotiation(&mut self, rules: &Rules, world: &mut dyn World) {
+        let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
+        let call = self.call.as_mut().expect("a call is being held");
         let script = script_of(rules, call.superstep);
         let selection = match script {
-            Some(orders) => scripted(rules, orders, &list, &self.whereabouts),
-            None => migbsp::select(model, &list),
+            Some(orders) => scripted(rules, orders, &call.list, &self.whereabouts),
+            None => migbsp::select(model, &call.list),
         };
-        let mut processors = std::mem::take(&mut call.processors);
+        let mut processors = call.processors(|measured| measured.load);
         for report in call.reports.values() {
             let resident = (report.rank, report.instructions_resident);
             let host = processors.binary_search_by_key(&report.host, |processor| processor.host);
@@ -294,9 +368,7 @@ impl SetManager {
         let rate = world.transfer_rate(self.set, self.set);
         let processors = Processors::new(model, rate, processors, &self.has_migrant);
         call.negotiation = Some(Negotiation {
-            list,
             selection,
-            balanced,
             processors,
             script: script.map(first_orders),
             settled: 0,
@@ -396,7 +468,12 @@ impl SetManager {
         if call.decided.len() < rules.managers.len() {
             return;
         }
-        let moves = moves(rules, call, self.epoch + 1);
+        let moves = negotiated(rules, call, self.epoch + 1);
+        self.carry_out(rules, moves, world);
+    }
+
+    /// Everybody knows who moves: those of this Set are told to.
+    fn carry_out(&mut self, rules: &Rules, moves: Vec<Migrate>, world: &mut dyn World) {
         for order in moves
             .iter()
             .filter(|order| rules.sets[order.from.index()] == self.set)
@@ -405,6 +482,7 @@ impl SetManager {
             let own = Address::SetManager(self.set);
             world.send(own, node, Message::Migrate(*order), Cost::Encoded);
         }
+        let call = self.call.as_mut().expect("a call is being held");
         call.moves = Some(moves);
         self.conclude_if_settled(rules, world);
     }
@@ -433,16 +511,29 @@ impl SetManager {
             }
         }
         self.epoch += u64::from(!moves.is_empty());
-        let when = self.when.as_mut().expect("there is a scheduler");
-        let (interval, tolerance) = when.conclude(!moves.is_empty());
         let hold = hold(rules, &call, self.started, world.now());
-        if self.set == rules.first {
-            let record = describe(&call, interval, tolerance, world.now() + hold);
-            world.record(record::Event::Call(record));
+        let took = world.now() + hold - call.began;
+        if let Some(planner) = &mut self.planner {
+            planner.conclude(took);
         }
+        let planned = call.planned.as_ref();
+        let when = self.when.as_mut().expect("there is a scheduler");
+        when.conclude(&Concluded {
+            completed: call.superstep + 1,
+            supersteps: &call.supersteps,
+            barrier_busy: &call.standings[&rules.first].barrier_busy,
+            migrations: moves.len(),
+            cost: planned.map_or(Seconds::ZERO, |planned| planned.cost),
+            pause: planned.map_or(0, |planned| planned.pause),
+        });
+        let pace = when.pace();
+        if self.set == rules.first {
+            world.record(record::Event::Call(describe(call, pace, took)));
+        }
+        let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
         let start = Start {
             superstep: self.superstep + 1,
-            interval: Some(interval),
+            interval: Some(pace.interval.unwrap_or(model.parameters().interval)),
         };
         if hold == Seconds::ZERO {
             self.release(rules, start, world);
@@ -463,6 +554,7 @@ fn superstep_of(message: &Message) -> Option<u64> {
         Message::Ask(ask) => Some(ask.superstep),
         Message::Answered(answered) => Some(answered.superstep),
         Message::Decided(decided) => Some(decided.superstep),
+        Message::Planned(planned) => Some(planned.superstep),
         Message::Start(_)
         | Message::Finish
         | Message::Arrived(_)

@@ -254,6 +254,7 @@ mod tests {
             sent: 2,
             received: 3,
             slowest: (Seconds::ZERO, Rank(rank)),
+            computation: 0,
         }
     }
 

@@ -91,7 +91,7 @@ fn a_call_moves_the_best_candidate_to_the_fast_set() {
         assert_eq!(supersteps.len(), 4);
         let first = &calls[0];
         assert_eq!(first.superstep, 1);
-        assert_eq!(first.interval, 1);
+        assert_eq!(first.interval, Some(1));
         assert_eq!(first.list.len(), 4);
         let considered: Vec<Rank> = first.considered.iter().map(|c| c.entry.rank).collect();
         let moved: Vec<(Rank, HostId)> = first.migrations.iter().map(|m| (m.rank, m.to)).collect();
@@ -124,6 +124,7 @@ fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
             sent: 0,
             received: 0,
             slowest: (Seconds::ZERO, Rank(rank)),
+            computation: 0,
         }),
     }
 }
@@ -197,20 +198,21 @@ fn managers_that_disagree_end_the_run() {
     let standing = Standing {
         superstep: 0,
         set: SetId(1),
-        interval: 1,
-        tolerance: 1e-9,
+        interval: Some(1),
+        tolerance: Some(1e-9),
         entries: Vec::new(),
         digests: Vec::new(),
         barrier_busy: Vec::new(),
+        inventory: None,
     };
     assert_eq!(meets(standing.clone()), "nothing");
     let interval = meets(Standing {
-        interval: 2,
+        interval: Some(2),
         ..standing.clone()
     });
     assert!(interval.contains("another interval"), "{interval}");
     let tolerance = meets(Standing {
-        tolerance: 2e-9,
+        tolerance: Some(2e-9),
         ..standing.clone()
     });
     assert!(tolerance.contains("another tolerance"), "{tolerance}");

@@ -2,12 +2,13 @@
 
 use agents::{Payment, Script, WindowRule};
 use bsp::units::Seconds;
-use migbsp::{Config, Parameters};
+use migbsp::{Config, Parameters, Planning};
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::decode::decode;
 use crate::configuration::effective::tree_of;
 use crate::configuration::fault::Fault;
+use crate::configuration::policy::PolicyName;
 use crate::configuration::quantity::Unit;
 use crate::configuration::script::Order;
 use crate::tree::{Node, Value};
@@ -19,6 +20,8 @@ pub(crate) struct Scheduler {
     pub(crate) options: Options,
     /// The parameters of the model.
     pub(crate) model: Config,
+    /// The parameters of policies whose plans name processors.
+    pub(crate) planning: Planning,
     /// Moves decided beforehand; none: the model decides.
     pub(crate) orders: Vec<Order>,
 }
@@ -28,7 +31,7 @@ pub(crate) struct Scheduler {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Options {
     /// Who reschedules.
-    pub(crate) policy: Policy,
+    pub(crate) policy: PolicyName,
     /// Which of the papers' scenarios are run.
     pub(crate) scenario: Scenario,
     /// External load is its mean over this long.
@@ -39,17 +42,6 @@ pub(crate) struct Options {
     pub(crate) window: Seconds,
     /// What the window means for a call that migrates.
     pub(crate) window_after_migration: WindowRule,
-}
-
-/// Who reschedules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Policy {
-    /// The model of the papers.
-    #[default]
-    Migbsp,
-    /// Nobody: scenario i is all there is.
-    None,
 }
 
 /// Which of the papers' scenarios are run.
@@ -86,7 +78,7 @@ impl Scheduler {
             .iter()
             .chain(&parameter_keys)
             .map(String::as_str)
-            .chain([SCRIPT])
+            .chain([PLANNING, SCRIPT])
             .collect();
         if !matches!(section.value, Value::Table(_)) {
             let problem = format!("met {section}, expected a section");
@@ -106,6 +98,10 @@ impl Scheduler {
             let problem = format!("met {}, expected {}", error.value, error.expected);
             Fault::new(place, &path, problem)
         })?;
+        let planning = section.get(PLANNING).map_or_else(
+            || Ok(Planning::default()),
+            |node| decode(node, "scheduler.planning", Unit::of_key),
+        )?;
         let orders = section.get(SCRIPT).map_or_else(
             || Ok(Vec::new()),
             |node| decode(node, "scheduler.script", Unit::of_key),
@@ -113,6 +109,7 @@ impl Scheduler {
         let scheduler = Self {
             options,
             model,
+            planning,
             orders,
         };
         scheduler.check(section)?;
@@ -122,12 +119,25 @@ impl Scheduler {
     fn check(&self, section: &Node) -> Result<(), Fault> {
         let lengths = [
             ("load_window", self.options.load_window),
+            ("planning.load_window", self.planning.load_window),
             ("window", self.options.window),
         ];
         for (key, length) in lengths {
             if length < Seconds::ZERO {
-                let place = section.get(key).and_then(Node::place);
+                let place = section.find(key).and_then(Node::place);
                 let problem = format!("met {}, expected a time of at least 0 s", length.get());
+                return Err(Fault::new(place, &format!("scheduler.{key}"), problem));
+            }
+        }
+        let planning = &self.planning;
+        let factors = [
+            ("planning.horizon", planning.horizon),
+            ("planning.refinement", planning.refinement),
+        ];
+        for (key, factor) in factors {
+            if !(1.0..f64::INFINITY).contains(&factor) {
+                let place = section.find(key).and_then(Node::place);
+                let problem = format!("met {factor}, expected a finite number of at least 1");
                 return Err(Fault::new(place, &format!("scheduler.{key}"), problem));
             }
         }
@@ -140,13 +150,16 @@ impl Scheduler {
         scenario: Scenario,
         script: Option<Script>,
     ) -> Option<agents::Scheduler> {
+        let policy = self.options.policy.0?;
         let moves = match scenario {
             Scenario::I => return None,
             Scenario::Ii => false,
             Scenario::Iii | Scenario::All => true,
         };
         Some(agents::Scheduler {
+            policy,
             model: self.model,
+            planning: self.planning,
             moves,
             payment: self.options.payment,
             window: self.options.window,
@@ -160,6 +173,7 @@ impl Scheduler {
     pub(crate) fn effective(&self) -> Node {
         let mut entries = tree_of(&self.options).entries().to_vec();
         entries.extend_from_slice(tree_of(self.model.parameters()).entries());
+        entries.push((PLANNING.to_owned(), tree_of(&self.planning)));
         entries.push((SCRIPT.to_owned(), tree_of(&self.orders)));
         Node {
             value: Value::Table(entries),
@@ -170,12 +184,13 @@ impl Scheduler {
 
 impl Scenario {
     /// The scenarios to run under `policy`, in order.
-    pub(crate) const fn runs(self, policy: Policy) -> &'static [Self] {
-        match (policy, self) {
-            (Policy::None, _) | (Policy::Migbsp, Self::I) => &[Self::I],
-            (Policy::Migbsp, Self::Ii) => &[Self::Ii],
-            (Policy::Migbsp, Self::Iii) => &[Self::Iii],
-            (Policy::Migbsp, Self::All) => &[Self::I, Self::Ii, Self::Iii],
+    pub(crate) const fn runs(self, policy: PolicyName) -> &'static [Self] {
+        match self {
+            _ if policy.0.is_none() => &[Self::I],
+            Self::I => &[Self::I],
+            Self::Ii => &[Self::Ii],
+            Self::Iii => &[Self::Iii],
+            Self::All => &[Self::I, Self::Ii, Self::Iii],
         }
     }
 
@@ -193,7 +208,7 @@ impl Scenario {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            policy: Policy::default(),
+            policy: PolicyName::default(),
             scenario: Scenario::default(),
             load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
             payment: Payment::default(),
@@ -215,4 +230,5 @@ fn only(section: &Node, keys: &[String]) -> Node {
     }
 }
 
+const PLANNING: &str = "planning";
 const SCRIPT: &str = "script";

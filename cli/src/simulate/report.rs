@@ -59,10 +59,10 @@ pub(crate) struct CallReport {
     pub(crate) at: f64,
     /// Seconds that it kept everybody waiting.
     pub(crate) cost_seconds: f64,
-    /// Supersteps until the next call.
-    pub(crate) interval: u32,
-    /// The tolerance until then.
-    pub(crate) tolerance: f64,
+    /// Supersteps until the next call; none: whenever it is worth it.
+    pub(crate) interval: Option<u32>,
+    /// The tolerance until then, if the policy has one.
+    pub(crate) tolerance: Option<f64>,
     /// Who moved.
     pub(crate) migrations: Vec<MigrationReport>,
 }
@@ -76,9 +76,9 @@ pub(crate) struct MigrationReport {
     pub(crate) from: String,
     /// The host it went to.
     pub(crate) to: String,
-    /// The potential of migration, PM, in seconds.
-    pub(crate) potential: f64,
-    /// What a superstep would take there, the move included, in seconds.
+    /// The potential of migration, PM, in seconds; none if a plan named the processor.
+    pub(crate) potential: Option<f64>,
+    /// What a superstep would take there, in seconds; the move included, if it was negotiated.
     pub(crate) t1: f64,
     /// What a superstep takes where it was, in seconds.
     pub(crate) t2: f64,
@@ -182,7 +182,7 @@ impl CallReport {
             process: migration.rank.to_string(),
             from: platform.host(migration.from).name.clone(),
             to: platform.host(migration.to).name.clone(),
-            potential: migration.potential.get(),
+            potential: migration.potential.map(Seconds::get),
             t1: migration.t1.get(),
             t2: migration.t2.get(),
             cost_seconds: Seconds::get(migration.cost),
@@ -208,12 +208,12 @@ impl<'a> Row<'a> {
             calls: run.calls.len(),
             migrations: run.migrations(),
             superstep: call.map(|call| call.superstep),
-            interval: call.map(|call| call.interval),
-            tolerance: call.map(|call| call.tolerance),
+            interval: call.and_then(|call| call.interval),
+            tolerance: call.and_then(|call| call.tolerance),
             process: migration.map(|migration| migration.process.as_str()),
             from: migration.map(|migration| migration.from.as_str()),
             to: migration.map(|migration| migration.to.as_str()),
-            potential: migration.map(|migration| migration.potential),
+            potential: migration.and_then(|migration| migration.potential),
             t1: migration.map(|migration| migration.t1),
             t2: migration.map(|migration| migration.t2),
             cost_seconds: migration.map(|migration| migration.cost_seconds),

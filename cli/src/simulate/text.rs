@@ -69,17 +69,22 @@ fn calls(run: &RunReport) -> String {
     for call in &run.calls {
         for (index, migration) in call.migrations.iter().enumerate() {
             let once = |text: String| if index == 0 { text } else { String::new() };
-            let next = call.superstep.saturating_add(u64::from(call.interval));
+            let next = call.interval.map_or_else(
+                || "when due".to_owned(),
+                |interval| call.superstep.saturating_add(interval.into()).to_string(),
+            );
             rows.push(vec![
                 once(call.superstep.to_string()),
                 migration.process.clone(),
                 migration.from.clone(),
                 migration.to.clone(),
-                rounded(migration.potential, 4),
+                migration
+                    .potential
+                    .map_or_else(String::new, |potential| rounded(potential, 4)),
                 rounded(migration.t1, 4),
                 rounded(migration.t2, 4),
                 rounded(migration.cost_seconds, 4),
-                once(next.to_string()),
+                once(next),
             ]);
         }
     }
@@ -189,7 +194,7 @@ mod tests {
             process: process.to_owned(),
             from: "a-1".to_owned(),
             to: "b-1".to_owned(),
-            potential: 0.5,
+            potential: Some(0.5),
             t1: 1.0,
             t2: 1.25,
             cost_seconds: 0.125,
@@ -198,8 +203,8 @@ mod tests {
             superstep: 4,
             at: 4.0,
             cost_seconds: 0.0,
-            interval: 4,
-            tolerance: 0.5,
+            interval: Some(4),
+            tolerance: Some(0.5),
             migrations: migration.into_iter().collect(),
         }
     }

@@ -26,7 +26,9 @@ pub(crate) fn scheduler(change: impl FnOnce(&mut migbsp::Parameters)) -> Schedul
     let mut parameters = migbsp::Parameters::default();
     change(&mut parameters);
     Scheduler {
+        policy: migbsp::Policy::MIGBSP,
         model: migbsp::Config::new(parameters).unwrap(),
+        planning: migbsp::Planning::default(),
         moves: true,
         payment: Payment::Transfer,
         window: Seconds::ZERO,

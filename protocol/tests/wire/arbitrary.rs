@@ -1,9 +1,10 @@
 //! Any message.
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Digest, Entry, Evaluation, Potential, ProcessTimes, Refusal, Request, SetView,
+    Answer, Digest, Entry, Evaluation, Inventory, Load, Move, Potential, ProcessTimes, Processor,
+    Refusal, Request, SetView,
 };
 use proptest::collection::vec;
 use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
@@ -11,7 +12,7 @@ use proptest::option;
 use proptest::prelude::*;
 use protocol::{
     Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
-    Measure, Measured, Message, Migrate, Report, Reports, Standing, Start, State,
+    Measure, Measured, Message, Migrate, Planned, Report, Reports, Standing, Start, State,
 };
 
 pub(crate) fn address() -> impl Strategy<Value = Address> {
@@ -27,10 +28,11 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
 }
 
 fn report() -> impl Strategy<Value = Report> {
-    let what = (entry(), amount(), amount(), amount(), vec(times(), 0..20));
+    let amounts = (amount(), amount(), amount());
+    let what = (entry(), amounts, vec(times(), 0..20), option::of(load()));
     (count(), rank(), host(), evaluation(), what).prop_map(
         |(superstep, rank, host, evaluation, what)| {
-            let (entry, instructions, resident, bytes, times) = what;
+            let (entry, (instructions, resident, bytes), times, load) = what;
             Report {
                 superstep,
                 rank,
@@ -41,6 +43,7 @@ fn report() -> impl Strategy<Value = Report> {
                 instructions_resident: Instructions(resident),
                 bytes: Bytes(bytes),
                 times,
+                load,
             }
         },
     )
@@ -51,9 +54,10 @@ fn small() -> impl Strategy<Value = Message> {
         (count(), any::<u32>(), any::<u32>()),
         (count(), count()),
         (seconds(), rank()),
+        count(),
     );
     let arrived = arrived.prop_map(
-        |((superstep, processes, halted), (sent, received), slowest)| {
+        |((superstep, processes, halted), (sent, received), slowest, computation)| {
             Message::Arrived(Arrived {
                 superstep,
                 processes,
@@ -61,6 +65,7 @@ fn small() -> impl Strategy<Value = Message> {
                 sent,
                 received,
                 slowest,
+                computation,
             })
         },
     );
@@ -80,14 +85,16 @@ fn small() -> impl Strategy<Value = Message> {
 }
 
 fn conferring() -> impl Strategy<Value = Message> {
-    let measured = (count(), host(), speed(), any::<u32>(), 0.0..=1.0).prop_map(
-        |(superstep, host, speed, cores, load)| {
+    let loads = (0.0..=1.0, 0.0..=1.0);
+    let measured = (count(), host(), speed(), any::<u32>(), loads).prop_map(
+        |(superstep, host, speed, cores, (load, load_recent))| {
             Message::Measured(Measured {
                 superstep,
                 host,
                 speed,
                 cores,
                 load,
+                load_recent,
             })
         },
     );
@@ -126,8 +133,9 @@ fn negotiating() -> impl Strategy<Value = Message> {
         vec(digest(), 0..20),
         vec(seconds(), 0..20),
     );
-    let standing = (count(), set(), any::<u32>(), float(), found).prop_map(
-        |(superstep, set, interval, tolerance, (entries, digests, barrier_busy))| {
+    let pace = (option::of(any::<u32>()), option::of(float()));
+    let standing = (count(), set(), pace, found, option::of(inventory())).prop_map(
+        |(superstep, set, (interval, tolerance), (entries, digests, barrier_busy), inventory)| {
             Message::Standing(Box::new(Standing {
                 superstep,
                 set,
@@ -136,6 +144,7 @@ fn negotiating() -> impl Strategy<Value = Message> {
                 entries,
                 digests,
                 barrier_busy,
+                inventory,
             }))
         },
     );
@@ -161,7 +170,17 @@ fn negotiating() -> impl Strategy<Value = Message> {
                 considered,
             }))
         });
-    prop_oneof![standing, ask, answered, decided]
+    let moves = vec(movement(), 0..20);
+    let planned =
+        (count(), moves, seconds(), count()).prop_map(|(superstep, moves, cost, pause)| {
+            Message::Planned(Box::new(Planned {
+                superstep,
+                moves,
+                cost,
+                pause,
+            }))
+        });
+    prop_oneof![standing, ask, answered, decided, planned]
 }
 
 fn moving() -> impl Strategy<Value = Message> {
@@ -191,6 +210,56 @@ fn moving() -> impl Strategy<Value = Message> {
     let installed = (rank(), host(), count())
         .prop_map(|(rank, host, epoch)| Message::Installed(Installed { rank, host, epoch }));
     prop_oneof![migrate, state, installed]
+}
+
+fn movement() -> impl Strategy<Value = migbsp::PlannedMove> {
+    let step = (rank(), host(), host()).prop_map(|(rank, from, to)| Move { rank, from, to });
+    (step, seconds(), seconds(), seconds()).prop_map(|(step, cost, before, after)| {
+        migbsp::PlannedMove {
+            step,
+            cost,
+            before,
+            after,
+        }
+    })
+}
+
+fn inventory() -> impl Strategy<Value = Inventory> {
+    let lists = (vec(processor(), 0..20), vec(load(), 0..20));
+    (lists, vec(float(), 0..20)).prop_map(|((processors, loads), rates)| Inventory {
+        processors,
+        loads,
+        rates,
+    })
+}
+
+fn processor() -> impl Strategy<Value = Processor> {
+    let residents = vec((rank(), amount().prop_map(Instructions)), 0..3);
+    (host(), speed(), any::<u32>(), float(), residents).prop_map(
+        |(host, speed, cores, load, residents)| Processor {
+            host,
+            speed,
+            cores,
+            load,
+            residents,
+        },
+    )
+}
+
+fn load() -> impl Strategy<Value = Load> {
+    let received = vec((set(), float()), 0..5);
+    (rank(), host(), float(), (amount(), amount()), received).prop_map(
+        |(rank, host, instructions, (data, fixed), received)| Load {
+            rank,
+            host,
+            instructions,
+            image: Image {
+                data: Bytes(data),
+                fixed: Bytes(fixed),
+            },
+            received,
+        },
+    )
 }
 
 fn considered() -> impl Strategy<Value = Considered> {

@@ -85,11 +85,12 @@ fn long_lists_are_counted_too() {
     let standing = Message::Standing(Box::new(Standing {
         superstep: 1 << 40,
         set: bsp::SetId(300),
-        interval: 70_000,
-        tolerance: 0.5,
+        interval: Some(70_000),
+        tolerance: Some(0.5),
         entries: Vec::new(),
         digests: Vec::new(),
         barrier_busy: vec![moment; 70_000],
+        inventory: None,
     }));
     let frame = encode(HERE, HERE, &standing);
     assert_eq!(standing.frame_len(HERE, HERE), frame.head.len() as u64);
@@ -110,6 +111,7 @@ fn a_superstep_costs_little() {
         sent: 2,
         received: 2,
         slowest: (Seconds::ZERO, Rank(0)),
+        computation: 0,
     });
     for message in [start, arrived] {
         assert!(message.frame_len(HERE, HERE) <= 80, "{message:?}");

@@ -228,6 +228,7 @@ fn numbers_outside_their_type_are_refused() {
         speed: InstructionsPerSecond::new(1.5e9).unwrap(),
         cores: 2,
         load: 0.25,
+        load_recent: 0.125,
     });
     let frame = joined(&encode(HERE, HERE, &measured));
     let patched = |from: f64, to: f64| {

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Digest, Entry, Evaluation, Potential, ProcessTimes, Refusal, Request, SetView,
+    Answer, Digest, Entry, Evaluation, Inventory, Load, Move, Potential, ProcessTimes, Processor,
+    Refusal, Request, SetView,
 };
 use protocol::{
     Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
-    Limits, Measure, Measured, Message, Migrate, Report, Reports, Standing, Start, State,
+    Limits, Measure, Measured, Message, Migrate, Planned, Report, Reports, Standing, Start, State,
     WIRE_VERSION, decode, encode,
 };
 
@@ -56,6 +57,7 @@ fn name(message: &Message) -> &'static str {
         Message::Ask(_) => "ask",
         Message::Answered(_) => "answered",
         Message::Decided(_) => "decided",
+        Message::Planned(_) => "planned",
         Message::Migrate(_) => "migrate",
         Message::State(_) => "state",
         Message::Installed(_) => "installed",
@@ -63,7 +65,7 @@ fn name(message: &Message) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 18;
+const VARIANTS: usize = 19;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -99,6 +101,7 @@ fn superstep() -> [Message; 4] {
             sent: 70_000,
             received: 1 << 33,
             slowest: (seconds(0.25), Rank(3)),
+            computation: 1_000_000_000,
         }),
         Message::Confer(Confer { superstep }),
     ]
@@ -120,6 +123,7 @@ fn measures() -> [Message; 4] {
             speed: InstructionsPerSecond::new(1e9).unwrap(),
             cores: 2,
             load: 0.25,
+            load_recent: 0.5,
         }),
         Message::Capacity(Box::new(Capacity {
             superstep,
@@ -161,6 +165,7 @@ fn findings() -> [Message; 2] {
         instructions_resident: Instructions(1 << 40),
         bytes: Bytes(100_000),
         times: vec![ProcessTimes::new(Some(seconds(0.5)), seconds(0.25), None)],
+        load: Some(load()),
     };
     [
         Message::Reported(Box::new(report.clone())),
@@ -172,7 +177,7 @@ fn findings() -> [Message; 2] {
     ]
 }
 
-fn negotiation() -> [Message; 7] {
+fn negotiation() -> [Message; 9] {
     let superstep = 4;
     let answered = |answer| {
         Message::Answered(Box::new(Answered {
@@ -190,11 +195,22 @@ fn negotiation() -> [Message; 7] {
         Message::Standing(Box::new(Standing {
             superstep,
             set: SetId(1),
-            interval: 4,
-            tolerance: 0.5,
+            interval: Some(4),
+            tolerance: Some(0.5),
             entries: vec![entry()],
             digests: vec![digest()],
             barrier_busy: vec![seconds(0.125)],
+            inventory: None,
+        })),
+        Message::Standing(Box::new(Standing {
+            superstep,
+            set: SetId(1),
+            interval: None,
+            tolerance: None,
+            entries: Vec::new(),
+            digests: Vec::new(),
+            barrier_busy: Vec::new(),
+            inventory: Some(inventory()),
         })),
         Message::Ask(Box::new(Ask {
             superstep,
@@ -218,6 +234,21 @@ fn negotiation() -> [Message; 7] {
                 request: request(),
                 answer: offer,
             }],
+        })),
+        Message::Planned(Box::new(Planned {
+            superstep,
+            moves: vec![migbsp::PlannedMove {
+                step: Move {
+                    rank: Rank(200),
+                    from: HostId(7),
+                    to: HostId(9),
+                },
+                cost: seconds(0.75),
+                before: seconds(0.5),
+                after: seconds(0.25),
+            }],
+            cost: seconds(1.5),
+            pause: 8,
         })),
     ]
 }
@@ -244,6 +275,33 @@ fn moves() -> [Message; 3] {
             epoch: 1,
         }),
     ]
+}
+
+fn load() -> Load {
+    Load {
+        rank: Rank(200),
+        host: HostId(7),
+        instructions: 1e9,
+        image: Image {
+            data: Bytes(1 << 20),
+            fixed: Bytes(500_000),
+        },
+        received: vec![(SetId(2), 1e5)],
+    }
+}
+
+fn inventory() -> Inventory {
+    Inventory {
+        processors: vec![Processor {
+            host: HostId(7),
+            speed: InstructionsPerSecond::new(1e9).unwrap(),
+            cores: 2,
+            load: 0.25,
+            residents: Vec::new(),
+        }],
+        loads: vec![load()],
+        rates: vec![8e-8, 1e-9],
+    }
 }
 
 fn entry() -> Entry {

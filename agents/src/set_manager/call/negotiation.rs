@@ -13,9 +13,7 @@ use crate::world::World;
 /// The part in which candidates are settled, one after the other in the order of the list.
 #[derive(Debug)]
 pub(super) struct Negotiation {
-    pub(super) list: Vec<Entry>,
     pub(super) selection: Selection,
-    pub(super) balanced: u32,
     /// The processors of the own Set.
     pub(super) processors: Processors,
     /// Where the script says that processes go, if there is one.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
-use migbsp::Answer;
+use migbsp::{Answer, Pace, PlannedMove};
 use protocol::{Considered, Migrate};
 
 use super::Call;
@@ -11,7 +11,34 @@ use crate::record;
 use crate::setup::{Payment, Rules, Scheduler, WindowRule};
 
 /// The moves that were agreed on, in the order of the list; none if moving is switched off.
-pub(super) fn moves(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate> {
+pub(super) fn negotiated(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate> {
+    let order = |considered: &Considered| match considered.answer {
+        Answer::Offer { host, .. } => Some(Migrate {
+            rank: considered.entry.rank,
+            from: considered.host,
+            to: host,
+            epoch,
+            owes: considered.request.migration,
+        }),
+        Answer::Refuse(_) => None,
+    };
+    paid(rules, in_order(call).filter_map(order))
+}
+
+/// The moves of a plan, in its order; none if moving is switched off.
+pub(super) fn ordered(rules: &Rules, moves: &[PlannedMove], epoch: u64) -> Vec<Migrate> {
+    let order = |planned: &PlannedMove| Migrate {
+        rank: planned.step.rank,
+        from: planned.step.from,
+        to: planned.step.to,
+        epoch,
+        owes: planned.cost,
+    };
+    paid(rules, moves.iter().map(order))
+}
+
+/// Orders that are carried out, with what the migrant owes if it is the one who pays.
+fn paid(rules: &Rules, orders: impl Iterator<Item = Migrate>) -> Vec<Migrate> {
     let Some(Scheduler {
         moves: true,
         payment,
@@ -20,35 +47,26 @@ pub(super) fn moves(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate> {
     else {
         return Vec::new();
     };
-    in_order(call)
-        .filter_map(|considered| match considered.answer {
-            Answer::Offer { host, .. } => Some(Migrate {
-                rank: considered.entry.rank,
-                from: considered.host,
-                to: host,
-                epoch,
-                owes: match payment {
-                    Payment::Migrant => considered.request.migration,
-                    Payment::Transfer => Seconds::ZERO,
-                },
-            }),
-            Answer::Refuse(_) => None,
-        })
-        .collect()
+    let pays = |order: Migrate| match payment {
+        Payment::Migrant => order,
+        Payment::Transfer => Migrate {
+            owes: Seconds::ZERO,
+            ..order
+        },
+    };
+    orders.map(pays).collect()
 }
 
-/// What became of all candidates, in the order of the list.
+/// What became of all candidates, in the order of the list; nothing where plans name processors.
 fn in_order(call: &Call) -> impl Iterator<Item = &Considered> {
-    let negotiation = call.negotiation.as_ref().expect("all have decided");
+    let negotiation = call.negotiation.iter();
     let mut considered: BTreeMap<_, _> = call
         .decided
         .values()
         .map(|decided| (decided.set, decided.considered.iter()))
         .collect();
     negotiation
-        .selection
-        .candidates
-        .iter()
+        .flat_map(|negotiation| &negotiation.selection.candidates)
         .map(move |candidate| {
             let own = considered.get_mut(&candidate.own).and_then(Iterator::next);
             let own = own.expect("every candidate is considered by the Manager of its Set");
@@ -70,26 +88,34 @@ pub(super) fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -
     (scheduler.window - (now - from)).max(Seconds::ZERO)
 }
 
-/// The record of a call that ends at `ends`.
-pub(super) fn describe(call: &Call, interval: u32, tolerance: f64, ends: Instant) -> record::Call {
-    let negotiation = call.negotiation.as_ref().expect("all have decided");
+/// The record of a call that took so long; `pace` is that of the calls to come.
+pub(super) fn describe(call: Call, pace: Pace, took: Seconds) -> record::Call {
+    let considered: Vec<Considered> = in_order(&call).cloned().collect();
     let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
+    let moves = call.planned.iter().flat_map(|planned| &planned.moves);
     let migrations = if migrated {
-        in_order(call).filter_map(record::Migration::of).collect()
+        considered
+            .iter()
+            .filter_map(record::Migration::negotiated)
+            .chain(moves.map(record::Migration::planned))
+            .collect()
     } else {
         Vec::new()
     };
+    let selection = call.negotiation.map(|negotiation| negotiation.selection);
+    let selection = selection.unwrap_or_default();
     record::Call {
         superstep: call.superstep + 1,
         at: call.began,
-        cost: ends - call.began,
-        interval,
-        tolerance,
-        balanced: negotiation.balanced,
-        threshold: negotiation.selection.threshold,
-        list: negotiation.list.clone(),
-        passed_over: negotiation.selection.passed_over.clone(),
-        considered: in_order(call).cloned().collect(),
+        cost: took,
+        interval: pace.interval,
+        tolerance: pace.tolerance,
+        balanced: pace.balanced,
+        threshold: selection.threshold,
+        list: call.list,
+        passed_over: selection.passed_over,
+        considered,
+        weighed: call.weighed,
         migrations,
     }
 }

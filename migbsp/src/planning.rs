@@ -1,0 +1,33 @@
+//! Parameters of policies whose plans name processors.
+
+use bsp::units::Seconds;
+use serde::{Deserialize, Serialize};
+
+/// What [`Planner`](crate::Planner) and the rules it is made of are told.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Planning {
+    /// The most supersteps for which a plan is expected to stay good (`H`); below that, a plan is expected
+    /// to last as long as the last one did. At least 1.
+    pub horizon: f64,
+    /// Supersteps without a call after one that found nothing to improve.
+    pub pause: u64,
+    /// The most supersteps without a call after plans that were too dear.
+    pub pause_max: u64,
+    /// How much longer than under a greedy assignment a superstep may take (`greedy-refine`); at least 1.
+    pub refinement: f64,
+    /// External load is its mean over this long.
+    pub load_window: Seconds,
+}
+
+impl Default for Planning {
+    fn default() -> Self {
+        Self {
+            horizon: 50.0,
+            pause: 2,
+            pause_max: 128,
+            refinement: 1.03,
+            load_window: Seconds::new(5.0).expect("five seconds are finite"),
+        }
+    }
+}

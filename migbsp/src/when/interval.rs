@@ -1,0 +1,154 @@
+//! MigBSP's interval between calls, which follows the balance.
+
+use bsp::units::Seconds;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Concluded, Config, Digest, Elapsed, EmptySuperstep, Pace, ProcessTime, ToleranceFloor, When,
+};
+
+/// The interval between calls and the tolerance that steers it, as one Set Manager holds them.
+///
+/// Implements equations `INTERVAL` and `TOLERANCE` of `docs/model.md`. All Managers take in the same
+/// times in the same order and so hold the same values, which they can compare.
+///
+/// Invariant: no interval is below the initial one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    config: Config,
+    initial: Initial,
+    /// α.
+    interval: u32,
+    /// α'.
+    interval_next: u32,
+    /// Supersteps after which the next call comes, counted from the beginning of the run.
+    call_next: u64,
+    /// D.
+    tolerance: f64,
+    /// γ.
+    calls_idle: u32,
+    /// How many supersteps of the last interval were balanced.
+    balanced: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Initial {
+    interval: u32,
+    tolerance: f64,
+    omega: u32,
+    floor: ToleranceFloor,
+}
+
+impl Interval {
+    /// As a run begins.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let parameters = config.parameters();
+        Self {
+            config: *config,
+            initial: Initial {
+                interval: parameters.interval,
+                tolerance: parameters.tolerance,
+                omega: parameters.omega,
+                floor: parameters.tolerance_floor,
+            },
+            interval: parameters.interval,
+            interval_next: parameters.interval,
+            call_next: u64::from(parameters.interval),
+            tolerance: parameters.tolerance,
+            calls_idle: 0,
+            balanced: None,
+        }
+    }
+
+    /// Judges the supersteps since the last call and moves the next interval by one for each; answers
+    /// how many were balanced.
+    fn balance(&mut self, supersteps: &[Digest], barrier_busy: &[Seconds]) -> u32 {
+        let mut wait = Seconds::ZERO;
+        let mut balanced = 0;
+        for (index, digest) in supersteps.iter().enumerate() {
+            wait = digest.wait.unwrap_or(wait);
+            let busy = barrier_busy.get(index).copied().unwrap_or_default();
+            if is_balanced(&self.config, digest, wait.max(busy), self.tolerance) {
+                self.interval_next = self.interval_next.saturating_add(1);
+                balanced += 1;
+            } else if self.initial.interval < self.interval_next {
+                self.interval_next -= 1;
+            }
+        }
+        balanced
+    }
+
+    /// Widens or narrows the tolerance after a call in which somebody migrated, or nobody.
+    fn tolerate(&mut self, migrated: bool) {
+        self.calls_idle = if migrated {
+            0
+        } else {
+            self.calls_idle.saturating_add(1)
+        };
+        let Initial {
+            tolerance: initial,
+            omega,
+            floor,
+            ..
+        } = self.initial;
+        let half = self.tolerance / 2.0;
+        if omega <= self.calls_idle {
+            if self.tolerance + half < 1.0 {
+                self.tolerance += half;
+            }
+        } else if initial < self.tolerance && self.calls_idle == 0 {
+            self.tolerance = match floor {
+                ToleranceFloor::Clamped => (self.tolerance - half).max(initial),
+                ToleranceFloor::Halved => self.tolerance - half,
+            };
+        }
+    }
+}
+
+impl When for Interval {
+    fn observe(&mut self, _elapsed: &Elapsed) {}
+
+    fn is_due(&self, completed: u64) -> bool {
+        self.call_next <= completed
+    }
+
+    fn conclude(&mut self, call: &Concluded<'_>) {
+        self.balanced = Some(self.balance(call.supersteps, call.barrier_busy));
+        self.tolerate(0 < call.migrations);
+        self.interval = self.interval_next;
+        let wait = u64::from(self.interval).max(call.pause);
+        self.call_next = self.call_next.saturating_add(wait);
+    }
+
+    fn pace(&self) -> Pace {
+        Pace {
+            interval: Some(self.interval),
+            tolerance: Some(self.tolerance),
+            balanced: self.balanced,
+        }
+    }
+}
+
+/// Whether one superstep was balanced, given a digest of its times and what its barrier cost.
+///
+/// Implements inequalities `BALANCE` of `docs/model.md`: the slowest process takes less than the mean
+/// times `1 + tolerance`, the fastest more than the mean times `1 − tolerance`.
+#[must_use]
+pub fn is_balanced(config: &Config, times: &Digest, barrier: Seconds, tolerance: f64) -> bool {
+    let parameters = config.parameters();
+    if times.computed == 0 {
+        return parameters.empty_superstep == EmptySuperstep::Balanced;
+    }
+    let number = f64::from(times.counted);
+    let common = match parameters.process_time {
+        ProcessTime::Whole => times.reception.get() / number + barrier.get(),
+        ProcessTime::Computation => 0.0,
+    };
+    let mean = times.computation.get() / number + common;
+    let (slowest, fastest) = (times.slowest.get() + common, times.fastest.get() + common);
+    slowest < mean * (1.0 + tolerance) && mean * (1.0 - tolerance) < fastest
+}
+
+#[cfg(test)]
+mod tests;
