@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_process_is_small() {
-        assert!(size_of::<Process>() <= 96);
+        assert!(size_of::<Process>() <= 112);
         assert!(size_of::<Sender>() <= 40);
     }
 
