@@ -19,5 +19,5 @@ mod workload;
 pub use command::run;
 pub use configuration::Unit;
 pub use registry::Registry;
-pub use shipped::{LatticeBoltzmann, Synthetic};
+pub use shipped::{LatticeBoltzmann, LuDecomposition, SmithWaterman, Synthetic};
 pub use workload::{Common, Supersteps, Workload};

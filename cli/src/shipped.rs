@@ -1,12 +1,21 @@
 //! The shipped workloads by name.
 
-use workloads::{lbm, synthetic};
+use workloads::{lbm, lu, smith_waterman, synthetic};
 
-use crate::workload::{Common, Workload};
+use crate::configuration::Unit;
+use crate::workload::{Common, Supersteps, Workload};
 
 /// Lattice Boltzmann on vertical strips, as the papers model it.
 #[derive(Clone, Copy, Debug)]
 pub struct LatticeBoltzmann;
+
+/// The wavefront of Smith-Waterman on one column a process, as the papers model it.
+#[derive(Clone, Copy, Debug)]
+pub struct SmithWaterman;
+
+/// LU decomposition on a square cyclic distribution, as the papers model it.
+#[derive(Clone, Copy, Debug)]
+pub struct LuDecomposition;
 
 /// Instructions and messages by lists, with load that may change over time.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +29,48 @@ impl Workload for LatticeBoltzmann {
 
     fn build(parameters: &lbm::Parameters, common: Common) -> Result<Vec<lbm::Lbm>, String> {
         lbm::processes(parameters, common).map_err(|error| error.to_string())
+    }
+}
+
+impl Workload for SmithWaterman {
+    type Parameters = smith_waterman::Parameters;
+    type Program = smith_waterman::SmithWaterman;
+    const NAME: &'static str = "smith-waterman";
+    const ABOUT: &'static str = "Smith-Waterman along antidiagonals, as the papers model it";
+    const SUPERSTEPS: Supersteps = Supersteps::Optional;
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "instructions_first" | "instructions_last" => Unit::Instructions,
+            _ => Unit::of_key(key),
+        }
+    }
+
+    fn build(
+        parameters: &smith_waterman::Parameters,
+        common: Common,
+    ) -> Result<Vec<smith_waterman::SmithWaterman>, String> {
+        smith_waterman::processes(parameters, common).map_err(|error| error.to_string())
+    }
+}
+
+impl Workload for LuDecomposition {
+    type Parameters = lu::Parameters;
+    type Program = lu::Lu;
+    const NAME: &'static str = "lu";
+    const ABOUT: &'static str = "LU decomposition, square cyclic, as the papers model it";
+    const SUPERSTEPS: Supersteps = Supersteps::Optional;
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "update_instructions" | "division_instructions" => Unit::Instructions,
+            "element_bytes" | "element_memory" => Unit::Bytes,
+            _ => Unit::of_key(key),
+        }
+    }
+
+    fn build(parameters: &lu::Parameters, common: Common) -> Result<Vec<lu::Lu>, String> {
+        lu::processes(parameters, common).map_err(|error| error.to_string())
     }
 }
 

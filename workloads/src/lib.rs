@@ -8,6 +8,7 @@
 pub mod lbm;
 pub mod lu;
 mod parameters;
+pub mod smith_waterman;
 pub mod synthetic;
 mod tally;
 

@@ -3,6 +3,8 @@
 use bsp::Rank;
 use bsp::units::{Bytes, Instructions};
 
+use crate::lu::CyclicError;
+
 /// What every workload is told, whatever its own parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Common {
@@ -69,6 +71,9 @@ pub enum Error {
         /// The beginning, a superstep.
         start: u64,
     },
+    /// A matrix that cannot be dealt out to the processes.
+    #[error(transparent)]
+    Cyclic(#[from] CyclicError),
     /// The machine has not enough memory for the states.
     #[error("`processes` is {processes}, and memory for their states cannot be had")]
     TooManyProcesses {

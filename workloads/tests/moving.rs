@@ -6,7 +6,7 @@ use bsp::reference::{self, execute};
 use bsp::{Envelope, Inbox, Outbox, Program, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use workloads::{Common, Tally, lbm, synthetic};
+use workloads::{Common, Tally, lbm, lu, smith_waterman, synthetic};
 
 const COMMON: Common = Common {
     processes: 7,
@@ -17,6 +17,20 @@ const COMMON: Common = Common {
 #[test]
 fn lattice_boltzmann() {
     check(|| lbm::processes(&lbm::Parameters::default(), COMMON).unwrap());
+}
+
+#[test]
+fn smith_waterman_wavefront() {
+    check(|| smith_waterman::processes(&smith_waterman::Parameters::default(), COMMON).unwrap());
+}
+
+#[test]
+fn lu_decomposition() {
+    let parameters = lu::Parameters {
+        order: 31,
+        ..lu::Parameters::default()
+    };
+    check(|| lu::processes(&parameters, COMMON).unwrap());
 }
 
 #[test]
