@@ -13,7 +13,7 @@ use migbsp::{Answer, Entry, NotSelected, PlannedMove, Potential, Weighed};
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
-pub use reader::{ReadError, read};
+pub use reader::{Glance, Kind, ReadError, manifest, read, scan};
 pub use writer::{WriteError, Writer};
 
 /// The version of the events, in the head of every record.
@@ -46,6 +46,8 @@ pub struct Run {
     pub scenario: String,
     /// Names of the Sets, by Set.
     pub sets: Vec<String>,
+    /// Names of the hosts, by host.
+    pub hosts: Vec<String>,
     /// Where every process starts: name of the host, by rank.
     pub placement: Vec<String>,
 }
@@ -74,6 +76,8 @@ pub struct Evaluated {
     pub superstep: u64,
     /// Which Set.
     pub set: SetId,
+    /// Time to move one byte from this Set to each, by Set, in s/B.
+    pub transfer_rates: Vec<f64>,
     /// By rank.
     pub processes: Vec<Evaluation>,
 }

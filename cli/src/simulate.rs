@@ -183,6 +183,12 @@ impl<'a> Stage<'a> {
                 .iter()
                 .map(|set| set.name.clone())
                 .collect(),
+            hosts: self
+                .platform
+                .hosts()
+                .iter()
+                .map(|host| host.name.clone())
+                .collect(),
             placement: self.placement.iter().map(host).collect(),
         })
     }

@@ -39,12 +39,53 @@ pub enum ReadError {
     },
 }
 
+/// What can be told of an event without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Glance {
+    /// What kind of event.
+    #[serde(rename = "event")]
+    pub kind: Kind,
+    /// How many supersteps were over, if it belongs to a call.
+    #[serde(default)]
+    pub superstep: Option<u64>,
+}
+
+/// The kinds of [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// [`Event::Run`].
+    Run,
+    /// [`Event::Superstep`].
+    Superstep,
+    /// [`Event::Evaluated`].
+    Evaluated,
+    /// [`Event::Call`].
+    Call,
+    /// [`Event::Moved`].
+    Moved,
+    /// [`Event::End`].
+    End,
+}
+
 /// Reads the record in `directory`: its manifest and its events.
 ///
 /// # Errors
 ///
 /// If it is not complete, not readable or of another version.
 pub fn read<M: DeserializeOwned>(directory: &Path) -> Result<(M, Vec<Event>), ReadError> {
+    let manifest = manifest(directory)?;
+    let mut events = Vec::new();
+    scan(directory, |_| true, |event| events.push(event))?;
+    Ok((manifest, events))
+}
+
+/// Reads what the record in `directory` says the run was, and what came of it.
+///
+/// # Errors
+///
+/// If the record is not complete or the manifest is not readable.
+pub fn manifest<M: DeserializeOwned>(directory: &Path) -> Result<M, ReadError> {
     fs::read_dir(directory).map_err(at(directory))?;
     let path = directory.join("run.json");
     if !path.exists() {
@@ -53,38 +94,58 @@ pub fn read<M: DeserializeOwned>(directory: &Path) -> Result<(M, Vec<Event>), Re
         });
     }
     let text = fs::read_to_string(&path).map_err(at(&path))?;
-    let manifest = serde_json::from_str(&text).map_err(|error| ReadError::Malformed {
+    serde_json::from_str(&text).map_err(|error| ReadError::Malformed {
         path,
         line: error.line().max(1),
         message: error.to_string(),
-    })?;
-    Ok((manifest, read_events(&directory.join("events.jsonl"))?))
-}
-
-fn read_events(path: &Path) -> Result<Vec<Event>, ReadError> {
-    let file = File::open(path).map_err(at(path))?;
-    let mut events = Vec::new();
-    for (index, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(at(path))?;
-        let event = parse(&line, events.last()).map_err(|message| ReadError::Malformed {
-            path: path.to_path_buf(),
-            line: index + 1,
-            message,
-        })?;
-        events.push(event);
-    }
-    if matches!(events.last(), Some(Event::End(_))) {
-        return Ok(events);
-    }
-    Err(ReadError::Malformed {
-        path: path.to_path_buf(),
-        line: events.len().max(1),
-        message: "the record ends before the run does".to_owned(),
     })
 }
 
-/// The event of a line that comes after the event `last`.
-fn parse(line: &str, last: Option<&Event>) -> Result<Event, String> {
+/// Reads the events of the record in `directory` one after the other and gives those that are
+/// `wanted` to `visit`. Of the others it is only checked that they are JSON, which takes a fraction
+/// of the time; nothing is kept.
+///
+/// # Errors
+///
+/// If the events are not readable, not complete or of another version. What was visited by then
+/// was there.
+pub fn scan(
+    directory: &Path,
+    mut wanted: impl FnMut(Glance) -> bool,
+    mut visit: impl FnMut(Event),
+) -> Result<(), ReadError> {
+    let path = &directory.join("events.jsonl");
+    let mut lines = BufReader::new(File::open(path).map_err(at(path))?);
+    let mut line = String::new();
+    let mut number = 0;
+    let mut last = None;
+    let malformed = |line: usize, message: String| ReadError::Malformed {
+        path: path.clone(),
+        line,
+        message,
+    };
+    loop {
+        line.clear();
+        if lines.read_line(&mut line).map_err(at(path))? == 0 {
+            break;
+        }
+        number += 1;
+        let glance = glance(&line, last).map_err(|message| malformed(number, message))?;
+        if wanted(glance) {
+            let event = parse(&line, glance.kind);
+            visit(event.map_err(|error| malformed(number, error.to_string()))?);
+        }
+        last = Some(glance.kind);
+    }
+    if last == Some(Kind::End) {
+        return Ok(());
+    }
+    let message = "the record ends before the run does";
+    Err(malformed(number.max(1), message.to_owned()))
+}
+
+/// What can be told of a line that comes after an event of the kind `last`.
+fn glance(line: &str, last: Option<Kind>) -> Result<Glance, String> {
     if last.is_none() {
         // Events of another version need not look like ours.
         let head: Head = serde_json::from_str(line).map_err(|error| error.to_string())?;
@@ -96,12 +157,24 @@ fn parse(line: &str, last: Option<&Event>) -> Result<Event, String> {
             None => return Err(format!("no schema; a record begins with {SCHEMA:?}")),
         }
     }
-    let event = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    match (last, &event) {
-        (Some(Event::End(_)), _) => Err("the record goes on after the end of the run".to_owned()),
-        (Some(_), Event::Run(_)) => Err("a second run begins; a record holds one".to_owned()),
-        _ => Ok(event),
+    let glance: Glance = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    match (last, glance.kind) {
+        (Some(Kind::End), _) => Err("the record goes on after the end of the run".to_owned()),
+        (Some(_), Kind::Run) => Err("a second run begins; a record holds one".to_owned()),
+        _ => Ok(glance),
     }
+}
+
+/// The event of a line whose kind is known: reading it by its tag would read it twice.
+fn parse(line: &str, kind: Kind) -> serde_json::Result<Event> {
+    Ok(match kind {
+        Kind::Run => Event::Run(serde_json::from_str(line)?),
+        Kind::Superstep => Event::Superstep(serde_json::from_str(line)?),
+        Kind::Evaluated => Event::Evaluated(serde_json::from_str(line)?),
+        Kind::Call => Event::Call(serde_json::from_str(line)?),
+        Kind::Moved => Event::Moved(serde_json::from_str(line)?),
+        Kind::End => Event::End(serde_json::from_str(line)?),
+    })
 }
 
 /// As much of the first event as any version has.

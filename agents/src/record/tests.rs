@@ -12,6 +12,7 @@ fn run() -> Event {
         schema: SCHEMA.to_owned(),
         scenario: "iii".to_owned(),
         sets: vec!["labtec".to_owned()],
+        hosts: vec!["labtec-0".to_owned(), "\"quoted\"\n".to_owned()],
         placement: vec!["labtec-0".to_owned(), "\"quoted\"\n".to_owned()],
     })
 }
@@ -160,6 +161,7 @@ prop_compose! {
         (superstep, set, rank, host, target) in any::<(u64, u32, u32, u32, u32)>(),
         (instructions, bytes) in any::<(u64, u64)>(),
         potentials in prop::collection::vec(potential(), 0..4),
+        transfer_rates in prop::collection::vec(0.0..1e-6, 0..4),
     ) -> Event {
         let evaluation = Evaluation {
             rank: Rank(rank),
@@ -169,7 +171,9 @@ prop_compose! {
             target: SetId(target),
             potentials,
         };
-        Event::Evaluated(Evaluated { superstep, set: SetId(set), processes: vec![evaluation] })
+        Event::Evaluated(Evaluated {
+            superstep, set: SetId(set), transfer_rates, processes: vec![evaluation],
+        })
     }
 }
 
@@ -321,4 +325,35 @@ fn another_version_is_named_whatever_else_it_says() {
         fault_of(&line(&end())),
         "events.jsonl:1: no schema; a record begins with \"migbsp.events/1\""
     );
+}
+
+#[test]
+fn events_that_nobody_asks_for_are_looked_at_but_not_given() {
+    let later = Event::Superstep(Superstep {
+        index: 1,
+        started: Instant::new(1.0).unwrap(),
+        ended: Instant::new(2.0).unwrap(),
+        slowest: Rank(0),
+        computation: Seconds::ZERO,
+        messages: 0,
+    });
+    let folder = write(&[run(), later, end()], true);
+    let mut seen = Vec::new();
+    let mut kinds = Vec::new();
+    let wanted = |glance: Glance| {
+        kinds.push(glance.kind);
+        glance.kind != Kind::Superstep
+    };
+    scan(folder.path(), wanted, |event| seen.push(event)).unwrap();
+    assert_eq!(kinds, [Kind::Run, Kind::Superstep, Kind::End]);
+    assert_eq!(seen, [run(), end()]);
+
+    let torn = format!(
+        "{}{{\"event\":\"superstep\",\"index\"\n{}",
+        line(&run()),
+        line(&end())
+    );
+    fs::write(folder.path().join("events.jsonl"), torn).unwrap();
+    let error = scan(folder.path(), |_| false, |_| ()).unwrap_err();
+    assert!(error.to_string().contains("events.jsonl:2: EOF"), "{error}");
 }

@@ -238,9 +238,14 @@ impl SetManager {
         let when = self.when.as_ref().expect("there is a scheduler");
         let call = self.call.as_ref().expect("a call is being held");
         let reports: Vec<&Report> = call.reports.values().collect();
+        let sets = call.capacities.keys();
+        let transfer_rates = sets
+            .map(|set| world.transfer_rate(self.set, *set))
+            .collect();
         world.record(record::Event::Evaluated(record::Evaluated {
             superstep: call.superstep + 1,
             set: self.set,
+            transfer_rates,
             processes: reports
                 .iter()
                 .map(|report| record::Evaluation::of(report))
