@@ -1,5 +1,6 @@
 //! What a run is configured by: layers, typed sections, and where each value came from.
 
+mod background;
 mod decode;
 mod effective;
 mod experiment;
@@ -14,7 +15,10 @@ mod sections;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use simulator::Platform;
+
 use crate::failure::Failure;
+use crate::platform;
 use crate::registry::Registry;
 use crate::tree::Node;
 
@@ -76,6 +80,19 @@ pub(crate) fn load(
 }
 
 impl Loaded {
+    /// The platform, with what others do there as the run's seed has it.
+    ///
+    /// # Errors
+    ///
+    /// If its file describes no platform, or the experiment names something that is not there.
+    pub(crate) fn platform(&self) -> Result<Platform, Failure> {
+        let platform = platform::load(&self.platform_file())?;
+        let (load, congestion) = (&self.experiment.load, &self.experiment.congestion);
+        let seed = self.experiment.run.seed;
+        let platform = load.apply(platform, seed, &self.written)?;
+        Ok(congestion.apply(platform, seed, &self.written)?)
+    }
+
     /// The platform file: relative to the experiment, or to the current folder if the name was given
     /// by `--set` or the environment and only exists there.
     pub(crate) fn platform_file(&self) -> PathBuf {

@@ -22,7 +22,6 @@ use crate::command::SimulateArguments;
 use crate::configuration::{self, Loaded, Scenario};
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
-use crate::platform;
 use crate::registry::Registry;
 use crate::simulate::progress::Progress;
 use crate::simulate::report::{Report, RunReport};
@@ -91,7 +90,7 @@ impl<'a> Stage<'a> {
     fn new(loaded: &'a Loaded, effective: Node) -> Result<Self, Failure> {
         let experiment = &loaded.experiment;
         let file = loaded.platform_file();
-        let platform = platform::load(&file)?;
+        let platform = loaded.platform()?;
         for warning in platform.warnings() {
             tracing::warn!(platform = %file.display(), "{warning}");
         }

@@ -10,9 +10,12 @@ mod simgrid;
 mod tables;
 mod units;
 
+use std::collections::BTreeSet;
+
 use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 use bsp::{HostId, SetId};
 
+use crate::platform::meaning::Meaning;
 use crate::platform::routes::Routes;
 use crate::profile::Profile;
 
@@ -142,6 +145,46 @@ impl Platform {
         simgrid::read(text, load).map_err(|misfit| misfit.locate(text))
     }
 
+    /// The same platform, whose `host` loses `load` to others.
+    ///
+    /// # Errors
+    ///
+    /// If the host has a load already, or a value of `load` is not between 0 and 1.
+    ///
+    /// # Panics
+    ///
+    /// If `host` is not of this platform.
+    pub fn with_load(mut self, host: HostId, load: Profile) -> Result<Self, Fault> {
+        let host = &mut self.hosts[host.index()];
+        Meaning::Load.check(&host.name, &load)?;
+        if host.load.is_some() {
+            let (kind, name) = ("load of host", host.name.clone());
+            return Err(Fault::Duplicate { kind, name });
+        }
+        host.load = Some(load);
+        Ok(self)
+    }
+
+    /// The same platform, whose `link` offers `bandwidth`, in bytes per second.
+    ///
+    /// # Errors
+    ///
+    /// If the link's bandwidth changes already, or a value of `bandwidth` is not above zero.
+    ///
+    /// # Panics
+    ///
+    /// If `link` is not of this platform.
+    pub fn with_bandwidth(mut self, link: LinkId, bandwidth: Profile) -> Result<Self, Fault> {
+        let link = &mut self.links[link.index()];
+        Meaning::Bandwidth.check(&link.name, &bandwidth)?;
+        if link.bandwidth_profile.is_some() {
+            let (kind, name) = ("congestion of link", link.name.clone());
+            return Err(Fault::Duplicate { kind, name });
+        }
+        link.bandwidth_profile = Some(bandwidth);
+        Ok(self)
+    }
+
     /// All hosts, by id.
     #[must_use]
     pub fn hosts(&self) -> &[Host] {
@@ -215,6 +258,31 @@ impl Platform {
                 to: self.host(to).name.clone(),
             })
         }
+    }
+
+    /// The links that messages between Sets cross and no message within a Set does, ascending.
+    ///
+    /// Asks for the routes between the first hosts of all pairs of Sets, and between the first two of
+    /// each: hosts of a Set are connected alike. Pairs without a route count for nothing.
+    #[must_use]
+    pub fn links_between_sets(&self) -> Vec<LinkId> {
+        let (mut route, mut inside, mut between) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        for set in &self.sets {
+            let first = set.hosts[0];
+            for other in set.hosts.iter().take(2) {
+                for (from, to) in [(first, *other), (*other, first)] {
+                    if self.route(from, to, &mut route).is_ok() {
+                        inside.extend(route.iter().copied());
+                    }
+                }
+            }
+            for other in self.sets.iter().filter(|other| !std::ptr::eq(*other, set)) {
+                if self.route(first, other.hosts[0], &mut route).is_ok() {
+                    between.extend(route.iter().copied());
+                }
+            }
+        }
+        between.difference(&inside).copied().collect()
     }
 
     /// What the file says and the simulation ignores.

@@ -5,6 +5,8 @@
 //! simulation. What each process did and received comes back as a [`Tally`], whose digest changes
 //! when a message is lost, doubled or reordered.
 
+pub mod background;
+mod draws;
 pub mod lbm;
 pub mod lu;
 mod parameters;

@@ -13,10 +13,10 @@ use bsp::{Image, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, bytes, list};
-use crate::synthetic::variation::Variation;
+use crate::synthetic::variation::{Variation, places};
 use crate::tally::Tally;
 
-pub use dynamics::{Change, Dynamics};
+pub use dynamics::{Change, Choice, Dynamics};
 
 /// How much each rank computes, sends and holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +98,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Syntheti
     let sizes = list("bytes", &parameters.bytes, bytes)?;
     let memory = bytes("memory", parameters.memory)?;
     parameters.dynamics.check()?;
+    let places = places(&parameters.dynamics, common);
     common.build(|rank| {
         let work = works[rank.index() % works.len()];
         Synthetic {
@@ -106,7 +107,13 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Syntheti
             bytes: sizes[rank.index() % sizes.len()],
             memory,
             receivers: receivers(parameters, rank, common.processes),
-            variation: Variation::new(&parameters.dynamics, work, rank, common).map(Box::new),
+            variation: Variation::new(
+                &parameters.dynamics,
+                work,
+                (rank, places[rank.index()]),
+                common,
+            )
+            .map(Box::new),
             tally: Tally::default(),
         }
     })

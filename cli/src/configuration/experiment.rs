@@ -2,7 +2,9 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use workloads::background::Target;
 
+use crate::configuration::background::BackgroundSection;
 use crate::configuration::decode::decode;
 use crate::configuration::effective::tree_of;
 use crate::configuration::fault::Fault;
@@ -22,6 +24,8 @@ use crate::workload::Supersteps;
 pub(crate) struct Experiment {
     pub(crate) application: Application,
     pub(crate) platform: PlatformSection,
+    pub(crate) load: BackgroundSection,
+    pub(crate) congestion: BackgroundSection,
     pub(crate) placement: PlacementSection,
     pub(crate) network: NetworkSection,
     pub(crate) barrier: BarrierSection,
@@ -70,6 +74,8 @@ impl Experiment {
         let experiment = Self {
             application: Application::new(written.get("application").unwrap_or(&empty), registry)?,
             platform: section(written, "platform")?,
+            load: BackgroundSection::new(written, Target::Hosts)?,
+            congestion: BackgroundSection::new(written, Target::Links)?,
             placement: section(written, "placement")?,
             network: section(written, "network")?,
             barrier: section(written, "barrier")?,
@@ -100,6 +106,8 @@ impl Experiment {
         let sections = [
             ("application", self.application.effective()),
             ("platform", tree_of(&self.platform)),
+            ("load", self.load.effective()),
+            ("congestion", self.congestion.effective()),
             ("placement", tree_of(&self.placement)),
             ("network", tree_of(&self.network)),
             ("barrier", tree_of(&self.barrier)),
@@ -268,9 +276,11 @@ fn missing(key: &str, example: &str) -> Fault {
 /// What a simulation may be asked for: 2²⁴ processes take some 30 GB.
 const PROCESSES_MAX: u32 = 16_777_216;
 
-const SECTIONS: [&str; 7] = [
+const SECTIONS: [&str; 9] = [
     "application",
     "platform",
+    "load",
+    "congestion",
     "placement",
     "network",
     "barrier",

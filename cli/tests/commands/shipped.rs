@@ -10,8 +10,9 @@ use crate::invocation::Folder;
 #[test]
 fn every_shipped_experiment_runs() {
     let folder = Folder::new();
-    let experiments = [files("conf"), files("conf/paper")].concat();
-    assert!(8 < experiments.len(), "{experiments:?}");
+    let folders = ["conf", "conf/paper", "conf/dynamic", "conf/held-out"];
+    let experiments: Vec<PathBuf> = folders.into_iter().flat_map(files).collect();
+    assert!(34 < experiments.len(), "{experiments:?}");
     for experiment in experiments {
         let name = experiment.to_str().unwrap();
         let arguments = [

@@ -3,6 +3,7 @@
 use bsp::HostId;
 
 use super::*;
+use crate::profile::Point;
 
 mod hostile;
 mod simgrid;
@@ -147,4 +148,57 @@ fn every_way_back_mirrors_the_way_there() {
             assert_eq!(way(&five, to, from), mirrored.join(" "));
         }
     }
+}
+
+#[test]
+fn only_what_no_set_uses_alone_lies_between_sets() {
+    let names = |text: &str| {
+        let platform = Platform::from_toml(text).unwrap();
+        let links = platform.links_between_sets();
+        let name = |link: &LinkId| platform.links()[link.index()].name.clone();
+        links.iter().map(name).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        names(
+            "core = { bandwidth = 1e9 }\n[[set]]\nname = 'a0..2'\nhosts = 2\nspeed = 1e9\n\
+             link = { bandwidth = 1e8 }\nbackbone = { bandwidth = 1e9 }\nuplink = { bandwidth = 1e8 }"
+        ),
+        "core a0_uplink_UP a0_uplink_DOWN a1_uplink_UP a1_uplink_DOWN a2_uplink_UP a2_uplink_DOWN"
+    );
+    assert!(
+        names(FIVE_TOML)
+            .split(' ')
+            .all(|name| name.starts_with("wan-"))
+    );
+    assert_eq!(
+        names("[[set]]\nname = 'a'\nhosts = 2\nspeed = 1e9\nlink = { bandwidth = 1e8 }"),
+        ""
+    );
+}
+
+#[test]
+fn a_host_is_loaded_and_a_link_congested_once() {
+    let constant = |value| Profile::new(vec![Point { date: 0.0, value }], None).unwrap();
+    let five = || Platform::from_toml(FIVE_TOML).unwrap();
+    let (host, link) = (HostId(3), LinkId(4));
+    let loaded = five().with_load(host, constant(0.5)).unwrap();
+    assert_eq!(loaded.host(host).load, Some(constant(0.5)));
+    assert_eq!(
+        loaded
+            .with_load(host, constant(0.5))
+            .unwrap_err()
+            .to_string(),
+        "a second load of host named `labtec-3`"
+    );
+    assert_eq!(
+        five()
+            .with_load(host, constant(1.5))
+            .unwrap_err()
+            .to_string(),
+        "labtec-3: the value 1.5 at 0 s is not a fraction from 0 to 1"
+    );
+    let congested = five().with_bandwidth(link, constant(1e6)).unwrap();
+    assert_eq!(congested.links()[4].bandwidth_profile, Some(constant(1e6)));
+    assert!(congested.with_bandwidth(link, constant(1e6)).is_err());
+    assert!(five().with_bandwidth(link, constant(0.0)).is_err());
 }

@@ -16,15 +16,28 @@ use crate::parameters::{AMOUNT_MAX, Error, at_least_one, instructions, within};
 pub struct Dynamics {
     /// What changes, and when.
     pub change: Change,
+    /// Which ranks it happens to.
+    pub choice: Choice,
     /// Noise from 0 to 1: each process draws in each superstep a factor that is spread evenly over
     /// `1 - jitter` to `1 + jitter`. What it draws depends on seed, rank and superstep alone.
     pub jitter: f64,
 }
 
+/// Which ranks a [`Change`] happens to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// The lowest; a hotspot begins at rank 0.
+    #[default]
+    First,
+    /// Drawn from the run's seed, each as probable as any other; so is the rank where a hotspot begins.
+    Drawn,
+}
+
 /// What changes, and when.
 ///
-/// A `share` is a part of the ranks, from 0 to 1: the lowest `share` · processes of them, rounded, and
-/// one at least if the share is above zero. A `factor` multiplies their instructions.
+/// A `share` is a part of the ranks, from 0 to 1: `share` · processes of them, rounded, and one at
+/// least if the share is above zero. [`Choice`] says which. A `factor` multiplies their instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Change {
     /// Nothing, ever.
@@ -55,7 +68,7 @@ pub enum Change {
     },
     /// A window of consecutive ranks is heavier, and wanders over all of them, around the end.
     Hotspot {
-        /// Width of the window; by default a tenth of the ranks. It begins at rank 0.
+        /// Width of the window; by default a tenth of the ranks.
         share: f64,
         /// By how much; by default 2.
         factor: f64,
@@ -157,6 +170,8 @@ impl Dynamics {
 struct Written {
     kind: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<Choice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     factor: Option<f64>,
@@ -206,9 +221,9 @@ impl Kind {
     const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Steady | Self::Noise => &["jitter"],
-            Self::Drift => &["share", "factor", "start", "end", "jitter"],
-            Self::Jump => &["share", "factor", "start", "every", "jitter"],
-            Self::Hotspot => &["share", "factor", "step", "every", "jitter"],
+            Self::Drift => &["choice", "share", "factor", "start", "end", "jitter"],
+            Self::Jump => &["choice", "share", "factor", "start", "every", "jitter"],
+            Self::Hotspot => &["choice", "share", "factor", "step", "every", "jitter"],
         }
     }
 }
@@ -217,6 +232,7 @@ impl Written {
     fn check_keys(&self) -> Result<(), Misplaced> {
         let known = self.kind.keys();
         let written = [
+            ("choice", self.choice.is_some()),
             ("share", self.share.is_some()),
             ("factor", self.factor.is_some()),
             ("start", self.start.is_some()),
@@ -271,6 +287,7 @@ impl TryFrom<Written> for Dynamics {
         };
         Ok(Self {
             change,
+            choice: written.choice.unwrap_or_default(),
             jitter: written.jitter.unwrap_or(jitter),
         })
     }
@@ -278,7 +295,9 @@ impl TryFrom<Written> for Dynamics {
 
 impl From<Dynamics> for Written {
     fn from(dynamics: Dynamics) -> Self {
+        let is_steady = dynamics.change == Change::Steady;
         let blank = Self {
+            choice: (!is_steady).then_some(dynamics.choice),
             jitter: Some(dynamics.jitter),
             ..Self::default()
         };
@@ -391,7 +410,12 @@ mod tests {
         ];
         for (text, change, jitter) in defaults {
             let dynamics = read(text);
-            assert_eq!(dynamics, Dynamics { change, jitter }, "{text}");
+            let expected = Dynamics {
+                change,
+                choice: Choice::First,
+                jitter,
+            };
+            assert_eq!(dynamics, expected, "{text}");
             assert_eq!(
                 read(&toml::to_string(&dynamics).unwrap()),
                 dynamics,
@@ -403,9 +427,9 @@ mod tests {
     #[test]
     fn a_key_of_another_kind_is_an_error() {
         let error = toml::from_str::<Dynamics>("kind = 'drift'\nevery = 3").unwrap_err();
-        let expected =
-            "`kind = \"drift\"` takes no `every`; it takes share, factor, start, end, jitter";
+        let expected = "`kind = \"drift\"` takes no `every`; it takes choice, share, factor, start, end, jitter";
         assert!(error.message().contains(expected), "{error}");
+        assert!(toml::from_str::<Dynamics>("kind = 'noise'\nchoice = 'drawn'").is_err());
         assert!(toml::from_str::<Dynamics>("kind = 'drif'").is_err());
         assert!(toml::from_str::<Dynamics>("kind = 'drift'\nfactr = 3").is_err());
     }

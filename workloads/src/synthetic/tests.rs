@@ -234,7 +234,17 @@ fn dynamics() -> impl Strategy<Value = Dynamics> {
             every
         }),
     ];
-    (change, 0.0..=1.0).prop_map(|(change, jitter)| Dynamics { change, jitter })
+    let choice = prop_oneof![Just(Choice::First), Just(Choice::Drawn)];
+    (change, choice, 0.0..=1.0).prop_map(|(change, choice, jitter)| Dynamics {
+        // A steady load has no ranks to choose.
+        choice: if change == Change::Steady {
+            Choice::First
+        } else {
+            choice
+        },
+        change,
+        jitter,
+    })
 }
 
 proptest! {
@@ -264,10 +274,11 @@ proptest! {
     #[test]
     fn a_hotspot_moves_the_load_and_changes_no_sum(
         (size, step, every) in (1_u32..30, 0_u64..50, 1_u64..20),
-        share in 0.0..=1.0,
+        (share, is_drawn) in (0.0..=1.0, any::<bool>()),
     ) {
         let change = Change::Hotspot { share, factor: 3.0, step, every };
-        let dynamics = Dynamics { change, jitter: 0.0 };
+        let choice = if is_drawn { Choice::Drawn } else { Choice::First };
+        let dynamics = Dynamics { change, choice, jitter: 0.0 };
         let works = works(&Parameters { dynamics, ..Parameters::default() }, common(size, 60));
         let sum = |superstep: usize| works.iter().map(|work| work[superstep]).sum::<u64>();
         prop_assert!((0..60).all(|superstep| sum(superstep) == sum(0)));
@@ -279,7 +290,7 @@ proptest! {
         (seed, jitter) in (any::<u64>(), 0.01..=1.0),
     ) {
         let parameters = Parameters {
-            dynamics: Dynamics { change: Change::Steady, jitter },
+            dynamics: Dynamics { change: Change::Steady, choice: Choice::First, jitter },
             ..Parameters::default()
         };
         let of = |processes| works(&parameters, Common { processes, supersteps: Some(40), seed });

@@ -5,11 +5,12 @@ use std::num::{NonZeroU32, NonZeroU64};
 use bsp::Rank;
 use bsp::units::Instructions;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::draws::{by_lot, generator, part, unit};
 use crate::parameters::{Common, whole};
-use crate::synthetic::dynamics::{Change, Dynamics};
+use crate::synthetic::dynamics::{Change, Choice, Dynamics};
 
 /// How the load of one process changes: a pure function of the superstep.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,10 +32,10 @@ enum Course {
         every: Option<NonZeroU64>,
         factor: f64,
     },
-    /// `factor` where a window of `width` ranks covers `rank`, which moves by `step` of `size` ranks
+    /// `factor` where a window of `width` places covers `place`, which moves by `step` of `size` places
     /// `every` so many supersteps.
     Window {
-        rank: u32,
+        place: u32,
         size: NonZeroU32,
         width: u32,
         step: u32,
@@ -54,17 +55,47 @@ struct Noise {
     generator: Option<(u64, ChaCha8Rng)>,
 }
 
+/// For every rank its place in the order in which ranks take part in the changes of `dynamics`.
+///
+/// Whoever has one of the lowest places belongs to the share; a hotspot goes from place to place.
+pub(super) fn places(dynamics: &Dynamics, common: Common) -> Vec<u32> {
+    let size = common.processes;
+    let order = match dynamics.choice {
+        Choice::First => return (0..size).collect(),
+        Choice::Drawn => by_lot(common.seed, CHOICE, 0..size),
+    };
+    if let Change::Hotspot { .. } = dynamics.change {
+        // Neighbours stay neighbours; only where the window begins is drawn.
+        let first = order.first().copied().unwrap_or(0);
+        return (0..size)
+            .map(|rank| {
+                if rank < first {
+                    rank + (size - first)
+                } else {
+                    rank - first
+                }
+            })
+            .collect();
+    }
+    let mut places = vec![0; order.len()];
+    for (place, rank) in (0..).zip(order) {
+        places[Rank(rank).index()] = place;
+    }
+    places
+}
+
 impl Variation {
-    /// What `dynamics` means for `rank`; `None`: its load never changes.
+    /// What `dynamics` means for `rank`, which takes part in it at `place`; `None`: its load never
+    /// changes.
     ///
     /// Assumes that `dynamics` has been checked.
     pub(super) fn new(
         dynamics: &Dynamics,
         work: Instructions,
-        rank: Rank,
+        (rank, place): (Rank, u32),
         common: Common,
     ) -> Option<Self> {
-        let course = Course::new(&dynamics.change, rank, common);
+        let course = Course::new(&dynamics.change, place, common);
         let noise = (0.0 < dynamics.jitter).then_some(Noise {
             seed: common.seed,
             rank,
@@ -86,8 +117,8 @@ impl Variation {
 }
 
 impl Course {
-    fn new(change: &Change, rank: Rank, common: Common) -> Self {
-        let covers = |share| rank.0 < part(share, common.processes);
+    fn new(change: &Change, place: u32, common: Common) -> Self {
+        let covers = |share| place < part(share, common.processes);
         match *change {
             Change::Drift {
                 share,
@@ -120,7 +151,7 @@ impl Course {
                 let size = NonZeroU32::new(common.processes).expect("there is this process");
                 let step = step % u64::from(common.processes);
                 Self::Window {
-                    rank: rank.0,
+                    place,
                     size,
                     width: part(share, common.processes),
                     step: u32::try_from(step).expect("less than the number of processes"),
@@ -146,7 +177,7 @@ impl Course {
                 if is_on { factor } else { 1.0 }
             }
             Self::Window {
-                rank,
+                place,
                 size,
                 width,
                 step,
@@ -155,8 +186,8 @@ impl Course {
             } => {
                 let size = NonZeroU64::from(size);
                 let first = superstep / every % size * u64::from(step) % size;
-                // Counted from the window's first rank, around the end.
-                let offset = (u64::from(rank) + size.get() - first) % size;
+                // Counted from the window's first place, around the end.
+                let offset = (u64::from(place) + size.get() - first) % size;
                 if offset < u64::from(width) {
                     factor
                 } else {
@@ -179,28 +210,15 @@ impl Noise {
         }
         let (next, generator) = self.generator.as_mut().expect("put there just above");
         *next = superstep.wrapping_add(1);
-        let unit = steps_of_unit(generator.next_u64());
-        1.0 + self.jitter * (2.0 * unit - 1.0)
+        1.0 + self.jitter * (2.0 * unit(generator.next_u64()) - 1.0)
     }
 
     /// The generator of this process, where `superstep` draws from it.
     fn generator_at(&self, superstep: u64) -> ChaCha8Rng {
-        let mut key = *b"........workloads::synthetic    ";
-        key[..8].copy_from_slice(&self.seed.to_le_bytes());
-        let mut generator = ChaCha8Rng::from_seed(key);
-        generator.set_stream(u64::from(self.rank.0));
+        let mut generator = generator(self.seed, NOISE, self.rank.0);
         generator.set_word_pos(u128::from(superstep) * 2);
         generator
     }
-}
-
-/// The number of ranks that `share` of `processes` are: one at least, unless there is nothing to share.
-fn part(share: f64, processes: u32) -> u32 {
-    if share <= 0.0 {
-        return 0;
-    }
-    let ranks = whole(share * f64::from(processes)).max(1);
-    u32::try_from(ranks).map_or(processes, |ranks| ranks.min(processes))
 }
 
 /// The line from 1 at `start` to `factor` at `end`, and level before and after.
@@ -214,11 +232,8 @@ fn ramp(superstep: u64, start: u64, end: u64, factor: f64) -> f64 {
     }
 }
 
-/// `bits` as a number from 0 up to 1, which it does not reach: the upper 53 of them, exactly.
-fn steps_of_unit(bits: u64) -> f64 {
-    const STEPS: f64 = 9_007_199_254_740_992.0;
-    (bits >> 11) as f64 / STEPS
-}
+const NOISE: &[u8; 24] = b"workloads::synthetic    ";
+const CHOICE: &[u8; 24] = b"workloads::synth::choice";
 
 #[cfg(test)]
 mod tests {
@@ -231,7 +246,7 @@ mod tests {
     };
 
     fn factors(change: Change, rank: u32, supersteps: &[u64]) -> Vec<f64> {
-        let course = Course::new(&change, Rank(rank), COMMON);
+        let course = Course::new(&change, rank, COMMON);
         supersteps
             .iter()
             .map(|&superstep| course.factor(superstep))
@@ -318,11 +333,39 @@ mod tests {
     }
 
     #[test]
-    fn a_share_above_zero_is_one_rank_at_least() {
-        assert_eq!(part(0.0, 10), 0);
-        assert_eq!(part(0.001, 10), 1);
-        assert_eq!(part(0.25, 10), 3);
-        assert_eq!(part(1.0, u32::MAX), u32::MAX);
+    fn drawn_places_are_a_permutation_that_depends_on_the_seed() {
+        let places = |change, choice, seed| {
+            let dynamics = Dynamics {
+                change,
+                choice,
+                jitter: 0.0,
+            };
+            places(&dynamics, Common { seed, ..COMMON })
+        };
+        let jump = Change::Jump {
+            share: 0.2,
+            factor: 4.0,
+            start: 5,
+            every: None,
+        };
+        let hotspot = Change::Hotspot {
+            share: 0.2,
+            factor: 4.0,
+            step: 1,
+            every: 5,
+        };
+        let in_order: Vec<u32> = (0..10).collect();
+        assert_eq!(places(jump, Choice::First, 7), in_order);
+        for change in [jump, hotspot] {
+            let drawn = places(change, Choice::Drawn, 7);
+            assert_eq!(places(change, Choice::Drawn, 7), drawn);
+            assert_ne!(places(change, Choice::Drawn, 8), drawn);
+            let mut sorted = drawn.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, in_order);
+        }
+        let drawn = places(hotspot, Choice::Drawn, 7);
+        assert!(drawn.windows(2).all(|pair| (pair[0] + 1) % 10 == pair[1]));
     }
 
     #[test]
