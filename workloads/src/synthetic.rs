@@ -101,19 +101,17 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Syntheti
     let places = places(&parameters.dynamics, common);
     common.build(|rank| {
         let work = works[rank.index() % works.len()];
+        let place = places
+            .as_ref()
+            .map_or(rank.0, |places| places[rank.index()]);
         Synthetic {
             supersteps,
             work,
             bytes: sizes[rank.index() % sizes.len()],
             memory,
             receivers: receivers(parameters, rank, common.processes),
-            variation: Variation::new(
-                &parameters.dynamics,
-                work,
-                (rank, places[rank.index()]),
-                common,
-            )
-            .map(Box::new),
+            variation: Variation::new(&parameters.dynamics, work, (rank, place), common)
+                .map(Box::new),
             tally: Tally::default(),
         }
     })

@@ -163,7 +163,7 @@ fn only_what_no_set_uses_alone_lies_between_sets() {
             "core = { bandwidth = 1e9 }\n[[set]]\nname = 'a0..2'\nhosts = 2\nspeed = 1e9\n\
              link = { bandwidth = 1e8 }\nbackbone = { bandwidth = 1e9 }\nuplink = { bandwidth = 1e8 }"
         ),
-        "core a0_uplink_UP a0_uplink_DOWN a1_uplink_UP a1_uplink_DOWN a2_uplink_UP a2_uplink_DOWN"
+        "a0_uplink_UP a0_uplink_DOWN a1_uplink_UP a1_uplink_DOWN a2_uplink_UP a2_uplink_DOWN core"
     );
     assert!(
         names(FIVE_TOML)

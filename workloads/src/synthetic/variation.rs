@@ -55,33 +55,33 @@ struct Noise {
     generator: Option<(u64, ChaCha8Rng)>,
 }
 
-/// For every rank its place in the order in which ranks take part in the changes of `dynamics`.
+/// For every rank its place in the order in which ranks take part in the changes of `dynamics`; `None`:
+/// each has that of its own number.
 ///
 /// Whoever has one of the lowest places belongs to the share; a hotspot goes from place to place.
-pub(super) fn places(dynamics: &Dynamics, common: Common) -> Vec<u32> {
+pub(super) fn places(dynamics: &Dynamics, common: Common) -> Option<Vec<u32>> {
     let size = common.processes;
     let order = match dynamics.choice {
-        Choice::First => return (0..size).collect(),
+        Choice::First => return None,
         Choice::Drawn => by_lot(common.seed, CHOICE, 0..size),
     };
     if let Change::Hotspot { .. } = dynamics.change {
         // Neighbours stay neighbours; only where the window begins is drawn.
         let first = order.first().copied().unwrap_or(0);
-        return (0..size)
-            .map(|rank| {
-                if rank < first {
-                    rank + (size - first)
-                } else {
-                    rank - first
-                }
-            })
-            .collect();
+        let place = |rank| {
+            if rank < first {
+                rank + (size - first)
+            } else {
+                rank - first
+            }
+        };
+        return Some((0..size).map(place).collect());
     }
     let mut places = vec![0; order.len()];
     for (place, rank) in (0..).zip(order) {
         places[Rank(rank).index()] = place;
     }
-    places
+    Some(places)
 }
 
 impl Variation {
@@ -355,16 +355,16 @@ mod tests {
             every: 5,
         };
         let in_order: Vec<u32> = (0..10).collect();
-        assert_eq!(places(jump, Choice::First, 7), in_order);
+        assert_eq!(places(jump, Choice::First, 7), None);
         for change in [jump, hotspot] {
             let drawn = places(change, Choice::Drawn, 7);
             assert_eq!(places(change, Choice::Drawn, 7), drawn);
             assert_ne!(places(change, Choice::Drawn, 8), drawn);
-            let mut sorted = drawn.clone();
+            let mut sorted = drawn.unwrap();
             sorted.sort_unstable();
             assert_eq!(sorted, in_order);
         }
-        let drawn = places(hotspot, Choice::Drawn, 7);
+        let drawn = places(hotspot, Choice::Drawn, 7).unwrap();
         assert!(drawn.windows(2).all(|pair| (pair[0] + 1) % 10 == pair[1]));
     }
 
