@@ -5,6 +5,7 @@ mod decode;
 mod effective;
 mod experiment;
 mod fault;
+mod files;
 mod layers;
 mod policy;
 mod quantity;
@@ -26,6 +27,7 @@ pub(crate) use decode::decode;
 pub(crate) use effective::{print, tree_of};
 pub(crate) use experiment::Experiment;
 pub(crate) use fault::{Fault, nearest};
+pub use files::Files;
 pub(crate) use layers::read;
 pub(crate) use quantity::Unit as Quantity;
 pub use quantity::Unit;
@@ -93,17 +95,9 @@ impl Loaded {
         Ok(congestion.apply(platform, seed, &self.written)?)
     }
 
-    /// The platform file: relative to the experiment, or to the current folder if the name was given
-    /// by `--set` or the environment and only exists there.
+    /// The platform file.
     pub(crate) fn platform_file(&self) -> PathBuf {
-        let name = Path::new(&self.experiment.platform.file);
-        let beside = self.folder.join(name);
-        let origin = self.written.find("platform.file").and_then(Node::place);
-        let typed = Fault::new(origin, "", "").is_usage();
-        if typed && !beside.exists() && name.exists() {
-            name.to_path_buf()
-        } else {
-            beside
-        }
+        let files = Files::new(&self.folder, &self.written);
+        files.path("platform.file", &self.experiment.platform.file)
     }
 }

@@ -16,6 +16,9 @@ pub(crate) enum Failure {
     /// The command line or a `MIGBSP__` variable is at fault.
     #[error("{0}")]
     Usage(String),
+    /// What came out is not what it has to be.
+    #[error("{0}")]
+    Verification(String),
     /// A file that was given is at fault.
     #[error("{0}")]
     Input(String),
@@ -56,6 +59,7 @@ impl Failure {
         ExitCode::from(match self {
             Self::Run(_) | Self::Output(_) => 1,
             Self::Usage(_) => 2,
+            Self::Verification(_) => 3,
             Self::Input(_) => 4,
         })
     }

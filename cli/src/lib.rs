@@ -17,7 +17,7 @@ mod tree;
 mod workload;
 
 pub use command::run;
-pub use configuration::Unit;
+pub use configuration::{Files, Unit};
 pub use registry::Registry;
 pub use shipped::{LatticeBoltzmann, LuDecomposition, SmithWaterman, Synthetic};
-pub use workload::{Common, Supersteps, Workload};
+pub use workload::{Common, Rejection, Supersteps, Workload};

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::path::Path;
 
 use agents::record::Event;
 
-use crate::configuration::{Fault, decode, nearest, tree_of};
+use crate::configuration::{Fault, Files, decode, nearest, tree_of};
 use crate::simulate::{Finished, SimulationError, simulate};
 use crate::tree::Node;
 use crate::workload::{Common, Supersteps, Workload};
@@ -14,6 +15,17 @@ use crate::workload::{Common, Supersteps, Workload};
 #[derive(Default)]
 pub struct Registry {
     entries: Vec<Box<dyn Entry>>,
+}
+
+/// What a workload is to be built from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order<'a> {
+    /// Its parameters, as written.
+    pub(crate) written: &'a Node,
+    /// What every workload is told.
+    pub(crate) common: Common,
+    /// The folder that names of files are relative to.
+    pub(crate) folder: &'a Path,
 }
 
 /// A workload whose types have been forgotten.
@@ -41,8 +53,7 @@ pub(crate) trait Entry {
     /// If the parameters do not make a program, or the run has no result.
     fn simulate(
         &self,
-        written: &Node,
-        common: Common,
+        order: Order<'_>,
         setup: &agents::Setup,
         observer: &mut dyn FnMut(&Event),
     ) -> Result<Finished, SimulationError>;
@@ -139,17 +150,23 @@ impl<W: Workload> Entry for Registered<W> {
 
     fn simulate(
         &self,
-        written: &Node,
-        common: Common,
+        order: Order<'_>,
         setup: &agents::Setup,
         observer: &mut dyn FnMut(&Event),
     ) -> Result<Finished, SimulationError> {
+        let Order {
+            written,
+            common,
+            folder,
+        } = order;
         let parameters = Self::parameters(written)?;
-        let programs = W::build(&parameters, common).map_err(|problem| {
+        let files = Files::new(folder, written);
+        let programs = W::build_from(&parameters, common, files).map_err(|problem| {
             let place = place_of(&problem, written);
             Fault::new(place, &format!("application.{}", W::NAME), problem)
         })?;
-        simulate(setup, programs, observer)
+        let verify = |outputs: &[_]| W::verify(&parameters, common, files, outputs);
+        simulate(setup, programs, verify, observer)
     }
 }
 

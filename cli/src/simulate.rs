@@ -22,7 +22,7 @@ use crate::command::SimulateArguments;
 use crate::configuration::{self, Loaded, Scenario};
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
-use crate::registry::Registry;
+use crate::registry::{Order, Registry};
 use crate::simulate::progress::Progress;
 use crate::simulate::report::{Report, RunReport};
 use crate::tree::Node;
@@ -148,7 +148,12 @@ impl<'a> Stage<'a> {
             }
         };
         let entry = registry.find(&application.workload, None)?;
-        let finished = entry.simulate(&application.written, common, &setup, &mut observer);
+        let order = Order {
+            written: &application.written,
+            common,
+            folder: &self.loaded.folder,
+        };
+        let finished = entry.simulate(order, &setup, &mut observer);
         progress.finish();
         let finished = finished?;
         if let Some(error) = lost {

@@ -4,7 +4,7 @@ use bsp::Program;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::configuration::Unit;
+use crate::configuration::{Files, Unit};
 
 pub use workloads::Common;
 
@@ -98,4 +98,43 @@ pub trait Workload: 'static {
     ///
     /// Says which parameter will not do, what it is and what would do.
     fn build(parameters: &Self::Parameters, common: Common) -> Result<Vec<Self::Program>, String>;
+
+    /// The same, where parameters may name files; by default none does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workload::build`], and if a file will not do.
+    fn build_from(
+        parameters: &Self::Parameters,
+        common: Common,
+        _files: Files<'_>,
+    ) -> Result<Vec<Self::Program>, String> {
+        Self::build(parameters, common)
+    }
+
+    /// Checks what the processes that were built from the same arguments left behind, in rank order,
+    /// and says in one line what it is; by default nothing.
+    ///
+    /// # Errors
+    ///
+    /// If it is no result.
+    fn verify(
+        _parameters: &Self::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        _outputs: &[<Self::Program as Program>::Output],
+    ) -> Result<Option<String>, Rejection> {
+        Ok(None)
+    }
+}
+
+/// Why what the processes left behind is no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// What was asked for does not exist, as the factors of a singular matrix.
+    #[error("{0}")]
+    Input(String),
+    /// It is not what was asked for: the program is at fault.
+    #[error("{0}")]
+    Outputs(String),
 }

@@ -46,6 +46,9 @@ pub(crate) struct RunReport {
     pub(crate) attainable_seconds: f64,
     /// SHA-256 of what the programs left behind, in rank order.
     pub(crate) outputs_sha256: String,
+    /// What that is, in the words of a workload that verifies it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) verified: Option<String>,
     /// All rescheduling calls.
     pub(crate) calls: Vec<CallReport>,
 }
@@ -162,6 +165,7 @@ impl RunReport {
             bytes: finished.bytes.0,
             attainable_seconds: finished.attainable.get(),
             outputs_sha256: finished.outputs.clone(),
+            verified: finished.verified.clone(),
             calls: finished
                 .calls
                 .iter()

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::configuration::Fault;
 use crate::failure::Failure;
 use crate::simulate::hexadecimal;
+use crate::workload::Rejection;
 
 /// What came of a run.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Finished {
     pub(crate) bytes: Bytes,
     /// Digest of what the programs left behind: equal for equal outputs.
     pub(crate) outputs: String,
+    /// What they are, in the workload's words.
+    pub(crate) verified: Option<String>,
 }
 
 /// Why a run has no result.
@@ -39,9 +42,12 @@ pub(crate) enum SimulationError {
     /// The program or the platform let it down.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// What the programs left behind is no result.
+    #[error(transparent)]
+    Outputs(#[from] Rejection),
 }
 
-/// Runs `programs` on `setup`.
+/// Runs `programs` on `setup`, and has what they leave behind verified.
 ///
 /// # Errors
 ///
@@ -49,10 +55,12 @@ pub(crate) enum SimulationError {
 pub(crate) fn simulate<P: Program>(
     setup: &Setup,
     programs: Vec<P>,
+    verify: impl FnOnce(&[P::Output]) -> Result<Option<String>, Rejection>,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<Finished, SimulationError> {
     let outcome = agents::simulate(setup, programs, observer)?;
     let outputs = digest(&outcome.outputs);
+    let verified = verify(&outcome.outputs)?;
     let Outcome {
         seconds,
         supersteps,
@@ -70,6 +78,7 @@ pub(crate) fn simulate<P: Program>(
         messages,
         bytes,
         outputs,
+        verified,
     })
 }
 
@@ -82,6 +91,10 @@ impl From<SimulationError> for Failure {
                 Self::input(error)
             }
             SimulationError::Run(error) => Self::run(error),
+            SimulationError::Outputs(error @ Rejection::Input(_)) => Self::input(error),
+            SimulationError::Outputs(error @ Rejection::Outputs(_)) => {
+                Self::Verification(error.to_string())
+            }
         }
     }
 }

@@ -29,6 +29,9 @@ pub(crate) fn text(report: &Report) -> String {
         &headers,
         report.runs.iter().map(|run| scenario_row(run, alone)),
     ));
+    for sentence in verified(report) {
+        text.push_str(&format!("\n{sentence}\n"));
+    }
     if let Some(moving) = report.run(Scenario::Iii) {
         text.push_str(&calls(moving));
     }
@@ -36,6 +39,17 @@ pub(crate) fn text(report: &Report) -> String {
         text.push_str(&format!("\n{sentence}\n"));
     }
     text
+}
+
+/// What came out, each different thing once; migrations change no output, so there is one at most.
+fn verified(report: &Report) -> Vec<&str> {
+    let mut sentences: Vec<&str> = report
+        .runs
+        .iter()
+        .filter_map(|run| run.verified.as_deref())
+        .collect();
+    sentences.dedup();
+    sentences
 }
 
 fn scenario_row(run: &RunReport, alone: Option<&RunReport>) -> Vec<String> {
@@ -172,6 +186,7 @@ mod tests {
             bytes: 0,
             attainable_seconds: 4.0,
             outputs_sha256: String::new(),
+            verified: None,
             calls,
         }
     }
@@ -234,6 +249,16 @@ Rescheduling won 1.000 s: 25.0 % of the 4.000 s of computing that the best mappi
 Its 1 call alone (scenario ii) cost 0.500 s.
 ";
         assert_eq!(text(&report), expected);
+    }
+
+    #[test]
+    fn what_the_scenarios_agree_on_is_said_once() {
+        let solved = |scenario| RunReport {
+            verified: Some("the answer is 42".to_owned()),
+            ..run(scenario, 10.0, vec![])
+        };
+        let text = text(&report(vec![solved("i"), solved("ii"), solved("iii")]));
+        assert_eq!(text.matches("\nthe answer is 42\n").count(), 1, "{text}");
     }
 
     #[test]
