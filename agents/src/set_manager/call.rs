@@ -319,6 +319,8 @@ impl SetManager {
             self.begin_negotiation(rules, world);
         } else if self.set == rules.first {
             self.plan(rules, world);
+        } else {
+            self.follow_plan(rules, world);
         }
     }
 
@@ -347,10 +349,19 @@ impl SetManager {
     }
 
     fn take_planned(&mut self, rules: &Rules, planned: Planned, world: &mut dyn World) {
-        let moves = ordered(rules, &planned.moves, self.epoch + 1);
         let call = self.call.as_mut().expect("a call is being held");
         call.planned = Some(planned);
-        self.carry_out(rules, moves, world);
+        self.follow_plan(rules, world);
+    }
+
+    /// Carries out what was planned, once that is known here and all Managers have been heard.
+    fn follow_plan(&mut self, rules: &Rules, world: &mut dyn World) {
+        let call = self.call.as_ref().expect("a call is being held");
+        let Some(planned) = &call.planned else { return };
+        if call.standings.len() == rules.managers.len() {
+            let moves = ordered(rules, &planned.moves, self.epoch + 1);
+            self.carry_out(rules, moves, world);
+        }
     }
 
     /// Settles who is a candidate, and with what they are negotiated.

@@ -1,7 +1,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bsp::units::Seconds;
-use migbsp::Heuristic;
+use migbsp::{GATES, Heuristic, PLANS, WHENS};
 use proptest::prelude::*;
 use protocol::Standing;
 
@@ -35,6 +35,16 @@ fn processes() -> impl Strategy<Value = (Vec<u32>, Vec<u64>)> {
     prop::collection::vec((0_u32..5, 0_u64..6), 1..7).prop_map(|all| all.into_iter().unzip())
 }
 
+/// A policy made of any rules.
+fn policies() -> impl Strategy<Value = migbsp::Policy> {
+    let any = (0..WHENS.len(), 0..PLANS.len(), 0..GATES.len());
+    any.prop_map(|(when, plan, gate)| migbsp::Policy {
+        when: WHENS[when].1,
+        plan: PLANS[plan].1,
+        gate: GATES[gate].1,
+    })
+}
+
 /// A scheduler that follows the model, or a script that moves anybody anywhere, the first process
 /// away and back included.
 fn schedulers() -> impl Strategy<Value = Option<Scheduler>> {
@@ -46,6 +56,12 @@ fn schedulers() -> impl Strategy<Value = Option<Scheduler>> {
             parameters.heuristic = Heuristic::Above;
             parameters.one_migrant_per_processor = false;
         }))),
+        policies().prop_map(|policy| {
+            Some(Scheduler {
+                policy,
+                ..scheduler(|_| {})
+            })
+        }),
         moves.prop_map(|moves| {
             Some(Scheduler {
                 script: Some(script(&moves)),

@@ -41,17 +41,23 @@ fn a_second_run_and_real_mailboxes_give_the_same_record() {
                 parameters.heuristic = migbsp::Heuristic::Above;
                 parameters.interval = 2;
             };
-            let mut setup = setup(43, 0, shape, Some(scheduler(model)));
-            setup.start = start;
-            let first = record(&setup, simulate);
-            assert!(first.contains("\"event\":\"moved\""), "somebody moves");
-            assert_eq!(
-                first,
-                record(&setup, simulate),
-                "{shape:?} {start:?}, again"
-            );
-            let in_mailboxes = record(&setup, simulate_in_mailboxes);
-            assert_eq!(first, in_mailboxes, "{shape:?} {start:?}, in mailboxes");
+            for policy in ["migbsp", "menon+greedy-refine+amortised"] {
+                let scheduler = agents::Scheduler {
+                    policy: policy.parse().unwrap(),
+                    ..scheduler(model)
+                };
+                let mut setup = setup(43, 0, shape, Some(scheduler));
+                setup.start = start;
+                let what = format!("{policy} {shape:?} {start:?}");
+                let first = record(&setup, simulate);
+                assert!(
+                    first.contains("\"event\":\"moved\""),
+                    "{what}: nobody moves"
+                );
+                assert_eq!(first, record(&setup, simulate), "{what}, again");
+                let in_mailboxes = record(&setup, simulate_in_mailboxes);
+                assert_eq!(first, in_mailboxes, "{what}, in mailboxes");
+            }
         }
     }
 }

@@ -122,6 +122,46 @@ fn every_process_moves_after_every_superstep() {
 }
 
 #[test]
+fn no_policy_s_moves_change_an_output() {
+    let programs: Vec<Relay> = (0..24)
+        .map(|rank| Relay {
+            halts: 40,
+            first_halt: 40,
+            shifts: vec![1, 7],
+            work: 100_000_000 * (1 + rank % 5),
+            digest: rank,
+            ballast: vec![0; 1000],
+        })
+        .collect();
+    let expected = reference::run(programs.clone(), Limit::default()).unwrap();
+    for (plan_name, plan) in migbsp::PLANS {
+        let mut moves = 0;
+        for (when_name, when) in migbsp::WHENS {
+            for shape in SHAPES {
+                let policy = migbsp::Policy {
+                    when,
+                    plan,
+                    gate: migbsp::GateRule::Open,
+                };
+                let scheduler = agents::Scheduler {
+                    policy,
+                    ..scheduler(|parameters| parameters.tolerance = 0.05)
+                };
+                let mut setup = setup(24, 0, shape, Some(scheduler));
+                // Two on a host, and idle hosts beside.
+                setup.placement = (0..24).map(|rank| HostId(rank / 2)).collect();
+                let outcome = simulate(&setup, programs.clone(), &mut |_| {}).unwrap();
+                let what = format!("{when_name}+{plan_name}, {shape:?}");
+                assert_eq!(outcome.outputs, expected.outputs, "{what}");
+                let calls = outcome.calls.iter();
+                moves += calls.map(|call| call.migrations.len()).sum::<usize>();
+            }
+        }
+        assert!(0 < moves, "{plan_name} moves somebody");
+    }
+}
+
+#[test]
 fn the_model_s_own_moves_change_no_output() {
     let programs: Vec<Relay> = (0..45)
         .map(|rank| Relay {
