@@ -105,8 +105,9 @@ impl Background {
         within("share", share, 0.0..=1.0, fraction)?;
         let (step, period) = (step.get(), period.get());
         within("step", step, STEP_MIN..=f64::MAX, "a time of at least 1 us")?;
-        let expected = "a time of one `step` to a million of them";
-        within("period", period, step..=step * STEPS_MAX, expected)?;
+        let expected = "a time of one `step` to a million of them, 1e12 s at most";
+        let longest = (step * STEPS_MAX).min(PERIOD_MAX);
+        within("period", period, step..=longest, expected)?;
         let (Course::OnOff { level, .. } | Course::Walk { level } | Course::Wave { level }) =
             course;
         within("level", level, 0.0..=1.0, fraction)?;
@@ -269,7 +270,9 @@ fn wave(level: f64, steps: u64, phase: f64) -> Vec<f64> {
 
 /// Traces with more steps are mistakes, and take too much memory.
 const STEPS_MAX: f64 = 1e6;
-/// Shorter ones get lost in the last digits of dates.
+/// Seconds; longer than any run, and far from where dates overflow.
+const PERIOD_MAX: f64 = 1e12;
+/// Seconds; shorter steps get lost in the last digits of dates.
 const STEP_MIN: f64 = 1e-6;
 
 #[cfg(test)]
@@ -440,7 +443,14 @@ mod tests {
             1.0,
             1.0,
             0.5,
-            "`period` is 0.5, expected a time of one `step` to a million of them",
+            "`period` is 0.5, expected a time of one `step` to a million of them, 1e12 s at most",
+        );
+        check(
+            walk,
+            1.0,
+            1e300,
+            1.6e300,
+            "`period` is 1.6e300, expected a time of one `step` to a million of them, 1e12 s at most",
         );
         check(
             on_off(),
