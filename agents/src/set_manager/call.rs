@@ -7,25 +7,24 @@
 
 mod negotiation;
 mod outcome;
+mod planning;
 
 use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
-use migbsp::{
-    Answer, Concluded, Digest, Entry, Inventory, Processor, Processors, SetView, Weighed,
-};
+use migbsp::{Concluded, Digest, Entry, Processor, SetView, Weighed};
 use protocol::{
-    Address, Answered, Ask, Capacity, Considered, Decided, Evaluate, Measure, Measured, Message,
-    Migrate, Planned, Report, Standing, Start,
+    Address, Ask, Capacity, Decided, Evaluate, Measure, Measured, Message, Migrate, Planned,
+    Report, Standing, Start,
 };
 
 use super::SetManager;
 use crate::record;
 use crate::setup::Rules;
 use crate::world::{Cost, World};
-use negotiation::{Negotiation, first_orders, request, script_of, scripted};
-use outcome::{describe, hold, negotiated, ordered};
+use negotiation::Negotiation;
+use outcome::{describe, hold};
 
 /// How far a call has come.
 #[derive(Debug)]
@@ -276,22 +275,6 @@ impl SetManager {
         self.take_standing(rules, standing, world);
     }
 
-    /// What there is to plan with in this Set.
-    fn inventory(&self, call: &Call, world: &dyn World) -> Inventory {
-        let sets = call.capacities.keys();
-        Inventory {
-            processors: call.processors(|measured| measured.load_recent),
-            loads: call
-                .reports
-                .values()
-                .filter_map(|report| report.load.clone())
-                .collect(),
-            rates: sets
-                .map(|set| world.transfer_rate(self.set, *set))
-                .collect(),
-        }
-    }
-
     fn take_standing(&mut self, rules: &Rules, standing: Standing, world: &mut dyn World) {
         let pace = self.when.as_ref().expect("there is a scheduler").pace();
         assert_eq!(
@@ -324,172 +307,8 @@ impl SetManager {
         }
     }
 
-    /// Plans with what all Managers told, and tells them.
-    fn plan(&mut self, rules: &Rules, world: &mut dyn World) {
-        let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
-        let call = self.call.as_mut().expect("a call is being held");
-        let standings = call.standings.values_mut();
-        let inventories = standings.filter_map(|standing| standing.inventory.take());
-        let planner = self.planner.as_mut().expect("the first Manager plans");
-        let decision = planner.decide(
-            call.superstep + 1,
-            inventories.collect(),
-            scheduler.model.parameters().migration,
-        );
-        call.weighed = Some(decision.weighed);
-        let planned = Planned {
-            superstep: call.superstep,
-            moves: decision.moves,
-            cost: decision.cost,
-            pause: decision.pause,
-        };
-        let message = Message::Planned(Box::new(planned.clone()));
-        self.tell_managers(rules, &message, Cost::Encoded, world);
-        self.take_planned(rules, planned, world);
-    }
-
-    fn take_planned(&mut self, rules: &Rules, planned: Planned, world: &mut dyn World) {
-        let call = self.call.as_mut().expect("a call is being held");
-        call.planned = Some(planned);
-        self.follow_plan(rules, world);
-    }
-
-    /// Carries out what was planned, once that is known here and all Managers have been heard.
-    fn follow_plan(&mut self, rules: &Rules, world: &mut dyn World) {
-        let call = self.call.as_ref().expect("a call is being held");
-        let Some(planned) = &call.planned else { return };
-        if call.standings.len() == rules.managers.len() {
-            let moves = ordered(rules, &planned.moves, self.epoch + 1);
-            self.carry_out(rules, moves, world);
-        }
-    }
-
-    /// Settles who is a candidate, and with what they are negotiated.
-    fn begin_negotiation(&mut self, rules: &Rules, world: &mut dyn World) {
-        let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
-        let call = self.call.as_mut().expect("a call is being held");
-        let script = script_of(rules, call.superstep);
-        let selection = match script {
-            Some(orders) => scripted(rules, orders, &call.list, &self.whereabouts),
-            None => migbsp::select(model, &call.list),
-        };
-        let mut processors = call.processors(|measured| measured.load);
-        for report in call.reports.values() {
-            let resident = (report.rank, report.instructions_resident);
-            let host = processors.binary_search_by_key(&report.host, |processor| processor.host);
-            processors[host.expect("a host of this Set")]
-                .residents
-                .push(resident);
-        }
-        let rate = world.transfer_rate(self.set, self.set);
-        let processors = Processors::new(model, rate, processors, &self.has_migrant);
-        call.negotiation = Some(Negotiation {
-            selection,
-            processors,
-            script: script.map(first_orders),
-            settled: 0,
-            asked: None,
-            considered: Vec::new(),
-        });
-        self.negotiate(rules, world);
-    }
-
-    /// Settles candidates as far as that depends on nobody else.
-    fn negotiate(&mut self, rules: &Rules, world: &mut dyn World) {
-        let Some(call) = &mut self.call else { return };
-        let Some(negotiation) = &mut call.negotiation else {
-            return;
-        };
-        if negotiation.asked.is_some() || call.decided.contains_key(&self.set) {
-            return;
-        }
-        while let Some(candidate) = negotiation.selection.candidates.get(negotiation.settled) {
-            let candidate = *candidate;
-            if candidate.own == self.set {
-                let report = &call.reports[&candidate.rank];
-                let request = request(negotiation, report, candidate.target, world);
-                if candidate.target != self.set {
-                    negotiation.asked = Some(request);
-                    let ask = Ask {
-                        superstep: call.superstep,
-                        from: self.set,
-                        request,
-                    };
-                    let message = Message::Ask(Box::new(ask));
-                    self.send(candidate.target, message, Cost::Encoded, world);
-                    return;
-                }
-                let host = report.host;
-                let answer = negotiation.answer(&request);
-                negotiation.considered.push(Considered {
-                    entry: candidate,
-                    host,
-                    request,
-                    answer,
-                });
-            } else if candidate.target == self.set {
-                let Some(ask) = call.asks.remove(&candidate.rank) else {
-                    return;
-                };
-                let answer = negotiation.answer(&ask.request);
-                let answered = Answered {
-                    superstep: call.superstep,
-                    rank: ask.request.rank,
-                    answer,
-                };
-                let own = Address::SetManager(self.set);
-                let message = Message::Answered(Box::new(answered));
-                world.send(own, Address::SetManager(ask.from), message, Cost::Encoded);
-            }
-            negotiation.settled += 1;
-        }
-        let considered = std::mem::take(&mut negotiation.considered);
-        let decided = Decided {
-            superstep: call.superstep,
-            set: self.set,
-            considered,
-        };
-        self.tell_managers(
-            rules,
-            &Message::Decided(Box::new(decided.clone())),
-            Cost::Encoded,
-            world,
-        );
-        self.take_decided(rules, decided, world);
-    }
-
-    fn take_answer(&mut self, rules: &Rules, answered: &Answered, world: &mut dyn World) {
-        let call = self.call.as_mut().expect("a call is being held");
-        let negotiation = call.negotiation.as_mut().expect("somebody was asked");
-        let request = negotiation.asked.take().expect("somebody was asked");
-        assert_eq!(request.rank, answered.rank, "an answer to another question");
-        let entry = negotiation.selection.candidates[negotiation.settled];
-        if matches!(answered.answer, Answer::Offer { .. }) {
-            negotiation.processors.depart(request.rank);
-        }
-        negotiation.considered.push(Considered {
-            entry,
-            host: call.reports[&request.rank].host,
-            request,
-            answer: answered.answer,
-        });
-        negotiation.settled += 1;
-        self.negotiate(rules, world);
-    }
-
-    /// When all Managers have decided, what was decided is done.
-    fn take_decided(&mut self, rules: &Rules, decided: Decided, world: &mut dyn World) {
-        let call = self.call.as_mut().expect("a call is being held");
-        call.decided.insert(decided.set, decided);
-        if call.decided.len() < rules.managers.len() {
-            return;
-        }
-        let moves = negotiated(rules, call, self.epoch + 1);
-        self.carry_out(rules, moves, world);
-    }
-
     /// Everybody knows who moves: those of this Set are told to.
-    fn carry_out(&mut self, rules: &Rules, moves: Vec<Migrate>, world: &mut dyn World) {
+    pub(super) fn carry_out(&mut self, rules: &Rules, moves: Vec<Migrate>, world: &mut dyn World) {
         for order in moves
             .iter()
             .filter(|order| rules.sets[order.from.index()] == self.set)
@@ -546,10 +365,11 @@ impl SetManager {
         if self.set == rules.first {
             world.record(record::Event::Call(describe(call, pace, took)));
         }
-        let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
+        let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
+        let initial = scheduler.model.parameters().interval;
         let start = Start {
             superstep: self.superstep + 1,
-            interval: Some(pace.interval.unwrap_or(model.parameters().interval)),
+            interval: Some(pace.interval.unwrap_or(initial)),
         };
         if hold == Seconds::ZERO {
             self.release(rules, start, world);

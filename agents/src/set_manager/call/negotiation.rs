@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Answer, Entry, Processors, Request, Selection};
-use protocol::{Considered, Report};
+use protocol::{Address, Answered, Ask, Considered, Decided, Message, Report};
 
+use super::outcome::negotiated;
+use crate::set_manager::SetManager;
 use crate::set_manager::whereabouts::Whereabouts;
 use crate::setup::Rules;
-use crate::world::World;
+use crate::world::{Cost, World};
 
 /// The part in which candidates are settled, one after the other in the order of the list.
 #[derive(Debug)]
@@ -35,19 +37,150 @@ impl Negotiation {
     }
 }
 
+impl SetManager {
+    /// Settles who is a candidate, and with what they are negotiated.
+    pub(super) fn begin_negotiation(&mut self, rules: &Rules, world: &mut dyn World) {
+        let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
+        let call = self.call.as_mut().expect("a call is being held");
+        let script = script_of(rules, call.superstep);
+        let selection = match script {
+            Some(orders) => scripted(rules, orders, &call.list, &self.whereabouts),
+            None => migbsp::select(model, &call.list),
+        };
+        let mut processors = call.processors(|measured| measured.load);
+        for report in call.reports.values() {
+            let resident = (report.rank, report.instructions_resident);
+            let host = processors.binary_search_by_key(&report.host, |processor| processor.host);
+            processors[host.expect("a host of this Set")]
+                .residents
+                .push(resident);
+        }
+        let rate = world.transfer_rate(self.set, self.set);
+        let processors = Processors::new(model, rate, processors, &self.has_migrant);
+        call.negotiation = Some(Negotiation {
+            selection,
+            processors,
+            script: script.map(first_orders),
+            settled: 0,
+            asked: None,
+            considered: Vec::new(),
+        });
+        self.negotiate(rules, world);
+    }
+
+    /// Settles candidates as far as that depends on nobody else.
+    pub(super) fn negotiate(&mut self, rules: &Rules, world: &mut dyn World) {
+        let Some(call) = &mut self.call else { return };
+        let Some(negotiation) = &mut call.negotiation else {
+            return;
+        };
+        if negotiation.asked.is_some() || call.decided.contains_key(&self.set) {
+            return;
+        }
+        while let Some(candidate) = negotiation.selection.candidates.get(negotiation.settled) {
+            let candidate = *candidate;
+            if candidate.own == self.set {
+                let report = &call.reports[&candidate.rank];
+                let request = request(negotiation, report, candidate.target, world);
+                if candidate.target != self.set {
+                    negotiation.asked = Some(request);
+                    let ask = Ask {
+                        superstep: call.superstep,
+                        from: self.set,
+                        request,
+                    };
+                    let message = Message::Ask(Box::new(ask));
+                    self.send(candidate.target, message, Cost::Encoded, world);
+                    return;
+                }
+                let host = report.host;
+                let answer = negotiation.answer(&request);
+                negotiation.considered.push(Considered {
+                    entry: candidate,
+                    host,
+                    request,
+                    answer,
+                });
+            } else if candidate.target == self.set {
+                let Some(ask) = call.asks.remove(&candidate.rank) else {
+                    return;
+                };
+                let answer = negotiation.answer(&ask.request);
+                let answered = Answered {
+                    superstep: call.superstep,
+                    rank: ask.request.rank,
+                    answer,
+                };
+                let own = Address::SetManager(self.set);
+                let message = Message::Answered(Box::new(answered));
+                world.send(own, Address::SetManager(ask.from), message, Cost::Encoded);
+            }
+            negotiation.settled += 1;
+        }
+        let considered = std::mem::take(&mut negotiation.considered);
+        let decided = Decided {
+            superstep: call.superstep,
+            set: self.set,
+            considered,
+        };
+        self.tell_managers(
+            rules,
+            &Message::Decided(Box::new(decided.clone())),
+            Cost::Encoded,
+            world,
+        );
+        self.take_decided(rules, decided, world);
+    }
+
+    pub(super) fn take_answer(
+        &mut self,
+        rules: &Rules,
+        answered: &Answered,
+        world: &mut dyn World,
+    ) {
+        let call = self.call.as_mut().expect("a call is being held");
+        let negotiation = call.negotiation.as_mut().expect("somebody was asked");
+        let request = negotiation.asked.take().expect("somebody was asked");
+        assert_eq!(request.rank, answered.rank, "an answer to another question");
+        let entry = negotiation.selection.candidates[negotiation.settled];
+        if matches!(answered.answer, Answer::Offer { .. }) {
+            negotiation.processors.depart(request.rank);
+        }
+        negotiation.considered.push(Considered {
+            entry,
+            host: call.reports[&request.rank].host,
+            request,
+            answer: answered.answer,
+        });
+        negotiation.settled += 1;
+        self.negotiate(rules, world);
+    }
+
+    /// When all Managers have decided, what was decided is done.
+    pub(super) fn take_decided(&mut self, rules: &Rules, decided: Decided, world: &mut dyn World) {
+        let call = self.call.as_mut().expect("a call is being held");
+        call.decided.insert(decided.set, decided);
+        if call.decided.len() < rules.managers.len() {
+            return;
+        }
+        let moves = negotiated(rules, call, self.epoch + 1);
+        self.carry_out(rules, moves, world);
+    }
+}
+
 /// What the script says about the call after `superstep`, if there is a script.
-pub(super) fn script_of(rules: &Rules, superstep: u64) -> Option<&[(Rank, HostId)]> {
+fn script_of(rules: &Rules, superstep: u64) -> Option<&[(Rank, HostId)]> {
     let script = rules.scheduler.as_ref()?.script.as_ref()?;
     Some(script.0.get(&(superstep + 1)).map_or(&[], Vec::as_slice))
 }
 
 /// Where each process goes; of several orders for one process the first counts.
-pub(super) fn first_orders(orders: &[(Rank, HostId)]) -> BTreeMap<Rank, HostId> {
+fn first_orders(orders: &[(Rank, HostId)]) -> BTreeMap<Rank, HostId> {
     orders.iter().rev().copied().collect()
 }
 
 /// What the Manager of a candidate asks for.
-pub(super) fn request(
+fn request(
     negotiation: &Negotiation,
     report: &Report,
     target: SetId,
@@ -68,7 +201,7 @@ pub(super) fn request(
 }
 
 /// The scripted moves of a call as candidates: of processes that are `list`ed and not there already.
-pub(super) fn scripted(
+fn scripted(
     rules: &Rules,
     orders: &[(Rank, HostId)],
     list: &[Entry],
