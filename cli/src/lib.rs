@@ -19,5 +19,7 @@ mod workload;
 pub use command::run;
 pub use configuration::{Files, Unit};
 pub use registry::Registry;
-pub use shipped::{LatticeBoltzmann, LuDecomposition, SmithWaterman, Synthetic};
+pub use shipped::{
+    LatticeBoltzmann, LuDecomposition, SmithWaterman, SmithWatermanKernel, Synthetic,
+};
 pub use workload::{Common, Rejection, Supersteps, Workload};

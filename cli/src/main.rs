@@ -2,13 +2,16 @@
 
 use std::process::ExitCode;
 
-use cli::{LatticeBoltzmann, LuDecomposition, Registry, SmithWaterman, Synthetic};
+use cli::{
+    LatticeBoltzmann, LuDecomposition, Registry, SmithWaterman, SmithWatermanKernel, Synthetic,
+};
 
 fn main() -> ExitCode {
     cli::run(
         &Registry::new()
             .with::<LatticeBoltzmann>()
             .with::<SmithWaterman>()
+            .with::<SmithWatermanKernel>()
             .with::<LuDecomposition>()
             .with::<Synthetic>(),
     )

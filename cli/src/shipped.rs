@@ -1,9 +1,13 @@
 //! The shipped workloads by name.
 
+mod smith_waterman_kernel;
+
 use workloads::{lbm, lu, smith_waterman, synthetic};
 
 use crate::configuration::Unit;
 use crate::workload::{Common, Supersteps, Workload};
+
+pub use smith_waterman_kernel::SmithWatermanKernel;
 
 /// Lattice Boltzmann on vertical strips, as the papers model it.
 #[derive(Clone, Copy, Debug)]

@@ -50,7 +50,10 @@ const PURE: [(&str, &[&str]); 4] = [
             "winnow",
         ],
     ),
-    ("workloads", &["rand", "rand_chacha", "serde", "thiserror"]),
+    (
+        "workloads",
+        &["rand", "rand_chacha", "seq_io", "serde", "thiserror"],
+    ),
 ];
 
 /// Dependencies of each folder: own ones and outside ones, without those for tests.

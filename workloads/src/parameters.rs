@@ -30,6 +30,12 @@ pub enum Error {
     /// No number of supersteps for a program that would go on for ever.
     #[error("`supersteps` is missing, and the program does not end by itself")]
     Endless,
+    /// A number of supersteps for a program whose part is worth nothing.
+    #[error("`supersteps` is {supersteps}, but the program ends by itself; leave it out")]
+    EndsByItself {
+        /// How many there should have been.
+        supersteps: u64,
+    },
     /// A list without an element that rank 0 could take.
     #[error("`{key}` is an empty list, expected at least one number")]
     Empty {
@@ -92,6 +98,18 @@ impl Common {
         let supersteps = self.supersteps.ok_or(Error::Endless)?;
         at_least_one("supersteps", supersteps)?;
         Ok(supersteps)
+    }
+
+    /// Nothing, if no number of supersteps is given to a program that ends by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EndsByItself`].
+    pub(crate) fn refuse_supersteps(self) -> Result<(), Error> {
+        match self.supersteps {
+            None => Ok(()),
+            Some(supersteps) => Err(Error::EndsByItself { supersteps }),
+        }
     }
 
     /// One state for each rank, in rank order.

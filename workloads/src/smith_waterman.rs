@@ -4,6 +4,8 @@
 //! y's, has a cell on those from y to y + n - 1. Who has none computes nothing and only meets the others
 //! at the barrier. A cell's value goes to the right; every superstep computes more than the one before.
 
+pub mod kernel;
+
 use bsp::units::{Bytes, Instructions};
 use bsp::{Image, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};

@@ -16,6 +16,13 @@ pub struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
+    /// No files but those that are named relative to the current folder.
+    #[must_use]
+    pub fn here() -> Self {
+        const NOTHING: &Node = &Node::empty_table();
+        Self::new(Path::new(""), NOTHING)
+    }
+
     /// The files that the keys of `written` name, in an experiment in `folder`.
     pub(crate) const fn new(folder: &'a Path, written: &'a Node) -> Self {
         Self { folder, written }

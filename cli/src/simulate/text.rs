@@ -30,7 +30,7 @@ pub(crate) fn text(report: &Report) -> String {
         report.runs.iter().map(|run| scenario_row(run, alone)),
     ));
     for sentence in verified(report) {
-        text.push_str(&format!("\n{sentence}\n"));
+        text.push_str(&format!("\n{}\n", shortened(sentence)));
     }
     if let Some(moving) = report.run(Scenario::Iii) {
         text.push_str(&calls(moving));
@@ -50,6 +50,15 @@ fn verified(report: &Report) -> Vec<&str> {
         .collect();
     sentences.dedup();
     sentences
+}
+
+/// What fits some lines; an alignment may be as long as its sequences.
+fn shortened(sentence: &str) -> String {
+    const CHARACTERS: usize = 400;
+    match sentence.char_indices().nth(CHARACTERS) {
+        None => sentence.to_owned(),
+        Some((end, _)) => format!("{}… (--format json shows all of it)", &sentence[..end]),
+    }
 }
 
 fn scenario_row(run: &RunReport, alone: Option<&RunReport>) -> Vec<String> {
@@ -259,6 +268,13 @@ Its 1 call alone (scenario ii) cost 0.500 s.
         };
         let text = text(&report(vec![solved("i"), solved("ii"), solved("iii")]));
         assert_eq!(text.matches("\nthe answer is 42\n").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_read_is_cut() {
+        assert_eq!(shortened(&"é".repeat(400)), "é".repeat(400));
+        let cut = "é".repeat(400) + "… (--format json shows all of it)";
+        assert_eq!(shortened(&"é".repeat(401)), cut);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod configuration;
 mod files;
 mod flows;
 mod invocation;
+mod kernels;
 mod paper;
 mod platform;
 mod readme;

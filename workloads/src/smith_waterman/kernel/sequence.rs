@@ -1,0 +1,225 @@
+//! Sequences of letters: out of a FASTA file, or drawn.
+
+use std::num::NonZero;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
+use seq_io::fasta::{self, Record};
+
+use crate::draws::{generator, unit};
+use crate::smith_waterman::kernel::scoring::Substitution;
+
+/// A sequence, its letters as codes of a [`Substitution`].
+///
+/// Invariant: there is at least one letter, and each is one of the substitution's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    codes: Vec<u8>,
+}
+
+/// The two sequences that are compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The rows of the matrix.
+    pub query: Sequence,
+    /// The columns of the matrix.
+    pub subject: Sequence,
+}
+
+/// Why there is no sequence in what should be FASTA.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Something before the first record.
+    #[error("is not FASTA: line {line} begins with `{met}`, expected `>` and the name of a record")]
+    Start {
+        /// The line, from 1.
+        line: usize,
+        /// Its first character.
+        met: char,
+    },
+    /// Nothing but empty lines.
+    #[error("holds no record, expected a line with `>` and a name, and lines of letters below it")]
+    NoRecord,
+    /// Several records, and nobody said which.
+    #[error("holds {} records ({}), expected `{key}` to name one of them", names.len(), names.join(", "))]
+    Several {
+        /// The parameter that chooses.
+        key: String,
+        /// What the records are called.
+        names: Vec<String>,
+    },
+    /// No record of that name.
+    #[error("holds no record `{name}`; there {}", known(names))]
+    NoSuchRecord {
+        /// What was looked for.
+        name: String,
+        /// What the records are called.
+        names: Vec<String>,
+    },
+    /// A record with a name and nothing else.
+    #[error("holds no letter in record `{record}`, expected at least one")]
+    Empty {
+        /// The record's name.
+        record: String,
+    },
+    /// A letter that has no score.
+    #[error("has `{met}` at position {position} of record `{record}`, expected one of {expected}")]
+    Letter {
+        /// The record's name.
+        record: String,
+        /// The letter met.
+        met: char,
+        /// Where, from 1, line ends not counted.
+        position: usize,
+        /// The letters that would do.
+        expected: &'static str,
+    },
+}
+
+impl Sequence {
+    /// The record called `name`, or the only one, of a FASTA file that `text` is the content of.
+    ///
+    /// `key` is the parameter that names the file; the record's is `key` with `_record`.
+    ///
+    /// # Errors
+    ///
+    /// If it is not FASTA, if it is not clear which record is meant, or if that one is empty or has
+    /// letters without a score.
+    pub fn from_fasta(
+        text: &[u8],
+        key: &str,
+        name: Option<&str>,
+        substitution: Substitution,
+    ) -> Result<Self, Error> {
+        let mut records = Vec::new();
+        let mut reader = fasta::Reader::new(text);
+        while let Some(record) = reader.next() {
+            let record = record.map_err(|error| Error::from_reader(&error))?;
+            let name = String::from_utf8_lossy(record.id_bytes()).into_owned();
+            records.push((name, record.owned_seq()));
+        }
+        let names = || records.iter().map(|(name, _)| name.clone()).collect();
+        let (record, letters) = match (name, records.as_slice()) {
+            (_, []) => return Err(Error::NoRecord),
+            (None, [only]) => only,
+            (None, _) => {
+                let key = format!("{key}_record");
+                return Err(Error::Several {
+                    key,
+                    names: names(),
+                });
+            }
+            (Some(name), _) => {
+                let found = records.iter().find(|(record, _)| record == name);
+                found.ok_or_else(|| Error::NoSuchRecord {
+                    name: name.to_owned(),
+                    names: names(),
+                })?
+            }
+        };
+        Self::encode(record, letters, substitution)
+    }
+
+    fn encode(record: &str, letters: &[u8], substitution: Substitution) -> Result<Self, Error> {
+        if letters.is_empty() {
+            let record = record.to_owned();
+            return Err(Error::Empty { record });
+        }
+        let code = |(index, letter): (usize, &u8)| {
+            substitution.code(*letter).ok_or_else(|| Error::Letter {
+                record: record.to_owned(),
+                met: char::from(*letter),
+                position: index + 1,
+                expected: str::from_utf8(substitution.letters()).expect("letters are ASCII"),
+            })
+        };
+        let codes = letters.iter().enumerate().map(code);
+        Ok(Self {
+            codes: codes.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The letters' codes.
+    pub(super) fn codes(&self) -> &[u8] {
+        &self.codes
+    }
+}
+
+impl Pair {
+    /// A sequence of `length` residues, each as likely as any other, and a mutated copy of it: a
+    /// letter of the copy is another one, left out, or followed by a new one with probability
+    /// `divergence` in all; eight of ten mutations exchange a letter.
+    pub(super) fn drawn(
+        length: NonZero<u32>,
+        divergence: f64,
+        substitution: Substitution,
+        seed: u64,
+    ) -> Self {
+        let mut letters = Letters {
+            generator: generator(seed, b"two sequences to align  ", 0),
+            residues: substitution.residues(),
+        };
+        let query: Vec<u8> = (0..length.get()).map(|_| letters.any()).collect();
+        let mut subject = Vec::with_capacity(query.len());
+        for letter in &query {
+            if divergence <= unit(letters.generator.next_u64()) {
+                subject.push(*letter);
+                continue;
+            }
+            match letters.below(10) {
+                0 => {}
+                1 => subject.extend([*letter, letters.any()]),
+                _ => subject.push(letters.other_than(*letter)),
+            }
+        }
+        if subject.is_empty() {
+            subject.push(query[0]);
+        }
+        let [query, subject] = [query, subject].map(|codes| Sequence { codes });
+        Self { query, subject }
+    }
+}
+
+impl Error {
+    fn from_reader(error: &fasta::Error) -> Self {
+        match *error {
+            fasta::Error::InvalidStart { line, found } => Self::Start {
+                line,
+                met: char::from(found),
+            },
+            fasta::Error::Io(_) | fasta::Error::BufferLimit => {
+                unreachable!("reading from memory into a buffer without limit")
+            }
+        }
+    }
+}
+
+/// Draws letters.
+struct Letters {
+    generator: ChaCha8Rng,
+    residues: u32,
+}
+
+impl Letters {
+    /// A number below `bound`, each as likely as any other but for 2⁻³² of the draws.
+    fn below(&mut self, bound: u32) -> u8 {
+        let scaled = (u64::from(self.generator.next_u32()) * u64::from(bound)) >> 32;
+        u8::try_from(scaled).expect("there are fewer letters than 256")
+    }
+
+    fn any(&mut self) -> u8 {
+        self.below(self.residues)
+    }
+
+    fn other_than(&mut self, letter: u8) -> u8 {
+        let other = self.below(self.residues - 1);
+        other + u8::from(letter <= other)
+    }
+}
+
+fn known(names: &[String]) -> String {
+    match names {
+        [one] => format!("is `{one}`"),
+        several => format!("are {}", several.join(", ")),
+    }
+}

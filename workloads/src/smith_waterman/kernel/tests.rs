@@ -1,0 +1,297 @@
+use bio::alignment::pairwise::Aligner;
+use bsp::reference;
+use proptest::prelude::*;
+
+use super::*;
+
+fn common(processes: u32) -> Common {
+    Common {
+        processes,
+        supersteps: None,
+        seed: 1,
+    }
+}
+
+fn sequence(letters: &str, substitution: Substitution) -> Sequence {
+    let text = format!(">only\n{letters}\n");
+    Sequence::from_fasta(text.as_bytes(), "query", None, substitution).unwrap()
+}
+
+fn pair(query: &str, subject: &str, substitution: Substitution) -> Pair {
+    Pair {
+        query: sequence(query, substitution),
+        subject: sequence(subject, substitution),
+    }
+}
+
+fn run(parameters: &Parameters, pair: &Pair, size: u32) -> reference::Run<Part> {
+    let processes = processes(parameters, pair, common(size)).unwrap();
+    reference::run(processes, reference::Limit::default()).unwrap()
+}
+
+fn align(parameters: &Parameters, pair: &Pair, size: u32) -> Option<Alignment> {
+    Alignment::assemble(&run(parameters, pair, size).outputs)
+}
+
+/// What rust-bio finds the best local alignment to be worth.
+fn oracle(parameters: &Parameters, query: &str, subject: &str) -> i64 {
+    let scoring = parameters.scoring().unwrap();
+    // There, opening a gap pays for its first letter.
+    let (open, extend) = (scoring.gap(1), scoring.gap_extend());
+    let code = |letter| parameters.scoring.code(letter).unwrap();
+    let pair = |one, other| i32::try_from(scoring.pair(code(one), code(other))).unwrap();
+    let [open, extend] = [open, extend].map(|cost| -i32::try_from(cost).unwrap());
+    let mut aligner = Aligner::new(open, extend, pair);
+    let alignment = aligner.local(query.as_bytes(), subject.as_bytes());
+    alignment.score.into()
+}
+
+fn dna(scores: (i32, i32), gap: (u32, u32)) -> Parameters {
+    Parameters {
+        scoring: Substitution::Dna,
+        match_score: scores.0,
+        mismatch_score: scores.1,
+        gap_open: Some(gap.0),
+        gap_extend: Some(gap.1),
+        ..Parameters::default()
+    }
+}
+
+const ALPHA: &[u8] = include_bytes!("../../../../conf/data/haemoglobin-alpha.fasta");
+const BETA: &[u8] = include_bytes!("../../../../conf/data/haemoglobin-beta.fasta");
+
+#[test]
+fn the_textbook_s_example_is_aligned_as_in_the_textbook() {
+    let parameters = dna((3, -3), (0, 2));
+    let pair = pair("TGTTACGG", "GGTTGACTA", Substitution::Dna);
+    let alignment = align(&parameters, &pair, 3).unwrap();
+    assert_eq!(
+        alignment.to_string(),
+        "score 13: letters 2 to 6 of the query beside 2 to 7 of the subject, 5 of 6 places equal: \
+         3=1D2="
+    );
+}
+
+#[test]
+fn haemoglobins_are_related() {
+    let parameters = Parameters::default();
+    let read = |text| Sequence::from_fasta(text, "query", None, Substitution::Blosum62).unwrap();
+    let pair = Pair {
+        query: read(ALPHA),
+        subject: read(BETA),
+    };
+    let letters = |text: &[u8]| {
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        text.lines().skip(1).collect::<String>()
+    };
+    let expected = oracle(&parameters, &letters(ALPHA), &letters(BETA));
+    let alignment = align(&parameters, &pair, 5).unwrap();
+    assert_eq!(alignment.score, expected);
+    assert_eq!(
+        alignment.rescore(&pair, &parameters.scoring().unwrap()),
+        expected
+    );
+    assert_eq!(
+        alignment.to_string(),
+        "score 285: letters 3 to 141 of the query beside 4 to 146 of the subject, 61 of 145 places \
+         equal: 1=1X1=2X1=2X1=1X1=1X4=2I3X1=1X1=1X3=1X1=5X1=1X1=3X1=2X1=6D1=3X1=3X2=1X5=2X1=5X2=1X1=\
+         8X2=1X2=2X2=1X3=1X2=1X2=3X1=3X2=1X1=3X4=1X1=1X1=3X1=2X1=1X1=3X1=2X2="
+    );
+}
+
+#[test]
+fn what_has_nothing_in_common_has_no_alignment() {
+    let pair = pair("AAAA", "CCGGT", Substitution::Dna);
+    let run = run(&dna((2, -3), (5, 2)), &pair, 3);
+    assert_eq!(Alignment::assemble(&run.outputs), None);
+    assert_eq!(run.supersteps, 3 + 3);
+}
+
+#[test]
+fn the_wave_crosses_the_processes_and_comes_back() {
+    let parameters = dna((1, -1), (1, 1));
+    // The last four columns are those of two processes; the way back ends there.
+    let pair = pair("TTGA", "CCCCCCTTGA", Substitution::Dna);
+    let run = run(&parameters, &pair, 5);
+    let paths: Vec<_> = run.outputs.iter().map(|part| part.path.is_some()).collect();
+    assert_eq!(paths, [false, false, false, true, true]);
+    let (filling, way_back, ending) = (5 + 5 - 1, 2, 1);
+    assert_eq!(run.supersteps, filling + way_back + ending);
+    assert_eq!(run.work, Instructions((4 * 10 + 4) * 24));
+}
+
+#[test]
+fn of_equal_scores_the_lowest_row_counts_and_then_the_lowest_column() {
+    let parameters = dna((1, -1), (1, 1));
+    let pair = pair("ACTTTAC", "ACGGGAC", Substitution::Dna);
+    for size in 1..=8 {
+        let path = align(&parameters, &pair, size).unwrap().path;
+        assert_eq!((path.query, path.subject), (0..2, 0..2));
+    }
+}
+
+#[test]
+fn a_lower_row_counts_wherever_its_process_is() {
+    let parameters = dna((1, 0), (0, 1));
+    let pair = pair("GAACAGAAACA", "AAGCGACCCGCGAGAACCCAACG", Substitution::Dna);
+    let path = align(&parameters, &pair, 3).unwrap().path;
+    assert_eq!((path.query, path.subject), (0..8, 13..21));
+}
+
+#[test]
+fn n_is_like_no_nucleotide() {
+    let parameters = dna((1, -1), (1, 1));
+    let pair = pair("ACNNNNGT", "acnnnngt", Substitution::Dna);
+    assert_eq!(align(&parameters, &pair, 2).unwrap().score, 2);
+}
+
+#[test]
+fn drawn_sequences_are_as_different_as_was_asked_for() {
+    let equal = |divergence| {
+        let parameters = Parameters {
+            length: 2000,
+            divergence,
+            ..Parameters::default()
+        };
+        let pair = parameters.drawn(7).unwrap();
+        let path = align(&parameters, &pair, 4).unwrap().path;
+        path.equal_places() as f64 / 2000.0
+    };
+    let equal = [0.0, 0.2, 0.4].map(equal);
+    assert!((equal[0] - 1.0).abs() < 1e-12, "{equal:?}");
+    // Nine of ten mutations leave a letter without its equal.
+    assert!((equal[1] - 0.82).abs() < 0.03, "{equal:?}");
+    assert!((equal[2] - 0.64).abs() < 0.03, "{equal:?}");
+}
+
+#[test]
+fn bad_parameters_are_named() {
+    let check = |parameters: &str, expected: &str| {
+        let parameters: Parameters = toml::from_str(parameters).unwrap();
+        let pair = Parameters::default().drawn(1).unwrap();
+        let error = parameters
+            .drawn(1)
+            .and_then(|_| processes(&parameters, &pair, common(2)))
+            .unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    };
+    check("length = 0", "`length` is 0, expected at least 1");
+    check("blocks = 0", "`blocks` is 0, expected at least 1");
+    check(
+        "divergence = 1.5",
+        "`divergence` is 1.5, expected a number from 0 to 1",
+    );
+    check(
+        "match_score = 0",
+        "`match_score` is 0.0, expected a number from 1 to 2^20",
+    );
+    check(
+        "mismatch_score = 1",
+        "`mismatch_score` is 1.0, expected a number from -2^20 to 0",
+    );
+    check(
+        "gap_extend = 0",
+        "`gap_extend` is 0.0, expected a number from 1 to 2^20",
+    );
+    check(
+        "gap_open = 2000000",
+        "`gap_open` is 2000000.0, expected a number from 0 to 2^20",
+    );
+    assert!(toml::from_str::<Parameters>("scoring = 'blosum45'").is_err());
+    let pair = Parameters::default().drawn(1).unwrap();
+    let cut = Common {
+        supersteps: Some(8),
+        ..common(2)
+    };
+    assert_eq!(
+        processes(&Parameters::default(), &pair, cut)
+            .unwrap_err()
+            .to_string(),
+        "`supersteps` is 8, but the program ends by itself; leave it out"
+    );
+}
+
+#[test]
+fn what_is_no_sequence_says_why() {
+    let check = |text: &str, name: Option<&str>, expected: &str| {
+        let found = Sequence::from_fasta(text.as_bytes(), "query", name, Substitution::Dna);
+        assert_eq!(found.unwrap_err().to_string(), expected);
+    };
+    check(
+        "\nACGT\n",
+        None,
+        "is not FASTA: line 2 begins with `A`, expected `>` and the name of a record",
+    );
+    for empty in ["", "\n\n"] {
+        check(
+            empty,
+            None,
+            "holds no record, expected a line with `>` and a name, and lines of letters below it",
+        );
+    }
+    check(
+        ">a\nAC\n>b\nGT\n",
+        None,
+        "holds 2 records (a, b), expected `query_record` to name one of them",
+    );
+    check(
+        ">a\nAC\n>b\nGT\n",
+        Some("c"),
+        "holds no record `c`; there are a, b",
+    );
+    check(">a\nAC\n", Some("c"), "holds no record `c`; there is `a`");
+    check(
+        ">a long name\n\n",
+        None,
+        "holds no letter in record `a`, expected at least one",
+    );
+    check(
+        ">a\nAC\r\nGTUA\n",
+        None,
+        "has `U` at position 5 of record `a`, expected one of ACGTN",
+    );
+    check(
+        ">a\nAC GT\n",
+        None,
+        "has ` ` at position 3 of record `a`, expected one of ACGTN",
+    );
+}
+
+fn letters(alphabet: &'static str, max: usize) -> impl Strategy<Value = String> {
+    let letter = prop::sample::select(alphabet.as_bytes().to_vec()).prop_map(char::from);
+    prop::collection::vec(letter, 1..max).prop_map(|letters| letters.into_iter().collect())
+}
+
+proptest! {
+    #[test]
+    fn proteins_score_what_a_well_kept_library_finds(
+        query in letters("ARNDCQEGHILKMFPSTWYVBZX", 40),
+        subject in letters("ARNDCQEGHILKMFPSTWYVBZX", 40),
+        (size, blocks) in (1_u32..9, 1_u32..9),
+    ) {
+        let parameters = Parameters { blocks: Some(blocks), ..Parameters::default() };
+        let pair = pair(&query, &subject, Substitution::Blosum62);
+        let score = align(&parameters, &pair, size).map_or(0, |alignment| alignment.score);
+        prop_assert_eq!(score, oracle(&parameters, &query, &subject));
+    }
+
+    #[test]
+    fn the_alignment_is_worth_its_score_and_the_same_on_any_number_of_processes(
+        query in letters("ACG", 40),
+        subject in letters("ACG", 40),
+        (size, blocks) in (1_u32..50, 1_u32..50),
+        scores in (1_i32..4, -4_i32..=0),
+        gap in (0_u32..5, 1_u32..4),
+    ) {
+        let parameters = Parameters { blocks: Some(blocks), ..dna(scores, gap) };
+        let pair = pair(&query, &subject, Substitution::Dna);
+        let alignment = align(&parameters, &pair, size);
+        let alone = Parameters { blocks: Some(1), ..parameters.clone() };
+        prop_assert_eq!(&alignment, &align(&alone, &pair, 1));
+        let score = alignment.as_ref().map_or(0, |alignment| alignment.score);
+        prop_assert_eq!(score, oracle(&parameters, &query, &subject));
+        if let Some(alignment) = alignment {
+            prop_assert_eq!(alignment.rescore(&pair, &parameters.scoring().unwrap()), score);
+        }
+    }
+}
