@@ -4,6 +4,8 @@
 //! [`Registry`] to [`run`]: it then has every command, with the shipped workloads or without.
 //! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`.
 
+#[cfg_attr(not(test), expect(dead_code, reason = "no command runs many yet"))]
+mod batch;
 mod chart;
 mod command;
 mod configuration;

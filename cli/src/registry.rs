@@ -28,8 +28,8 @@ pub(crate) struct Order<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// A workload whose types have been forgotten.
-pub(crate) trait Entry {
+/// A workload whose types have been forgotten, for any number of threads.
+pub(crate) trait Entry: Send + Sync {
     /// What an experiment calls it.
     fn name(&self) -> &'static str;
 
@@ -123,7 +123,8 @@ impl fmt::Debug for Registry {
     }
 }
 
-struct Registered<W>(PhantomData<W>);
+/// No workload is inside: all of it is in its type.
+struct Registered<W>(PhantomData<fn() -> W>);
 
 impl<W: Workload> Registered<W> {
     fn parameters(written: &Node) -> Result<W::Parameters, Fault> {

@@ -1,0 +1,114 @@
+//! Many simulations at once, on all cores.
+
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::failure::Failure;
+
+/// What `work` makes of each of `items`, in their order, whichever is done first.
+///
+/// As many threads work as the machine has cores; each takes the first item that nobody has taken
+/// yet, so that the longest work is best listed first. `progress` says whether a bar on stderr counts
+/// the items that are done.
+///
+/// # Errors
+///
+/// That of the first item in the list for which `work` fails. After a failure no item is taken up any more.
+pub(crate) fn run<Item: Sync, Done: Send>(
+    items: &[Item],
+    progress: bool,
+    work: impl Fn(&Item) -> Result<Done, Failure> + Sync,
+) -> Result<Vec<Done>, Failure> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    run_on(cores, items, progress, work)
+}
+
+/// [`run`] on so many threads.
+fn run_on<Item: Sync, Done: Send>(
+    threads: usize,
+    items: &[Item],
+    progress: bool,
+    work: impl Fn(&Item) -> Result<Done, Failure> + Sync,
+) -> Result<Vec<Done>, Failure> {
+    let bar = bar(progress, items.len());
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..threads.min(items.len()) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    let result = work(item);
+                    if result.is_err() {
+                        // What is before this one has been taken by now, and what follows is not wanted.
+                        next.store(items.len(), Ordering::Relaxed);
+                    }
+                    results
+                        .lock()
+                        .expect("nobody panics with the lock in hand")
+                        .push((index, result));
+                    bar.inc(1);
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let mut results = results
+        .into_inner()
+        .expect("nobody panics with the lock in hand");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+fn bar(shown: bool, items: usize) -> ProgressBar {
+    if !shown {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(u64::try_from(items).unwrap_or(u64::MAX));
+    bar.set_style(ProgressStyle::with_template(TEMPLATE).expect("the template is right"));
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+const TEMPLATE: &str = "{wide_bar} {pos}/{len} runs, {eta} left";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items() {
+        let items: Vec<u64> = (0..100).rev().collect();
+        for threads in [1, 2, 7] {
+            let done = run_on(threads, &items, false, |item| {
+                thread::yield_now();
+                Ok(item * 2)
+            });
+            let expected: Vec<u64> = items.iter().map(|item| item * 2).collect();
+            assert_eq!(done.unwrap(), expected);
+        }
+        assert!(
+            run(&[] as &[u64], false, |item| Ok(*item))
+                .unwrap()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn the_first_fault_of_the_list_is_the_one_that_is_told() {
+        let items: Vec<u64> = (0..100).collect();
+        for threads in [1, 2, 7] {
+            let done = run_on(threads, &items, false, |item| match item {
+                20.. => Err(Failure::Run(format!("{item} is too large"))),
+                _ => Ok(()),
+            });
+            assert_eq!(done.unwrap_err().to_string(), "20 is too large");
+        }
+    }
+}

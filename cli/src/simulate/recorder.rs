@@ -1,0 +1,102 @@
+//! The record of a run, written while it is under way.
+
+use std::fs;
+use std::path::Path;
+
+use agents::record::{Event, Run, SCHEMA, WriteError, Writer};
+use bsp::HostId;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::configuration::Scenario;
+use crate::failure::Failure;
+use crate::simulate::hexadecimal;
+use crate::simulate::report::RunReport;
+use crate::simulate::stage::Stage;
+use crate::tree::Node;
+
+/// What writes a record.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    writer: Writer,
+    platform_digest: String,
+    /// Why events are missing, if some are.
+    lost: Option<WriteError>,
+}
+
+/// The head of a record: what the run was, and what came of it.
+#[derive(Debug, Serialize)]
+struct Manifest<'a> {
+    schema: &'static str,
+    version: &'static str,
+    scenario: &'static str,
+    seed: u64,
+    configuration: &'a Node,
+    platform_sha256: &'a str,
+    results: &'a RunReport,
+}
+
+impl Recorder {
+    /// The record of a scenario, in a folder of its own inside `folder`.
+    ///
+    /// # Errors
+    ///
+    /// If that folder is not empty or cannot be written to, or the platform cannot be read.
+    pub(crate) fn new(folder: &Path, scenario: Scenario, stage: &Stage) -> Result<Self, Failure> {
+        let bytes = fs::read(stage.loaded.platform_file()).map_err(Failure::input)?;
+        let folder = folder.join(scenario.name());
+        let mut writer = Writer::create(&folder).map_err(Failure::chain)?;
+        writer
+            .append(&head(scenario, stage))
+            .map_err(Failure::chain)?;
+        Ok(Self {
+            writer,
+            platform_digest: hexadecimal(&Sha256::digest(&bytes)),
+            lost: None,
+        })
+    }
+
+    /// Something happened.
+    pub(crate) fn observe(&mut self, event: &Event) {
+        if self.lost.is_none() {
+            self.lost = self.writer.append(event).err();
+        }
+    }
+
+    /// The run is over: with this, its record is complete.
+    ///
+    /// # Errors
+    ///
+    /// If the disk did not take an event, or does not take the rest.
+    pub(crate) fn finish(self, stage: &Stage, report: &RunReport) -> Result<(), Failure> {
+        if let Some(error) = self.lost {
+            return Err(Failure::chain(error));
+        }
+        let experiment = &stage.loaded.experiment;
+        let manifest = Manifest {
+            schema: "migbsp.run/1",
+            version: env!("CARGO_PKG_VERSION"),
+            scenario: report.scenario,
+            seed: experiment.run.seed,
+            configuration: &experiment.effective(),
+            platform_sha256: &self.platform_digest,
+            results: report,
+        };
+        self.writer.finish(&manifest).map_err(Failure::chain)
+    }
+}
+
+/// The first line of a record.
+fn head(scenario: Scenario, stage: &Stage) -> Event {
+    let platform = &stage.platform;
+    let host = |id: &HostId| platform.host(*id).name.clone();
+    let sets = platform.sets().iter().map(|set| set.name.clone());
+    let hosts = platform.hosts().iter().map(|host| host.name.clone());
+    Event::Run(Run {
+        schema: SCHEMA.to_owned(),
+        scenario: scenario.name().to_owned(),
+        sets: sets.collect(),
+        hosts: hosts.collect(),
+        placement: stage.placement.iter().map(host).collect(),
+    })
+}
