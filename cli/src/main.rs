@@ -3,13 +3,15 @@
 use std::process::ExitCode;
 
 use cli::{
-    LatticeBoltzmann, LuDecomposition, Registry, SmithWaterman, SmithWatermanKernel, Synthetic,
+    LatticeBoltzmann, LatticeBoltzmannKernel, LuDecomposition, Registry, SmithWaterman,
+    SmithWatermanKernel, Synthetic,
 };
 
 fn main() -> ExitCode {
     cli::run(
         &Registry::new()
             .with::<LatticeBoltzmann>()
+            .with::<LatticeBoltzmannKernel>()
             .with::<SmithWaterman>()
             .with::<SmithWatermanKernel>()
             .with::<LuDecomposition>()

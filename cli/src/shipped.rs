@@ -21,6 +21,10 @@ pub struct SmithWaterman;
 #[derive(Clone, Copy, Debug)]
 pub struct LuDecomposition;
 
+/// Lattice Boltzmann on vertical strips, computed: cavity and channel.
+#[derive(Clone, Copy, Debug)]
+pub struct LatticeBoltzmannKernel;
+
 /// Instructions and messages by lists, with load that may change over time.
 #[derive(Clone, Copy, Debug)]
 pub struct Synthetic;
@@ -75,6 +79,27 @@ impl Workload for LuDecomposition {
 
     fn build(parameters: &lu::Parameters, common: Common) -> Result<Vec<lu::Lu>, String> {
         lu::processes(parameters, common).map_err(|error| error.to_string())
+    }
+}
+
+impl Workload for LatticeBoltzmannKernel {
+    type Parameters = lbm::kernel::Parameters;
+    type Program = lbm::kernel::Kernel;
+    const NAME: &'static str = "lbm-kernel";
+    const ABOUT: &'static str = "Lattice Boltzmann on vertical strips, computed: cavity, channel";
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "instructions_per_cell" => Unit::Instructions,
+            _ => Unit::None,
+        }
+    }
+
+    fn build(
+        parameters: &lbm::kernel::Parameters,
+        common: Common,
+    ) -> Result<Vec<lbm::kernel::Kernel>, String> {
+        lbm::kernel::processes(parameters, common).map_err(|error| error.to_string())
     }
 }
 

@@ -1,9 +1,11 @@
-//! What one superstep of one process of a model costs: the state's own part of a simulation.
+//! What one superstep of one process of a model costs, the state's own part of a simulation, and what
+//! the cells of a kernel cost.
 
 use std::hint::black_box;
 
+use bsp::reference::{self, Limit};
 use bsp::{Inbox, Outbox, Program, Rank, Superstep, units::Bytes};
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use workloads::{Common, lbm, synthetic};
 
 const COMMON: Common = Common {
@@ -46,5 +48,25 @@ fn bench<P: Program<Message = ()>>(criterion: &mut Criterion, name: &str, proces
     });
 }
 
-criterion_group!(benches, superstep);
+/// Ten time steps of 128 × 128 cells.
+fn cells(criterion: &mut Criterion) {
+    let common = Common {
+        processes: 4,
+        supersteps: Some(10),
+        ..COMMON
+    };
+    let parameters = lbm::kernel::Parameters::default();
+    let mut group = criterion.benchmark_group("cells");
+    group.throughput(Throughput::Elements(10 * 128 * 128));
+    group.bench_function("lbm-kernel", |bencher| {
+        bencher.iter_batched(
+            || lbm::kernel::processes(&parameters, common).expect("the defaults are good"),
+            |strips| reference::run(strips, Limit::default()).expect("a stable flow"),
+            BatchSize::LargeInput,
+        );
+    });
+    group.finish();
+}
+
+criterion_group!(benches, superstep, cells);
 criterion_main!(benches);

@@ -4,6 +4,8 @@
 //! right boundary column on, down a chain: the first process receives nothing, the last one sends
 //! nothing. All supersteps are alike, the last one included.
 
+pub mod kernel;
+
 use bsp::units::{Bytes, Instructions};
 use bsp::{Image, Program, Step, Superstep};
 use serde::{Deserialize, Serialize};

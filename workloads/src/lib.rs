@@ -4,6 +4,9 @@
 //! computes nothing: a state of some hundred bytes a process, so that a million of them fit into one
 //! simulation. What each process did and received comes back as a [`Tally`], whose digest changes
 //! when a message is lost, doubled or reordered.
+//!
+//! A *kernel* is the application itself on the model's decomposition: real data, and a result that
+//! can be checked. It charges instructions by counting its operations.
 
 pub mod background;
 mod draws;

@@ -80,6 +80,28 @@ pub enum Error {
     /// A matrix that cannot be dealt out to the processes.
     #[error(transparent)]
     Cyclic(#[from] CyclicError),
+    /// Less than the program needs.
+    #[error("`{key}` is {value}, expected at least {least}: {reason}")]
+    TooSmall {
+        /// The number's name.
+        key: &'static str,
+        /// The number met.
+        value: u64,
+        /// The least number that would do.
+        least: u64,
+        /// What it is needed for.
+        reason: &'static str,
+    },
+    /// The machine has not enough memory for the lattice.
+    #[error(
+        "`width` is {width} and `height` is {height}, and memory for so many cells cannot be had"
+    )]
+    TooManyCells {
+        /// Columns.
+        width: u32,
+        /// Cells of a column.
+        height: u32,
+    },
     /// The machine has not enough memory for the states.
     #[error("`processes` is {processes}, and memory for their states cannot be had")]
     TooManyProcesses {

@@ -3,6 +3,7 @@
 //! | file | law |
 //! |---|---|
 //! | `migration` | wherever and whenever processes migrate, outputs equal the reference runner's |
+//! | `kernels` | so do those of programs with real data, whose states and messages are what they are |
 //! | `determinism` | the same setup gives the same record, in any mailbox |
 //! | `faults` | a program at fault ends the run with a message that names it |
 //! | `calls` | all Managers agree, and a call costs simulated time |
@@ -15,6 +16,7 @@ mod attainable;
 mod calls;
 mod determinism;
 mod faults;
+mod kernels;
 mod migration;
 mod relay;
 mod setups;

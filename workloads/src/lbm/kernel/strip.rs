@@ -1,0 +1,264 @@
+//! The columns of one process: streaming, walls, and what crosses to the neighbours.
+
+use serde::{Deserialize, Serialize};
+
+use super::lattice::{
+    EAST, Fluid, NORTH, NORTH_EAST, NORTH_WEST, OPPOSITE, Populations, REST, SOUTH, SOUTH_EAST,
+    SOUTH_WEST, VELOCITIES, WEIGHTS, WEST,
+};
+
+/// What leaves a column to one side: for each cell, from the floor up, what travels straight, up and
+/// down. The lowest cell's last and the highest cell's middle one meet floor and ceiling instead.
+pub(super) type Crossing = [f64; 3];
+
+/// What is beside a strip.
+#[derive(Clone, Debug)]
+pub(super) enum Side {
+    /// A wall that does not move.
+    Wall,
+    /// Another strip, and what its nearest column sent across.
+    Open(Vec<Crossing>),
+}
+
+/// Adjacent columns of the lattice, between a floor and a ceiling.
+///
+/// Invariant: at least one column; all as high as the lattice.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Strip {
+    height: usize,
+    /// Column after column from the west, each from the floor up; after relaxation.
+    cells: Vec<Populations>,
+    /// The cells of the time step before, with a frame of what comes in from outside. Built anew in
+    /// every time step; kept for its memory.
+    #[serde(skip)]
+    framed: Vec<Populations>,
+}
+
+impl Strip {
+    /// Columns of fluid at rest; nothing if there is no memory for them.
+    pub(super) fn at_rest(columns: usize, height: usize) -> Option<Self> {
+        let count = columns.checked_mul(height)?;
+        let mut cells = Vec::new();
+        cells.try_reserve_exact(count).ok()?;
+        cells.resize(count, Populations::AT_REST);
+        let framed = Vec::new();
+        Some(Self {
+            height,
+            cells,
+            framed,
+        })
+    }
+
+    /// One time step: populations move on to the next cell, and relax there. The ceiling moves to the
+    /// east with velocity `lid`.
+    pub(super) fn advance(&mut self, fluid: &Fluid, lid: f64, sides: &[Side; 2]) {
+        self.frame(lid, sides);
+        let stride = self.height + 2;
+        let columns = self.cells.chunks_exact_mut(self.height);
+        for (column, cells) in columns.enumerate() {
+            let [west, middle, east] = [column, column + 1, column + 2]
+                .map(|column| self.framed[column * stride..][..stride].windows(3));
+            for (cell, ((west, middle), east)) in cells.iter_mut().zip(west.zip(middle).zip(east)) {
+                *cell = fluid.relax(arriving(west, middle, east));
+            }
+        }
+    }
+
+    /// What leaves to the west, and what to the east.
+    pub(super) fn leaving(&self) -> [Vec<Crossing>; 2] {
+        let west = &self.cells[..self.height];
+        let east = &self.cells[self.cells.len() - self.height..];
+        [crossing(west, WESTWARD), crossing(east, EASTWARD)]
+    }
+
+    /// What leaves to either side when nothing moves.
+    pub(super) fn leaving_at_rest(&self) -> Vec<Crossing> {
+        crossing(&vec![Populations::AT_REST; self.height], EASTWARD)
+    }
+
+    pub(super) fn cells(&self) -> &[Populations] {
+        &self.cells
+    }
+
+    pub(super) const fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Whether all populations are still numbers; where one is not, the cell's rest is none either.
+    pub(super) fn is_finite(&self) -> bool {
+        self.cells.iter().all(|cell| cell.0[REST].is_finite())
+    }
+
+    /// Copies the cells into a frame one cell wide, whose cells hold what comes in from there.
+    fn frame(&mut self, lid: f64, [west, east]: &[Side; 2]) {
+        let stride = self.height + 2;
+        let columns = self.cells.len() / self.height;
+        self.framed
+            .resize((columns + 2) * stride, Populations::AT_REST);
+        let framed = self.framed.chunks_exact_mut(stride).skip(1);
+        for (target, source) in framed.zip(self.cells.chunks_exact(self.height)) {
+            target[1..=self.height].copy_from_slice(source);
+        }
+        self.enter(0, EASTWARD, west);
+        self.enter(columns + 1, WESTWARD, east);
+        // Floor and ceiling come last: what meets them in a corner is theirs.
+        for column in 1..=columns {
+            let lowest = column * stride + 1;
+            for direction in [SOUTH, SOUTH_WEST, SOUTH_EAST] {
+                self.reflect(lowest, direction, 0.0);
+            }
+            let highest = lowest + self.height - 1;
+            for direction in [NORTH, NORTH_EAST, NORTH_WEST] {
+                self.reflect(highest, direction, lid);
+            }
+        }
+    }
+
+    /// Fills a column of the frame with what comes in `directions` from `side`.
+    fn enter(&mut self, column: usize, directions: [usize; 3], side: &Side) {
+        let stride = self.height + 2;
+        match side {
+            Side::Open(crossing) => {
+                let cells = &mut self.framed[column * stride + 1..][..self.height];
+                for (cell, crossing) in cells.iter_mut().zip(crossing) {
+                    for (direction, population) in directions.into_iter().zip(crossing) {
+                        cell.0[direction] = *population;
+                    }
+                }
+            }
+            Side::Wall => {
+                let nearest = if column == 0 { 1 } else { column - 1 };
+                for row in 1..=self.height {
+                    for direction in directions {
+                        self.reflect(nearest * stride + row, OPPOSITE[direction], 0.0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Has the wall beyond the cell `at` send back what travels in `direction`; the wall moves to the
+    /// east with `velocity`. Halfway bounce-back: the wall lies half a cell from the cell's centre.
+    ///
+    /// `f(−e) = f(e) − 6 w ρ e · u`
+    ///
+    /// Source: Ladd, J. Fluid Mech. 271 (1994) 285, with the density of fluid at rest for `ρ`, so that
+    /// a moving wall adds as much as it takes away.
+    fn reflect(&mut self, at: usize, direction: usize, velocity: f64) {
+        let stride = self.height + 2;
+        let [east, north] = VELOCITIES[direction];
+        let moved = 6.0 * WEIGHTS[direction] * f64::from(east) * velocity;
+        let beyond = match east {
+            -1 => at - stride,
+            0 => at,
+            _ => at + stride,
+        };
+        let beyond = beyond
+            .checked_add_signed(isize::from(north))
+            .expect("the frame is one cell wide");
+        self.framed[beyond].0[OPPOSITE[direction]] = self.framed[at].0[direction] - moved;
+    }
+}
+
+/// The populations that reach the cell in the middle of three columns of three cells.
+#[inline]
+fn arriving(west: &[Populations], middle: &[Populations], east: &[Populations]) -> Populations {
+    let mut cell = [0.0; 9];
+    cell[REST] = middle[1].0[REST];
+    cell[EAST] = west[1].0[EAST];
+    cell[NORTH] = middle[0].0[NORTH];
+    cell[WEST] = east[1].0[WEST];
+    cell[SOUTH] = middle[2].0[SOUTH];
+    cell[NORTH_EAST] = west[0].0[NORTH_EAST];
+    cell[NORTH_WEST] = east[0].0[NORTH_WEST];
+    cell[SOUTH_WEST] = east[2].0[SOUTH_WEST];
+    cell[SOUTH_EAST] = west[2].0[SOUTH_EAST];
+    Populations(cell)
+}
+
+fn crossing(column: &[Populations], directions: [usize; 3]) -> Vec<Crossing> {
+    let cells = column.iter();
+    cells
+        .map(|cell| directions.map(|direction| cell.0[direction]))
+        .collect()
+}
+
+/// Straight, up, down.
+const EASTWARD: [usize; 3] = [EAST, NORTH_EAST, SOUTH_EAST];
+const WESTWARD: [usize; 3] = [WEST, NORTH_WEST, SOUTH_WEST];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLUID: (f64, f64) = (0.6, 1e-4);
+
+    /// Density and velocity of all cells after some time steps of a ring of strips of `widths`, in
+    /// which one cell is denser than the others at first.
+    fn ring(widths: &[usize], dense: usize) -> Vec<Populations> {
+        let fluid = Fluid::new(FLUID.0, FLUID.1);
+        let strips = widths
+            .iter()
+            .map(|&width| Strip::at_rest(width, 5).unwrap());
+        let mut strips: Vec<_> = strips.collect();
+        let mut cells = strips.iter_mut().flat_map(|strip| strip.cells.iter_mut());
+        cells.nth(5 * dense + 3).unwrap().0[NORTH_EAST] += 0.1;
+        for _ in 0..40 {
+            let [mut from_east, mut from_west]: [Vec<_>; 2] = [0, 1].map(|side| {
+                strips
+                    .iter()
+                    .map(|strip| strip.leaving()[side].clone())
+                    .collect()
+            });
+            from_east.rotate_left(1);
+            from_west.rotate_right(1);
+            for ((strip, west), east) in strips.iter_mut().zip(from_west).zip(from_east) {
+                strip.advance(&fluid, 0.05, &[Side::Open(west), Side::Open(east)]);
+            }
+        }
+        strips.into_iter().flat_map(|strip| strip.cells).collect()
+    }
+
+    #[test]
+    fn a_ring_of_strips_is_as_one_and_has_no_beginning() {
+        let whole = ring(&[12], 4);
+        for widths in [&[1; 12][..], &[5, 7], &[3, 1, 8]] {
+            assert_eq!(ring(widths, 4), whole, "{widths:?}");
+        }
+        let mut turned = ring(&[12], 11);
+        turned.rotate_left(7 * 5);
+        assert_eq!(turned, whole);
+    }
+
+    #[test]
+    fn a_population_meets_floor_ceiling_and_corners_and_comes_back() {
+        let walls = [Side::Wall, Side::Wall];
+        for (direction, opposite) in OPPOSITE.into_iter().enumerate() {
+            let mut strip = Strip::at_rest(1, 1).unwrap();
+            strip.cells[0].0[direction] += 1.0;
+            strip.frame(0.0, &walls);
+            let columns = strip.framed.chunks(3).collect::<Vec<_>>();
+            let arrived = arriving(columns[0], columns[1], columns[2]);
+            let mut expected = Populations::AT_REST;
+            expected.0[opposite] += 1.0;
+            assert_eq!(arrived, expected);
+        }
+    }
+
+    #[test]
+    fn a_lid_takes_fluid_along_and_none_away() {
+        let mut strip = Strip::at_rest(4, 4).unwrap();
+        let fluid = Fluid::new(FLUID.0, 0.0);
+        strip.advance(&fluid, 0.1, &[Side::Wall, Side::Wall]);
+        for (index, cell) in strip.cells.iter().enumerate() {
+            let moments = fluid.fields(*cell);
+            assert!((moments.density - 1.0).abs() < 1e-15);
+            let is_highest = index % 4 == 3;
+            assert_eq!(
+                0.01 < moments.velocity[0],
+                is_highest,
+                "{index}: {moments:?}"
+            );
+        }
+    }
+}
