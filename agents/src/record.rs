@@ -13,7 +13,7 @@ use migbsp::{Answer, Entry, NotSelected, PlannedMove, Potential, Weighed};
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
-pub use reader::{Glance, Kind, ReadError, manifest, read, scan};
+pub use reader::{Glance, Kind, ReadError, head, manifest, read, scan};
 pub use writer::{WriteError, Writer};
 
 /// The version of the events, in the head of every record.

@@ -4,21 +4,15 @@
 //! texts are estimates. Numbers that are not finite leave gaps.
 
 mod axis;
-#[cfg_attr(not(test), expect(dead_code, reason = "no command draws it yet"))]
 mod bars;
 mod frame;
 #[cfg_attr(not(test), expect(dead_code, reason = "no command draws it yet"))]
 mod intervals;
-#[cfg_attr(not(test), expect(dead_code, reason = "no command draws it yet"))]
 mod lines;
-#[cfg_attr(not(test), expect(dead_code, reason = "no command draws it yet"))]
 mod terminal;
 
-#[expect(unused_imports, reason = "no command draws it yet")]
 pub(crate) use bars::Bars;
 #[expect(unused_imports, reason = "no command draws it yet")]
 pub(crate) use intervals::{Interval, Intervals};
-#[expect(unused_imports, reason = "no command draws it yet")]
 pub(crate) use lines::{Lines, Series, Style};
-#[expect(unused_imports, reason = "no command draws it yet")]
 pub(crate) use terminal::text_bars;

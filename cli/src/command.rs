@@ -9,6 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
+use crate::explain::{self, ExplainArguments};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output::{self, Format};
 use crate::platform::{self, FlowArguments};
@@ -63,6 +64,9 @@ enum Command {
     /// Run an experiment on a simulated platform
     #[command(long_about = SIMULATE_ABOUT)]
     Simulate(SimulateArguments),
+    /// Say from a record why processes moved or stayed, and what that won
+    #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
+    Explain(ExplainArguments),
     /// Look at a platform, or time messages on it
     #[command(subcommand)]
     Platform(PlatformCommand),
@@ -136,6 +140,7 @@ fn execute(
             simulation.progress = silent && !arguments.quiet && io::stderr().is_terminal();
             simulate::command(&simulation, registry)
         }
+        Command::Explain(arguments) => explain::command(&arguments),
         Command::Platform(PlatformCommand::Check { file }) => platform::check(&file),
         Command::Platform(PlatformCommand::Show { file, format }) => platform::show(&file, format),
         Command::Platform(PlatformCommand::Flows(flows)) => platform::flows(&flows),
@@ -191,6 +196,7 @@ Examples:
   migbsp simulate conf/lbm.toml                      with and without rescheduling, compared
   migbsp simulate conf/lbm.toml --set scheduler.interval=8
   migbsp simulate conf/lbm.toml --print-config       every key, its value, where it comes from
+  migbsp explain runs/lbm --process p21              why did it move? (from simulate --out runs/lbm)
   migbsp platform show conf/platforms/testbed.toml
 
 Read on: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
@@ -222,6 +228,37 @@ Examples:
   migbsp simulate conf/scripted.toml                 what if? moves that you decide
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";
+
+const EXPLAIN_ABOUT: &str = "\
+Say from a record why processes moved or stayed, and what that won.
+
+RUN is the folder of a record, as `migbsp simulate FILE --out DIR` leaves it in DIR/iii. Without options \
+the answer is about the whole run: its calls, who moved in them, and what that won. With --process it is \
+about the first call in which the process moved or, if it never did, the one in which it came nearest to \
+that; with --superstep, about the call that was held when so many supersteps were over.";
+
+const EXPLAIN_HELP: &str = "\
+What is shown of a process in a call:
+  every term of its potential of migration PM for every Set, and the Set that it preferred
+  its place in the list that the Set Managers agreed on, and who is around it
+  t1, t2 and the second best processor; or why it was no candidate, or refused
+  what the move promised, what supersteps took before and after it, and when it had paid for the call
+
+Formats:
+  table  a sentence that answers, tables, and the forces as bars
+  json   one object, schema migbsp.explain/1, times in seconds at full precision
+  csv    one row per call, process and Set: all terms of PM
+
+Examples:
+  migbsp simulate conf/lbm.toml --out runs/lbm
+  migbsp explain runs/lbm                                   what happened
+  migbsp explain runs/lbm --process p21                     why did p21 move?
+  migbsp explain runs/lbm --process p1                      why did p1 never?
+  migbsp explain runs/lbm --superstep 252                   why did nobody move then?
+  migbsp explain runs/lbm --process p22 --superstep 4 --svg forces.svg
+  migbsp explain runs/lbm --format csv > potentials.csv
+
+Symbols and equations: docs/model.md. How to read the answers: docs/explain.md.";
 
 const FLOWS_ABOUT: &str = "\
 Time messages on a platform, all on their way together.

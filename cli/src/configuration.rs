@@ -32,7 +32,7 @@ pub(crate) use layers::read;
 pub(crate) use quantity::Unit as Quantity;
 pub use quantity::Unit;
 pub(crate) use scheduler::Scenario;
-pub(crate) use script::script;
+pub(crate) use script::{rank, script};
 pub(crate) use sections::{Model, TCP_WINDOW};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.

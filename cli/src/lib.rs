@@ -9,6 +9,7 @@ mod batch;
 mod chart;
 mod command;
 mod configuration;
+mod explain;
 mod failure;
 mod output;
 mod platform;

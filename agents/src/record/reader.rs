@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Event, SCHEMA};
+use super::{Event, Run, SCHEMA};
 
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +101,26 @@ pub fn manifest<M: DeserializeOwned>(directory: &Path) -> Result<M, ReadError> {
     })
 }
 
+/// Reads how the run began whose record is in `directory`.
+///
+/// # Errors
+///
+/// If the first event is not readable or of another version.
+pub fn head(directory: &Path) -> Result<Run, ReadError> {
+    let path = &directory.join("events.jsonl");
+    let mut line = String::new();
+    BufReader::new(File::open(path).map_err(at(path))?)
+        .read_line(&mut line)
+        .map_err(at(path))?;
+    let run = glance(&line, None)
+        .and_then(|_run| serde_json::from_str(&line).map_err(|error| error.to_string()));
+    run.map_err(|message| ReadError::Malformed {
+        path: path.clone(),
+        line: 1,
+        message,
+    })
+}
+
 /// Reads the events of the record in `directory` one after the other and gives those that are
 /// `wanted` to `visit`. Of the others it is only checked that they are JSON, which takes a fraction
 /// of the time; nothing is kept.
@@ -159,6 +179,8 @@ fn glance(line: &str, last: Option<Kind>) -> Result<Glance, String> {
     }
     let glance: Glance = serde_json::from_str(line).map_err(|error| error.to_string())?;
     match (last, glance.kind) {
+        (None, Kind::Run) => Ok(glance),
+        (None, kind) => Err(format!("a record begins with a run, not with {kind:?}")),
         (Some(Kind::End), _) => Err("the record goes on after the end of the run".to_owned()),
         (Some(_), Kind::Run) => Err("a second run begins; a record holds one".to_owned()),
         _ => Ok(glance),

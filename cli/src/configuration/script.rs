@@ -70,7 +70,11 @@ fn place<'a>(written: &'a Node, index: usize, key: &str) -> Option<&'a str> {
 }
 
 /// The rank that people call `name`.
-fn rank(name: &str, processes: u32) -> Result<Rank, String> {
+///
+/// # Errors
+///
+/// If there is no such process; says which are.
+pub(crate) fn rank(name: &str, processes: u32) -> Result<Rank, String> {
     let number = name
         .strip_prefix('p')
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))

@@ -4,6 +4,7 @@
 
 mod background;
 mod configuration;
+mod explain;
 mod files;
 mod flows;
 mod invocation;

@@ -1,0 +1,134 @@
+//! The answer as rows: one for each call, process and Set.
+
+use std::collections::BTreeMap;
+
+use agents::record::{self, Evaluated, Evaluation, Event, Glance, Kind};
+use bsp::Rank;
+use migbsp::Potential;
+use serde::Serialize;
+
+use crate::explain::fate::Fate;
+use crate::explain::history::{Detail, History};
+use crate::failure::Failure;
+
+/// A row: what drew a process to a Set in a call; times in seconds.
+#[derive(Debug, Serialize)]
+struct Row {
+    superstep: u64,
+    process: String,
+    host: String,
+    set: String,
+    pattern_computation: f64,
+    prediction_computation: f64,
+    set_index: f64,
+    computation: f64,
+    pattern_communication: f64,
+    prediction_communication: f64,
+    communication: f64,
+    migration: f64,
+    potential: f64,
+    position: Option<usize>,
+    target: Option<String>,
+    fate: Option<&'static str>,
+}
+
+/// All rows under a header; of one process alone, or of one call, if they are named.
+///
+/// # Errors
+///
+/// If the record is not readable any more.
+pub(super) fn rows(
+    history: &History,
+    rank: Option<Rank>,
+    superstep: Option<u64>,
+) -> Result<String, Failure> {
+    let mut writer = csv::WriterBuilder::new()
+        .has_headers(false)
+        .from_writer(Vec::new());
+    writer.write_record(HEADER).map_err(Failure::run)?;
+    let mut pending: Vec<Evaluated> = Vec::new();
+    let mut failed = None;
+    let needed = |glance: Glance| {
+        let asked = superstep.is_none_or(|superstep| glance.superstep == Some(superstep));
+        asked && matches!(glance.kind, Kind::Evaluated | Kind::Call)
+    };
+    record::scan(&history.folder, needed, |event| match event {
+        Event::Evaluated(evaluated) => pending.push(evaluated),
+        Event::Call(call) => {
+            let evaluated = std::mem::take(&mut pending);
+            let detail = Detail { call, evaluated };
+            for row in rows_of(history, &detail, rank) {
+                if failed.is_none() {
+                    failed = writer.serialize(row).err();
+                }
+            }
+        }
+        Event::Run(_) | Event::Superstep(_) | Event::Moved(_) | Event::End(_) => {}
+    })
+    .map_err(Failure::input)?;
+    if let Some(error) = failed {
+        return Err(Failure::run(error));
+    }
+    let bytes = writer.into_inner().map_err(Failure::run)?;
+    String::from_utf8(bytes).map_err(Failure::run)
+}
+
+/// The rows of one call, in rank order.
+fn rows_of(history: &History, detail: &Detail, rank: Option<Rank>) -> Vec<Row> {
+    let fates = Fate::all(&detail.call, &history.rules);
+    let list = detail.call.list.iter().enumerate();
+    let places: BTreeMap<Rank, (usize, String)> = list
+        .map(|(index, entry)| (entry.rank, (index + 1, history.set(entry.target))))
+        .collect();
+    let all = detail.evaluated.iter().flat_map(|found| &found.processes);
+    let mut asked: Vec<&Evaluation> = all
+        .filter(|evaluation| rank.is_none_or(|rank| rank == evaluation.rank))
+        .collect();
+    asked.sort_by_key(|evaluation| evaluation.rank);
+    let row = |evaluation: &Evaluation, potential: &Potential| {
+        let place = places.get(&evaluation.rank);
+        Row {
+            superstep: detail.call.superstep,
+            process: evaluation.rank.to_string(),
+            host: history.host(evaluation.host),
+            set: history.set(potential.set),
+            pattern_computation: potential.pattern_computation,
+            prediction_computation: potential.prediction_computation.get(),
+            set_index: potential.set_index,
+            computation: potential.computation.get(),
+            pattern_communication: potential.pattern_communication,
+            prediction_communication: potential.prediction_communication.get(),
+            communication: potential.communication.get(),
+            migration: potential.migration.get(),
+            potential: potential.total().get(),
+            position: place.map(|(position, _)| *position),
+            target: place.map(|(_, target)| target.clone()),
+            fate: fates.get(&evaluation.rank).map(Fate::name),
+        }
+    };
+    let rows = asked.into_iter().flat_map(|evaluation| {
+        let potentials = evaluation.potentials.iter();
+        potentials.map(move |potential| row(evaluation, potential))
+    });
+    rows.collect()
+}
+
+/// Names of the columns: the header stands there even if no row does.
+const HEADER: [&str; 16] = [
+    "superstep",
+    "process",
+    "host",
+    "set",
+    "pattern_computation",
+    "prediction_computation",
+    "set_index",
+    "computation",
+    "pattern_communication",
+    "prediction_communication",
+    "communication",
+    "migration",
+    "potential",
+    "position",
+    "target",
+    "fate",
+];

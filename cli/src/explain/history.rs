@@ -1,0 +1,375 @@
+//! The record of a run, as far as every question needs it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agents::record::{self, Call, End, Event, Glance, Kind, Migration, ReadError, Run};
+use bsp::units::{Instant, Seconds};
+use bsp::{HostId, Rank, SetId};
+use migbsp::{Entry, Weighed};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::explain::fate::Fate;
+use crate::failure::Failure;
+
+/// What happened in a run: of supersteps and calls, not what every process found in them.
+#[derive(Debug)]
+pub(super) struct History {
+    /// Where the record is.
+    pub(super) folder: PathBuf,
+    /// How the run began.
+    pub(super) run: Run,
+    /// How long every superstep took, in order.
+    pub(super) supersteps: Vec<Lasting>,
+    /// The same of scenario i, if its record is beside this one.
+    pub(super) alone: Option<Vec<Lasting>>,
+    /// All calls, in order.
+    pub(super) calls: Vec<Brief>,
+    /// How the run ended.
+    pub(super) end: End,
+    /// The rules that it was run by.
+    pub(super) rules: Rules,
+}
+
+/// How long a superstep took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lasting {
+    /// From its start to the last arrival at its barrier.
+    pub(super) seconds: f64,
+    /// Who computed longest.
+    pub(super) slowest: Rank,
+}
+
+/// A call, without what it found about each process.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Brief {
+    /// How many supersteps were over.
+    pub(super) superstep: u64,
+    /// When it began.
+    pub(super) at: Instant,
+    /// How long it kept everybody waiting.
+    pub(super) cost: Seconds,
+    /// Supersteps until the next call, if that is known.
+    pub(super) interval: Option<u32>,
+    /// The tolerance until then, if there is one.
+    pub(super) tolerance: Option<f64>,
+    /// What a potential has to exceed, where there is such a threshold.
+    pub(super) threshold: Option<Seconds>,
+    /// How many processes took part.
+    pub(super) listed: usize,
+    /// The first of the list.
+    pub(super) head: Option<Entry>,
+    /// How many were candidates.
+    pub(super) candidates: usize,
+    /// How many processes there are of each fate, by its name.
+    pub(super) fates: BTreeMap<&'static str, usize>,
+    /// What was weighed, if the policy makes plans.
+    pub(super) weighed: Option<Weighed>,
+    /// Who moved.
+    pub(super) migrations: Vec<Migration>,
+    /// How the process stood that was asked about.
+    pub(super) standing: Option<Standing>,
+}
+
+/// How a process stood in a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Standing {
+    /// Its row of the list.
+    pub(super) entry: Entry,
+    /// What became of it.
+    pub(super) fate: Fate,
+}
+
+/// Those rules of a run that its explanation depends on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Rules {
+    /// The name of the policy.
+    pub(super) policy: String,
+    /// Whether a script decides, and not the policy.
+    pub(super) is_scripted: bool,
+    /// Whether only the first of the list is a candidate.
+    pub(super) one_candidate: bool,
+    /// Whether the migrant pays for its move in the superstep after the call.
+    pub(super) migrant_pays: bool,
+    /// Whether `t1` includes the candidate's own work.
+    pub(super) own_work_counts: bool,
+    /// Whether the shortest reception comes first among equal potentials, and not the lowest rank.
+    pub(super) ties_by_reception: bool,
+    /// Potentials that are closer than this are equal.
+    pub(super) tie_width: f64,
+}
+
+/// As much of `run.json` as is needed.
+#[derive(Debug, Deserialize)]
+struct Manifest {
+    schema: String,
+    configuration: Value,
+}
+
+/// The folder of the record that people call `named`: it, or scenario iii in it.
+///
+/// # Errors
+///
+/// If there is no record, or several and none of scenario iii.
+pub(super) fn find(named: &Path) -> Result<PathBuf, Failure> {
+    let is_record =
+        |folder: &Path| folder.join("events.jsonl").exists() || folder.join("run.json").exists();
+    if is_record(named) {
+        return Ok(named.to_path_buf());
+    }
+    let entries = fs::read_dir(named)
+        .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", named.display())))?;
+    let folders = entries.flatten().map(|entry| entry.path());
+    let mut records: Vec<PathBuf> = folders.filter(|folder| is_record(folder)).collect();
+    records.sort();
+    if let Some(record) = records.iter().find(|record| record.ends_with("iii")) {
+        return Ok(record.clone());
+    }
+    match &records[..] {
+        [record] => Ok(record.clone()),
+        [] => Err(Failure::input(format!(
+            "{}: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+            named.display()
+        ))),
+        several => {
+            let names: Vec<String> = several
+                .iter()
+                .map(|name| name.display().to_string())
+                .collect();
+            Err(Failure::input(format!(
+                "{}: holds several records; name one of {}",
+                named.display(),
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// How the run in `folder` began.
+///
+/// # Errors
+///
+/// If the record is not complete, not readable or of another version.
+pub(super) fn head(folder: &Path) -> Result<Run, Failure> {
+    let _rules = rules(folder)?;
+    record::head(folder).map_err(fault)
+}
+
+impl History {
+    /// Reads the record in `folder`; `asked` is the process that the question is about.
+    ///
+    /// # Errors
+    ///
+    /// If the record is not complete, not readable or of another version.
+    pub(super) fn read(folder: &Path, asked: Option<Rank>) -> Result<Self, Failure> {
+        let rules = rules(folder)?;
+        let run = record::head(folder).map_err(fault)?;
+        let (mut supersteps, mut calls, mut ended) = (Vec::new(), Vec::new(), None);
+        let needed =
+            |glance: Glance| matches!(glance.kind, Kind::Superstep | Kind::Call | Kind::End);
+        record::scan(folder, needed, |event| match event {
+            Event::Superstep(superstep) => supersteps.push(Lasting::of(&superstep)),
+            Event::Call(call) => calls.push(Brief::new(&call, &rules, asked)),
+            Event::End(end) => ended = Some(end),
+            Event::Run(_) | Event::Evaluated(_) | Event::Moved(_) => {}
+        })
+        .map_err(fault)?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            run,
+            supersteps,
+            alone: alone(folder),
+            calls,
+            end: ended.expect("a record that was read to its end has one"),
+            rules,
+        })
+    }
+
+    /// What the processes found in the call after `superstep`, and the call itself.
+    ///
+    /// # Errors
+    ///
+    /// If the record is not readable any more.
+    pub(super) fn detail(&self, superstep: u64) -> Result<Detail, Failure> {
+        let (mut evaluated, mut held) = (Vec::new(), None);
+        let needed = |glance: Glance| {
+            glance.superstep == Some(superstep)
+                && matches!(glance.kind, Kind::Evaluated | Kind::Call)
+        };
+        record::scan(&self.folder, needed, |event| match event {
+            Event::Evaluated(found) => evaluated.push(found),
+            Event::Call(call) => held = Some(call),
+            Event::Run(_) | Event::Superstep(_) | Event::Moved(_) | Event::End(_) => {}
+        })
+        .map_err(fault)?;
+        let gone = || Failure::input(format!("{}: has changed meanwhile", self.folder.display()));
+        Ok(Detail {
+            call: held.ok_or_else(gone)?,
+            evaluated,
+        })
+    }
+
+    /// The highest potential of the process `rank` for a Set that is not its own, in seconds, by how
+    /// many supersteps were over at the call.
+    ///
+    /// # Errors
+    ///
+    /// If the record is not readable any more.
+    pub(super) fn potentials_elsewhere(&self, rank: Rank) -> Result<BTreeMap<u64, f64>, Failure> {
+        let mut highest = BTreeMap::new();
+        let needed = |glance: Glance| glance.kind == Kind::Evaluated;
+        record::scan(&self.folder, needed, |event| {
+            let Event::Evaluated(found) = event else {
+                return;
+            };
+            let mut processes = found.processes.iter();
+            if let Some(evaluation) = processes.find(|evaluation| evaluation.rank == rank) {
+                let others = evaluation.potentials.iter();
+                let others = others.filter(|potential| potential.set != found.set);
+                let best = others
+                    .map(|potential| potential.total().get())
+                    .reduce(f64::max);
+                highest.extend(best.map(|best| (found.superstep, best)));
+            }
+        })
+        .map_err(fault)?;
+        Ok(highest)
+    }
+
+    /// The name of a host.
+    pub(super) fn host(&self, host: HostId) -> String {
+        let name = self.run.hosts.get(host.index());
+        name.map_or_else(|| format!("host {}", host.0), Clone::clone)
+    }
+
+    /// The name of a Set.
+    pub(super) fn set(&self, set: SetId) -> String {
+        let name = self.run.sets.get(set.index());
+        name.map_or_else(|| format!("Set {}", set.0), Clone::clone)
+    }
+}
+
+impl Lasting {
+    fn of(superstep: &record::Superstep) -> Self {
+        Self {
+            seconds: (superstep.ended - superstep.started).get(),
+            slowest: superstep.slowest,
+        }
+    }
+}
+
+/// A call with all that was found in it.
+#[derive(Debug)]
+pub(super) struct Detail {
+    /// The call.
+    pub(super) call: Call,
+    /// What the processes of each Set found.
+    pub(super) evaluated: Vec<record::Evaluated>,
+}
+
+impl Detail {
+    /// What the process `rank` found.
+    pub(super) fn evaluation(&self, rank: Rank) -> Option<&record::Evaluation> {
+        let mut all = self.evaluated.iter().flat_map(|found| &found.processes);
+        all.find(|evaluation| evaluation.rank == rank)
+    }
+
+    /// Seconds that a byte takes from one Set to another.
+    pub(super) fn transfer_rate(&self, from: SetId, to: SetId) -> Option<f64> {
+        let found = self.evaluated.iter().find(|found| found.set == from)?;
+        found.transfer_rates.get(to.index()).copied()
+    }
+}
+
+impl Brief {
+    fn new(call: &Call, rules: &Rules, asked: Option<Rank>) -> Self {
+        let mut fates = BTreeMap::new();
+        let mut all = Fate::all(call, rules);
+        for fate in all.values() {
+            *fates.entry(fate.name()).or_default() += 1;
+        }
+        let standing = asked.and_then(|rank| {
+            let position = call.list.iter().position(|entry| entry.rank == rank)?;
+            Some(Standing {
+                entry: call.list[position],
+                fate: all.remove(&rank)?,
+            })
+        });
+        Self {
+            superstep: call.superstep,
+            at: call.at,
+            cost: call.cost,
+            interval: call.interval,
+            tolerance: call.tolerance,
+            threshold: call.threshold,
+            listed: call.list.len(),
+            head: call.list.first().copied(),
+            candidates: call.considered.len(),
+            fates,
+            weighed: call.weighed.clone(),
+            migrations: call.migrations.clone(),
+            standing,
+        }
+    }
+}
+
+/// How long the supersteps of scenario i took, if its record is beside that in `folder` and of the
+/// same experiment. Whatever is wrong with it is wrong with another record than the one asked about.
+fn alone(folder: &Path) -> Option<Vec<Lasting>> {
+    let folder = folder.canonicalize().ok()?;
+    let beside = folder.parent()?.join("i");
+    let configuration = |folder: &Path| {
+        let manifest: Manifest = record::manifest(folder).ok()?;
+        Some(manifest.configuration)
+    };
+    if beside == folder || configuration(&beside)? != configuration(&folder)? {
+        return None;
+    }
+    let mut supersteps = Vec::new();
+    let needed = |glance: Glance| glance.kind == Kind::Superstep;
+    record::scan(&beside, needed, |event| {
+        if let Event::Superstep(superstep) = event {
+            supersteps.push(Lasting::of(&superstep));
+        }
+    })
+    .ok()?;
+    Some(supersteps)
+}
+
+fn rules(folder: &Path) -> Result<Rules, Failure> {
+    let manifest: Manifest = record::manifest(folder).map_err(fault)?;
+    if manifest.schema != SCHEMA {
+        return Err(Failure::input(format!(
+            "{}: schema {:?}; this program reads {SCHEMA:?}",
+            folder.join("run.json").display(),
+            manifest.schema
+        )));
+    }
+    let scheduler = &manifest.configuration["scheduler"];
+    let word = |key: &str| scheduler[key].as_str().unwrap_or_default();
+    Ok(Rules {
+        policy: word("policy").to_owned(),
+        is_scripted: scheduler["script"]
+            .as_array()
+            .is_some_and(|script| !script.is_empty()),
+        one_candidate: word("heuristic") == "best",
+        migrant_pays: word("payment") == "migrant",
+        own_work_counts: word("candidate_work") == "included",
+        ties_by_reception: word("tie_break") == "receive-time",
+        tie_width: scheduler["tie_width"].as_f64().unwrap_or_default(),
+    })
+}
+
+fn fault(error: ReadError) -> Failure {
+    match error {
+        ReadError::Io { path, source } => {
+            Failure::input(format!("{}: cannot be read: {source}", path.display()))
+        }
+        error => Failure::input(error),
+    }
+}
+
+/// The version of `run.json`.
+const SCHEMA: &str = "migbsp.run/1";

@@ -1,0 +1,137 @@
+//! What is asked about a run.
+
+use std::collections::BTreeMap;
+
+use agents::record::Run;
+use bsp::Rank;
+
+use crate::configuration;
+use crate::explain::fate::Fate;
+use crate::explain::history::{History, Standing};
+use crate::failure::Failure;
+
+/// What is asked: of the whole run, a call, or a process in a call.
+#[derive(Debug)]
+pub(super) enum Question {
+    /// What happened in the run?
+    Run,
+    /// What was decided in this call, by position?
+    Call(usize),
+    /// Why did the process move, or stay?
+    Process {
+        /// Which one.
+        rank: Rank,
+        /// In which call, by position; `None`: none was held.
+        call: Option<usize>,
+        /// Whether the call was named, and not looked for.
+        is_named: bool,
+    },
+}
+
+impl Question {
+    /// What `rank` and `superstep` ask about `history`, which was read for `rank`.
+    ///
+    /// # Errors
+    ///
+    /// If no call was held after `superstep`, or the record is not readable any more.
+    pub(super) fn new(
+        history: &History,
+        rank: Option<Rank>,
+        superstep: Option<u64>,
+    ) -> Result<Self, Failure> {
+        let named = superstep.map(|superstep| call_after(history, superstep));
+        let named = named.transpose()?;
+        Ok(match (rank, named) {
+            (None, None) => Self::Run,
+            (None, Some(call)) => Self::Call(call),
+            (Some(rank), Some(call)) => Self::Process {
+                rank,
+                call: Some(call),
+                is_named: true,
+            },
+            (Some(rank), None) => Self::Process {
+                rank,
+                call: nearest_to_moving(history, rank)?,
+                is_named: false,
+            },
+        })
+    }
+}
+
+/// The rank of the process that people call `name`.
+///
+/// # Errors
+///
+/// If there is no such process; says which are.
+pub(super) fn rank(name: Option<&str>, run: &Run) -> Result<Option<Rank>, Failure> {
+    let processes = u32::try_from(run.placement.len()).unwrap_or(u32::MAX);
+    let rank = name.map(|name| configuration::rank(name, processes));
+    let usage = |problem| Failure::Usage(format!("--process: {problem}"));
+    rank.transpose().map_err(usage)
+}
+
+fn call_after(history: &History, superstep: u64) -> Result<usize, Failure> {
+    let calls = &history.calls;
+    calls
+        .binary_search_by_key(&superstep, |call| call.superstep)
+        .map_err(|next| {
+            let before = next.checked_sub(1).and_then(|before| calls.get(before));
+            let held = match (before, calls.get(next)) {
+                (Some(before), Some(after)) => format!(
+                    "the nearest are after {} and {}",
+                    before.superstep, after.superstep
+                ),
+                (Some(last), None) => format!("the last one is after {}", last.superstep),
+                (None, Some(first)) => format!("the first one is after {}", first.superstep),
+                (None, None) => format!(
+                    "there is none in the {} supersteps of this run",
+                    history.end.supersteps
+                ),
+            };
+            Failure::Usage(format!(
+                "--superstep: no call was held after superstep {superstep}; {held}"
+            ))
+        })
+}
+
+/// The first call in which the process moved; if it never did, the one in which it came nearest to
+/// that: it got as far as in no other, and its potential for another Set was highest.
+fn nearest_to_moving(history: &History, rank: Rank) -> Result<Option<usize>, Failure> {
+    let calls = &history.calls;
+    let standings = || {
+        let calls = calls.iter().enumerate();
+        calls.filter_map(|(index, call)| Some((index, call.standing.as_ref()?)))
+    };
+    let Some(nearness) = standings()
+        .map(|(_, standing)| standing.fate.nearness())
+        .max()
+    else {
+        return Ok(calls.len().checked_sub(1));
+    };
+    let nearest = || standings().filter(|(_, standing)| standing.fate.nearness() == nearness);
+    let prefers_own = |standing: &Standing| standing.entry.own == standing.entry.target;
+    let elsewhere = if nearest().any(|(_, standing)| prefers_own(standing)) {
+        history.potentials_elsewhere(rank)?
+    } else {
+        BTreeMap::new()
+    };
+    let mut chosen: Option<(usize, f64)> = None;
+    for (index, standing) in nearest() {
+        if matches!(standing.fate, Fate::Moved(_)) {
+            return Ok(Some(index));
+        }
+        let potential = standing.entry.potential.get();
+        let attraction = if prefers_own(standing) {
+            let other = elsewhere.get(&calls[index].superstep);
+            other.map_or(f64::NEG_INFINITY, |other| other - potential)
+        } else {
+            potential
+        };
+        // What differs by less is equal, and the first of equal ones is taken.
+        let width = history.rules.tie_width;
+        if chosen.is_none_or(|(_, highest)| highest + width < attraction) {
+            chosen = Some((index, attraction));
+        }
+    }
+    Ok(chosen.map(|(index, _)| index))
+}

@@ -1,0 +1,305 @@
+//! `explain`: what a record says about who moved, who stayed, and what that won.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::invocation::Folder;
+
+/// The papers' Lattice Boltzmann application, run in all scenarios; its records are in `kept`.
+fn lbm() -> Folder {
+    recorded(&[])
+}
+
+/// The same with other settings.
+fn recorded(settings: &[&str]) -> Folder {
+    let folder = Folder::new();
+    let experiment = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conf/lbm.toml");
+    let mut arguments = vec!["simulate", experiment.to_str().unwrap(), "--out", "kept"];
+    for setting in settings {
+        arguments.extend(["--set", setting]);
+    }
+    folder.stdout(&arguments);
+    folder
+}
+
+fn json(folder: &Folder, arguments: &[&str]) -> Value {
+    let all = [&["explain", "kept", "--format", "json"], arguments].concat();
+    serde_json::from_str(&folder.stdout(&all)).unwrap()
+}
+
+/// What a record says about a process in a call, in words.
+#[track_caller]
+fn says(folder: &Folder, process: &str, superstep: &str, words: &str) {
+    let asked = ["--process", process, "--superstep", superstep];
+    let answer = json(folder, &asked);
+    let sentence = answer["sentences"][0].as_str().unwrap();
+    assert!(sentence.contains(words), "{sentence}");
+}
+
+#[test]
+fn the_answers_for_the_papers_application_are_these() {
+    let folder = lbm();
+    let check = |arguments: &[&str], expected: &str| {
+        let all = [&["explain", "kept"], arguments].concat();
+        assert_eq!(folder.stdout(&all), expected, "{arguments:?}");
+    };
+    check(&[], include_str!("../explain/run.txt"));
+    // It moved, and nothing came of it; it moved, and that paid; it never moved.
+    check(&["--process", "p21"], include_str!("../explain/p21.txt"));
+    check(&["--process", "p25"], include_str!("../explain/p25.txt"));
+    check(&["--process", "p1"], include_str!("../explain/p1.txt"));
+    // A call without candidates.
+    check(&["--superstep", "252"], include_str!("../explain/252.txt"));
+}
+
+#[test]
+fn the_object_has_the_promised_shape_and_its_terms_add_up() {
+    let folder = lbm();
+    let answer = json(&folder, &["--process", "p21"]);
+    assert_eq!(answer["schema"], "migbsp.explain/1");
+    assert_eq!(answer["calls"][0]["superstep"], 4);
+    assert_eq!(answer["process"]["fate"], "moved");
+    let number = |value: &Value| value.as_f64().unwrap();
+    let near = |one: f64, other: f64| (one - other).abs() <= 1e-12;
+    let sets = answer["forces"]["sets"].as_array().unwrap();
+    assert_eq!(sets.len(), 5);
+    for force in sets {
+        let term = |key: &str| number(&force[key]);
+        let computation =
+            term("pattern_computation") * term("prediction_computation") * term("set_index");
+        assert!(near(computation, term("computation")), "{force}");
+        let communication = term("pattern_communication") * term("prediction_communication");
+        assert!(near(communication, term("communication")), "{force}");
+        let potential = term("computation") + term("communication") - term("migration");
+        assert!(near(potential, term("potential")), "{force}");
+    }
+    for time in answer["process"]["times"].as_array().unwrap() {
+        let parts = ["computation", "reception", "migration"];
+        let sum: f64 = parts.iter().filter_map(|part| time[part].as_f64()).sum();
+        assert!(near(sum, number(&time["seconds"])), "{time}");
+    }
+    let run = json(&folder, &[]);
+    assert_eq!(run["calls"].as_array().unwrap().len(), 8);
+    assert_eq!(run["balance"]["against"], "scenario-i");
+    let won = number(&run["balance"]["net_seconds"]);
+    assert!((100.0..120.0).contains(&won), "{won}");
+}
+
+#[test]
+fn rows_are_those_of_the_calls_and_processes_asked_for() {
+    let folder = lbm();
+    let rows = |arguments: &[&str]| {
+        let all = [&["explain", "kept", "--format", "csv"], arguments].concat();
+        folder.stdout(&all).lines().count() - 1
+    };
+    assert_eq!(rows(&[]), 8 * 25 * 5);
+    assert_eq!(rows(&["--process", "p21"]), 8 * 5);
+    assert_eq!(rows(&["--superstep", "252"]), 25 * 5);
+    assert_eq!(rows(&["--process", "p21", "--superstep", "252"]), 5);
+    let csv = folder.stdout(&["explain", "kept/i", "--format", "csv"]);
+    assert!(csv.starts_with("superstep,process,host,set,"), "{csv}");
+    assert_eq!(csv.lines().count(), 1);
+}
+
+#[test]
+fn every_fate_has_its_reason() {
+    let folder = lbm();
+    says(
+        &folder,
+        "p22",
+        "4",
+        "only the first of the list may be a candidate: p21",
+    );
+    says(
+        &folder,
+        "p21",
+        "12",
+        "for its own Set, aquario; the best other Set is",
+    );
+    let watched = json(&folder, &[]);
+    assert_eq!(watched["scenario"], "iii");
+    let all = ["explain", "kept/ii", "--process", "p21", "--superstep", "4"];
+    let text = folder.stdout(&all);
+    assert!(text.contains("would have moved to aquario-1"), "{text}");
+    assert!(text.contains("in scenario ii nobody moves"), "{text}");
+    let alone = folder.stdout(&["explain", "kept/i", "--process", "p21"]);
+    assert!(
+        alone.contains("p21 stayed on corisco-1: no call was held"),
+        "{alone}"
+    );
+
+    let above = ["scheduler.heuristic=above", "application.supersteps=20"];
+    let settings = ["application.processes=100", "scheduler.x=0.1"];
+    let crowded = recorded(&[&above[..], &settings].concat());
+    let after_four = json(&crowded, &["--superstep", "4"]);
+    let list = after_four["list"].as_array().unwrap();
+    assert_eq!(list.len(), 100);
+    let refused = list
+        .iter()
+        .find(|row| row["fate"] == "no-processor")
+        .unwrap();
+    let refused = refused["process"].as_str().unwrap();
+    says(&crowded, refused, "4", "exceeds the threshold of");
+    says(
+        &crowded,
+        refused,
+        "4",
+        "has taken a migrated process already",
+    );
+    let moved = json(&crowded, &["--process", "p41", "--superstep", "4"]);
+    let together = &moved["process"]["moved_with"];
+    assert!(together.as_array().is_some(), "{moved}");
+
+    let strict = recorded(
+        &[
+            &above[..],
+            &["scheduler.x=0.99", "application.processes=200"],
+        ]
+        .concat(),
+    );
+    let list = json(&strict, &["--superstep", "4"])["list"].clone();
+    let below = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["fate"] == "below-threshold");
+    let below = below.unwrap()["process"].as_str().unwrap();
+    says(&strict, below, "4", "does not exceed the threshold of");
+}
+
+#[test]
+fn scripts_and_plans_are_explained_too() {
+    let script = "scheduler.script=[{ superstep = 4, process = \"p21\", to = \"ice-1\" }]";
+    let scripted = recorded(&[script, "application.supersteps=20"]);
+    says(&scripted, "p21", "4", "the script says so");
+    says(
+        &scripted,
+        "p22",
+        "4",
+        "a script decides in this run, and it does not name p22",
+    );
+
+    let policy = "scheduler.policy=menon+greedy-refine+amortised";
+    let planned = recorded(&[policy, "application.supersteps=40"]);
+    let run = json(&planned, &[]);
+    let calls = run["calls"].as_array().unwrap();
+    let moved = calls
+        .iter()
+        .find(|call| !call["moved"].as_array().unwrap().is_empty())
+        .unwrap();
+    let superstep = moved["superstep"].to_string();
+    let mover = moved["moved"][0]["process"].as_str().unwrap();
+    says(&planned, mover, &superstep, "its policy's plan says so");
+    says(
+        &planned,
+        "p1",
+        &superstep,
+        "its policy's plan leaves it where it is",
+    );
+    let text = planned.stdout(&["explain", "kept", "--superstep", &superstep]);
+    assert!(
+        text.contains("Its policy weighed gain and cost and let it through"),
+        "{text}"
+    );
+    assert!(text.contains("Plans that were compared"), "{text}");
+}
+
+#[test]
+fn the_forces_are_drawn() {
+    let folder = lbm();
+    let draw = |arguments: &[&str]| {
+        let all = [&["explain", "kept", "--svg", "chart.svg"], arguments].concat();
+        folder.stdout(&all);
+        fs::read_to_string(folder.path().join("chart.svg")).unwrap()
+    };
+    let forces = draw(&["--process", "p21"]);
+    for text in ["Comp", "Comm", "−Mem", "PM", "labtec", "aquario"] {
+        assert!(forces.contains(&format!("\n{text}\n")), "{text}: {forces}");
+    }
+    assert!(draw(&[]).contains("Supersteps of 25 processes"));
+    let wrong = ["explain", "kept", "--svg", "absent/chart.svg"];
+    folder.fails(
+        &wrong,
+        1,
+        "absent/chart.svg: cannot be written: No such file or directory (os error 2)",
+    );
+}
+
+#[test]
+fn what_is_not_in_the_run_is_answered_with_what_is() {
+    let folder = lbm();
+    folder.fails(
+        &["explain", "kept", "--process", "p26"],
+        2,
+        "--process: there is no process \"p26\", expected p1 to p25; did you mean \"p25\"?",
+    );
+    folder.fails(
+        &["explain", "kept", "--superstep", "100"],
+        2,
+        "--superstep: no call was held after superstep 100; the nearest are after 60 and 124",
+    );
+    folder.fails(
+        &["explain", "kept/i", "--superstep", "4"],
+        2,
+        "--superstep: no call was held after superstep 4; there is none in the 2000 supersteps of this run",
+    );
+}
+
+#[test]
+fn what_is_no_record_is_refused() {
+    let folder = recorded(&["application.supersteps=20"]);
+    folder.fails(
+        &["explain", "absent"],
+        4,
+        "absent: cannot be read: No such file or directory (os error 2)",
+    );
+    folder.fails(
+        &["explain", "."],
+        4,
+        ".: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+    );
+    let place = folder.path().join("kept/iii");
+    let (events, run) = (place.join("events.jsonl"), place.join("run.json"));
+    let (text, manifest) = (
+        fs::read(&events).unwrap(),
+        fs::read_to_string(&run).unwrap(),
+    );
+    fs::write(&events, &text[..text.len() / 2]).unwrap();
+    let ended = folder.run(&["explain", "kept"]);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(
+        ended.stderr.starts_with("error: kept/iii/events.jsonl:"),
+        "{ended:?}"
+    );
+    let other = String::from_utf8(text).unwrap();
+    fs::write(
+        &events,
+        other.replacen("migbsp.events/1", "migbsp.events/9", 1),
+    )
+    .unwrap();
+    folder.fails(
+        &["explain", "kept"],
+        4,
+        "kept/iii/events.jsonl:1: schema \"migbsp.events/9\"; this program reads \"migbsp.events/1\"",
+    );
+    fs::write(&run, manifest.replacen("migbsp.run/1", "migbsp.run/9", 1)).unwrap();
+    folder.fails(
+        &["explain", "kept"],
+        4,
+        "kept/iii/run.json: schema \"migbsp.run/9\"; this program reads \"migbsp.run/1\"",
+    );
+    fs::remove_file(&run).unwrap();
+    folder.fails(
+        &["explain", "kept"],
+        4,
+        "kept/iii holds no complete record: run.json is missing; the run was interrupted",
+    );
+    fs::remove_dir_all(&place).unwrap();
+    folder.fails(
+        &["explain", "kept"],
+        4,
+        "kept: holds several records; name one of kept/i, kept/ii",
+    );
+}
