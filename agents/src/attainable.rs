@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use bsp::units::{Instructions, Seconds};
 use simulator::Platform;
 
-/// Compares, superstep by superstep, the slowest computation with the one that the best mapping found
-/// would have had: the largest loads first, each to the processor that ends it soonest.
+/// Compares, superstep by superstep, the slowest computation with two others: the one that the best
+/// mapping found would have had (the largest loads first, each to the processor that ends it soonest),
+/// and the one of perfect balance (all work together on as many of the fastest processors as there are
+/// processes with work), which no mapping undercuts.
 ///
 /// Communication, barriers and the cost of moving are left out, and so is what others take of the
 /// hosts: it says what could be won, not how.
@@ -17,11 +19,23 @@ pub(crate) struct Attainable {
     processors: Vec<(f64, usize)>,
     work: Vec<Instructions>,
     /// The best for `work`.
-    best: Seconds,
+    best: Best,
     /// The best for supersteps that have begun and not ended: the next may begin in one Set before the
     /// first Manager knows that the last is over.
-    under_way: VecDeque<Seconds>,
+    under_way: VecDeque<Best>,
+    /// What the best mappings would have saved.
     total: Seconds,
+    /// What perfect balance would have saved.
+    imbalance: Seconds,
+}
+
+/// How long the computation of a superstep takes at best.
+#[derive(Clone, Copy, Debug)]
+struct Best {
+    /// Under the best mapping found.
+    mapping: Seconds,
+    /// If work could be divided at will.
+    balance: Seconds,
 }
 
 impl Attainable {
@@ -38,9 +52,13 @@ impl Attainable {
         Self {
             processors,
             work: Vec::new(),
-            best: Seconds::ZERO,
+            best: Best {
+                mapping: Seconds::ZERO,
+                balance: Seconds::ZERO,
+            },
             under_way: VecDeque::new(),
             total: Seconds::ZERO,
+            imbalance: Seconds::ZERO,
         }
     }
 
@@ -49,7 +67,10 @@ impl Attainable {
         if self.work != work {
             self.work.clear();
             self.work.extend_from_slice(work);
-            self.best = self.best_mapping();
+            self.best = Best {
+                mapping: self.best_mapping(),
+                balance: self.perfect_balance(),
+            };
         }
         self.under_way.push_back(self.best);
     }
@@ -58,12 +79,32 @@ impl Attainable {
     pub(crate) fn ended(&mut self, slowest: Seconds) {
         let best = self.under_way.pop_front();
         let best = best.expect("a superstep ends after it has begun");
-        self.total += (slowest - best).max(Seconds::ZERO);
+        self.total += (slowest - best.mapping).max(Seconds::ZERO);
+        self.imbalance += (slowest - best.balance).max(Seconds::ZERO);
     }
 
-    /// Time that could have been saved so far.
+    /// Time that the best mappings could have saved so far.
     pub(crate) fn total(&self) -> Seconds {
         self.total
+    }
+
+    /// Time that perfect balance could have saved so far: no less than [`total`](Self::total).
+    pub(crate) fn imbalance(&self) -> Seconds {
+        self.imbalance
+    }
+
+    /// All work on the fastest processors that so many processes could use.
+    fn perfect_balance(&self) -> Seconds {
+        let mut idle = self.work.iter().filter(|work| 0 < work.0).count();
+        let mut speed = 0.0;
+        for (each, count) in &self.processors {
+            let used = u32::try_from(idle.min(*count)).expect("ranks are 32 bits");
+            idle -= idle.min(*count);
+            speed += f64::from(used) * each;
+        }
+        let work: f64 = self.work.iter().map(|work| work.as_f64()).sum();
+        let balance = if 0.0 < speed { work / speed } else { 0.0 };
+        Seconds::new(balance).expect("work over speeds is finite")
     }
 
     /// The longest computation under the best mapping found (longest processing time first).
@@ -151,6 +192,22 @@ mod tests {
     }
 
     #[test]
+    fn perfect_balance_divides_work_but_among_no_more_processors_than_processes() {
+        let lost = |hosts: &[(u32, u32)], work: &[u64], slowest: f64| {
+            let mut attainable = attainable(hosts);
+            attainable.began(&works(work));
+            attainable.ended(seconds(slowest));
+            attainable.imbalance()
+        };
+        // 50 instructions at 10 and at 15 instructions per second.
+        assert_eq!(lost(&[(1, 10), (1, 15)], &[30, 20], 6.0), seconds(4.0));
+        assert_eq!(lost(&[(2, 10)], &[30, 20, 0], 6.0), seconds(3.5));
+        // One process has work, and one processor, the fastest, is all that it can use.
+        assert_eq!(lost(&[(1, 5), (3, 10)], &[0, 40, 0], 6.0), seconds(2.0));
+        assert_eq!(lost(&[(1, 10)], &[0, 0], 0.0), seconds(0.0));
+    }
+
+    #[test]
     fn a_superstep_is_judged_by_its_own_work_even_if_the_next_has_begun() {
         let mut attainable = attainable(&[(1, 10)]);
         attainable.began(&works(&[10]));
@@ -191,7 +248,9 @@ mod tests {
             let optimum = best(&processors, &mut vec![0.0; processors.len()], &work);
             let mut attainable = attainable(&hosts);
             attainable.began(&works(&work));
-            let found = attainable.under_way[0].get();
+            let Best { mapping, balance } = attainable.under_way[0];
+            let found = mapping.get();
+            prop_assert!(balance.get() <= optimum * (1.0 + 1e-12), "{balance:?} for {optimum}");
             prop_assert!(optimum <= found * (1.0 + 1e-12), "{found} beats {optimum}");
             // Gonzalez, Ibarra and Sahni (1977): longest processing time first on uniform processors
             // takes less than twice the optimum.

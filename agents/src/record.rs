@@ -177,6 +177,11 @@ pub struct End {
     pub bytes: Bytes,
     /// What the best mapping found for every superstep would have saved of the slowest computations.
     pub attainable: Seconds,
+    /// What perfect balance would have saved of them: the work of every superstep divided at will among
+    /// the fastest processors, as many as processes had work.
+    pub imbalance: Seconds,
+    /// Bytes of the states of processes that moved, whoever paid for them.
+    pub moved: Bytes,
 }
 
 impl Evaluation {

@@ -38,6 +38,11 @@ pub struct Outcome<Output> {
     pub outputs: Vec<Output>,
     /// What the best mapping found for every superstep would have saved of the slowest computations.
     pub attainable: Seconds,
+    /// What perfect balance would have saved of them: the work of every superstep divided at will among
+    /// the fastest processors, as many as processes had work.
+    pub imbalance: Seconds,
+    /// Bytes of the states of processes that moved, whoever paid for them.
+    pub moved: Bytes,
     /// Messages that processes sent each other.
     pub messages: u64,
     /// Bytes that processes sent each other.
@@ -235,6 +240,8 @@ impl<P: Program> Simulation<P> {
             messages,
             bytes,
             attainable,
+            imbalance,
+            moved,
         } = end;
         let outputs = self.bank.borrow_mut().take_outputs();
         Ok(Outcome {
@@ -243,6 +250,8 @@ impl<P: Program> Simulation<P> {
             calls,
             outputs,
             attainable,
+            imbalance,
+            moved,
             messages,
             bytes,
         })

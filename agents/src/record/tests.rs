@@ -24,6 +24,8 @@ fn end() -> Event {
         messages: u64::MAX,
         bytes: Bytes(7),
         attainable: Seconds::ZERO,
+        imbalance: Seconds::ZERO,
+        moved: Bytes(0),
     })
 }
 

@@ -48,6 +48,8 @@ pub(super) struct SimulatedWorld {
     finished: usize,
     finished_at: Instant,
     attainable: Attainable,
+    /// Bytes of the states that left a host.
+    moved: Bytes,
     events: Vec<record::Event>,
     calls: Vec<record::Call>,
     error: Option<RunError>,
@@ -109,6 +111,7 @@ impl SimulatedWorld {
             finished: 0,
             finished_at: Instant::START,
             attainable: Attainable::new(&setup.platform),
+            moved: Bytes(0),
             events: Vec::new(),
             calls: Vec::new(),
             error: None,
@@ -166,6 +169,8 @@ impl SimulatedWorld {
             messages: self.traffic.messages,
             bytes: self.traffic.bytes,
             attainable: self.attainable.total(),
+            imbalance: self.attainable.imbalance(),
+            moved: self.moved,
         };
         (end, std::mem::take(&mut self.calls))
     }
@@ -450,12 +455,9 @@ impl World for SimulatedWorld {
             .is_some_and(|scheduler| scheduler.payment == Payment::Migrant);
         let cost = if is_paid { Cost::Free } else { Cost::Encoded };
         let message = Message::State(Box::new(state));
-        self.send(
-            Address::Node(order.from),
-            Address::Node(order.to),
-            message,
-            cost,
-        );
+        let (from, to) = (Address::Node(order.from), Address::Node(order.to));
+        self.moved += message.wire_size(from, to);
+        self.send(from, to, message, cost);
     }
 
     fn install(&mut self, host: HostId, state: State) {

@@ -44,6 +44,10 @@ pub(crate) struct RunReport {
     pub(crate) bytes: u64,
     /// Computation that the best mapping found for every superstep would have saved, in seconds.
     pub(crate) attainable_seconds: f64,
+    /// Computation that perfect balance would have saved, in seconds.
+    pub(crate) imbalance_seconds: f64,
+    /// Bytes of the processes that moved.
+    pub(crate) moved_bytes: u64,
     /// SHA-256 of what the programs left behind, in rank order.
     pub(crate) outputs_sha256: String,
     /// What that is, in the words of a workload that verifies it.
@@ -164,6 +168,8 @@ impl RunReport {
             messages: finished.messages,
             bytes: finished.bytes.0,
             attainable_seconds: finished.attainable.get(),
+            imbalance_seconds: finished.imbalance.get(),
+            moved_bytes: finished.moved.0,
             outputs_sha256: finished.outputs.clone(),
             verified: finished.verified.clone(),
             calls: finished

@@ -23,6 +23,10 @@ pub(crate) struct Finished {
     pub(crate) calls: Vec<Call>,
     /// What the best mappings would have saved.
     pub(crate) attainable: Seconds,
+    /// What perfect balance would have saved.
+    pub(crate) imbalance: Seconds,
+    /// Bytes of the processes that moved.
+    pub(crate) moved: Bytes,
     /// Messages between processes.
     pub(crate) messages: u64,
     /// Bytes between processes.
@@ -66,6 +70,8 @@ pub(crate) fn simulate<P: Program>(
         supersteps,
         calls,
         attainable,
+        imbalance,
+        moved,
         messages,
         bytes,
         ..
@@ -75,6 +81,8 @@ pub(crate) fn simulate<P: Program>(
         supersteps,
         calls,
         attainable,
+        imbalance,
+        moved,
         messages,
         bytes,
         outputs,

@@ -194,6 +194,8 @@ mod tests {
             messages: 0,
             bytes: 0,
             attainable_seconds: 4.0,
+            imbalance_seconds: 4.5,
+            moved_bytes: 0,
             outputs_sha256: String::new(),
             verified: None,
             calls,
