@@ -6,13 +6,11 @@
 mod axis;
 mod bars;
 mod frame;
-#[cfg_attr(not(test), expect(dead_code, reason = "no command draws it yet"))]
 mod intervals;
 mod lines;
 mod terminal;
 
 pub(crate) use bars::Bars;
-#[expect(unused_imports, reason = "no command draws it yet")]
 pub(crate) use intervals::{Interval, Intervals};
 pub(crate) use lines::{Lines, Series, Style};
 pub(crate) use terminal::text_bars;

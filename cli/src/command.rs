@@ -9,6 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
+use crate::compare::{self, CompareArguments};
 use crate::explain::{self, ExplainArguments};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output::{self, Format};
@@ -64,6 +65,9 @@ enum Command {
     /// Run an experiment on a simulated platform
     #[command(long_about = SIMULATE_ABOUT)]
     Simulate(SimulateArguments),
+    /// Run experiments under several policies with several seeds, and say which are better
+    #[command(long_about = COMPARE_ABOUT, after_help = COMPARE_HELP)]
+    Compare(CompareArguments),
     /// Say from a record why processes moved or stayed, and what that won
     #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArguments),
@@ -133,12 +137,17 @@ fn execute(
     mut command: clap::Command,
     registry: &Registry,
 ) -> Result<(), Failure> {
+    // A bar and lines of a log would write over each other.
+    let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
+    let progress = silent && !arguments.quiet && io::stderr().is_terminal();
     match arguments.command {
         Command::Simulate(mut simulation) => {
-            // A bar and lines of a log would write over each other.
-            let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
-            simulation.progress = silent && !arguments.quiet && io::stderr().is_terminal();
+            simulation.progress = progress;
             simulate::command(&simulation, registry)
+        }
+        Command::Compare(mut comparison) => {
+            comparison.progress = progress;
+            compare::command(&comparison, registry)
         }
         Command::Explain(arguments) => explain::command(&arguments),
         Command::Platform(PlatformCommand::Check { file }) => platform::check(&file),
@@ -196,6 +205,7 @@ Examples:
   migbsp simulate conf/lbm.toml                      with and without rescheduling, compared
   migbsp simulate conf/lbm.toml --set scheduler.interval=8
   migbsp simulate conf/lbm.toml --print-config       every key, its value, where it comes from
+  migbsp compare conf/dynamic/*.toml --seeds 1..5    which policy is better
   migbsp explain runs/lbm --process p21              why did it move? (from simulate --out runs/lbm)
   migbsp platform show conf/platforms/testbed.toml
 
@@ -259,6 +269,40 @@ Examples:
   migbsp explain runs/lbm --format csv > potentials.csv
 
 Symbols and equations: docs/model.md. How to read the answers: docs/explain.md.";
+
+const COMPARE_ABOUT: &str = "\
+Run experiments under several policies with several seeds, and say which are better.
+
+Every experiment is simulated under every policy with every seed, on all cores: alone (scenario i) for \
+`none`, else with migrations (scenario iii). Seeds vary what an experiment draws at random: loads, jitter, \
+what others do to hosts and links. An experiment that draws nothing is run once.
+
+Makespans are compared in pairs, same experiment and same seed, with `none` if it takes part, else with the \
+first policy. The results are the same however many cores there are.";
+
+const COMPARE_HELP: &str = "\
+Policies:
+  migbsp                           with the parameters of the experiment
+  migbsp:interval=8,x=0.9          with others: keys of [scheduler]
+  migbsp:scenario=ii               calls are held and paid for, nobody moves
+  menon+greedy-refine+amortised    when to call, what to plan, whether it is worth it
+  menon+greedy-refine:planning.horizon=20
+
+Claims: `A <= B`, `A < B`, `A <= 0.8 * B`, `A <= B * 1.01` hold makespans of policies, as --policy names
+  them, against each other: their geometric means over seeds, and with --assert over experiments. If one
+  does not hold, the exit code is 3.
+
+Formats:
+  table  per experiment and over all: makespan, gain, share of what could be won, calls, moves, who differs
+  json   one object, schema migbsp.compare/1, with experiments, runs, summaries, overall, pairs, claims
+  csv    one row per run
+
+Examples:
+  migbsp compare conf/lbm.toml conf/lu.toml --policy none --policy migbsp --policy migbsp:interval=16
+  migbsp compare conf/dynamic/*.toml --seeds 1..30 --svg gains.svg
+  migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'migbsp <= none' --format csv
+
+Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";
 
 const FLOWS_ABOUT: &str = "\
 Time messages on a platform, all on their way together.

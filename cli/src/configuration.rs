@@ -31,7 +31,7 @@ pub use files::Files;
 pub(crate) use layers::read;
 pub(crate) use quantity::Unit as Quantity;
 pub use quantity::Unit;
-pub(crate) use scheduler::Scenario;
+pub(crate) use scheduler::{Scenario, Scheduler};
 pub(crate) use script::{rank, script};
 pub(crate) use sections::{Model, TCP_WINDOW};
 
@@ -79,6 +79,17 @@ pub(crate) fn load(
         written,
         folder,
     })
+}
+
+/// What `[scheduler]` is if `assignments` (`scheduler.key=value`) are all that is said of it.
+///
+/// # Errors
+///
+/// The first key or value that will not do.
+pub(crate) fn scheduler(assignments: &[String]) -> Result<Scheduler, Fault> {
+    let written = layers::assignments(assignments)?;
+    let empty = Node::empty_table();
+    Scheduler::new(written.get("scheduler").unwrap_or(&empty))
 }
 
 impl Loaded {

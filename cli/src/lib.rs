@@ -2,12 +2,12 @@
 //!
 //! A program of one's own implements [`bsp::Program`] and [`Workload`], and its `main` hands a
 //! [`Registry`] to [`run`]: it then has every command, with the shipped workloads or without.
-//! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`.
+//! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`; `compare`.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "no command runs many yet"))]
 mod batch;
 mod chart;
 mod command;
+mod compare;
 mod configuration;
 mod explain;
 mod failure;

@@ -46,6 +46,13 @@ pub(crate) trait Entry: Send + Sync {
     /// The first parameter that is unknown or of the wrong type.
     fn effective(&self, written: &Node) -> Result<Node, Fault>;
 
+    /// Whether the seed makes any difference to it.
+    ///
+    /// # Errors
+    ///
+    /// The first parameter that is unknown or of the wrong type.
+    fn draws(&self, written: &Node) -> Result<bool, Fault>;
+
     /// One run of it.
     ///
     /// # Errors
@@ -147,6 +154,10 @@ impl<W: Workload> Entry for Registered<W> {
 
     fn effective(&self, written: &Node) -> Result<Node, Fault> {
         Ok(tree_of(&Self::parameters(written)?))
+    }
+
+    fn draws(&self, written: &Node) -> Result<bool, Fault> {
+        Ok(W::draws(&Self::parameters(written)?))
     }
 
     fn simulate(

@@ -35,6 +35,10 @@ impl Workload for LatticeBoltzmann {
     const NAME: &'static str = "lbm";
     const ABOUT: &'static str = "Lattice Boltzmann on vertical strips, as the papers model it";
 
+    fn draws(_: &lbm::Parameters) -> bool {
+        false
+    }
+
     fn build(parameters: &lbm::Parameters, common: Common) -> Result<Vec<lbm::Lbm>, String> {
         lbm::processes(parameters, common).map_err(|error| error.to_string())
     }
@@ -52,6 +56,10 @@ impl Workload for SmithWaterman {
             "instructions_first" | "instructions_last" => Unit::Instructions,
             _ => Unit::of_key(key),
         }
+    }
+
+    fn draws(_: &smith_waterman::Parameters) -> bool {
+        false
     }
 
     fn build(
@@ -75,6 +83,10 @@ impl Workload for LuDecomposition {
             "element_bytes" | "element_memory" => Unit::Bytes,
             _ => Unit::of_key(key),
         }
+    }
+
+    fn draws(_: &lu::Parameters) -> bool {
+        false
     }
 
     fn build(parameters: &lu::Parameters, common: Common) -> Result<Vec<lu::Lu>, String> {
@@ -108,6 +120,10 @@ impl Workload for Synthetic {
     type Program = synthetic::Synthetic;
     const NAME: &'static str = "synthetic";
     const ABOUT: &'static str = "instructions and messages by lists, with load that may change";
+
+    fn draws(parameters: &synthetic::Parameters) -> bool {
+        parameters.dynamics.draws()
+    }
 
     fn build(
         parameters: &synthetic::Parameters,

@@ -92,6 +92,12 @@ pub trait Workload: 'static {
         Unit::of_key(key)
     }
 
+    /// Whether anything depends on [`Common::seed`]; by default it may. What does not is run once for
+    /// all seeds by a comparison.
+    fn draws(_parameters: &Self::Parameters) -> bool {
+        true
+    }
+
     /// One program for each rank.
     ///
     /// # Errors

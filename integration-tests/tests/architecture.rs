@@ -20,7 +20,7 @@ const FLOORS: [(&str, u32); 8] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 11] = [
+const OWNERS: [(&str, &str); 12] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("sysinfo", "agents"),
@@ -31,6 +31,7 @@ const OWNERS: [(&str, &str); 11] = [
     ("config", "cli"),
     ("indicatif", "cli"),
     ("plotters", "cli"),
+    ("statrs", "cli"),
     ("tracing-subscriber", "cli"),
 ];
 

@@ -131,6 +131,11 @@ impl BackgroundSection {
         befallen.map_err(|problem| Fault::new(place, path, problem))
     }
 
+    /// Whether anybody else is there, at times that are drawn from the seed.
+    pub(crate) const fn draws(&self) -> bool {
+        self.background.is_some()
+    }
+
     /// The section as it is in effect.
     pub(crate) fn effective(&self) -> Node {
         tree_of(&self.keys)

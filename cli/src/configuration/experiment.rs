@@ -120,6 +120,17 @@ impl Experiment {
         }
     }
 
+    /// Whether its seed makes any difference.
+    ///
+    /// # Errors
+    ///
+    /// None: its workload has been found before.
+    pub(crate) fn draws(&self, registry: &Registry) -> Result<bool, Fault> {
+        let application = &self.application;
+        let entry = registry.find(&application.workload, None)?;
+        Ok(self.load.draws() || self.congestion.draws() || entry.draws(&application.written)?)
+    }
+
     fn check(&self, written: &Node) -> Result<(), Fault> {
         let at_least_one = [
             (

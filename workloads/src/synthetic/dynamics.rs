@@ -80,6 +80,13 @@ pub enum Change {
 }
 
 impl Dynamics {
+    /// Whether anything depends on the run's seed.
+    #[must_use]
+    pub fn draws(&self) -> bool {
+        let is_drawn = self.change != Change::Steady && self.choice == Choice::Drawn;
+        is_drawn || 0.0 < self.jitter
+    }
+
     /// `value` as instructions that fit at their heaviest, too.
     ///
     /// # Errors
@@ -421,6 +428,20 @@ mod tests {
                 dynamics,
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_neither_chosen_by_lot_nor_noisy_draws_nothing() {
+        for text in ["", "kind = 'drift'", "kind = 'noise'\njitter = 0.0"] {
+            assert!(!read(text).draws(), "{text}");
+        }
+        for text in [
+            "kind = 'noise'",
+            "kind = 'jump'\nchoice = 'drawn'",
+            "jitter = 0.1",
+        ] {
+            assert!(read(text).draws(), "{text}");
         }
     }
 

@@ -1,0 +1,287 @@
+//! `compare`: which policies are better, and how sure that is.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::invocation::Folder;
+
+/// An experiment whose processes draw their loads, shorter than the other one.
+const NOISY: &str = r#"[application]
+workload = "synthetic"
+processes = 4
+supersteps = 40
+
+[application.synthetic]
+instructions = [1e8]
+memory = 1e5
+dynamics = { kind = "noise", jitter = 0.3 }
+
+[platform]
+file = "two.xml"
+"#;
+
+const BOTH: [&str; 9] = [
+    "compare",
+    "e.toml",
+    "noisy.toml",
+    "--policy",
+    "none",
+    "--policy",
+    "migbsp",
+    "--seeds",
+    "1..5",
+];
+
+fn folder() -> Folder {
+    Folder::new().with("noisy.toml", NOISY)
+}
+
+fn object(folder: &Folder, arguments: &[&str]) -> Value {
+    let arguments = [arguments, &["--format", "json"]].concat();
+    serde_json::from_str(&folder.stdout(&arguments)).unwrap()
+}
+
+#[test]
+fn the_object_has_the_promised_shape() {
+    let json = object(&folder(), &BOTH);
+    assert_eq!(json["schema"], "migbsp.compare/1");
+    assert_eq!(json["reference"], "none");
+    let experiments = json["experiments"].as_array().unwrap();
+    assert_eq!(experiments[0]["draws"], false);
+    assert_eq!(experiments[1]["draws"], true);
+    assert_eq!(experiments[1]["seeds"].as_array().unwrap().len(), 5);
+    let runs = json["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2 + 2 * 5);
+    let summaries = json["summaries"].as_array().unwrap();
+    let names: Vec<(&Value, &Value)> = summaries
+        .iter()
+        .map(|summary| (&summary["experiment"], &summary["policy"]))
+        .collect();
+    let (e, noisy) = (&Value::from("e.toml"), &Value::from("noisy.toml"));
+    let (none, migbsp) = (&Value::from("none"), &Value::from("migbsp"));
+    assert_eq!(
+        names,
+        [(e, none), (e, migbsp), (noisy, none), (noisy, migbsp)]
+    );
+    let moving = &summaries[3];
+    for key in [
+        "seconds_margin",
+        "gain",
+        "gain_low",
+        "share_of_balance",
+        "share_of_mapping",
+    ] {
+        assert!(moving[key].is_f64(), "{key}: {moving}");
+    }
+    assert!(0.0 < moving["calls"].as_f64().unwrap());
+    assert!(1e5 < moving["moved_bytes"].as_f64().unwrap());
+    assert!(
+        summaries[1]["seconds_margin"].is_null(),
+        "one run has no interval"
+    );
+    let pairs = json["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 3, "all together, and each");
+    assert_eq!(pairs[0]["experiment"], Value::Null);
+    assert_eq!(pairs[0]["runs"], 1 + 5);
+}
+
+#[test]
+fn runs_are_those_that_simulate_makes() {
+    let folder = folder();
+    let compared = object(
+        &folder,
+        &[
+            "compare",
+            "noisy.toml",
+            "--policy",
+            "none",
+            "--policy",
+            "migbsp:interval=6",
+            "--seeds",
+            "9",
+        ],
+    );
+    let simulated = object(
+        &folder,
+        &[
+            "simulate",
+            "noisy.toml",
+            "--set",
+            "run.seed=9",
+            "--set",
+            "scheduler.interval=6",
+        ],
+    );
+    for (run, scenario) in [(0, 0), (1, 2)] {
+        let (compared, simulated) = (&compared["runs"][run], &simulated["runs"][scenario]);
+        for key in [
+            "seconds",
+            "supersteps",
+            "attainable_seconds",
+            "imbalance_seconds",
+            "moved_bytes",
+        ] {
+            assert_eq!(compared[key], simulated[key], "{key}");
+        }
+        assert_eq!(
+            compared["calls"],
+            simulated["calls"].as_array().unwrap().len()
+        );
+    }
+}
+
+#[test]
+fn the_same_seeds_give_the_same_results() {
+    let folder = folder();
+    for format in ["table", "json", "csv"] {
+        let arguments = [&BOTH[..], &["--format", format, "--svg", "gains.svg"]].concat();
+        let draw = || {
+            let text = folder.stdout(&arguments);
+            (
+                text,
+                fs::read_to_string(folder.path().join("gains.svg")).unwrap(),
+            )
+        };
+        assert_eq!(draw(), draw(), "{format}");
+    }
+}
+
+#[test]
+fn people_are_told_who_is_better_and_how_sure_that_is() {
+    let folder = folder();
+    let text = folder.stdout(&[&BOTH[..], &["--assert", "migbsp < 2 * none"]].concat());
+    for words in [
+        "e.toml, one run: the same for all seeds\n",
+        "noisy.toml, 5 seeds\n",
+        "All 2 experiments, geometric mean\n",
+        "Who differs (",
+        "migbsp < 2 * none: holds (",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let csv = folder.stdout(&[&BOTH[..], &["--format", "csv"]].concat());
+    assert!(csv.starts_with("experiment,policy,seed,seconds,"), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + 2 + 2 * 5);
+}
+
+#[test]
+fn the_gains_are_drawn() {
+    let folder = folder();
+    folder.stdout(&[&BOTH[..], &["--svg", "gains.svg"]].concat());
+    let svg = fs::read_to_string(folder.path().join("gains.svg")).unwrap();
+    for text in ["e: migbsp", "noisy: migbsp", "Gain against none"] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+    folder.fails(
+        &[&BOTH[..], &["--svg", "nowhere/gains.svg"]].concat(),
+        1,
+        "nowhere/gains.svg: cannot be written: No such file or directory (os error 2)",
+    );
+}
+
+#[test]
+fn a_claim_that_does_not_hold_is_a_failure_after_the_results() {
+    let folder = Folder::new();
+    let one = ["compare", "e.toml", "--set", "application.supersteps=200"];
+    let claims = [
+        "--assert",
+        "migbsp <= none",
+        "--assert-each",
+        "none <= 0.9 * migbsp",
+    ];
+    let ended = folder.run(&[&one[..], &claims].concat());
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(
+        ended.stdout.contains("migbsp <= none: holds ("),
+        "{ended:?}"
+    );
+    assert!(
+        ended
+            .stdout
+            .contains("none <= 0.9 * migbsp on e.toml: DOES NOT HOLD ("),
+        "{ended:?}"
+    );
+    assert!(
+        ended.stderr.starts_with(
+            "error: `none <= 0.9 * migbsp` does not hold on e.toml: the makespans' ratio is "
+        ),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn watching_is_a_policy_too() {
+    let folder = Folder::new();
+    let watching = ["--policy", "none", "--policy", "migbsp:scenario=ii"];
+    let json = object(&folder, &[&["compare", "e.toml"][..], &watching].concat());
+    let summary = &json["summaries"][1];
+    assert_eq!(summary["migrations"], 0.0);
+    assert_eq!(summary["moved_bytes"], 0.0);
+    assert!(0.0 < summary["overhead"].as_f64().unwrap());
+}
+
+#[test]
+fn arguments_that_mean_nothing_say_what_would_do() {
+    let folder = folder();
+    let check = |arguments: &[&str], words: &str| {
+        let ended = folder.run(&[&["compare", "e.toml"][..], arguments].concat());
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(2), ""),
+            "{ended:?}"
+        );
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    };
+    check(&["--policy", "migbps"], "did you mean `migbsp`?");
+    check(
+        &["--policy", "migbsp:intervall=8"],
+        "did you mean `interval`?",
+    );
+    check(
+        &["--policy", "migbsp:planning.horizn=8"],
+        "did you mean `horizon`?",
+    );
+    check(&["--policy", "none:interval=8"], "it has no parameters");
+    check(
+        &["--policy", "none", "--policy", "none"],
+        "--policy none is given twice",
+    );
+    check(&["e.toml"], "e.toml is given twice");
+    check(&["--seeds", "5..1"], "holds no seed");
+    check(
+        &["--seeds", "many"],
+        "expected seeds as in 7 or 1,2,5 or 1..30",
+    );
+    check(&["--assert", "migbsp >= none"], "expected `A <= B`");
+    check(
+        &["--assert", "migbsp <= nobody"],
+        "`nobody` takes no part; expected one of none, migbsp",
+    );
+    check(
+        &["--assert-each", "adaptive <= none"],
+        "`adaptive` takes no part",
+    );
+    check(&["--set", "run.seed=4"], "give --seeds");
+    check(&["--set", "scheduler.policy=none"], "give --policy");
+    check(
+        &["--set", "scheduler.intervall=4"],
+        "did you mean `interval`?",
+    );
+}
+
+#[test]
+fn an_experiment_that_is_at_fault_is_named_before_anything_is_run() {
+    let folder = folder().with("broken.toml", NOISY.replace("jitter = 0.3", "jitter = 3"));
+    let ended = folder.run(&["compare", "e.toml", "broken.toml", "missing.toml"]);
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(4), ""),
+        "{ended:?}"
+    );
+    folder.fails(
+        &["compare", "e.toml", "missing.toml"],
+        4,
+        "missing.toml: cannot be read: No such file or directory (os error 2)",
+    );
+}
