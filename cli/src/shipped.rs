@@ -4,8 +4,8 @@ mod smith_waterman_kernel;
 
 use workloads::{lbm, lu, smith_waterman, synthetic};
 
-use crate::configuration::Unit;
-use crate::workload::{Common, Supersteps, Workload};
+use crate::configuration::{Files, Unit};
+use crate::workload::{Common, Rejection, Supersteps, Workload};
 
 pub use smith_waterman_kernel::SmithWatermanKernel;
 
@@ -112,6 +112,25 @@ impl Workload for LatticeBoltzmannKernel {
         common: Common,
     ) -> Result<Vec<lbm::kernel::Kernel>, String> {
         lbm::kernel::processes(parameters, common).map_err(|error| error.to_string())
+    }
+
+    fn verify(
+        parameters: &lbm::kernel::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[lbm::kernel::Fields],
+    ) -> Result<Option<String>, Rejection> {
+        let flow = lbm::kernel::Fields::assemble(outputs.iter().cloned());
+        let cells = f64::from(parameters.width) * f64::from(parameters.height);
+        let kept = flow.mass() / cells;
+        // Fluid has density one at first, and no wall lets any through.
+        if 1e-9 < (kept - 1.0).abs() {
+            let problem = format!("of the fluid, {kept} times what there was is left");
+            return Err(Rejection::Outputs(problem));
+        }
+        let fastest = flow.speed_max();
+        let text = format!("no fluid is lost; the fastest moves {fastest:.6} cells a time step");
+        Ok(Some(text))
     }
 }
 

@@ -123,6 +123,13 @@ impl Fields {
         self.densities.iter().sum()
     }
 
+    /// The speed of the fastest cell.
+    #[must_use]
+    pub fn speed_max(&self) -> f64 {
+        let speeds = self.velocities.iter().map(|[u, v]| (u * u + v * v).sqrt());
+        speeds.fold(0.0, f64::max)
+    }
+
     fn cell(&self, x: usize, y: usize) -> usize {
         assert!(
             x < self.width() && y < self.height,
