@@ -23,7 +23,7 @@ pub use command::run;
 pub use configuration::{Files, Unit};
 pub use registry::Registry;
 pub use shipped::{
-    LatticeBoltzmann, LatticeBoltzmannKernel, LuDecomposition, SmithWaterman, SmithWatermanKernel,
-    Synthetic,
+    LatticeBoltzmann, LatticeBoltzmannKernel, LuDecomposition, LuKernel, SmithWaterman,
+    SmithWatermanKernel, Synthetic,
 };
 pub use workload::{Common, Rejection, Supersteps, Workload};

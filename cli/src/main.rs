@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use cli::{
-    LatticeBoltzmann, LatticeBoltzmannKernel, LuDecomposition, Registry, SmithWaterman,
+    LatticeBoltzmann, LatticeBoltzmannKernel, LuDecomposition, LuKernel, Registry, SmithWaterman,
     SmithWatermanKernel, Synthetic,
 };
 
@@ -15,6 +15,7 @@ fn main() -> ExitCode {
             .with::<SmithWaterman>()
             .with::<SmithWatermanKernel>()
             .with::<LuDecomposition>()
+            .with::<LuKernel>()
             .with::<Synthetic>(),
     )
 }

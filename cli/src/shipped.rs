@@ -1,5 +1,6 @@
 //! The shipped workloads by name.
 
+mod lu_kernel;
 mod smith_waterman_kernel;
 
 use workloads::{lbm, lu, smith_waterman, synthetic};
@@ -7,6 +8,7 @@ use workloads::{lbm, lu, smith_waterman, synthetic};
 use crate::configuration::{Files, Unit};
 use crate::workload::{Common, Rejection, Supersteps, Workload};
 
+pub use lu_kernel::LuKernel;
 pub use smith_waterman_kernel::SmithWatermanKernel;
 
 /// Lattice Boltzmann on vertical strips, as the papers model it.

@@ -53,7 +53,7 @@ const PURE: [(&str, &[&str]); 4] = [
     ),
     (
         "workloads",
-        &["rand", "rand_chacha", "seq_io", "serde", "thiserror"],
+        &["csv", "rand", "rand_chacha", "seq_io", "serde", "thiserror"],
     ),
 ];
 

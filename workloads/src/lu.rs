@@ -6,6 +6,7 @@
 //! before all stages passes the first pivot. Elements for the same process travel together.
 
 mod cyclic;
+pub mod kernel;
 
 use bsp::units::{Bytes, Instructions};
 use bsp::{Image, Program, Rank, Step, Superstep};
@@ -213,13 +214,23 @@ impl Program for Lu {
 
 /// The matrix on the grid wanted, or on the one nearest to a square.
 fn matrix(parameters: &Parameters, processes: u32) -> Result<Cyclic, Error> {
+    let grid = (parameters.rows, parameters.columns);
+    distribution(parameters.order, grid, processes)
+}
+
+/// A matrix of that order on the grid wanted, or on the one nearest to a square.
+fn distribution(
+    order: u32,
+    grid: (Option<u32>, Option<u32>),
+    processes: u32,
+) -> Result<Cyclic, Error> {
     let rows_of_square = || {
         (1..=processes)
             .find(|rows| processes.is_multiple_of(*rows) && processes <= rows.saturating_mul(*rows))
             .unwrap_or(1)
     };
     let over = |given: u32| processes.checked_div(given).unwrap_or(0);
-    let grid = match (parameters.rows, parameters.columns) {
+    let grid = match grid {
         (Some(rows), Some(columns)) => (rows, columns),
         (Some(rows), None) => (rows, over(rows)),
         (None, Some(columns)) => (over(columns), columns),
@@ -231,7 +242,7 @@ fn matrix(parameters: &Parameters, processes: u32) -> Result<Cyclic, Error> {
     if processes == 0 {
         return Err(Error::Zero { key: "processes" });
     }
-    Ok(Cyclic::new(u64::from(parameters.order), grid, processes)?)
+    Ok(Cyclic::new(u64::from(order), grid, processes)?)
 }
 
 /// Nothing, if `count` times `each` can be counted.

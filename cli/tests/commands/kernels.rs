@@ -90,3 +90,70 @@ fn files_and_supersteps_of_an_alignment_are_checked() {
     let sets = ["--set", &query, "--set", &subject, "--set", platform];
     folder.stdout(&[&["simulate", "elsewhere/b.toml"], &sets[..]].concat());
 }
+
+const DECOMPOSITION: &str = r#"[application]
+workload = "lu-kernel"
+processes = 4
+
+[application.lu-kernel]
+matrix = "m.csv"
+
+[platform]
+file = "two.xml"
+"#;
+
+/// A folder with a decomposition of `matrix`.
+fn decomposition(matrix: &str) -> Folder {
+    Folder::new()
+        .with("l.toml", DECOMPOSITION)
+        .with("m.csv", matrix)
+}
+
+#[test]
+fn factors_are_verified_and_are_the_same_in_every_scenario() {
+    let folder = decomposition("2, 1, 1\n4, 3, 3\n8, 7, 9\n");
+    let expected = "LU of order 3: ‖PA − LU‖ / ‖A‖ = 0.0e0";
+    let text = folder.stdout(&["simulate", "l.toml"]);
+    assert!(text.contains(&format!("\n{expected}\n")), "{text}");
+    let json = folder.stdout(&["simulate", "l.toml", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    for run in json["runs"].as_array().unwrap() {
+        assert_eq!(run["verified"], expected);
+        assert_eq!(run["supersteps"], 4 * 3 + 1);
+    }
+}
+
+#[test]
+fn matrices_that_will_not_do_are_named() {
+    let arguments = ["simulate", "l.toml"];
+    decomposition("1, 2\n2, 4\n").fails(
+        &arguments,
+        4,
+        "lu-kernel: m.csv: the matrix is singular: in stage 2, all elements of column 2 from row 2 on \
+         are 0",
+    );
+    let without = "application.lu-kernel.pivoting=false";
+    decomposition("0, 1\n1, 0\n").fails(
+        &["simulate", "l.toml", "--set", without],
+        4,
+        "lu-kernel: m.csv: the pivot of stage 1 is 0; with `pivoting`, another row takes its place \
+         unless the matrix is singular",
+    );
+    decomposition("1, 2, 3\n4, 5, 6\n").fails(
+        &arguments,
+        4,
+        "l.toml:6: application.lu-kernel: `matrix`: m.csv has 2 rows of 3 elements, expected as many of \
+         the ones as of the others",
+    );
+    decomposition("1, x\n2, 4\n").fails(
+        &arguments,
+        4,
+        "l.toml:6: application.lu-kernel: `matrix`: m.csv has \"x\" as element 2 of line 1, expected a \
+         finite number",
+    );
+    decomposition("1\n").fails(
+        &["simulate", "l.toml", "--set", "application.supersteps=8"],
+        2,
+        "--set: application.supersteps: met 8, but lu-kernel ends by itself; leave it out",
+    );
+}

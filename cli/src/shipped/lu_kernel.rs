@@ -1,0 +1,67 @@
+//! LU decomposition of a real matrix.
+
+use workloads::lu::kernel::{Block, Factors, Lu, Matrix, Parameters, Singular, processes};
+
+use crate::configuration::Files;
+use crate::workload::{Common, Rejection, Supersteps, Workload};
+
+/// LU decomposition of a real matrix, square cyclic.
+#[derive(Clone, Copy, Debug)]
+pub struct LuKernel;
+
+impl Workload for LuKernel {
+    type Parameters = Parameters;
+    type Program = Lu;
+    const NAME: &'static str = "lu-kernel";
+    const ABOUT: &'static str = "LU decomposition of a real matrix, square cyclic";
+    const SUPERSTEPS: Supersteps = Supersteps::Refused;
+
+    fn build(parameters: &Parameters, common: Common) -> Result<Vec<Lu>, String> {
+        Self::build_from(parameters, common, Files::here())
+    }
+
+    fn build_from(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Vec<Lu>, String> {
+        let matrix = matrix(parameters, common.seed, files)?;
+        processes(parameters, &matrix, common).map_err(|error| error.to_string())
+    }
+
+    fn verify(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[Result<Block, Singular>],
+    ) -> Result<Option<String>, Rejection> {
+        let factors = Factors::assemble(outputs).map_err(|singular| {
+            let matrix = parameters.matrix.as_deref().unwrap_or("the drawn matrix");
+            Rejection::Input(format!("{}: {matrix}: {singular}", Self::NAME))
+        })?;
+        let matrix = matrix(parameters, common.seed, files).map_err(Rejection::Input)?;
+        let residual = factors.residual(&matrix);
+        let sentence = format!(
+            "LU of order {}: ‖PA − LU‖ / ‖A‖ = {:.1e}",
+            factors.order(),
+            residual.relative()
+        );
+        if residual.is_rounding() {
+            Ok(Some(sentence))
+        } else {
+            let bound = residual.bound / residual.matrix;
+            let problem = format!("{sentence}, which is more than rounding can cause, {bound:.1e}");
+            Err(Rejection::Outputs(problem))
+        }
+    }
+}
+
+/// The matrix in the file that is named, or a drawn one.
+fn matrix(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Matrix, String> {
+    let Some(file) = &parameters.matrix else {
+        return parameters.drawn(seed).map_err(|error| error.to_string());
+    };
+    let text = files.read("matrix", file)?;
+    Matrix::from_csv(&text)
+        .map_err(|error| format!("`matrix`: {} {error}", files.path("matrix", file).display()))
+}

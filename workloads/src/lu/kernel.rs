@@ -1,0 +1,420 @@
+//! LU decomposition of a real matrix, dealt out as the model deals it.
+//!
+//! `P·A = L·U`, with `L` unit lower and `U` upper triangular, in the place of `A`; `P` exchanges rows if
+//! `pivoting` is on, and is the identity otherwise. Stage `k` takes these supersteps, the first one of
+//! which begins with what the stage before, or superstep 0, sent:
+//!
+//! | superstep | without pivoting | with pivoting |
+//! |---|---|---|
+//! | choose | | who holds column `k` compares the greatest elements of all parts, and tells the others which row is the pivot's |
+//! | exchange | | who holds row `k` or the pivot's row sends it to the other |
+//! | divide | the column by the pivot; it goes along the rows, row `k` along the columns | the same |
+//! | update | `a(i, j) − l(i, k) · u(k, j)`; the next pivot goes along its column | the same; the greatest element of each part of the next column goes along it |
+//!
+//! So an order of `n` takes `2n + 1` supersteps, or `4n + 1` with pivoting.
+//!
+//! Every element is computed by the same operations in the same order on any grid of processes: the
+//! factors are the same, bit by bit.
+
+mod factors;
+mod matrix;
+mod tile;
+
+use std::cmp::Ordering;
+
+use bsp::units::Instructions;
+use bsp::{Program, Step, Superstep};
+use serde::{Deserialize, Serialize};
+
+use crate::lu::kernel::tile::Tile;
+use crate::lu::{Cyclic, distribution};
+use crate::parameters::{Common, Error, whole, within};
+
+pub use factors::{Block, Factors, Residual, Singular};
+pub use matrix::{Error as MatrixError, Matrix};
+
+/// What is decomposed, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Parameters {
+    /// Name of a CSV file with one row of the matrix a line; not set: a matrix is drawn.
+    pub matrix: Option<String>,
+    /// Rows, and columns, of a drawn matrix, at most 16384.
+    pub order: u32,
+    /// What is added to the diagonal of a drawn matrix, whose elements lie between −1 and 1.
+    pub diagonal: f64,
+    /// Whether rows are exchanged, so that the greatest element of a column is its pivot.
+    pub pivoting: bool,
+    /// Rows of processes; not set: as `columns` wants it, or what comes nearest to a square, higher
+    /// than wide.
+    pub rows: Option<u32>,
+    /// Columns of processes; not set: likewise.
+    pub columns: Option<u32>,
+    /// Instructions of one operation on elements: a multiplication, subtraction, division, comparison,
+    /// or the moving of one to another row.
+    pub instructions_per_operation: f64,
+}
+
+impl Default for Parameters {
+    /// A small matrix, with pivoting; an operation comes with the loading or storing of an element.
+    fn default() -> Self {
+        Self {
+            matrix: None,
+            order: 64,
+            diagonal: 0.0,
+            pivoting: true,
+            rows: None,
+            columns: None,
+            instructions_per_operation: 2.0,
+        }
+    }
+}
+
+impl Parameters {
+    /// The matrix that is drawn if no file is named.
+    ///
+    /// # Errors
+    ///
+    /// If its order is 0 or too large, or the diagonal no number.
+    pub fn drawn(&self, seed: u64) -> Result<Matrix, Error> {
+        let order = f64::from(self.order);
+        within(("order", order), 1.0, 16_384.0, "a number from 1 to 16384")?;
+        let diagonal = ("diagonal", self.diagonal);
+        let diagonal = within(diagonal, -1e300, 1e300, "a number from -1e300 to 1e300")?;
+        Ok(Matrix::drawn(self.order, diagonal, seed))
+    }
+}
+
+/// One process's part of the matrix.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Lu {
+    matrix: Cyclic,
+    pivoting: bool,
+    instructions_per_operation: u64,
+    tile: Tile,
+    phase: Phase,
+    /// The stage, `k`.
+    stage: u64,
+    /// The pivot of this stage, where it is known: in its column.
+    pivot: Option<f64>,
+    /// The row of this stage's pivot before the exchange.
+    pivot_row: u64,
+    /// Which row of the original matrix stands in each row.
+    permutation: Vec<u32>,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Phase {
+    Start,
+    Choose,
+    Exchange,
+    Divide,
+    Update,
+}
+
+/// What processes tell each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message(Content);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Content {
+    /// Along a column: this stage's pivot.
+    Pivot(f64),
+    /// Along a column: the greatest element of the sender's part of it, and its row.
+    Candidate(f64, u64),
+    /// Along a row: the row of this stage's pivot.
+    Chosen(u64),
+    /// To the process with the other one of two rows that change places.
+    Exchanged(Vec<f64>),
+    /// Along a row: the multipliers below the pivot that the sender holds.
+    Column(Vec<f64>),
+    /// Along a column: the elements right of the pivot that the sender holds.
+    Row(Vec<f64>),
+    /// There is no pivot.
+    Singular,
+}
+
+/// One part for each rank.
+///
+/// The order need not divide by the rows and columns of processes. Of more processes than there are
+/// elements, some hold nothing.
+///
+/// # Errors
+///
+/// If there is no process, if rows and columns of processes do not make as many places as there are
+/// processes, if the instructions lie out of their range, or if the number of supersteps is given, which
+/// follows from the rest.
+///
+/// # Examples
+///
+/// ```
+/// use bsp::reference;
+/// use workloads::Common;
+/// use workloads::lu::kernel::{self, Factors, Parameters};
+///
+/// let parameters = Parameters { order: 10, ..Parameters::default() };
+/// let common = Common { processes: 6, supersteps: None, seed: 1 };
+/// let matrix = parameters.drawn(common.seed)?;
+/// let parts = kernel::processes(&parameters, &matrix, common)?;
+/// let run = reference::run(parts, reference::Limit::default()).expect("nobody is at fault");
+/// assert_eq!(run.supersteps, 4 * 10 + 1);
+/// let factors = Factors::assemble(&run.outputs).expect("the matrix is regular");
+/// assert!(factors.residual(&matrix).relative() < 1e-15);
+/// # Ok::<(), workloads::Error>(())
+/// ```
+pub fn processes(
+    parameters: &Parameters,
+    matrix: &Matrix,
+    common: Common,
+) -> Result<Vec<Lu>, Error> {
+    common.refuse_supersteps()?;
+    let grid = (parameters.rows, parameters.columns);
+    let cyclic = distribution(matrix.order(), grid, common.processes)?;
+    let per_operation = (
+        "instructions_per_operation",
+        parameters.instructions_per_operation,
+    );
+    let per_operation = within(per_operation, 0.0, 1e9, "a number from 0 to 10^9")?;
+    common.build(|rank| Lu {
+        matrix: cyclic,
+        pivoting: parameters.pivoting,
+        instructions_per_operation: whole(per_operation),
+        tile: Tile::new(matrix, &cyclic, rank),
+        phase: Phase::Start,
+        stage: 0,
+        pivot: None,
+        pivot_row: 0,
+        permutation: (0..matrix.order()).collect(),
+    })
+}
+
+impl Program for Lu {
+    type Message = Message;
+    type Output = Result<Block, Singular>;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Message>) -> Step<Self::Output> {
+        let received: Vec<Content> = ctx.receive().map(|(_, Message(content))| content).collect();
+        if received.contains(&Content::Singular) {
+            let (stage, pivoting) = (self.stage, self.pivoting);
+            return Step::Halt(Err(Singular { stage, pivoting }));
+        }
+        let phase = self.phase;
+        let mut operations = match phase {
+            Phase::Start => 0,
+            Phase::Choose => self.choose(ctx, &received),
+            Phase::Exchange => self.exchange(ctx, &received),
+            Phase::Divide => self.divide(ctx, received),
+            Phase::Update => self.update(received),
+        };
+        self.stage += u64::from(phase == Phase::Update);
+        let is_over = self.stage == self.matrix.order();
+        self.phase = match phase {
+            Phase::Start | Phase::Update => {
+                if !is_over {
+                    operations += self.begin(ctx);
+                }
+                if self.pivoting {
+                    Phase::Choose
+                } else {
+                    Phase::Divide
+                }
+            }
+            Phase::Choose => Phase::Exchange,
+            Phase::Exchange => Phase::Divide,
+            Phase::Divide => Phase::Update,
+        };
+        ctx.charge(Instructions(operations * self.instructions_per_operation));
+        if is_over {
+            Step::Halt(Ok(self.block()))
+        } else {
+            Step::Continue
+        }
+    }
+}
+
+/// Each returns how many operations on elements it took.
+impl Lu {
+    /// Begins a stage: looks for the pivot, or passes it on.
+    fn begin(&mut self, ctx: &mut Superstep<'_, Message>) -> u64 {
+        let k = self.stage;
+        let (s, t) = self.tile.place();
+        if t != self.matrix.column_owner(k) {
+            return 0;
+        }
+        if self.pivoting {
+            let mut compared = 0;
+            let candidates = self.tile.column(k, k).inspect(|_| compared += 1);
+            if let Some((row, greatest)) = greatest(candidates) {
+                for to in 0..self.matrix.rows() {
+                    let to = self.matrix.rank(to, t);
+                    ctx.send(to, Message(Content::Candidate(greatest, row)));
+                }
+            }
+            return compared;
+        }
+        if s == self.matrix.row_owner(k) {
+            let pivot = self.tile.element(k, k);
+            self.pivot = Some(pivot);
+            if pivot == 0.0 {
+                for to in ctx.ranks() {
+                    ctx.send(to, Message(Content::Singular));
+                }
+            } else {
+                self.send_along_column(ctx, &Content::Pivot(pivot));
+            }
+        }
+        0
+    }
+
+    /// Decides which row is the pivot's, and tells the others in this row of processes.
+    fn choose(&mut self, ctx: &mut Superstep<'_, Message>, received: &[Content]) -> u64 {
+        let (s, t) = self.tile.place();
+        if t != self.matrix.column_owner(self.stage) {
+            return 0;
+        }
+        let candidates = received.iter().filter_map(|content| match content {
+            Content::Candidate(element, row) => Some((*row, *element)),
+            _ => None,
+        });
+        let (row, pivot) = greatest(candidates).expect("somebody holds an element of the column");
+        self.pivot = Some(pivot);
+        let content = if pivot == 0.0 {
+            Content::Singular
+        } else {
+            Content::Chosen(row)
+        };
+        for to in 0..self.matrix.columns() {
+            ctx.send(self.matrix.rank(s, to), Message(content.clone()));
+        }
+        u64::try_from(received.len()).expect("a usize fits 64 bits")
+    }
+
+    /// Exchanges row `k` and the pivot's row.
+    fn exchange(&mut self, ctx: &mut Superstep<'_, Message>, received: &[Content]) -> u64 {
+        let [Content::Chosen(chosen)] = *received else {
+            panic!("{} was told {received:?}, expected a row", ctx.rank());
+        };
+        let k = self.stage;
+        self.pivot_row = chosen;
+        let place = |row: u64| usize::try_from(row).expect("rows of a matrix in memory");
+        self.permutation.swap(place(k), place(chosen));
+        let (s, t) = self.tile.place();
+        let holders = (self.matrix.row_owner(k), self.matrix.row_owner(chosen));
+        let (own, other) = match holders {
+            (one, other) if one == s => (k, other),
+            (one, other) if other == s => (chosen, one),
+            _ => return 0,
+        };
+        if chosen == k || self.tile.width() == 0 {
+            return 0;
+        }
+        if other == s {
+            self.tile.swap_rows(k, chosen);
+        } else {
+            let row = self.tile.row(own, 0).to_vec();
+            let to = self.matrix.rank(other, t);
+            ctx.send(to, Message(Content::Exchanged(row)));
+        }
+        u64::try_from(self.tile.width()).expect("a usize fits 64 bits")
+    }
+
+    /// Divides column `k` below the pivot, and passes it and row `k` on.
+    fn divide(&mut self, ctx: &mut Superstep<'_, Message>, received: Vec<Content>) -> u64 {
+        let k = self.stage;
+        let (s, t) = self.tile.place();
+        for content in received {
+            match content {
+                Content::Pivot(pivot) => self.pivot = Some(pivot),
+                Content::Exchanged(elements) => {
+                    let is_holder = s == self.matrix.row_owner(k);
+                    let row = if is_holder { k } else { self.pivot_row };
+                    self.tile.replace_row(row, &elements);
+                }
+                other => panic!("{} was told {other:?} before dividing", ctx.rank()),
+            }
+        }
+        let pivot = self.pivot.take();
+        let mut divided = 0;
+        if t == self.matrix.column_owner(k) && 0 < self.matrix.rows_from(s, k + 1) {
+            let pivot = pivot.expect("the pivot is known in its column");
+            divided = self.tile.divide_column(k, k + 1, pivot);
+            self.send_along_row(ctx, &Content::Column(self.multipliers()));
+        }
+        if s == self.matrix.row_owner(k) && 0 < self.matrix.columns_from(t, k + 1) {
+            let row = self.tile.row(k, k + 1).to_vec();
+            self.send_along_column(ctx, &Content::Row(row));
+        }
+        divided
+    }
+
+    /// Subtracts column times row from the elements that are left for the next stages.
+    fn update(&mut self, received: Vec<Content>) -> u64 {
+        let k = self.stage;
+        let (s, t) = self.tile.place();
+        let (mut column, mut row) = (Vec::new(), Vec::new());
+        for content in received {
+            match content {
+                Content::Column(elements) => column = elements,
+                Content::Row(elements) => row = elements,
+                other => panic!("({s}, {t}) was told {other:?} before updating"),
+            }
+        }
+        if t == self.matrix.column_owner(k) {
+            column = self.multipliers();
+        }
+        if s == self.matrix.row_owner(k) {
+            row = self.tile.row(k, k + 1).to_vec();
+        }
+        // A multiplication and a subtraction each.
+        2 * self.tile.update(k + 1, &column, &row)
+    }
+
+    /// What this process holds of column `k` below the diagonal.
+    fn multipliers(&self) -> Vec<f64> {
+        let column = self.tile.column(self.stage, self.stage + 1);
+        column.map(|(_, multiplier)| multiplier).collect()
+    }
+
+    /// To the others in this column of processes that hold rows below `k`.
+    fn send_along_column(&self, ctx: &mut Superstep<'_, Message>, content: &Content) {
+        let (own, t) = self.tile.place();
+        for s in (0..self.matrix.rows()).filter(|s| *s != own) {
+            if 0 < self.matrix.rows_from(s, self.stage + 1) {
+                ctx.send(self.matrix.rank(s, t), Message(content.clone()));
+            }
+        }
+    }
+
+    /// To the others in this row of processes that hold columns right of `k`.
+    fn send_along_row(&self, ctx: &mut Superstep<'_, Message>, content: &Content) {
+        let (s, own) = self.tile.place();
+        for t in (0..self.matrix.columns()).filter(|t| *t != own) {
+            if 0 < self.matrix.columns_from(t, self.stage + 1) {
+                ctx.send(self.matrix.rank(s, t), Message(content.clone()));
+            }
+        }
+    }
+
+    fn block(&self) -> Block {
+        Block {
+            matrix: self.matrix,
+            elements: self.tile.elements().to_vec(),
+            permutation: self.permutation.clone(),
+        }
+    }
+}
+
+/// The row and the element with the greatest magnitude; of equal ones that of the lowest row.
+fn greatest(elements: impl Iterator<Item = (u64, f64)>) -> Option<(u64, f64)> {
+    elements.reduce(
+        |best, (row, element)| match element.abs().total_cmp(&best.1.abs()) {
+            Ordering::Greater => (row, element),
+            Ordering::Equal if row < best.0 => (row, element),
+            Ordering::Equal | Ordering::Less => best,
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests;

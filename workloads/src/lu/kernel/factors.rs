@@ -1,0 +1,188 @@
+//! The factors, and the parts of them that processes leave behind.
+
+use bsp::Rank;
+use serde::{Deserialize, Serialize};
+
+use crate::lu::Cyclic;
+use crate::lu::kernel::matrix::Matrix;
+
+/// What a process leaves behind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// How the matrix is dealt out.
+    pub matrix: Cyclic,
+    /// The process's elements of `L` below the diagonal and of `U` from the diagonal on, row after row.
+    pub elements: Vec<f64>,
+    /// Which row of the original matrix stands in each row; the same in every block.
+    pub permutation: Vec<u32>,
+}
+
+/// Why there are no factors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{}", self.problem())]
+pub struct Singular {
+    /// The stage without a pivot, from 0.
+    pub stage: u64,
+    /// Whether all rows were asked for one.
+    pub pivoting: bool,
+}
+
+/// A decomposition `P·A = L·U`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factors {
+    /// Rows, and columns.
+    order: usize,
+    /// `L` below the diagonal, where its elements are 1, and `U` from the diagonal on; row after row.
+    elements: Vec<f64>,
+    /// Which row of `A` is row `i` of `P·A`.
+    permutation: Vec<u32>,
+}
+
+/// How far the product of the factors is from the matrix, in Frobenius norms and in units of the
+/// matrix's greatest element, so that no square overflows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Residual {
+    /// `‖P·A − L·U‖`
+    pub difference: f64,
+    /// `‖A‖`
+    pub matrix: f64,
+    /// The most that rounding can make of the difference: `n·ε·‖|L|·|U|‖`, half of it by the
+    /// decomposition and half by multiplying the factors (Higham, Accuracy and Stability of Numerical
+    /// Algorithms, 2002, Theorem 9.3).
+    pub bound: f64,
+}
+
+impl Factors {
+    /// The factors that processes left behind in parts, in rank order.
+    ///
+    /// # Errors
+    ///
+    /// If they met a stage without a pivot.
+    ///
+    /// # Panics
+    ///
+    /// If these are not the outputs of all processes of one run.
+    pub fn assemble(outputs: &[Result<Block, Singular>]) -> Result<Self, Singular> {
+        let blocks: Vec<&Block> = outputs
+            .iter()
+            .map(|output| output.as_ref().map_err(|singular| *singular))
+            .collect::<Result<_, _>>()?;
+        let first = blocks.first().expect("a run has at least one process");
+        let (matrix, permutation) = (first.matrix, first.permutation.clone());
+        let mut rests: Vec<_> = blocks.iter().map(|block| block.elements.iter()).collect();
+        let mut elements = Vec::new();
+        for i in 0..matrix.order() {
+            for j in 0..matrix.order() {
+                // Rows of a block are rows of the matrix in their order, and so are columns.
+                let owner: Rank = matrix.owner(i, j);
+                elements.push(
+                    *rests[owner.index()]
+                        .next()
+                        .expect("an element for each place"),
+                );
+            }
+        }
+        Ok(Self {
+            order: permutation.len(),
+            elements,
+            permutation,
+        })
+    }
+
+    /// Rows, and columns, of the factors.
+    #[must_use]
+    pub const fn order(&self) -> usize {
+        self.order
+    }
+
+    /// The element of `L` (below the diagonal) or `U` in a row and a column.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row or column.
+    #[must_use]
+    pub fn element(&self, row: usize, column: usize) -> f64 {
+        self.row(row)[column]
+    }
+
+    /// Which row of the matrix each row of the product is.
+    #[must_use]
+    pub fn permutation(&self) -> &[u32] {
+        &self.permutation
+    }
+
+    /// How well these are factors of `matrix`.
+    ///
+    /// # Panics
+    ///
+    /// If its order is another one.
+    #[must_use]
+    pub fn residual(&self, matrix: &Matrix) -> Residual {
+        let unit = matrix.greatest();
+        let (mut difference, mut whole, mut magnitude) = (0.0, 0.0, 0.0);
+        for (i, original) in self.permutation.iter().enumerate() {
+            let (product, magnitudes) = self.product(i);
+            let row = matrix.row(usize::try_from(*original).expect("32 bits fit a usize"));
+            assert_eq!(row.len(), self.order, "the factors' order is the matrix's");
+            for ((expected, met), size) in row.iter().zip(product).zip(magnitudes) {
+                difference += ((expected - met) / unit).powi(2);
+                whole += (expected / unit).powi(2);
+                magnitude += (size / unit).powi(2);
+            }
+        }
+        let [difference, matrix, magnitude] = [difference, whole, magnitude].map(f64::sqrt);
+        Residual {
+            difference,
+            matrix,
+            bound: self.order as f64 * f64::EPSILON * magnitude,
+        }
+    }
+
+    /// Row `i` of `L·U` and of `|L|·|U|`.
+    fn product(&self, i: usize) -> (Vec<f64>, Vec<f64>) {
+        let (mut product, mut magnitudes) = (vec![0.0; self.order], vec![0.0; self.order]);
+        for k in 0..=i {
+            let multiplier = if k == i { 1.0 } else { self.element(i, k) };
+            for (j, element) in self.row(k).iter().enumerate().skip(k) {
+                product[j] += multiplier * element;
+                magnitudes[j] += (multiplier * element).abs();
+            }
+        }
+        (product, magnitudes)
+    }
+
+    fn row(&self, i: usize) -> &[f64] {
+        &self.elements[i * self.order..(i + 1) * self.order]
+    }
+}
+
+impl Residual {
+    /// `‖P·A − L·U‖ / ‖A‖`
+    #[must_use]
+    pub fn relative(&self) -> f64 {
+        self.difference / self.matrix
+    }
+
+    /// Whether it is no more than what rounding can have caused.
+    #[must_use]
+    pub fn is_rounding(&self) -> bool {
+        self.difference <= self.bound
+    }
+}
+
+impl Singular {
+    fn problem(self) -> String {
+        let stage = self.stage + 1;
+        if self.pivoting {
+            format!(
+                "the matrix is singular: in stage {stage}, all elements of column {stage} from row \
+                 {stage} on are 0"
+            )
+        } else {
+            format!(
+                "the pivot of stage {stage} is 0; with `pivoting`, another row takes its place \
+                 unless the matrix is singular"
+            )
+        }
+    }
+}
