@@ -160,3 +160,138 @@ fn mean(history: &History, range: Range<usize>) -> Option<f64> {
 fn place(superstep: u64) -> usize {
     usize::try_from(superstep).unwrap_or(usize::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use agents::record::{End, Migration, Run};
+    use bsp::units::{Bytes, Instant, Seconds};
+    use bsp::{HostId, Rank};
+
+    use super::*;
+    use crate::explain::history::{Lasting, Rules};
+
+    fn seconds(value: f64) -> Seconds {
+        Seconds::new(value).unwrap()
+    }
+
+    /// A call that cost a second, and after which somebody moved or nobody did.
+    fn call(superstep: u64, moved: bool) -> Brief {
+        let migration = Migration {
+            rank: Rank(0),
+            from: HostId(0),
+            to: HostId(1),
+            potential: None,
+            t1: seconds(1.0),
+            t2: seconds(2.0),
+            cost: seconds(0.5),
+        };
+        Brief {
+            superstep,
+            at: Instant::new(0.0).unwrap(),
+            cost: seconds(1.0),
+            interval: None,
+            tolerance: None,
+            threshold: None,
+            listed: 1,
+            head: None,
+            candidates: 0,
+            fates: BTreeMap::new(),
+            weighed: None,
+            migrations: if moved { vec![migration] } else { Vec::new() },
+            standing: None,
+        }
+    }
+
+    fn history(times: &[f64], calls: Vec<Brief>) -> History {
+        let lasting = |seconds: &f64| Lasting {
+            seconds: *seconds,
+            slowest: Rank(0),
+        };
+        History {
+            folder: PathBuf::new(),
+            run: Run {
+                schema: String::new(),
+                scenario: "iii".to_owned(),
+                sets: Vec::new(),
+                hosts: Vec::new(),
+                placement: vec!["a".to_owned()],
+            },
+            supersteps: times.iter().map(lasting).collect(),
+            alone: None,
+            calls,
+            end: End {
+                seconds: Instant::new(0.0).unwrap(),
+                supersteps: 0,
+                messages: 0,
+                bytes: Bytes(0),
+                attainable: Seconds::ZERO,
+                imbalance: Seconds::ZERO,
+                moved: Bytes(0),
+            },
+            rules: Rules::default(),
+        }
+    }
+
+    #[test]
+    fn a_move_has_paid_when_the_saving_reaches_the_cost() {
+        let times = [2.0, 2.0, 1.5, 1.5, 1.5, 1.5];
+        let history = history(&times, vec![call(2, true), call(4, false)]);
+        let payback = Payback::of(&history, 0).unwrap();
+        assert_eq!(payback.paid_after, Some(2));
+        assert_eq!(payback.next_move, None);
+        assert!((payback.gain() - 0.5).abs() < 1e-12);
+        assert!((payback.saved_seconds - 2.0).abs() < 1e-12);
+        assert_eq!(Payback::of(&history, 1), None);
+        let balance = Balance::of(&history).unwrap();
+        // Two seconds saved, and two calls paid.
+        assert!(balance.net_seconds.abs() < 1e-12);
+        assert_eq!(balance.paid_by, Some(6));
+        assert_eq!(balance.against, Against::Before);
+    }
+
+    #[test]
+    fn what_comes_after_the_next_move_is_not_this_ones_saving() {
+        let times = [2.0, 2.0, 1.9, 1.9, 0.5, 0.5];
+        let history = history(&times, vec![call(2, true), call(4, true)]);
+        let payback = Payback::of(&history, 0).unwrap();
+        assert_eq!((payback.paid_after, payback.next_move), (None, Some(4)));
+        assert_eq!(payback.supersteps, 2);
+        assert!((payback.saved_seconds - 0.2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_migrants_payment_counts_in_the_sum_and_not_in_the_mean() {
+        let times = [2.0, 2.0, 4.0, 1.0, 1.0];
+        let mut history = history(&times, vec![call(2, true)]);
+        history.rules.migrant_pays = true;
+        let payback = Payback::of(&history, 0).unwrap();
+        assert!((payback.gain() - 1.0).abs() < 1e-12);
+        assert!(payback.saved_seconds.abs() < 1e-12);
+        assert_eq!(payback.paid_after, None);
+    }
+
+    #[test]
+    fn scenario_i_is_the_better_comparison_where_it_is_known() {
+        let times = [1.0, 1.0, 2.0, 2.0];
+        let mut history = history(&times, vec![call(2, true)]);
+        let longer = |lasting: &Lasting| Lasting {
+            seconds: lasting.seconds * 2.0,
+            ..*lasting
+        };
+        history.alone = Some(history.supersteps.iter().map(longer).collect());
+        let balance = Balance::of(&history).unwrap();
+        assert_eq!(balance.against, Against::ScenarioI);
+        assert!((balance.net_seconds - 5.0).abs() < 1e-12);
+        assert_eq!(balance.paid_by, Some(3));
+    }
+
+    #[test]
+    fn a_run_that_ends_with_the_call_has_nothing_to_measure() {
+        let history = history(&[2.0, 2.0], vec![call(2, true)]);
+        assert_eq!(Payback::of(&history, 0), None);
+        assert_eq!(Balance::of(&history), None);
+    }
+}
