@@ -109,6 +109,10 @@ impl Workload for LatticeBoltzmannKernel {
         }
     }
 
+    fn draws(_: &lbm::kernel::Parameters) -> bool {
+        false
+    }
+
     fn build(
         parameters: &lbm::kernel::Parameters,
         common: Common,

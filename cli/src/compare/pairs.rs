@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::compare::results::{Results, Subject};
-use crate::compare::statistics::{Estimate, holm};
+use crate::compare::statistics::{Estimate, Stratum, holm};
 
 /// Two policies, compared by their makespans on the same experiments with the same seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,16 +16,19 @@ pub(crate) struct Pair {
     pub(crate) against: String,
     /// How many runs of each there are.
     pub(crate) runs: usize,
-    /// How many times the other's makespan the policy takes, as a geometric mean over the runs.
+    /// How many times the other's makespan the policy takes, as a geometric mean: over the runs of an
+    /// experiment, and over experiments, each of the same weight.
     pub(crate) ratio: f64,
-    /// Where its 95 % confidence interval begins; `None` if there is one run.
+    /// Where its 95 % confidence interval begins; `None` if an experiment that draws has one run, or
+    /// none draws.
     pub(crate) ratio_low: Option<f64>,
     /// Where it ends.
     pub(crate) ratio_high: Option<f64>,
-    /// How probable a difference like this is if there is none (paired t-test on the logarithms).
+    /// How probable a difference like this is if seeds alone make it (paired t-test on the logarithms,
+    /// stratified by experiment).
     pub(crate) p: Option<f64>,
-    /// The same, corrected for the number of tests (Holm): those on all experiments together are one
-    /// family, those on single ones another.
+    /// The same, corrected for the number of tests (Holm): pairs of policies on the same experiment, or on
+    /// all together, are one family.
     pub(crate) p_corrected: Option<f64>,
     /// What follows.
     pub(crate) verdict: Verdict,
@@ -53,21 +56,11 @@ pub(crate) fn over_all(results: &Results) -> Vec<Pair> {
 /// Every two policies on every single experiment.
 pub(crate) fn on_each(results: &Results) -> Vec<Pair> {
     let single = |(index, subject): (usize, &Subject)| {
-        pairs(
-            results,
-            std::slice::from_ref(subject),
-            index,
-            Some(&subject.name),
-        )
+        let subjects = std::slice::from_ref(subject);
+        judged(pairs(results, subjects, index, Some(&subject.name)))
     };
-    judged(
-        results
-            .experiments
-            .iter()
-            .enumerate()
-            .flat_map(single)
-            .collect(),
-    )
+    let subjects = results.experiments.iter().enumerate();
+    subjects.flat_map(single).collect()
 }
 
 /// A pair without correction and verdict, and whether its runs are all that are possible.
@@ -89,16 +82,20 @@ fn pairs(
     let mut pairs = Vec::new();
     for (place, policy) in order.iter().enumerate() {
         for against in &order[..place] {
-            let logarithms: Vec<f64> = (first..first + subjects.len())
-                .flat_map(|experiment| results.log_ratios(experiment, *policy, *against))
+            let numbered = subjects.iter().zip(first..);
+            let strata: Vec<Stratum> = numbered
+                .map(|(subject, experiment)| Stratum {
+                    values: results.log_ratios(experiment, *policy, *against),
+                    is_exact: !subject.draws,
+                })
                 .collect();
-            let Estimate { mean, margin, p } = Estimate::of(&logarithms);
+            let Estimate { mean, margin, p } = Estimate::of_strata(&strata);
             pairs.push(Unjudged {
                 pair: Pair {
                     experiment: name.map(str::to_owned),
                     policy: results.policies[*policy].clone(),
                     against: results.policies[*against].clone(),
-                    runs: logarithms.len(),
+                    runs: strata.iter().map(|stratum| stratum.values.len()).sum(),
                     ratio: mean.exp(),
                     ratio_low: margin.map(|margin| (mean - margin).exp()),
                     ratio_high: margin.map(|margin| (mean + margin).exp()),
@@ -107,7 +104,7 @@ fn pairs(
                     verdict: Verdict::Untested,
                 },
                 mean,
-                is_certain: matches!(subjects, [Subject { draws: false, .. }]),
+                is_certain: subjects.iter().all(|subject| !subject.draws),
             });
         }
     }
@@ -192,6 +189,19 @@ mod tests {
             verdict(true, &[10.0, 11.0], &[10.0, 11.0]),
             Verdict::NoDifference
         );
+    }
+
+    #[test]
+    fn experiments_that_differ_from_each_other_are_no_doubt() {
+        // Ten times as much is won on one experiment as on the other: surely on each, surely on both.
+        let results = results(&[
+            (true, &[&[10.0, 10.0, 10.0], &[5.0, 5.01, 5.02]]),
+            (true, &[&[10.0, 10.0, 10.0], &[9.5, 9.51, 9.52]]),
+            (false, &[&[10.0], &[9.9]]),
+        ]);
+        let pairs = over_all(&results);
+        assert_eq!((pairs[0].runs, pairs[0].verdict), (7, Verdict::Better));
+        assert!(pairs[0].p < Some(1e-3), "{pairs:?}");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Every single run of a comparison.
 
-use agents::record::Call;
 use serde::Serialize;
 
 use crate::simulate::Finished;
@@ -82,7 +81,7 @@ impl Run {
             calls: calls.len(),
             migrations: calls.iter().map(|call| call.migrations.len()).sum(),
             moved_bytes: finished.moved.0,
-            call_seconds: calls.iter().map(|call: &Call| call.cost.get()).sum(),
+            call_seconds: calls.iter().fold(0.0, |sum, call| sum + call.cost.get()),
             attainable_seconds: finished.attainable.get(),
             imbalance_seconds: finished.imbalance.get(),
         }

@@ -7,45 +7,84 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub(crate) struct Estimate {
     /// Of all values.
     pub(crate) mean: f64,
-    /// Half the width of the 95 % confidence interval around it; `None` for a single value, of which
-    /// nobody knows how far it is from others.
+    /// Half the width of the 95 % confidence interval around it; `None` if nobody knows how far values
+    /// are from each other.
     pub(crate) margin: Option<f64>,
-    /// How probable it is that values of which the true mean is 0 lie so far from it, on either side
-    /// (Student's t-test); `None` for a single value.
+    /// How probable it is that a mean lies so far from 0, on either side, if the true one is 0 (Student's
+    /// t-test); `None` likewise.
     pub(crate) p: Option<f64>,
 }
 
+/// Values that were drawn from the same source.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stratum {
+    /// At least one.
+    pub(crate) values: Vec<f64>,
+    /// Whether there is only this one value to be drawn.
+    pub(crate) is_exact: bool,
+}
+
 impl Estimate {
-    /// What `values` say of the mean of whatever they were drawn from.
+    /// What `values` say of the mean of what they were drawn from; a single one does not say how sure
+    /// it is.
     ///
     /// # Panics
     ///
     /// If there are none.
     pub(crate) fn of(values: &[f64]) -> Self {
-        let count = real(values.len());
-        let mean = mean(values);
-        if values.len() < 2 {
+        let values = values.to_vec();
+        Self::of_strata(&[Stratum {
+            values,
+            is_exact: false,
+        }])
+    }
+
+    /// What `strata` say of the mean of the means of their sources, each of the same weight. Where all are
+    /// exact there is nothing to be sure of; a single value of one that is not does not say how sure it is.
+    ///
+    /// Degrees of freedom are Welch's and Satterthwaite's; of one stratum, its values less one.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    pub(crate) fn of_strata(strata: &[Stratum]) -> Self {
+        let means: Vec<f64> = strata.iter().map(|stratum| mean(&stratum.values)).collect();
+        let mean = mean(&means);
+        let drawn = || strata.iter().filter(|stratum| !stratum.is_exact);
+        if drawn().count() == 0 || drawn().any(|stratum| stratum.values.len() < 2) {
             return Self {
                 mean,
                 margin: None,
                 p: None,
             };
         }
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let freedom = count - 1.0;
-        let error = (squares / freedom / count).sqrt();
-        let student = StudentsT::new(0.0, 1.0, freedom).expect("at least one degree of freedom");
-        let p = match (mean == 0.0, error == 0.0) {
-            (true, _) => 1.0,
-            (false, true) => 0.0,
-            (false, false) => (2.0 * student.sf((mean / error).abs())).min(1.0),
-        };
+        let (mut variance, mut spread) = (0.0, 0.0);
+        for Stratum { values, .. } in drawn() {
+            let of_mean = variance_of_mean(values) / real(strata.len()).powi(2);
+            variance += of_mean;
+            spread += of_mean.powi(2) / (real(values.len()) - 1.0);
+        }
+        if variance == 0.0 {
+            return Self {
+                mean,
+                margin: Some(0.0),
+                p: Some(if mean == 0.0 { 1.0 } else { 0.0 }),
+            };
+        }
+        let (error, freedom) = (f64::sqrt(variance), variance * variance / spread);
+        let student = StudentsT::new(0.0, 1.0, freedom).expect("positive degrees of freedom");
         Self {
             mean,
             margin: Some(student.inverse_cdf(0.5 + CONFIDENCE / 2.0) * error),
-            p: Some(p),
+            p: Some((2.0 * student.sf((mean / error).abs())).min(1.0)),
         }
     }
+}
+
+fn variance_of_mean(values: &[f64]) -> f64 {
+    let (mean, count) = (mean(values), real(values.len()));
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    squares / (count - 1.0) / count
 }
 
 /// The arithmetic mean.
@@ -139,6 +178,35 @@ mod tests {
         assert_eq!((equal.margin, equal.p), (Some(0.0), Some(0.0)));
         let nothing = Estimate::of(&[0.0, 0.0]);
         assert_eq!((nothing.margin, nothing.p), (Some(0.0), Some(1.0)));
+    }
+
+    #[test]
+    fn strata_weigh_the_same_and_their_freedom_is_that_of_welch() {
+        // Variances 24 and 4/3 around means of 22.5 and 10, from four values each.
+        let stratum = |values: &[f64], is_exact| Stratum {
+            values: values.to_vec(),
+            is_exact,
+        };
+        let wide = stratum(&[16.5, 22.5, 22.5, 28.5], false);
+        let narrow = stratum(&[9.0, 9.0, 11.0, 11.0], false);
+        let both = Estimate::of_strata(&[wide.clone(), narrow]);
+        near(both.mean, 16.25, 1e-12);
+        let variance: f64 = (24.0 / 4.0 + 4.0 / 3.0 / 4.0) / 4.0;
+        let freedom = 6.333_333_f64.powi(2) / (36.0 / 3.0 + (1.0 / 9.0) / 3.0);
+        let student = StudentsT::new(0.0, 1.0, freedom).unwrap();
+        near(
+            both.margin.unwrap(),
+            student.inverse_cdf(0.975) * variance.sqrt(),
+            1e-5,
+        );
+        // What is exact halves mean and error, and adds no doubt.
+        let alone = Estimate::of(&wide.values);
+        let beside = Estimate::of_strata(&[wide, stratum(&[0.0], true)]);
+        near(beside.mean, alone.mean / 2.0, 1e-12);
+        near(beside.margin.unwrap(), alone.margin.unwrap() / 2.0, 1e-12);
+        near(beside.p.unwrap(), alone.p.unwrap(), 1e-12);
+        let sure = Estimate::of_strata(&[stratum(&[1.0], true), stratum(&[2.0], true)]);
+        assert_eq!((sure.mean, sure.margin, sure.p), (1.5, None, None));
     }
 
     #[test]

@@ -162,7 +162,7 @@ fn differences(report: &Report) -> String {
     let headers = ["policy", "against", "pairs", "ratio", "95 %", "p", ""];
     let rows = table(&headers, pairs.map(row));
     format!(
-        "Who differs (t-test on the logarithms of makespans, paired by experiment and seed; p after Holm)\n\n{rows}"
+        "Who differs: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm\n\n{rows}"
     )
 }
 
@@ -174,9 +174,13 @@ fn legend(reference: &str) -> String {
     )
 }
 
-/// A part as a percentage.
+/// A part as a percentage; next to nothing has no sign.
 fn percent(part: f64) -> String {
-    format!("{:.2} %", part * 100.0)
+    let text = format!("{:.2} %", part * 100.0);
+    match text.strip_prefix("-0.00") {
+        Some(_) => "0.00 %".to_owned(),
+        None => text,
+    }
 }
 
 const INFALLIBLE: &str = "a string takes everything";
@@ -217,10 +221,10 @@ All 2 experiments, geometric mean
  a        1.0000
  b        0.9583  4.17 %          0         1
 
-Who differs (t-test on the logarithms of makespans, paired by experiment and seed; p after Holm)
+Who differs: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm
 
  policy  against  pairs   ratio              95 %       p
- b       a            3  0.9296  0.7085 to 1.2196  0.3667  no difference
+ b       a            3  0.9583  0.7992 to 1.1491  0.2062  no difference
 
 b <= a: holds (the ratio is 0.9583)
 b < a on e0: holds (the ratio is 0.8746)

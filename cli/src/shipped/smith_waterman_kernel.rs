@@ -18,6 +18,10 @@ impl Workload for SmithWatermanKernel {
     const ABOUT: &'static str = "the best local alignment of two sequences, by columns";
     const SUPERSTEPS: Supersteps = Supersteps::Refused;
 
+    fn draws(parameters: &Parameters) -> bool {
+        parameters.query.is_none()
+    }
+
     fn build(parameters: &Parameters, common: Common) -> Result<Vec<SmithWaterman>, String> {
         Self::build_from(parameters, common, Files::here())
     }

@@ -155,7 +155,7 @@ fn people_are_told_who_is_better_and_how_sure_that_is() {
         "e.toml, one run: the same for all seeds\n",
         "noisy.toml, 5 seeds\n",
         "All 2 experiments, geometric mean\n",
-        "Who differs (",
+        "Who differs: ",
         "migbsp < 2 * none: holds (",
     ] {
         assert!(text.contains(words), "{words}: {text}");
