@@ -15,6 +15,7 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::output::{self, Format};
 use crate::platform::{self, FlowArguments};
 use crate::registry::Registry;
+use crate::reproduce::{self, ReproduceArguments};
 use crate::simulate;
 
 /// Runs the command that the arguments of this process ask for.
@@ -71,6 +72,9 @@ enum Command {
     /// Say from a record why processes moved or stayed, and what that won
     #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArguments),
+    /// Set the tables of the papers beside what our runs say
+    #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_HELP)]
+    Reproduce(ReproduceArguments),
     /// Look at a platform, or time messages on it
     #[command(subcommand)]
     Platform(PlatformCommand),
@@ -150,6 +154,10 @@ fn execute(
             compare::command(&comparison, registry)
         }
         Command::Explain(arguments) => explain::command(&arguments),
+        Command::Reproduce(mut reproduction) => {
+            reproduction.progress = progress;
+            reproduce::command(&reproduction)
+        }
         Command::Platform(PlatformCommand::Check { file }) => platform::check(&file),
         Command::Platform(PlatformCommand::Show { file, format }) => platform::show(&file, format),
         Command::Platform(PlatformCommand::Flows(flows)) => platform::flows(&flows),
@@ -207,6 +215,7 @@ Examples:
   migbsp simulate conf/lbm.toml --print-config       every key, its value, where it comes from
   migbsp compare conf/dynamic/*.toml --seeds 1..5    which policy is better
   migbsp explain runs/lbm --process p21              why did it move? (from simulate --out runs/lbm)
+  migbsp reproduce table2                            a table of the papers, and ours beside it
   migbsp platform show conf/platforms/testbed.toml
 
 Read on: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
@@ -303,6 +312,33 @@ Examples:
   migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'migbsp <= none' --format csv
 
 Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";
+
+const REPRODUCE_ABOUT: &str = "\
+Set the tables of the papers beside what our runs say.
+
+Every number that the papers print for Lattice Boltzmann, Smith-Waterman and LU, that of our run, and the \
+relative error. The experiments are those of conf/paper, which are in this binary: nothing is read, and \
+MIGBSP__ variables change nothing.
+
+Scenario i is the application alone, ii pays for rescheduling and moves nobody, in iii processes migrate. \
+The papers' scenario iii is compared with up to three runs: iii breaks ties between equal potentials by \
+rank, iii-receive-time by the time of receiving, and iii-forced makes the migrations that the papers \
+state and no others. Numbers that contradict other numbers of the papers are flagged; means are given \
+with them and without.";
+
+const REPRODUCE_HELP: &str = "\
+Formats:
+  table  every number, then the means, what is gained, and how many stated migrations agree
+  json   one object, schema migbsp.reproduce/1: cells, means, gains, migrations, agreement
+  csv    one row per number; of `migrations` one row per stated migration
+
+Examples:
+  migbsp reproduce table2                            Lattice Boltzmann on 25 processes
+  migbsp reproduce table7 --ties rank --format csv
+  migbsp reproduce migrations                        who moves, when and where to
+  migbsp reproduce --html tables.html                all of it, with charts
+
+What the columns mean and how stated migrations are forced: docs/tables.md.";
 
 const FLOWS_ABOUT: &str = "\
 Time messages on a platform, all on their way together.

@@ -3,6 +3,7 @@
 mod background;
 mod decode;
 mod effective;
+mod embedded;
 mod experiment;
 mod fault;
 mod files;
@@ -25,6 +26,7 @@ use crate::tree::Node;
 
 pub(crate) use decode::decode;
 pub(crate) use effective::{print, tree_of};
+pub(crate) use embedded::{Embedded, load_embedded};
 pub(crate) use experiment::Experiment;
 pub(crate) use fault::{Fault, nearest};
 pub use files::Files;
@@ -44,6 +46,17 @@ pub(crate) struct Loaded {
     pub(crate) written: Node,
     /// The folder of the experiment file.
     pub(crate) folder: PathBuf,
+    /// Where its platform is described.
+    platform: PlatformSource,
+}
+
+/// Where a platform is described.
+#[derive(Clone, Copy, Debug)]
+enum PlatformSource {
+    /// In the file that the experiment names.
+    File,
+    /// In this text, TOML.
+    Text(&'static str),
 }
 
 /// The experiment in `file`, changed by the environment and by `assignments` (`section.key=value`).
@@ -78,6 +91,7 @@ pub(crate) fn load(
         experiment,
         written,
         folder,
+        platform: PlatformSource::File,
     })
 }
 
@@ -99,7 +113,11 @@ impl Loaded {
     ///
     /// If its file describes no platform, or the experiment names something that is not there.
     pub(crate) fn platform(&self) -> Result<Platform, Failure> {
-        let platform = platform::load(&self.platform_file())?;
+        let file = self.platform_file();
+        let platform = match self.platform {
+            PlatformSource::File => platform::load(&file)?,
+            PlatformSource::Text(text) => platform::parse(text, &file)?,
+        };
         let (load, congestion) = (&self.experiment.load, &self.experiment.congestion);
         let seed = self.experiment.run.seed;
         let platform = load.apply(platform, seed, &self.written)?;

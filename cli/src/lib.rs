@@ -14,6 +14,7 @@ mod failure;
 mod output;
 mod platform;
 mod registry;
+mod reproduce;
 mod shipped;
 mod simulate;
 mod tree;

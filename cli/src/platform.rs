@@ -7,5 +7,5 @@ mod show;
 
 pub(crate) use flows::{FlowArguments, flows};
 pub(crate) use host::find_host;
-pub(crate) use load::load;
+pub(crate) use load::{load, parse};
 pub(crate) use show::{check, show};

@@ -24,6 +24,8 @@ use crate::simulate::recorder::Recorder;
 use crate::simulate::report::Report;
 
 pub(crate) use report::RunReport;
+#[cfg(test)]
+pub(crate) use report::{CallReport, MigrationReport};
 pub(crate) use run::{Finished, SimulationError, simulate};
 pub(crate) use stage::Stage;
 

@@ -157,7 +157,7 @@ impl Network {
 fn cells() -> anyhow::Result<Vec<Cell>> {
     let mut cells = Vec::new();
     for table in 1..=5 {
-        let path = data().join(format!("tables/table{table}.csv"));
+        let path = root().join(format!("cli/data/tables/table{table}.csv"));
         let mut reader = csv::Reader::from_path(&path)?;
         for record in reader.records() {
             let record = record?;
@@ -276,10 +276,6 @@ fn is_fast_ethernet(set: &str) -> bool {
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
 }
 
 #[expect(clippy::print_stdout, reason = "this is what the program is for")]

@@ -20,7 +20,7 @@ const FLOORS: [(&str, u32); 8] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 12] = [
+const OWNERS: [(&str, &str); 13] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("sysinfo", "agents"),
@@ -30,6 +30,7 @@ const OWNERS: [(&str, &str); 12] = [
     ("clap_complete", "cli"),
     ("config", "cli"),
     ("indicatif", "cli"),
+    ("maud", "cli"),
     ("plotters", "cli"),
     ("statrs", "cli"),
     ("tracing-subscriber", "cli"),

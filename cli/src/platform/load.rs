@@ -14,6 +14,15 @@ use crate::failure::Failure;
 ///
 /// [`Failure::Input`]: the file cannot be read, or describes no platform; where, and why.
 pub(crate) fn load(file: &Path) -> Result<Platform, Failure> {
+    parse(&read(file).map_err(Failure::input)?, file)
+}
+
+/// The platform that `text` describes, which is what `file` holds.
+///
+/// # Errors
+///
+/// [`Failure::Input`]: it describes no platform; where, and why.
+pub(crate) fn parse(text: &str, file: &Path) -> Result<Platform, Failure> {
     let name = file.display();
     let ending = file.extension().and_then(|ending| ending.to_str());
     let parse = match ending.map(str::to_ascii_lowercase).as_deref() {
@@ -24,8 +33,7 @@ pub(crate) fn load(file: &Path) -> Result<Platform, Failure> {
             return Err(Failure::Input(format!("{name}: {problem}")));
         }
     };
-    let text = read(file).map_err(Failure::input)?;
-    parse(&text, file).map_err(|error| {
+    parse(text, file).map_err(|error| {
         let PlatformError {
             line,
             column,

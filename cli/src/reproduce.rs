@@ -1,0 +1,212 @@
+//! `migbsp reproduce`: what the papers print, and what our runs say.
+
+mod agreement;
+mod application;
+mod cell;
+mod forced;
+mod gain;
+mod html;
+mod mean;
+mod plot;
+mod report;
+mod run;
+mod stated;
+mod text;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::batch;
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json};
+use crate::reproduce::agreement::StatedReport;
+use crate::reproduce::cell::{Cell, Table};
+use crate::reproduce::forced::forced;
+use crate::reproduce::report::Report;
+use crate::reproduce::run::{Outcome, Run, Variant};
+use crate::reproduce::stated::Stated;
+
+/// What `reproduce` is told.
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArguments {
+    /// Which part of the papers
+    #[arg(value_name = "PART", value_enum, default_value_t)]
+    part: Part,
+    /// Who comes first among processes of equal potential; if left out, both are run
+    #[arg(long, value_enum, value_name = "FIRST")]
+    ties: Option<Ties>,
+    /// How to show the results
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Write a page with tables and charts to this file besides
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Whether a bar on stderr is wanted.
+    #[arg(skip)]
+    pub(crate) progress: bool,
+}
+
+/// A part of the papers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Lattice Boltzmann on 10 processes
+    Table1,
+    /// on 25
+    Table2,
+    /// on 50
+    Table3,
+    /// on 100
+    Table4,
+    /// on 200
+    Table5,
+    /// What p1 waits at the last barrier
+    Table6,
+    /// Smith-Waterman
+    Table7,
+    /// LU decomposition of orders up to 2000
+    Table9,
+    /// LU decomposition of order 5000
+    Fig16,
+    /// The migrations that the papers state
+    Migrations,
+    /// Everything
+    #[default]
+    All,
+}
+
+/// Who comes first among processes of equal potential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Ties {
+    /// The lowest rank: scenario iii
+    Rank,
+    /// Who spends least time receiving: scenario iii-receive-time
+    ReceiveTime,
+}
+
+/// Runs what the part needs and shows it beside the papers.
+///
+/// # Errors
+///
+/// If results cannot be written.
+pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    let report = reproduce(arguments)?;
+    if let Some(file) = &arguments.html {
+        fs::write(file, html::page(&report)).map_err(|error| {
+            Failure::run(format!("{} cannot be written: {error}", file.display()))
+        })?;
+    }
+    match arguments.format {
+        Format::Table => print(&text::text(&report)),
+        Format::Json => print_json(&report),
+        Format::Csv => print(&report.csv().map_err(Failure::run)?),
+    }
+}
+
+fn reproduce(arguments: &ReproduceArguments) -> Result<Report, Failure> {
+    let ties: &[Variant] = match arguments.ties {
+        None => &[Variant::Iii, Variant::ReceiveTime],
+        Some(Ties::Rank) => &[Variant::Iii],
+        Some(Ties::ReceiveTime) => &[Variant::ReceiveTime],
+    };
+    let stated = stated::stated();
+    let cells: Vec<(Cell, Vec<Run>)> = arguments
+        .part
+        .tables()
+        .flat_map(Table::cells)
+        .map(|cell| (cell, runs_of(&cell, ties, &stated)))
+        .collect();
+    let mut runs: Vec<Run> = cells.iter().flat_map(|(_, runs)| runs).copied().collect();
+    if arguments.part.has_migrations() {
+        let of = |stated: &Stated| {
+            ties.iter()
+                .map(|ties| Run::of_stated(stated, *ties))
+                .collect::<Vec<_>>()
+        };
+        runs.extend(stated.iter().flat_map(of));
+    }
+    if arguments.part == Part::All {
+        runs.extend(gain::runs());
+    }
+    let outcomes = outcomes(runs, arguments.progress, &stated)?;
+    let migrations = if arguments.part.has_migrations() {
+        compare(&stated, ties, &outcomes)
+    } else {
+        Vec::new()
+    };
+    let gains = if arguments.part == Part::All {
+        gain::gains(&outcomes)
+    } else {
+        Vec::new()
+    };
+    Ok(Report::new(&cells, &outcomes, migrations, gains))
+}
+
+/// The runs that `cell` is compared with.
+fn runs_of(cell: &Cell, ties: &[Variant], stated: &[Stated]) -> Vec<Run> {
+    let is_wanted = |run: &Run| match run.variant {
+        Variant::I | Variant::Ii => true,
+        // The barrier of Table 6 is told of scenario iii as it runs freely.
+        Variant::Iii if !cell.table.is_makespans() => true,
+        Variant::Iii | Variant::ReceiveTime => {
+            ties.contains(&run.variant) && cell.table.is_makespans()
+        }
+        Variant::Forced => cell.table.is_makespans() && forced(run, stated).is_some(),
+    };
+    Variant::ALL
+        .into_iter()
+        .filter(|variant| variant.scenario() == cell.scenario)
+        .map(|variant| Run::of_cell(cell, variant))
+        .filter(is_wanted)
+        .collect()
+}
+
+/// What comes of `runs`, each of them run once.
+fn outcomes(
+    mut runs: Vec<Run>,
+    progress: bool,
+    stated: &[Stated],
+) -> Result<BTreeMap<Run, Outcome>, Failure> {
+    // The longest first, so that no core is left with a long one at the end.
+    runs.sort_unstable_by_key(|run| (Reverse(run.weight()), *run));
+    runs.dedup();
+    let outcomes = batch::run(&runs, progress, |run| run.execute(stated))?;
+    Ok(runs.into_iter().zip(outcomes).collect())
+}
+
+/// What the papers state beside what the runs did.
+fn compare(
+    stated: &[Stated],
+    ties: &[Variant],
+    outcomes: &BTreeMap<Run, Outcome>,
+) -> Vec<StatedReport> {
+    let report = |stated: &Stated| {
+        let runs: Vec<_> = ties
+            .iter()
+            .filter_map(|ties| {
+                let outcome = outcomes.get(&Run::of_stated(stated, *ties))?;
+                Some((*ties, &outcome.report))
+            })
+            .collect();
+        StatedReport::new(stated, &runs)
+    };
+    stated.iter().map(report).collect()
+}
+
+impl Part {
+    fn tables(self) -> impl Iterator<Item = Table> {
+        let name = self
+            .to_possible_value()
+            .map(|value| value.get_name().to_owned());
+        Table::ALL
+            .into_iter()
+            .filter(move |table| self == Self::All || name.as_deref() == Some(table.name()))
+    }
+
+    const fn has_migrations(self) -> bool {
+        matches!(self, Self::Migrations | Self::All)
+    }
+}

@@ -1,0 +1,88 @@
+//! What rescheduling gains in the cases that the papers stress.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::reproduce::application::Application;
+use crate::reproduce::run::{Outcome, Run, Variant};
+
+/// A gain that the papers state.
+#[derive(Clone, Copy, Debug)]
+struct Gain {
+    run: Run,
+    paper: f64,
+}
+
+/// A gain that the papers state, and ours.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct GainReport {
+    /// `lbm` or `lu`.
+    pub(crate) application: Application,
+    /// How many processes.
+    pub(crate) processes: u32,
+    /// Supersteps of Lattice Boltzmann, the order of the matrix of LU.
+    pub(crate) row: u64,
+    /// α.
+    pub(crate) alpha: Option<u32>,
+    /// What part of scenario i's time scenario iii saves in the papers.
+    pub(crate) paper: f64,
+    /// What part it saves in our runs, ties by rank.
+    pub(crate) ours: f64,
+}
+
+/// The runs that the gains need.
+pub(crate) fn runs() -> impl Iterator<Item = Run> {
+    GAINS.into_iter().flat_map(|gain| [gain.alone(), gain.run])
+}
+
+/// The gains of `outcomes`.
+pub(crate) fn gains(outcomes: &BTreeMap<Run, Outcome>) -> Vec<GainReport> {
+    let report = |gain: Gain| {
+        let seconds = |run: &Run| outcomes.get(run).map(|outcome| outcome.report.seconds);
+        let (alone, moving) = (seconds(&gain.alone())?, seconds(&gain.run)?);
+        Some(GainReport {
+            application: gain.run.application,
+            processes: gain.run.processes,
+            row: gain.run.row,
+            alpha: gain.run.interval,
+            paper: gain.paper,
+            ours: 1.0 - moving / alone,
+        })
+    };
+    GAINS.into_iter().filter_map(report).collect()
+}
+
+impl Gain {
+    /// The run it is a gain over.
+    const fn alone(&self) -> Run {
+        Run {
+            interval: None,
+            variant: Variant::I,
+            ..self.run
+        }
+    }
+}
+
+const GAINS: [Gain; 2] = [
+    Gain {
+        run: Run {
+            application: Application::LatticeBoltzmann,
+            processes: 25,
+            row: 1000,
+            interval: Some(4),
+            variant: Variant::Iii,
+        },
+        paper: 0.14,
+    },
+    Gain {
+        run: Run {
+            application: Application::Lu,
+            processes: 25,
+            row: 5000,
+            interval: Some(4),
+            variant: Variant::Iii,
+        },
+        paper: 0.19,
+    },
+];

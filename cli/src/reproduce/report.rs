@@ -1,0 +1,173 @@
+//! The papers' numbers and ours.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::reproduce::agreement::{AgreementTotal, StatedReport};
+use crate::reproduce::application::Application;
+use crate::reproduce::cell::{Cell, Table};
+use crate::reproduce::gain::GainReport;
+use crate::reproduce::mean::{Mean, means};
+use crate::reproduce::run::{Outcome, Run, Variant};
+
+/// All that `migbsp reproduce` found.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Report {
+    /// `migbsp.reproduce/1`.
+    pub(crate) schema: &'static str,
+    /// Table after table, in the papers' order.
+    pub(crate) cells: Vec<CellReport>,
+    /// Mean absolute relative errors.
+    pub(crate) means: Vec<Mean>,
+    /// What the papers gain by rescheduling, and we.
+    pub(crate) gains: Vec<GainReport>,
+    /// The migrations that the papers state.
+    pub(crate) migrations: Vec<StatedReport>,
+    /// How many of them our runs make, too.
+    pub(crate) agreement: Vec<AgreementTotal>,
+}
+
+/// A cell of the papers beside ours.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CellReport {
+    /// `table1` to `table9`, `fig16`.
+    pub(crate) table: &'static str,
+    /// Supersteps of Lattice Boltzmann, the order of the matrix of the others.
+    pub(crate) row: u64,
+    /// How many processes.
+    pub(crate) processes: u32,
+    /// α; scenario i has none.
+    pub(crate) alpha: Option<u32>,
+    /// `i`, `ii`, `iii`, `iii-forced`, `iii-receive-time`.
+    pub(crate) scenario: &'static str,
+    /// What the papers print, in seconds.
+    pub(crate) paper: f64,
+    /// What our run says, in seconds.
+    pub(crate) ours: f64,
+    /// `ours / paper - 1`.
+    pub(crate) error: f64,
+    /// Whether the papers' number contradicts other ones of theirs.
+    pub(crate) flagged: bool,
+    /// How many processes moved in our run.
+    pub(crate) migrations: usize,
+}
+
+impl Report {
+    /// The report of `cells`, each beside the runs that it is compared with.
+    pub(crate) fn new(
+        cells: &[(Cell, Vec<Run>)],
+        outcomes: &BTreeMap<Run, Outcome>,
+        migrations: Vec<StatedReport>,
+        gains: Vec<GainReport>,
+    ) -> Self {
+        let cells: Vec<CellReport> = cells
+            .iter()
+            .flat_map(|(cell, runs)| {
+                let report = |run| Some(CellReport::new(cell, run, outcomes.get(run)?));
+                runs.iter().filter_map(report)
+            })
+            .collect();
+        let totals = [Variant::Iii, Variant::ReceiveTime];
+        Self {
+            schema: "migbsp.reproduce/1",
+            means: means(&cells),
+            cells,
+            gains,
+            agreement: totals
+                .into_iter()
+                .filter_map(|variant| AgreementTotal::new(&migrations, variant))
+                .collect(),
+            migrations,
+        }
+    }
+
+    /// The tables that have cells, with them.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (Table, Vec<&CellReport>)> {
+        Table::ALL.into_iter().filter_map(|table| {
+            let cells: Vec<_> = self
+                .cells
+                .iter()
+                .filter(|cell| cell.table == table.name())
+                .collect();
+            (!cells.is_empty()).then_some((table, cells))
+        })
+    }
+
+    /// The cells as rows; if there are none, the stated migrations.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub(crate) fn csv(&self) -> Result<String, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for cell in &self.cells {
+            writer.serialize(cell)?;
+        }
+        if self.cells.is_empty() {
+            for stated in &self.migrations {
+                for ours in &stated.ours {
+                    writer.serialize(MigrationRow {
+                        application: stated.application,
+                        processes: stated.processes,
+                        row: stated.row,
+                        alpha: stated.alpha,
+                        call: stated.call,
+                        process: &stated.process,
+                        count: stated.count,
+                        destination: &stated.destination,
+                        scenario: ours.scenario,
+                        agree_set: ours.set,
+                        agree_call: ours.call,
+                        agree_host: ours.host,
+                        ours: ours.moves.join(", "),
+                    })?;
+                }
+            }
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// A row of the CSV of migrations: a statement and one run.
+#[derive(Debug, Serialize)]
+struct MigrationRow<'a> {
+    application: Application,
+    processes: u32,
+    row: u64,
+    alpha: u32,
+    call: Option<u64>,
+    process: &'a str,
+    count: usize,
+    destination: &'a str,
+    scenario: &'a str,
+    agree_set: usize,
+    agree_call: usize,
+    agree_host: Option<usize>,
+    ours: String,
+}
+
+impl CellReport {
+    fn new(cell: &Cell, run: &Run, outcome: &Outcome) -> Self {
+        let ours = if cell.table.is_makespans() {
+            outcome.report.seconds
+        } else {
+            outcome.waiting
+        };
+        Self {
+            table: cell.table.name(),
+            row: cell.row,
+            processes: cell.processes,
+            alpha: cell.interval,
+            scenario: run.variant.name(),
+            paper: cell.seconds,
+            ours,
+            error: ours / cell.seconds - 1.0,
+            flagged: cell.is_contradictory(),
+            migrations: outcome.report.migrations(),
+        }
+    }
+}

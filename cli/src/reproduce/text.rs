@@ -1,0 +1,172 @@
+//! The papers' numbers and ours, for people.
+
+use crate::output::{rounded, table};
+use crate::reproduce::agreement::StatedReport;
+use crate::reproduce::cell::Table;
+use crate::reproduce::report::{CellReport, Report};
+
+/// Tables first, what follows from them last.
+pub(crate) fn text(report: &Report) -> String {
+    let mut parts: Vec<String> = report
+        .tables()
+        .map(|(table, cells)| cells_text(table, &cells))
+        .collect();
+    if !report.migrations.is_empty() {
+        parts.push(migrations(&report.migrations));
+    }
+    if !report.means.is_empty() {
+        parts.push(means(report));
+    }
+    if !report.gains.is_empty() {
+        parts.push(gains(report));
+    }
+    for total in &report.agreement {
+        parts.push(format!(
+            "Of {} migrations that the papers state, scenario {} makes {} ({}), and {} ({}) in the same call; \
+             of {} hosts named, {} agree.\n",
+            total.stated,
+            total.scenario,
+            total.set,
+            share(total.set, total.stated),
+            total.call,
+            share(total.call, total.stated),
+            total.named,
+            total.host,
+        ));
+    }
+    parts.join("\n")
+}
+
+/// `part` of `whole` in percent.
+pub(crate) fn share(part: usize, whole: usize) -> String {
+    let number = |count: usize| u32::try_from(count).map_or(f64::NAN, f64::from);
+    format!("{:.0} %", number(part) / number(whole) * 100.0)
+}
+
+/// A relative error in percent, with its sign.
+pub(crate) fn signed(error: f64) -> String {
+    format!("{:+.2} %", error * 100.0)
+}
+
+/// A mean relative error in percent.
+pub(crate) fn percent(error: f64) -> String {
+    format!("{:.2} %", error * 100.0)
+}
+
+/// How many decimals the numbers of a table are shown with.
+pub(crate) const fn decimals(table: Table) -> u8 {
+    if table.is_makespans() { 2 } else { 4 }
+}
+
+fn cells_text(of: Table, cells: &[&CellReport]) -> String {
+    let row = of.application().row_name();
+    let headers = [
+        row,
+        "processes",
+        "α",
+        "scenario",
+        "paper",
+        "ours",
+        "error",
+        "moves",
+        "",
+    ];
+    let rows = cells.iter().map(|cell| {
+        vec![
+            cell.row.to_string(),
+            cell.processes.to_string(),
+            cell.alpha
+                .map_or_else(String::new, |alpha| alpha.to_string()),
+            cell.scenario.to_owned(),
+            rounded(cell.paper, decimals(of)),
+            rounded(cell.ours, decimals(of)),
+            signed(cell.error),
+            cell.migrations.to_string(),
+            if cell.flagged { FLAG } else { "" }.to_owned(),
+        ]
+    });
+    format!("{} (seconds)\n\n{}", of.title(), table(&headers, rows))
+}
+
+fn migrations(statements: &[StatedReport]) -> String {
+    let headers = [
+        "",
+        "processes",
+        "row",
+        "α",
+        "after",
+        "process",
+        "to",
+        "scenario",
+        "ours",
+    ];
+    let rows = statements.iter().flat_map(|stated| {
+        stated.ours.iter().map(|ours| {
+            vec![
+                stated.application.title().to_owned(),
+                stated.processes.to_string(),
+                stated.row.to_string(),
+                stated.alpha.to_string(),
+                stated
+                    .call
+                    .map_or_else(String::new, |call| call.to_string()),
+                stated.process.clone(),
+                stated.destination.clone(),
+                ours.scenario.to_owned(),
+                if ours.moves.is_empty() {
+                    "stays".to_owned()
+                } else {
+                    ours.moves.join(", ")
+                },
+            ]
+        })
+    });
+    format!(
+        "Migrations that the papers state\n\n{}",
+        table(&headers, rows)
+    )
+}
+
+fn means(report: &Report) -> String {
+    let headers = [
+        "over",
+        "scenario",
+        "cells",
+        "error",
+        "without flagged",
+        "cells",
+    ];
+    let rows = report.means.iter().map(|mean| {
+        vec![
+            mean.over.clone(),
+            mean.scenario.to_owned(),
+            mean.cells.to_string(),
+            percent(mean.error),
+            mean.unflagged_error.map_or_else(String::new, percent),
+            mean.unflagged_cells.to_string(),
+        ]
+    });
+    format!("Mean absolute relative errors\n\n{}", table(&headers, rows))
+}
+
+fn gains(report: &Report) -> String {
+    let headers = ["", "processes", "row", "α", "paper", "ours"];
+    let rows = report.gains.iter().map(|gain| {
+        vec![
+            gain.application.title().to_owned(),
+            gain.processes.to_string(),
+            gain.row.to_string(),
+            gain.alpha
+                .map_or_else(String::new, |alpha| alpha.to_string()),
+            format!("{:.0} %", gain.paper * 100.0),
+            format!("{:.1} %", gain.ours * 100.0),
+        ]
+    });
+    format!(
+        "What scenario iii saves of scenario i's time\n\n{}",
+        table(&headers, rows)
+    )
+}
+
+/// Said of a cell of the papers that does not go with other cells of theirs.
+pub(crate) const FLAG: &str = "contradicts other cells";
