@@ -16,6 +16,10 @@ impl Workload for LuKernel {
     const ABOUT: &'static str = "LU decomposition of a real matrix, square cyclic";
     const SUPERSTEPS: Supersteps = Supersteps::Refused;
 
+    fn draws(parameters: &Parameters) -> bool {
+        parameters.matrix.is_none()
+    }
+
     fn build(parameters: &Parameters, common: Common) -> Result<Vec<Lu>, String> {
         Self::build_from(parameters, common, Files::here())
     }
