@@ -72,7 +72,7 @@ impl SetManager {
             epoch: 0,
             has_migrant: BTreeSet::new(),
             when: scheduler.map(|scheduler| scheduler.policy.when(&scheduler.model)),
-            planner: plans.and_then(|s| Planner::new(&s.policy, &s.planning)),
+            planner: plans.and_then(|s| Planner::new(&s.policy, &s.planning, s.payment.burden())),
             superstep: 0,
             started: Instant::START,
             busy: Seconds::ZERO,

@@ -136,6 +136,17 @@ pub enum Payment {
     Migrant,
 }
 
+impl Payment {
+    /// What moves that are made together take.
+    #[must_use]
+    pub const fn burden(self) -> migbsp::Burden {
+        match self {
+            Self::Transfer => migbsp::Burden::Shared,
+            Self::Migrant => migbsp::Burden::Alone,
+        }
+    }
+}
+
 /// What the window means for a rescheduling call that migrates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

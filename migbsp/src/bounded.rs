@@ -24,6 +24,11 @@ pub(crate) fn non_negative(value: f64) -> f64 {
     }
 }
 
+/// How many there are, as a measure to divide by.
+pub(crate) fn count(number: usize) -> f64 {
+    u32::try_from(number).map_or(f64::MAX, f64::from)
+}
+
 /// Longer than any run, and far enough from the largest float that sums stay finite.
 const FOREVER: f64 = 1e30;
 

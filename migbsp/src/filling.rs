@@ -48,14 +48,13 @@ impl<'a> Filling<'a> {
     /// The host that would take least with `process`, the lowest number among equals.
     #[must_use]
     pub fn first_to_end(&self, process: usize) -> usize {
-        let mut best = (0, f64::INFINITY);
-        for host in 0..self.hosts.len() {
-            let end = self.end(process, host);
-            if end < best.1 {
-                best = (host, end);
-            }
-        }
-        best.0
+        self.earliest(process, 0..self.hosts.len())
+    }
+
+    /// The same among `hosts`, in their order.
+    #[must_use]
+    pub fn first_to_end_among(&self, process: usize, hosts: &[usize]) -> usize {
+        self.earliest(process, hosts.iter().copied())
     }
 
     /// Seconds that a superstep takes: those of the slowest host.
@@ -64,6 +63,17 @@ impl<'a> Filling<'a> {
         (0..self.hosts.len())
             .map(|host| self.time(host))
             .fold(0.0, f64::max)
+    }
+
+    fn earliest(&self, process: usize, hosts: impl Iterator<Item = usize>) -> usize {
+        let mut best = (0, f64::INFINITY);
+        for host in hosts {
+            let end = self.end(process, host);
+            if end < best.1 {
+                best = (host, end);
+            }
+        }
+        best.0
     }
 
     fn with(&self, process: usize, host: usize) -> Filled {

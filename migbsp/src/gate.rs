@@ -38,7 +38,7 @@ pub struct CostBenefit {
 pub enum Verdict {
     /// Do it.
     Admitted,
-    /// Nobody would move.
+    /// Nobody would move, or supersteps would hardly be shorter.
     Unchanged,
     /// The moves would cost more than they win.
     TooDear {

@@ -9,8 +9,10 @@
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
+mod bill;
 mod bounded;
 mod config;
+mod contention;
 mod destination;
 mod digest;
 mod filling;
@@ -26,10 +28,14 @@ mod potential;
 mod process;
 mod scene;
 mod selection;
+mod thrift;
 mod times;
+mod traffic;
 mod when;
 
+pub use bill::Bill;
 pub use config::{Config, ConfigError};
+pub use contention::{Contention, Sharing};
 pub use destination::{Answer, Processor, Processors, Refusal, Request, capacity};
 pub use digest::Digest;
 pub use filling::Filling;
@@ -41,13 +47,19 @@ pub use parameters::{
     IdleResident, MigrationCost, OwnSet, Parameters, Patterns, ProcessTime, SetIndex, TieBreak,
     ToleranceFloor,
 };
-pub use plan::{Alternative, Draft, GreedyRefine, Plan};
+pub use plan::{
+    Alternative, BonordenCentral, BonordenDistributed, Draft, GreedyRefine, List, Plan, Portfolio,
+};
 pub use planner::{Decision, Inventory, PlannedMove, Planner, Weighed};
 pub use planning::Planning;
 pub use policy::{GATES, GateRule, NAMED, PLANS, PlanRule, Policy, PolicyError, WHENS, WhenRule};
 pub use potential::{Evaluation, Potential, SetView, Situation};
 pub use process::{Observation, Process, Reception};
-pub use scene::{Host, Load, Move, Outlook, Scene};
+pub use scene::{Burden, Host, Load, Move, Outlook, Received, Scene};
 pub use selection::{Entry, NotSelected, Selection, merge, select};
 pub use times::ProcessTimes;
-pub use when::{Concluded, Either, Elapsed, Fixed, Interval, Menon, Pace, When, is_balanced};
+pub use traffic::Traffic;
+pub use when::{
+    Boulmier, Concluded, Either, Elapsed, Fixed, Interval, Menon, MetaLb, Pace, Thrifty, When,
+    is_balanced,
+};

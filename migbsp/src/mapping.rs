@@ -1,40 +1,52 @@
 //! A placement that is being changed, and how long its supersteps take.
 
+use bsp::SetId;
 use bsp::units::Seconds;
 
-use crate::Scene;
 use crate::bounded::seconds;
+use crate::{Scene, Traffic};
 
 /// Processes on hosts, and what each host takes for a superstep.
 ///
-/// `time(p) = max(Σ I(r) / (cores · rate), max I(r) / rate) + max Comm(r)` over the processes `r` on `p`;
-/// a superstep takes as long as the slowest host.
+/// `time(p) = max(Σ I(r) / (cores · rate), max I(r) / rate) + max(max Comm(r), traffic)` over the processes
+/// `r` on `p`, with the [`Traffic`] of its Set; a superstep takes as long as the slowest host. Equation
+/// `HOST-TIME` of `docs/model.md`.
 #[derive(Clone, Debug)]
 pub struct Mapping<'a> {
     scene: &'a Scene,
     places: Vec<usize>,
     /// By host.
     residents: Vec<Vec<usize>>,
-    /// Seconds, by host.
-    times: Vec<f64>,
+    /// By host.
+    times: Vec<Times>,
+    traffic: Traffic<'a>,
+}
+
+/// What the processes on one host take, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Times {
+    computation: f64,
+    /// The longest that one of them receives.
+    communication: f64,
+}
+
+impl Times {
+    fn with(self, traffic: f64) -> f64 {
+        // Where nobody computes, nobody waits for what comes in.
+        if self.computation <= 0.0 {
+            return self.communication;
+        }
+        self.computation + self.communication.max(traffic)
+    }
 }
 
 impl<'a> Mapping<'a> {
     /// The processes where `places` says, by process.
     #[must_use]
-    pub fn new(scene: &'a Scene, places: Vec<usize>) -> Self {
-        let mut residents = vec![Vec::new(); scene.hosts().len()];
+    pub fn new(scene: &'a Scene, places: &[usize]) -> Self {
+        let mut mapping = Self::present(scene);
         for (process, host) in places.iter().enumerate() {
-            residents[*host].push(process);
-        }
-        let mut mapping = Self {
-            scene,
-            places,
-            times: vec![0.0; residents.len()],
-            residents,
-        };
-        for host in 0..mapping.times.len() {
-            mapping.times[host] = mapping.time_with(host, None, None);
+            mapping.put(process, *host);
         }
         mapping
     }
@@ -42,7 +54,21 @@ impl<'a> Mapping<'a> {
     /// The present placement.
     #[must_use]
     pub fn present(scene: &'a Scene) -> Self {
-        Self::new(scene, scene.places().to_vec())
+        let mut residents = vec![Vec::new(); scene.hosts().len()];
+        for (process, host) in scene.places().iter().enumerate() {
+            residents[*host].push(process);
+        }
+        let mut mapping = Self {
+            scene,
+            places: scene.places().to_vec(),
+            times: vec![Times::default(); residents.len()],
+            residents,
+            traffic: Traffic::present(scene),
+        };
+        for host in 0..mapping.times.len() {
+            mapping.times[host] = mapping.times_with(host, None, None);
+        }
+        mapping
     }
 
     /// Puts `process` on `host`.
@@ -54,8 +80,9 @@ impl<'a> Mapping<'a> {
         self.residents[from].retain(|resident| *resident != process);
         let position = self.residents[host].partition_point(|resident| *resident < process);
         self.residents[host].insert(position, process);
-        self.times[from] = self.time_with(from, None, None);
-        self.times[host] = self.time_with(host, None, None);
+        self.times[from] = self.times_with(from, None, None);
+        self.times[host] = self.times_with(host, None, None);
+        self.traffic.moved(process, self.set(from), self.set(host));
     }
 
     /// Where each process is, by process.
@@ -64,7 +91,7 @@ impl<'a> Mapping<'a> {
         &self.places
     }
 
-    /// The processes on a host.
+    /// The processes on a host, in rank order.
     #[must_use]
     pub fn residents(&self, host: usize) -> &[usize] {
         &self.residents[host]
@@ -73,12 +100,99 @@ impl<'a> Mapping<'a> {
     /// Seconds that a host takes for a superstep.
     #[must_use]
     pub fn time(&self, host: usize) -> f64 {
-        self.times[host]
+        self.times[host].with(self.traffic.busy(self.set(host)))
     }
 
-    /// The same if `leaving` were not there and `coming` were.
+    /// Seconds that a host computes in a superstep if `leaving` were not there and `coming` were.
     #[must_use]
-    pub fn time_with(&self, host: usize, leaving: Option<usize>, coming: Option<usize>) -> f64 {
+    pub fn computation_with(
+        &self,
+        host: usize,
+        leaving: Option<usize>,
+        coming: Option<usize>,
+    ) -> f64 {
+        self.times_with(host, leaving, coming).computation
+    }
+
+    /// Seconds that the slower of the two hosts takes that would change if `process` went to `host`, or
+    /// the slowest host of a Set that would receive more because of it.
+    #[must_use]
+    pub fn after_move(&self, process: usize, host: usize) -> f64 {
+        let from = self.places[process];
+        let left = self.times_with(from, Some(process), None);
+        let taken = self.times_with(host, None, Some(process));
+        self.after(process, (from, left), (host, taken))
+    }
+
+    /// The same if `process` and `other` changed places.
+    #[must_use]
+    pub fn after_swap(&self, process: usize, other: usize) -> f64 {
+        let (from, host) = (self.places[process], self.places[other]);
+        let left = self.times_with(from, Some(process), Some(other));
+        let taken = self.times_with(host, Some(other), Some(process));
+        let there = self.after(process, (from, left), (host, taken));
+        there.max(self.after(other, (host, taken), (from, left)))
+    }
+
+    /// Whether `one` executes less than `other`.
+    #[must_use]
+    pub fn is_lighter(&self, one: usize, other: usize) -> bool {
+        let processes = self.scene.processes();
+        processes[one].instructions < processes[other].instructions
+    }
+
+    /// The host that takes longest, the lowest number among equals.
+    #[must_use]
+    pub fn slowest(&self) -> usize {
+        let mut slowest = (0, f64::NEG_INFINITY);
+        for host in 0..self.times.len() {
+            let time = self.time(host);
+            if slowest.1 < time {
+                slowest = (host, time);
+            }
+        }
+        slowest.0
+    }
+
+    /// How long a superstep takes.
+    #[must_use]
+    pub fn superstep(&self) -> Seconds {
+        seconds(self.longest())
+    }
+
+    /// The same as a bare number of seconds.
+    pub(crate) fn longest(&self) -> f64 {
+        (0..self.times.len())
+            .map(|host| self.time(host))
+            .fold(0.0, f64::max)
+    }
+
+    fn after(&self, process: usize, from: (usize, Times), to: (usize, Times)) -> f64 {
+        let (left, taken) = (self.set(from.0), self.set(to.0));
+        if left == taken {
+            let traffic = self.traffic.busy(left);
+            return from.1.with(traffic).max(to.1.with(traffic));
+        }
+        let [left_busy, taken_busy] = self.traffic.busy_after(process, left, taken);
+        let both = from.1.with(left_busy).max(to.1.with(taken_busy));
+        let others = self
+            .crowded(left, left_busy)
+            .max(self.crowded(taken, taken_busy));
+        both.max(others)
+    }
+
+    /// How long the hosts of a Set take if more comes in than now; nothing if it is less.
+    fn crowded(&self, set: SetId, busy: f64) -> f64 {
+        if busy <= self.traffic.busy(set) {
+            return 0.0;
+        }
+        let members = self.scene.members(set).iter();
+        members
+            .map(|host| self.times[*host].with(busy))
+            .fold(0.0, f64::max)
+    }
+
+    fn times_with(&self, host: usize, leaving: Option<usize>, coming: Option<usize>) -> Times {
         let staying = self.residents[host]
             .iter()
             .copied()
@@ -86,29 +200,18 @@ impl<'a> Mapping<'a> {
         let machine = &self.scene.hosts()[host];
         let (mut sum, mut longest, mut communication) = (0.0, 0.0_f64, 0.0_f64);
         for process in staying.chain(coming) {
-            let time = self.scene.computation(process, host);
-            sum += time;
-            longest = longest.max(time);
+            let instructions = self.scene.processes()[process].instructions;
+            sum += instructions;
+            longest = longest.max(instructions);
             communication = communication.max(self.scene.communication(process, machine.set));
         }
-        longest.max(sum / machine.cores) + communication
-    }
-
-    /// The host that takes longest, the lowest number among equals.
-    #[must_use]
-    pub fn slowest(&self) -> usize {
-        let mut slowest = 0;
-        for (host, time) in self.times.iter().enumerate() {
-            if self.times[slowest] < *time {
-                slowest = host;
-            }
+        Times {
+            computation: longest.max(sum / machine.cores) / machine.rate,
+            communication,
         }
-        slowest
     }
 
-    /// How long a superstep takes.
-    #[must_use]
-    pub fn superstep(&self) -> Seconds {
-        seconds(self.times.iter().copied().fold(0.0, f64::max))
+    fn set(&self, host: usize) -> SetId {
+        self.scene.hosts()[host].set
     }
 }

@@ -1,6 +1,12 @@
 //! Which processes move where, for policies that name processors.
 
+mod bonorden_central;
+mod bonorden_distributed;
 mod greedy_refine;
+mod list;
+mod portfolio;
+mod search;
+mod trim;
 
 use std::fmt;
 
@@ -9,7 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Mapping, Scene};
 
+pub use bonorden_central::BonordenCentral;
+pub use bonorden_distributed::BonordenDistributed;
 pub use greedy_refine::GreedyRefine;
+pub use list::List;
+pub use portfolio::Portfolio;
 
 /// Says where every process had better run.
 ///
@@ -70,9 +80,12 @@ impl Alternative {
         let moves = both.filter(|(from, to)| from != to).count();
         Self {
             name: name.to_owned(),
-            superstep: Mapping::new(scene, places.to_vec()).superstep(),
+            superstep: Mapping::new(scene, places).superstep(),
             cost: scene.cost(places),
             moves: u32::try_from(moves).expect("ranks fit 32 bits"),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

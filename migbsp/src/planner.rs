@@ -1,12 +1,13 @@
 //! Plans of one run, from call to call: what is expected of them and what came of them.
 
-use bsp::units::Seconds;
+use bsp::units::{Bytes, Instant, Seconds};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::seconds;
+use crate::thrift::Thrift;
 use crate::{
-    Alternative, CostBenefit, Gate, Load, Mapping, MigrationCost, Move, Outlook, Plan, Planning,
-    Policy, Processor, Scene, Verdict,
+    Alternative, Burden, CostBenefit, Gate, Load, Mapping, MigrationCost, Move, Outlook, Plan,
+    Planning, Policy, Processor, Scene, Sharing, Verdict,
 };
 
 /// What the first Set Manager makes plans with, under a policy whose plans name processors.
@@ -17,16 +18,27 @@ pub struct Planner {
     plan: Box<dyn Plan>,
     gate: Box<dyn Gate>,
     planning: Planning,
+    /// What moves that are made together take.
+    burden: Burden,
+    /// Supersteps that were over at the last call, and when it began.
+    called: (u64, Instant),
+    /// When the last call was over.
+    resumed: Instant,
     /// Supersteps that were over when a plan was last carried out.
     admitted: u64,
+    /// How long plans have been good, in supersteps.
+    lifetime: f64,
     /// What the plan of this call is expected to cost, before correction; zero if nobody moves.
     foretold: f64,
     /// What moving has cost, as a multiple of what was foretold.
     dearness: f64,
-    /// What a call takes in which nobody moves, in seconds.
-    overhead: f64,
-    /// What the moves of a plan that was carried out cost, in seconds.
-    moves: f64,
+    /// What a call takes in which nobody moves, in seconds, once known.
+    overhead: Option<f64>,
+    thrift: Thrift,
+    /// What the plan of this call is expected to win beyond its cost, in seconds.
+    profit: f64,
+    /// What was seen of how messages share cables.
+    sharing: Sharing,
 }
 
 /// What was decided in a call.
@@ -36,10 +48,12 @@ pub struct Decision {
     pub moves: Vec<PlannedMove>,
     /// What was weighed.
     pub weighed: Weighed,
-    /// What a call that moves processes takes, `C`, as far as is known.
+    /// What a call takes, `C`, as far as is known; what moves cost is for the gate to judge.
     pub cost: Seconds,
     /// Supersteps for which it is not worth while to call again.
     pub pause: u64,
+    /// Supersteps after which another call does no harm, whatever comes.
+    pub again: u64,
 }
 
 /// A move of a plan.
@@ -80,37 +94,47 @@ pub struct Inventory {
 impl Planner {
     /// A planner that has planned nothing yet; `None` if the policy's plans name no processors.
     #[must_use]
-    pub fn new(policy: &Policy, planning: &Planning) -> Option<Self> {
+    pub fn new(policy: &Policy, planning: &Planning, burden: Burden) -> Option<Self> {
         Some(Self {
             plan: policy.plan(planning)?,
             gate: policy.gate(planning),
             planning: *planning,
+            burden,
+            called: (0, Instant::START),
+            resumed: Instant::START,
             admitted: 0,
+            lifetime: planning.horizon,
             foretold: 0.0,
             dearness: 1.0,
-            overhead: 0.0,
-            moves: 0.0,
+            overhead: None,
+            thrift: Thrift::default(),
+            profit: 0.0,
+            sharing: Sharing::default(),
         })
     }
 
-    /// Plans, after `completed` supersteps, with what is known of every Set.
+    /// Plans, in a call that began at `now` after `completed` supersteps, with what is known of every Set.
     pub fn decide(
         &mut self,
         completed: u64,
+        now: Instant,
         sets: Vec<Inventory>,
         cost: MigrationCost,
     ) -> Decision {
-        let since = bsp::units::Instructions(completed - self.admitted).as_f64();
+        let age = Bytes(completed - self.admitted).as_f64();
         let outlook = Outlook {
-            horizon: since.clamp(1.0, self.planning.horizon),
+            horizon: age.max(self.lifetime).clamp(1.0, self.planning.horizon),
             dearness: self.dearness,
+            burden: self.burden,
+            sharing: self.sharing,
         };
         let scene = scene(sets, cost, outlook);
+        self.sharing = scene.contention().sharing();
         let draft = self.plan.draft(&scene);
         let moves = scene.moves(&draft.places);
         let (present, planned) = (
             Mapping::present(&scene),
-            Mapping::new(&scene, draft.places.clone()),
+            Mapping::new(&scene, &draft.places),
         );
         let balance = CostBenefit {
             present: present.superstep(),
@@ -118,12 +142,14 @@ impl Planner {
             cost: scene.cost(&draft.places),
             horizon: outlook.horizon,
         };
-        let verdict = if moves.is_empty() {
+        let superstep = self.superstep(completed, now);
+        let verdict = if moves.is_empty() || !is_noticeable(&balance, superstep) {
             Verdict::Unchanged
         } else {
             self.gate.admit(&balance)
         };
         let moves = if verdict == Verdict::Admitted {
+            self.lifetime += WEIGHT * (age.min(self.planning.horizon) - self.lifetime);
             self.admitted = completed;
             self.foretold = balance.cost.get() / self.dearness;
             moving(&scene, &present, &planned)
@@ -131,6 +157,15 @@ impl Planner {
             self.foretold = 0.0;
             Vec::new()
         };
+        self.called = (completed, now);
+        self.thrift.elapse(completed, superstep);
+        self.profit = (balance.gain() - balance.cost.get()).max(0.0);
+        let pause = match verdict {
+            Verdict::Admitted => 0,
+            Verdict::Unchanged => self.planning.pause,
+            Verdict::TooDear { pause } => pause,
+        };
+        let (pause_min, again) = self.spacing();
         Decision {
             moves,
             weighed: Weighed {
@@ -138,26 +173,65 @@ impl Planner {
                 verdict,
                 alternatives: draft.alternatives,
             },
-            cost: seconds(self.overhead + self.moves),
-            pause: match verdict {
-                Verdict::Admitted => 0,
-                Verdict::Unchanged => self.planning.pause,
-                Verdict::TooDear { pause } => pause,
-            },
+            cost: seconds(self.overhead.unwrap_or_default()),
+            pause: pause.max(pause_min),
+            again: again.max(self.planning.pause),
         }
     }
 
-    /// The call took so long, moves included.
-    pub fn conclude(&mut self, took: Seconds) {
-        if self.foretold <= 0.0 {
-            self.overhead += WEIGHT * (took.get() - self.overhead);
+    /// The call took so long, moves included; whether anybody moved.
+    pub fn conclude(&mut self, took: Seconds, moved: bool) {
+        self.resumed = self.called.1 + took;
+        let took = took.get();
+        if !moved {
+            let overhead = self.overhead.get_or_insert(took);
+            *overhead += WEIGHT * (took - *overhead);
+            self.thrift.spend(took);
             return;
         }
-        let moves = (took.get() - self.overhead).max(0.0);
-        self.moves += WEIGHT * (moves - self.moves);
-        let dearness = (moves / self.foretold).clamp(1.0 / DEARNESS_MAX, DEARNESS_MAX);
-        self.dearness += WEIGHT * (dearness - self.dearness);
+        let overhead = match (self.burden, self.overhead) {
+            // Migrants pay later.
+            (Burden::Alone, overhead) => {
+                let before = overhead.unwrap_or(took);
+                before + WEIGHT * (took - before)
+            }
+            (Burden::Shared, None) => (took - self.foretold * self.dearness).max(0.0),
+            (Burden::Shared, Some(overhead)) => {
+                let moves = (took - overhead).max(0.0);
+                // What was foretold to cost nothing costs something: the least of times, not zero.
+                let dearness = moves / self.foretold.max(SHORT);
+                let dearness = dearness.clamp(1.0 / DEARNESS_MAX, DEARNESS_MAX);
+                self.dearness += WEIGHT * (dearness - self.dearness);
+                overhead
+            }
+        };
+        self.overhead = Some(overhead);
+        self.thrift.spend((overhead - self.profit).max(0.0));
     }
+
+    /// What a superstep has taken since the last call, in seconds.
+    fn superstep(&self, completed: u64, now: Instant) -> f64 {
+        let number = Bytes(completed - self.called.0).as_f64().max(1.0);
+        (now - self.resumed).get().max(0.0) / number
+    }
+
+    /// Supersteps for which there is no time for another call, and after which there is in any case.
+    fn spacing(&self) -> (u64, u64) {
+        let Some(overhead) = self.overhead else {
+            return (PAUSE_FIRST, PAUSE_FIRST);
+        };
+        // This call is not paid for yet: it may move nobody.
+        let mut thrift = self.thrift.clone();
+        thrift.spend(overhead);
+        let share = self.planning.overhead;
+        (self.thrift.pause(share), thrift.pause(share / 2.0))
+    }
+}
+
+/// Whether supersteps, which take so many seconds with all that no plan knows of, would get shorter by more
+/// than plans are wrong.
+fn is_noticeable(balance: &CostBenefit, superstep: f64) -> bool {
+    NOTICEABLE * superstep < (balance.present - balance.planned).get()
 }
 
 fn scene(sets: Vec<Inventory>, cost: MigrationCost, outlook: Outlook) -> Scene {
@@ -186,6 +260,15 @@ fn moving(scene: &Scene, present: &Mapping<'_>, planned: &Mapping<'_>) -> Vec<Pl
         })
         .collect()
 }
+
+/// Supersteps without a call after the first one: what it takes is known only when it is over.
+const PAUSE_FIRST: u64 = 16;
+
+/// What is less than this part of a superstep may as well be an error of prediction.
+const NOTICEABLE: f64 = 0.05;
+
+/// Shorter than any move, in seconds.
+const SHORT: f64 = 1e-9;
 
 /// What the newest call weighs.
 const WEIGHT: f64 = 0.5;

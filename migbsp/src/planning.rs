@@ -14,8 +14,12 @@ pub struct Planning {
     pub pause: u64,
     /// The most supersteps without a call after plans that were too dear.
     pub pause_max: u64,
+    /// What part of the run calls may take that move nobody, in `(0, 1]`; the first ones are free.
+    pub overhead: f64,
     /// How much longer than under a greedy assignment a superstep may take (`greedy-refine`); at least 1.
     pub refinement: f64,
+    /// How many others every host asks (`bonorden-distributed`); at least 1.
+    pub asked: u32,
     /// External load is its mean over this long.
     pub load_window: Seconds,
 }
@@ -25,9 +29,11 @@ impl Default for Planning {
         Self {
             horizon: 50.0,
             pause: 2,
-            pause_max: 128,
+            pause_max: 8,
+            overhead: 0.01,
             refinement: 1.03,
-            load_window: Seconds::new(5.0).expect("five seconds are finite"),
+            asked: 2,
+            load_window: Seconds::new(1.0).expect("a second is finite"),
         }
     }
 }

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Amortised, Config, Fixed, Gate, GreedyRefine, Interval, Menon, Open, Plan, Planning, When,
+    Amortised, BonordenCentral, BonordenDistributed, Boulmier, Config, Either, Fixed, Gate,
+    GreedyRefine, Interval, List, Menon, MetaLb, Open, Plan, Planning, Portfolio, Thrifty, When,
 };
 
 /// A policy by the names of its parts.
@@ -33,6 +34,16 @@ pub enum WhenRule {
     Fixed,
     /// [`Menon`].
     Menon,
+    /// [`Boulmier`].
+    Boulmier,
+    /// [`Menon`] or [`Boulmier`], whichever calls first.
+    MenonBoulmier,
+    /// [`MetaLb`].
+    MetaLb,
+    /// [`Thrifty`].
+    Thrifty,
+    /// [`Menon`], [`Boulmier`] or [`Thrifty`], whichever calls first.
+    Watchful,
 }
 
 /// What to plan, by name.
@@ -42,6 +53,14 @@ pub enum PlanRule {
     Migbsp,
     /// [`GreedyRefine`].
     GreedyRefine,
+    /// [`BonordenCentral`].
+    BonordenCentral,
+    /// [`BonordenDistributed`].
+    BonordenDistributed,
+    /// [`List`].
+    List,
+    /// [`Portfolio`].
+    Portfolio,
 }
 
 /// Whether a plan is worth it, by name.
@@ -61,6 +80,14 @@ impl Policy {
         gate: GateRule::Open,
     };
 
+    /// What did best where loads, hosts and networks change, and not worse than MigBSP where they do not
+    /// (`docs/policies.md`).
+    pub const ADAPTIVE: Self = Self {
+        when: WhenRule::Watchful,
+        plan: PlanRule::Portfolio,
+        gate: GateRule::Amortised,
+    };
+
     /// Whether its plans name processors; else Managers negotiate MigBSP's list.
     #[must_use]
     pub fn names_processors(&self) -> bool {
@@ -76,10 +103,19 @@ impl Policy {
     /// A rule that says when, as a run begins.
     #[must_use]
     pub fn when(&self, config: &Config) -> Box<dyn When> {
+        let first = u64::from(config.parameters().interval);
         match self.when {
             WhenRule::Migbsp => Box::new(Interval::new(config)),
             WhenRule::Fixed => Box::new(Fixed::new(config.parameters().interval)),
-            WhenRule::Menon => Box::new(Menon::new()),
+            WhenRule::Menon => Box::new(Menon::new(first)),
+            WhenRule::Boulmier => Box::new(Boulmier::new(first)),
+            WhenRule::MenonBoulmier => Box::new(Either(Menon::new(first), Boulmier::new(first))),
+            WhenRule::MetaLb => Box::new(MetaLb::new(first)),
+            WhenRule::Thrifty => Box::new(Thrifty::new(first)),
+            WhenRule::Watchful => Box::new(Either(
+                Either(Menon::new(first), Boulmier::new(first)),
+                Thrifty::new(first),
+            )),
         }
     }
 
@@ -89,6 +125,12 @@ impl Policy {
         match self.plan {
             PlanRule::Migbsp => None,
             PlanRule::GreedyRefine => Some(Box::new(GreedyRefine::new(planning.refinement))),
+            PlanRule::BonordenCentral => Some(Box::new(BonordenCentral)),
+            PlanRule::BonordenDistributed => {
+                Some(Box::new(BonordenDistributed::new(planning.asked)))
+            }
+            PlanRule::List => Some(Box::new(List)),
+            PlanRule::Portfolio => Some(Box::new(Portfolio)),
         }
     }
 
@@ -205,19 +247,28 @@ fn name_of<Rule: PartialEq>(rule: &Rule, rules: &[(&'static str, Rule)]) -> &'st
 }
 
 /// Policies with a name of their own.
-pub const NAMED: [(&str, Policy); 1] = [("migbsp", Policy::MIGBSP)];
+pub const NAMED: [(&str, Policy); 2] = [("migbsp", Policy::MIGBSP), ("adaptive", Policy::ADAPTIVE)];
 
 /// Rules that say when, by name.
-pub const WHENS: [(&str, WhenRule); 3] = [
+pub const WHENS: [(&str, WhenRule); 8] = [
     ("migbsp-interval", WhenRule::Migbsp),
     ("fixed", WhenRule::Fixed),
     ("menon", WhenRule::Menon),
+    ("boulmier", WhenRule::Boulmier),
+    ("menon-boulmier", WhenRule::MenonBoulmier),
+    ("metalb", WhenRule::MetaLb),
+    ("thrifty", WhenRule::Thrifty),
+    ("watchful", WhenRule::Watchful),
 ];
 
 /// Plans, by name.
-pub const PLANS: [(&str, PlanRule); 2] = [
+pub const PLANS: [(&str, PlanRule); 6] = [
     ("migbsp", PlanRule::Migbsp),
     ("greedy-refine", PlanRule::GreedyRefine),
+    ("bonorden-central", PlanRule::BonordenCentral),
+    ("bonorden-distributed", PlanRule::BonordenDistributed),
+    ("list", PlanRule::List),
+    ("portfolio", PlanRule::Portfolio),
 ];
 
 /// Gates, by name.

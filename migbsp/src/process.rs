@@ -5,7 +5,7 @@ use bsp::{HostId, Image, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::seconds;
-use crate::{Config, Forecast, IdleResident, Load, Patterns, Policy, ProcessTimes};
+use crate::{Config, Forecast, IdleResident, Load, Patterns, Policy, ProcessTimes, Received};
 
 /// One superstep of one process, as measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -177,7 +177,11 @@ impl Process {
             instructions: self.forecast.as_ref()?.instructions(),
             image,
             received: received
-                .map(|sender| (sender.set, sender.bytes_predicted))
+                .map(|sender| Received {
+                    set: sender.set,
+                    bytes: sender.bytes_predicted,
+                    time: sender.time_predicted,
+                })
                 .collect(),
         })
     }

@@ -4,8 +4,8 @@ use bsp::units::Seconds;
 use bsp::{HostId, Image, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::{non_negative, seconds};
-use crate::{MigrationCost, Processor};
+use crate::bounded::{count, non_negative, seconds};
+use crate::{Bill, Contention, Mapping, MigrationCost, Processor, Sharing};
 
 /// Hosts and processes as they are at a call, for plans that name processors.
 ///
@@ -18,7 +18,13 @@ pub struct Scene {
     places: Vec<usize>,
     /// Seconds per byte from Set to Set.
     rates: Vec<Vec<f64>>,
+    /// Hosts of each Set.
+    members: Vec<Vec<usize>>,
+    /// Seconds that each process receives for in each Set: process × Set.
+    receptions: Vec<f64>,
+    contention: Contention,
     cost: MigrationCost,
+    burden: Burden,
     /// What moving has cost, measured, as a multiple of what [`MigrationCost`] foretells.
     dearness: f64,
     horizon: f64,
@@ -48,8 +54,19 @@ pub struct Load {
     pub instructions: f64,
     /// Its memory image.
     pub image: Image,
-    /// Bytes that it will receive in a superstep, by the sender's Set.
-    pub received: Vec<(SetId, f64)>,
+    /// What it will receive in a superstep.
+    pub received: Vec<Received>,
+}
+
+/// What a process receives in a superstep from the processes of one Set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Received {
+    /// Where the senders run.
+    pub set: SetId,
+    /// How many bytes.
+    pub bytes: f64,
+    /// Seconds that messages were under way, each counted.
+    pub time: f64,
 }
 
 /// One process to another host.
@@ -70,14 +87,30 @@ pub struct Outlook {
     pub horizon: f64,
     /// What moving has cost, measured, as a multiple of what was foretold.
     pub dearness: f64,
+    /// What moves that are made together take.
+    pub burden: Burden,
+    /// What was seen before of how messages share cables.
+    pub sharing: Sharing,
+}
+
+/// What moves that are made together take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Burden {
+    /// States that cross the same cable share it: as long as the busiest host, or the busiest Set's
+    /// connection to others, needs for what it sends or receives.
+    #[default]
+    Shared,
+    /// Each migrant pays for itself: as long as the dearest move.
+    Alone,
 }
 
 impl Load {
     /// What can be computed with: numbers that mean something.
     fn sound(mut self) -> Self {
         self.instructions = non_negative(self.instructions);
-        for (_, bytes) in &mut self.received {
-            *bytes = non_negative(*bytes);
+        for received in &mut self.received {
+            received.bytes = non_negative(received.bytes);
+            received.time = non_negative(received.time);
         }
         self
     }
@@ -110,19 +143,36 @@ impl Scene {
         hosts.sort_by_key(|host| host.id);
         let place = |host: HostId| hosts.binary_search_by_key(&host, |host| host.id).ok();
         loads.sort_by_key(|load| load.rank);
-        let (places, processes) = loads
+        let (places, mut processes): (Vec<usize>, Vec<Load>) = loads
             .into_iter()
             .filter_map(|load| Some((place(load.host)?, load.sound())))
             .unzip();
-        Self {
+        even_out(&mut processes);
+        let mut members = vec![Vec::new(); processors.len()];
+        for (number, host) in hosts.iter().enumerate() {
+            members[host.set.index()].push(number);
+        }
+        let contention = {
+            let sets = places.iter().map(|host| hosts[*host].set);
+            let rate = |from, to| rate_of(&rates, from, to);
+            let loads = sets.zip(&processes);
+            Contention::of(loads, processors.len(), rate, outlook.sharing)
+        };
+        let mut scene = Self {
             hosts,
             processes,
             places,
             rates,
+            members,
+            receptions: Vec::new(),
+            contention,
             cost,
+            burden: outlook.burden,
             dearness: non_negative(outlook.dearness),
             horizon: non_negative(outlook.horizon),
-        }
+        };
+        scene.receptions = scene.reception_times();
+        scene
     }
 
     /// The hosts, in the order of their ids.
@@ -152,17 +202,25 @@ impl Scene {
     /// How many Sets there are.
     #[must_use]
     pub fn sets(&self) -> usize {
-        self.rates.len()
+        self.members.len()
+    }
+
+    /// The hosts of a Set.
+    #[must_use]
+    pub fn members(&self, set: SetId) -> &[usize] {
+        &self.members[set.index()]
     }
 
     /// Seconds that one byte takes from Set to Set.
     #[must_use]
     pub fn rate(&self, from: SetId, to: SetId) -> f64 {
-        let rate = self
-            .rates
-            .get(from.index())
-            .and_then(|rates| rates.get(to.index()));
-        non_negative(rate.copied().unwrap_or_default())
+        rate_of(&self.rates, from, to)
+    }
+
+    /// How messages between Sets fare.
+    #[must_use]
+    pub fn contention(&self) -> &Contention {
+        &self.contention
     }
 
     /// Seconds that `process` needs on `host` to compute a superstep alone.
@@ -174,11 +232,7 @@ impl Scene {
     /// Seconds that `process` needs in `set` to receive what it receives in a superstep.
     #[must_use]
     pub fn communication(&self, process: usize, set: SetId) -> f64 {
-        let received = &self.processes[process].received;
-        received
-            .iter()
-            .map(|(from, bytes)| bytes * self.rate(*from, set))
-            .sum()
+        self.receptions[process * self.sets() + set.index()]
     }
 
     /// Seconds that `process` takes to move from where it runs to `host`; nothing if it runs there.
@@ -193,17 +247,27 @@ impl Scene {
         self.dearness * self.cost.of(image, rate).get()
     }
 
-    /// Seconds that it takes to get from the present placement to `places`, all moves together: what the
-    /// busiest host sends or receives.
+    /// Seconds that it takes to get from the present placement to `places`, as [`Burden`] says.
     #[must_use]
     pub fn cost(&self, places: &[usize]) -> Seconds {
-        let mut busy = vec![[0.0; 2]; self.hosts.len()];
-        for (process, (from, to)) in self.places.iter().zip(places).enumerate() {
-            let time = self.migration(process, *to);
-            busy[*from][0] += time;
-            busy[*to][1] += time;
+        let mut bill = Bill::new(self);
+        for (process, host) in places.iter().enumerate() {
+            bill.moves(process, self.places[process], *host);
         }
-        seconds(busy.into_iter().flatten().fold(0.0, f64::max))
+        seconds(bill.total())
+    }
+
+    /// What moves that are made together take.
+    #[must_use]
+    pub fn burden(&self) -> Burden {
+        self.burden
+    }
+
+    /// Seconds that the supersteps of the horizon and the moves to `mapping` take together, equation
+    /// `OBJECTIVE` of `docs/model.md`.
+    #[must_use]
+    pub fn objective(&self, mapping: &Mapping<'_>) -> f64 {
+        self.horizon * mapping.longest() + self.cost(mapping.places()).get()
     }
 
     /// The moves from the present placement to `places`, in rank order.
@@ -219,5 +283,61 @@ impl Scene {
                 to: self.hosts[*to].id,
             })
             .collect()
+    }
+
+    /// Process × Set.
+    fn reception_times(&self) -> Vec<f64> {
+        let sets = (0..self.sets()).map(SetId::from_index);
+        let of_one = |load: &Load, set: SetId| -> f64 {
+            let (mut time, mut latency) = (0.0, 0.0);
+            for received in &load.received {
+                let alone = received.bytes * self.rate(received.set, set);
+                if received.set == set {
+                    time += alone;
+                } else if 0.0 < alone {
+                    time += alone * self.contention.slowness(set);
+                    latency = self.contention.latency();
+                }
+            }
+            time + latency
+        };
+        let processes = self.processes.iter();
+        processes
+            .flat_map(|load| sets.clone().map(move |set| of_one(load, set)))
+            .collect()
+    }
+}
+
+fn rate_of(rates: &[Vec<f64>], from: SetId, to: SetId) -> f64 {
+    let rate = rates
+        .get(from.index())
+        .and_then(|rates| rates.get(to.index()));
+    non_negative(rate.copied().unwrap_or_default())
+}
+
+/// Counts those that compute nothing as the mean of the others: they may compute as much soon, and had better
+/// not all be on one host when they do.
+fn even_out(processes: &mut [Load]) {
+    let most = processes
+        .iter()
+        .map(|load| load.instructions)
+        .fold(0.0, f64::max);
+    let is_idle = |load: &Load| load.instructions < IDLE * most;
+    let busy = processes.iter().filter(|load| !is_idle(load));
+    let number = count(busy.clone().count());
+    let mean = busy.map(|load| load.instructions).sum::<f64>() / number.max(1.0);
+    for load in processes.iter_mut().filter(|load| is_idle(load)) {
+        load.instructions = mean;
+    }
+}
+
+/// Who computes less than this part of what the busiest does computes nothing.
+const IDLE: f64 = 0.01;
+
+#[cfg(test)]
+impl Scene {
+    /// Prices moves anew.
+    pub(crate) fn make_cost(&mut self, cost: MigrationCost) {
+        self.cost = cost;
     }
 }

@@ -1,9 +1,12 @@
 //! When to call for rescheduling.
 
+mod boulmier;
 mod either;
 mod fixed;
 mod interval;
 mod menon;
+mod metalb;
+mod thrifty;
 
 use std::fmt;
 
@@ -11,10 +14,13 @@ use bsp::units::Seconds;
 
 use crate::Digest;
 
+pub use boulmier::Boulmier;
 pub use either::Either;
 pub use fixed::Fixed;
 pub use interval::{Interval, is_balanced};
 pub use menon::Menon;
+pub use metalb::MetaLb;
+pub use thrifty::Thrifty;
 
 /// Decides after which supersteps a rescheduling call is held.
 ///
@@ -59,10 +65,12 @@ pub struct Concluded<'a> {
     pub barrier_busy: &'a [Seconds],
     /// How many processes moved.
     pub migrations: usize,
-    /// What a call that moves processes takes, `C`, as far as is known.
+    /// What a call takes, `C`, as far as is known.
     pub cost: Seconds,
     /// Supersteps for which it is not worth while to call again.
     pub pause: u64,
+    /// Supersteps after which another call does no harm, whatever comes.
+    pub again: u64,
 }
 
 /// How calls are paced.
@@ -81,5 +89,41 @@ impl Elapsed {
     #[must_use]
     pub fn imbalance(&self) -> f64 {
         (self.slowest - self.mean).get().max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A call after `completed` supersteps, without moves.
+    pub(super) fn concluded(completed: u64, cost: f64, pause: u64) -> Concluded<'static> {
+        Concluded {
+            completed,
+            supersteps: &[],
+            barrier_busy: &[],
+            migrations: 0,
+            cost: Seconds::new(cost).unwrap(),
+            pause,
+            again: 0,
+        }
+    }
+
+    /// After how many supersteps with these imbalances `when` first calls.
+    pub(super) fn called_at(
+        when: &mut impl When,
+        imbalances: impl IntoIterator<Item = f64>,
+    ) -> Option<u64> {
+        for (completed, imbalance) in (1..).zip(imbalances) {
+            when.observe(&Elapsed {
+                completed,
+                slowest: Seconds::new(1.0 + imbalance).unwrap(),
+                mean: Seconds::new(1.0).unwrap(),
+            });
+            if when.is_due(completed) {
+                return Some(completed);
+            }
+        }
+        None
     }
 }

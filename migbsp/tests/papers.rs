@@ -132,6 +132,7 @@ impl Run<'_> {
                     migrations: moved.len(),
                     cost: Seconds::ZERO,
                     pause: 0,
+                    again: 0,
                 });
                 let interval = when.pace().interval.expect("it has one");
                 moves.extend(

@@ -279,6 +279,8 @@ pub struct Planned {
     pub cost: Seconds,
     /// Supersteps for which it is not worth while to call again.
     pub pause: u64,
+    /// Supersteps after which another call does no harm, whatever comes.
+    pub again: u64,
 }
 
 /// A candidate for migration and what became of it.

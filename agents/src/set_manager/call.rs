@@ -349,7 +349,7 @@ impl SetManager {
         let hold = hold(rules, &call, self.started, world.now());
         let took = world.now() + hold - call.began;
         if let Some(planner) = &mut self.planner {
-            planner.conclude(took);
+            planner.conclude(took, !moves.is_empty());
         }
         let planned = call.planned.as_ref();
         let when = self.when.as_mut().expect("there is a scheduler");
@@ -360,6 +360,7 @@ impl SetManager {
             migrations: moves.len(),
             cost: planned.map_or(Seconds::ZERO, |planned| planned.cost),
             pause: planned.map_or(0, |planned| planned.pause),
+            again: planned.map_or(0, |planned| planned.again),
         });
         let pace = when.pace();
         if self.set == rules.first {

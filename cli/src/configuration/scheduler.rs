@@ -141,7 +141,21 @@ impl Scheduler {
                 return Err(Fault::new(place, &format!("scheduler.{key}"), problem));
             }
         }
-        Ok(())
+        let expected = if !(0.0 < planning.overhead && planning.overhead <= 1.0) {
+            (
+                "overhead",
+                planning.overhead,
+                "a number above 0 and at most 1",
+            )
+        } else if planning.asked == 0 {
+            ("asked", 0.0, "a whole number of at least 1")
+        } else {
+            return Ok(());
+        };
+        let (key, met, expected) = (format!("planning.{}", expected.0), expected.1, expected.2);
+        let place = section.find(&key).and_then(Node::place);
+        let problem = format!("met {met}, expected {expected}");
+        Err(Fault::new(place, &format!("scheduler.{key}"), problem))
     }
 
     /// What the agents of a run in `scenario` are told.

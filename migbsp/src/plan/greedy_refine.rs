@@ -45,6 +45,18 @@ impl Plan for GreedyRefine {
     }
 }
 
+/// The heaviest first, each where it ends first among the hosts of its Set.
+pub(super) fn within_sets(scene: &Scene) -> Vec<usize> {
+    let mut filling = Filling::new(scene);
+    let mut places = scene.places().to_vec();
+    for process in heaviest_first(scene) {
+        let set = scene.hosts()[places[process]].set;
+        places[process] = filling.first_to_end_among(process, scene.members(set));
+        filling.add(process, places[process]);
+    }
+    places
+}
+
 /// Processes by decreasing load, ties by rank.
 pub(super) fn heaviest_first(scene: &Scene) -> Vec<usize> {
     let loads = scene.processes();
@@ -54,4 +66,29 @@ pub(super) fn heaviest_first(scene: &Scene) -> Vec<usize> {
         heavier.then(a.cmp(b))
     });
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::tests::{check, scene};
+
+    use super::*;
+
+    #[test]
+    fn only_those_move_that_have_to() {
+        // The limit is 1.03 · 4: of the first host's, the two lightest have to go.
+        let scene = scene(
+            &[1.0, 1.0],
+            &[(0, 3.0), (0, 1.0), (0, 1.0), (1, 2.0), (1, 1.0)],
+        );
+        let places = GreedyRefine::new(1.03).places(&scene);
+        assert_eq!(places.iter().filter(|host| **host == 0).count(), 2);
+        assert_eq!(places[0], 0);
+        assert_eq!(places[3], 1);
+    }
+
+    #[test]
+    fn every_process_is_kept_once() {
+        check(|| Box::new(GreedyRefine::new(1.03)));
+    }
 }

@@ -5,7 +5,8 @@ use crate::{Concluded, Elapsed, Pace, When};
 /// Calls when `Σ max(0, u_j − u_1) ≥ C`: the imbalance that has come up since the first superstep after
 /// the last call has cost as much as a call.
 ///
-/// The criterion of Menon, Jain, Zheng and Kalé (2012) with a baseline: what imbalance a call could not
+/// The criterion of Menon, Jain, Zheng and Kalé (2012) with a baseline, equation `MENON` of
+/// `docs/model.md`: what imbalance a call could not
 /// remove, another one is not expected to remove either.
 #[derive(Clone, Debug, Default)]
 pub struct Menon {
@@ -20,12 +21,13 @@ pub struct Menon {
 }
 
 impl Menon {
-    /// Nothing is known of costs: the first imbalance calls.
+    /// Nothing is known of costs: the first imbalance calls, but not before `first` supersteps are over.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(first: u64) -> Self {
         Self {
             // Nobody has balanced the run yet: all of its imbalance counts.
             baseline: Some(0.0),
+            not_before: first,
             ..Self::default()
         }
     }
@@ -53,5 +55,40 @@ impl When for Menon {
 
     fn pace(&self) -> Pace {
         Pace::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::when::tests::{called_at, concluded};
+
+    use super::*;
+
+    #[test]
+    fn the_first_imbalance_of_a_run_calls() {
+        assert_eq!(called_at(&mut Menon::new(0), [0.0, 0.0, 0.25]), Some(3));
+    }
+
+    #[test]
+    fn what_a_call_could_not_remove_counts_no_more() {
+        let mut menon = Menon::new(0);
+        menon.conclude(&concluded(0, 1.0, 0));
+        assert_eq!(called_at(&mut menon, [0.25; 500]), None);
+    }
+
+    #[test]
+    fn what_has_come_up_since_calls_when_it_has_cost_a_call() {
+        let mut menon = Menon::new(0);
+        menon.conclude(&concluded(0, 1.0, 0));
+        // 0.25 beyond the first one: four of them; what is below it does not count against them.
+        let imbalances = [0.5, 0.75, 0.25, 0.75, 0.75, 0.75];
+        assert_eq!(called_at(&mut menon, imbalances), Some(6));
+    }
+
+    #[test]
+    fn nobody_calls_while_a_pause_lasts() {
+        let mut menon = Menon::new(0);
+        menon.conclude(&concluded(0, 0.5, 7));
+        assert_eq!(called_at(&mut menon, (0..20).map(f64::from)), Some(7));
     }
 }

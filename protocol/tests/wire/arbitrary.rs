@@ -4,7 +4,7 @@ use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
     Answer, Digest, Entry, Evaluation, Inventory, Load, Move, Potential, ProcessTimes, Processor,
-    Refusal, Request, SetView,
+    Received, Refusal, Request, SetView,
 };
 use proptest::collection::vec;
 use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
@@ -171,15 +171,17 @@ fn negotiating() -> impl Strategy<Value = Message> {
             }))
         });
     let moves = vec(movement(), 0..20);
-    let planned =
-        (count(), moves, seconds(), count()).prop_map(|(superstep, moves, cost, pause)| {
+    let planned = (count(), moves, seconds(), [count(), count()]).prop_map(
+        |(superstep, moves, cost, [pause, again])| {
             Message::Planned(Box::new(Planned {
                 superstep,
                 moves,
                 cost,
                 pause,
+                again,
             }))
-        });
+        },
+    );
     prop_oneof![standing, ask, answered, decided, planned]
 }
 
@@ -247,7 +249,9 @@ fn processor() -> impl Strategy<Value = Processor> {
 }
 
 fn load() -> impl Strategy<Value = Load> {
-    let received = vec((set(), float()), 0..5);
+    let received =
+        (set(), float(), float()).prop_map(|(set, bytes, time)| Received { set, bytes, time });
+    let received = vec(received, 0..5);
     (rank(), host(), float(), (amount(), amount()), received).prop_map(
         |(rank, host, instructions, (data, fixed), received)| Load {
             rank,

@@ -7,7 +7,7 @@ use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
     Answer, Digest, Entry, Evaluation, Inventory, Load, Move, Potential, ProcessTimes, Processor,
-    Refusal, Request, SetView,
+    Received, Refusal, Request, SetView,
 };
 use protocol::{
     Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
@@ -235,22 +235,27 @@ fn negotiation() -> [Message; 9] {
                 answer: offer,
             }],
         })),
-        Message::Planned(Box::new(Planned {
-            superstep,
-            moves: vec![migbsp::PlannedMove {
-                step: Move {
-                    rank: Rank(200),
-                    from: HostId(7),
-                    to: HostId(9),
-                },
-                cost: seconds(0.75),
-                before: seconds(0.5),
-                after: seconds(0.25),
-            }],
-            cost: seconds(1.5),
-            pause: 8,
-        })),
+        planned(),
     ]
+}
+
+fn planned() -> Message {
+    Message::Planned(Box::new(Planned {
+        superstep: 4,
+        moves: vec![migbsp::PlannedMove {
+            step: Move {
+                rank: Rank(200),
+                from: HostId(7),
+                to: HostId(9),
+            },
+            cost: seconds(0.75),
+            before: seconds(0.5),
+            after: seconds(0.25),
+        }],
+        cost: seconds(1.5),
+        pause: 8,
+        again: 40,
+    }))
 }
 
 fn moves() -> [Message; 3] {
@@ -286,7 +291,11 @@ fn load() -> Load {
             data: Bytes(1 << 20),
             fixed: Bytes(500_000),
         },
-        received: vec![(SetId(2), 1e5)],
+        received: vec![Received {
+            set: SetId(2),
+            bytes: 1e5,
+            time: 0.25,
+        }],
     }
 }
 

@@ -35,6 +35,7 @@ impl SetManager {
         let planner = self.planner.as_mut().expect("the first Manager plans");
         let decision = planner.decide(
             call.superstep + 1,
+            call.began,
             inventories.collect(),
             scheduler.model.parameters().migration,
         );
@@ -44,6 +45,7 @@ impl SetManager {
             moves: decision.moves,
             cost: decision.cost,
             pause: decision.pause,
+            again: decision.again,
         };
         let message = Message::Planned(Box::new(planned.clone()));
         self.tell_managers(rules, &message, Cost::Encoded, world);

@@ -41,6 +41,7 @@ fn conclude(when: &mut Interval, supersteps: &[Digest], migrated: bool) -> f64 {
         migrations: usize::from(migrated),
         cost: Seconds::ZERO,
         pause: 0,
+        again: 0,
     });
     when.pace().tolerance.unwrap()
 }

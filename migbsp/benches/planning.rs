@@ -1,0 +1,71 @@
+//! How long plans take to make.
+
+use std::hint::black_box;
+
+use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use criterion::{Criterion, criterion_group, criterion_main};
+use migbsp::{
+    Burden, Load, MigrationCost, Outlook, Plan, Portfolio, Processor, Received, Scene, Sharing,
+};
+
+/// Hosts of seven speeds in Sets of 35, processes of eleven weights in a row over them, each hearing from its
+/// own Set.
+fn scene(hosts: u32, processes: u32) -> Scene {
+    let processor = |host: u32| Processor {
+        host: HostId(host),
+        speed: InstructionsPerSecond::new(1e9 + 2e8 * f64::from(host % 7)).expect("above zero"),
+        cores: 1,
+        load: 0.0,
+        residents: Vec::new(),
+    };
+    let all: Vec<Processor> = (0..hosts).map(processor).collect();
+    let sets: Vec<Vec<Processor>> = all.chunks(35).map(<[_]>::to_vec).collect();
+    let load = |rank: u32| Load {
+        rank: Rank(rank),
+        host: HostId(rank % hosts),
+        instructions: 1e8 + 3e7 * f64::from(rank * 7 % 11),
+        image: Image {
+            data: Bytes(1_000_000),
+            fixed: Bytes::ZERO,
+        },
+        received: vec![Received {
+            set: SetId(rank % hosts / 35),
+            bytes: 1e5,
+            time: 1e-3,
+        }],
+    };
+    let rates = vec![vec![1e-8; sets.len()]; sets.len()];
+    let outlook = Outlook {
+        horizon: 50.0,
+        dearness: 1.0,
+        burden: Burden::Shared,
+        sharing: Sharing::default(),
+    };
+    let cost = MigrationCost {
+        base: Seconds::new(1e-3).expect("finite"),
+        ..MigrationCost::default()
+    };
+    Scene::new(
+        &sets,
+        (0..processes).map(load).collect(),
+        rates,
+        cost,
+        outlook,
+    )
+}
+
+fn portfolio(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("portfolio");
+    group.sample_size(10);
+    for (processes, hosts) in [(100, 25), (200, 174), (10_000, 1000)] {
+        let scene = scene(hosts, processes);
+        group.bench_function(format!("{processes} processes, {hosts} hosts"), |bencher| {
+            bencher.iter(|| Portfolio.draft(black_box(&scene)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, portfolio);
+criterion_main!(benches);
