@@ -68,7 +68,8 @@ pub enum Collection {
     #[default]
     AsTheyCome,
     /// By rank, as a master does that receives from one process after the other: a message starts
-    /// when those of all lower ranks have been taken.
+    /// when those of all lower ranks have been taken. It answers likewise: an answer starts when the
+    /// one before has arrived.
     ByRank,
 }
 

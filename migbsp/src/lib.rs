@@ -44,8 +44,8 @@ pub use gate::{Amortised, CostBenefit, Gate, Open, Verdict};
 pub use mapping::Mapping;
 pub use parameters::{
     BestStays, CandidateOrder, CandidateWork, EmptySuperstep, Heuristic, IdleProcesses,
-    IdleResident, MigrationCost, OwnSet, Parameters, Patterns, ProcessTime, SetIndex, TieBreak,
-    ToleranceFloor,
+    IdleResident, MigrationCost, OwnSet, Parameters, Patterns, ProcessTime, SenderSet, SetIndex,
+    TieBreak, ToleranceFloor,
 };
 pub use plan::{
     Alternative, BonordenCentral, BonordenDistributed, Draft, GreedyRefine, List, Plan, Portfolio,

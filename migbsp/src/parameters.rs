@@ -55,6 +55,8 @@ pub struct Parameters {
     pub tolerance_floor: ToleranceFloor,
     /// Whether the patterns of regularity outlive a call.
     pub patterns: Patterns,
+    /// For which Set a message counts whose sender has moved.
+    pub sender_set: SenderSet,
     /// What moving a process costs.
     pub migration: MigrationCost,
 }
@@ -219,6 +221,17 @@ pub enum Patterns {
     Restart,
 }
 
+/// For which Set a message counts whose sender has moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SenderSet {
+    /// For the Set where the sender runs when the message arrives.
+    #[default]
+    Present,
+    /// For the Set where the sender was when the run began: who belongs to a Set is settled then.
+    Initial,
+}
+
 impl Default for Parameters {
     fn default() -> Self {
         Self {
@@ -243,6 +256,7 @@ impl Default for Parameters {
             empty_superstep: EmptySuperstep::default(),
             tolerance_floor: ToleranceFloor::default(),
             patterns: Patterns::default(),
+            sender_set: SenderSet::default(),
             migration: MigrationCost::default(),
         }
     }

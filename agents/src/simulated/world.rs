@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
+use migbsp::SenderSet;
 use protocol::{Address, Message, Migrate, State};
 use simulator::{Activity, Engine, LinkId, Platform};
 
@@ -31,6 +32,8 @@ pub(super) struct SimulatedWorld {
     planned: u64,
     /// The host of each process.
     hosts: Vec<HostId>,
+    /// The host where each process started, if its messages count for that one's Set for ever.
+    starts: Option<Vec<HostId>>,
     /// When each process began to compute.
     began: Vec<Instant>,
     traffic: Traffic,
@@ -40,6 +43,8 @@ pub(super) struct SimulatedWorld {
     /// this one, to this process or to all.
     listening: (u64, Option<Rank>),
     unheard: Unheard,
+    /// What a master that answers by rank has still to send; the message under way is in front.
+    releases: VecDeque<u32>,
     /// How many messages each Manager has under way, by Set, and whether it waits for their arrival.
     under_way: Vec<(u32, bool)>,
     /// What happens at this instant without any delay.
@@ -99,12 +104,14 @@ impl SimulatedWorld {
             plan: Plan::default(),
             planned: 0,
             hosts: setup.placement.clone(),
+            starts: senders_stay(setup).then(|| setup.placement.clone()),
             began: vec![Instant::START; size],
             traffic: Traffic::new(size, setup.scheduler.is_some()),
             letters: Vec::new(),
             letters_free: Vec::new(),
             listening: (0, None),
             unheard: Unheard::new(size),
+            releases: VecDeque::new(),
             under_way: vec![(0, false); setup.platform.sets().len()],
             deliveries: VecDeque::new(),
             ended: Vec::new(),
@@ -190,7 +197,8 @@ impl SimulatedWorld {
                 });
             }
             Kind::Flight => {
-                let (hosts, sets) = (&self.hosts, &self.rules.sets);
+                let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
+                let sets = &self.rules.sets;
                 let set = |rank: Rank| sets[hosts[rank.index()].index()];
                 let (from, to) = self.traffic.end(index, self.engine.now(), set);
                 self.tell_exchanged(from);
@@ -200,7 +208,14 @@ impl SimulatedWorld {
                 let letter = self.letters[at(index)].take().expect("it was under way");
                 self.letters_free.push(index);
                 let from = letter.from;
+                let is_release = self.is_release(&letter);
                 self.open(letter);
+                if is_release {
+                    self.releases.pop_front();
+                    if let Some(&next) = self.releases.front() {
+                        self.start_letter(next);
+                    }
+                }
                 if let Address::SetManager(set) = from {
                     self.under_way[set.index()].0 -= 1;
                     self.tell_flushed(set);
@@ -319,7 +334,23 @@ impl SimulatedWorld {
                 u32::try_from(self.letters.len() - 1).expect("fewer messages are under way")
             }
         };
-        self.start_or_hold(number);
+        let letter = self.letters[at(number)].as_ref().expect("just posted");
+        if self.is_release(letter) {
+            self.releases.push_back(number);
+            if self.releases.len() == 1 {
+                self.start_letter(number);
+            }
+        } else {
+            self.start_or_hold(number);
+        }
+    }
+
+    /// Whether a message is one of those with which a master ends a superstep process by process.
+    fn is_release(&self, letter: &Letter) -> bool {
+        self.rules.barrier.collection == Collection::ByRank
+            && self.rules.barrier.shape == Shape::Central
+            && letter.from == Address::SetManager(self.rules.first)
+            && matches!(letter.message, Message::Start(_) | Message::Finish)
     }
 
     /// Lets a message leave, if its receiver need not wait for it or does.
@@ -549,6 +580,14 @@ impl World for SimulatedWorld {
     fn fail(&mut self, error: RunError) {
         self.error.get_or_insert(error);
     }
+}
+
+/// Whether messages count for the Set where their sender was when the run began.
+fn senders_stay(setup: &Setup) -> bool {
+    setup
+        .scheduler
+        .as_ref()
+        .is_some_and(|scheduler| scheduler.model.parameters().sender_set == SenderSet::Initial)
 }
 
 impl Unheard {

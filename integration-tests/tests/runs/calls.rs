@@ -3,9 +3,11 @@
 use agents::record::Event;
 use agents::{Scheduler, Shape, WindowRule, simulate};
 use bsp::units::Seconds;
+use bsp::{HostId, Rank};
+use migbsp::SenderSet;
 
 use crate::relay::Relay;
-use crate::setups::{SHAPES, scheduler, setup};
+use crate::setups::{SHAPES, scheduler, scripted, setup};
 
 /// Twenty-five equal processes: twenty on the first cluster, five on the slower second.
 fn programs(supersteps: u64) -> Vec<Relay> {
@@ -130,5 +132,42 @@ fn everything_sent_is_received() {
         .unwrap();
         assert_eq!(messages, outcome.messages);
         assert_eq!(messages, 25 * 2 * 29);
+    }
+}
+
+/// p1 sends to p2 and is moved to another Set: which Set draws p2 then?
+#[test]
+fn a_message_counts_for_the_set_that_the_sender_is_taken_to_be_in() {
+    for (sender_set, expected) in [(SenderSet::Present, 4), (SenderSet::Initial, 0)] {
+        let moves = [(2, vec![(Rank(0), HostId(160))])];
+        let script = agents::Script(moves.into_iter().collect());
+        let mut scheduler = scripted(script, agents::Payment::Migrant);
+        let parameters = migbsp::Parameters {
+            sender_set,
+            ..*scheduler.model.parameters()
+        };
+        scheduler.model = migbsp::Config::new(parameters).unwrap();
+        let mut chain = programs(6);
+        chain.truncate(2);
+        // Never balanced, so that every superstep has a call.
+        chain[1].work /= 2;
+        let mut heard = Vec::new();
+        simulate(
+            &setup(2, 0, Shape::Central, Some(scheduler)),
+            chain,
+            &mut |event| {
+                if let Event::Evaluated(evaluated) = event
+                    && evaluated.superstep == 5
+                {
+                    let of_p2 = evaluated.processes.iter().filter(|one| one.rank == Rank(1));
+                    let potentials = of_p2.flat_map(|one| &one.potentials);
+                    let drawn =
+                        potentials.filter(|one| Seconds::ZERO < one.prediction_communication);
+                    heard.extend(drawn.map(|one| one.set.0));
+                }
+            },
+        )
+        .unwrap();
+        assert_eq!(heard, [expected], "{sender_set:?}");
     }
 }

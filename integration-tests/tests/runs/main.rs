@@ -7,12 +7,13 @@
 //! | `determinism` | the same setup gives the same record, in any mailbox |
 //! | `faults` | a program at fault ends the run with a message that names it |
 //! | `calls` | all Managers agree, and a call costs simulated time |
+//! | `barrier` | a master that goes by rank takes and sends one message after the other |
 //! | `attainable` | what rescheduling could win depends on no barrier |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod attainable;
-
+mod barrier;
 mod calls;
 mod determinism;
 mod faults;
