@@ -48,7 +48,7 @@ impl Default for Parameters {
             columns: None,
             update_instructions: 1000.0,
             division_instructions: 100.0,
-            element_bytes: 8.0,
+            element_bytes: 1.0,
             element_memory: 1.0,
         }
     }

@@ -84,9 +84,9 @@ fn pivots_columns_and_rows_go_to_those_who_need_them() {
         run.outputs.iter().map(received).collect::<Vec<_>>()
     };
     // The first pivot, from (0, 0) down its column.
-    assert_eq!(run(2), [(0, 0), (0, 0), (1, 8), (0, 0), (1, 8), (0, 0)]);
+    assert_eq!(run(2), [(0, 0), (0, 0), (1, 1), (0, 0), (1, 1), (0, 0)]);
     // Rows go right with one or two elements of column 0, columns down with two or three of row 0.
-    let expected = [(0, 0), (1, 8), (2, 24), (2, 40), (2, 24), (2, 40)];
+    let expected = [(0, 0), (1, 1), (2, 3), (2, 5), (2, 3), (2, 5)];
     assert_eq!(run(3), expected);
 }
 
