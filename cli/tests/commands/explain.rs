@@ -181,7 +181,7 @@ fn scripts_and_plans_are_explained_too() {
         "a script decides in this run, and it does not name p22",
     );
 
-    let policy = "scheduler.policy=menon+greedy-refine+amortised";
+    let policy = "scheduler.policy=adaptive";
     let planned = recorded(&[policy, "application.supersteps=40"]);
     let run = json(&planned, &[]);
     let calls = run["calls"].as_array().unwrap();
