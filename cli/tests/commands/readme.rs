@@ -1,17 +1,63 @@
-//! README.md: what it shows is what the commands print, and every command in it runs.
+//! README.md: what it shows is what its commands print, and every command in it runs, in their order.
+//!
+//! With `MIGBSP_UPDATE=1` the test writes what the commands print into README.md.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use tempfile::TempDir;
+
+const CARGO: &str = "cargo run --release -- ";
+
+#[test]
+fn what_readme_shows_is_what_its_commands_print() {
+    let path = root().join("README.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let folder = TempDir::new().unwrap();
+    copy(&root().join("conf"), &folder.path().join("conf"));
+    let (mut shown, mut run) = (0, 0);
+    let mut parts: Vec<String> = text.split("```").map(str::to_owned).collect();
+    for part in &mut parts {
+        if let Some(block) = part.strip_prefix("console\n") {
+            let (command, _) = block.split_once('\n').unwrap();
+            let words = command.strip_prefix("$ ").unwrap();
+            *part = format!("console\n{command}\n{}", stdout(folder.path(), words));
+            shown += 1;
+        } else if let Some(block) = part.strip_prefix("sh\n") {
+            for line in block.lines().filter(|line| line.starts_with(CARGO)) {
+                let command = line.split(" # ").next().unwrap();
+                assert!(!stdout(folder.path(), command).is_empty(), "{command}");
+                run += 1;
+            }
+        }
+    }
+    assert_eq!((shown, run), (SHOWN, RUN), "commands of README.md");
+    let printed = parts.join("```");
+    if std::env::var_os("MIGBSP_UPDATE").is_some() {
+        fs::write(&path, &printed).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap();
+    for (number, (is, should)) in written.lines().zip(printed.lines()).enumerate() {
+        assert_eq!(is, should, "README.md:{}", number + 1);
+    }
+    assert_eq!(
+        written.len(),
+        printed.len(),
+        "README.md shows too little or too much"
+    );
+}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// What `migbsp` prints, given the words behind `cargo run --release --`.
-fn stdout(command: &str) -> String {
+/// What `migbsp` prints in `folder`, given a command of README.md.
+fn stdout(folder: &Path, command: &str) -> String {
+    let words = command.strip_prefix(CARGO).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_migbsp"))
-        .current_dir(root())
-        .args(command.split_whitespace())
+        .current_dir(folder)
+        .args(words.split_whitespace())
         .output()
         .unwrap();
     assert!(
@@ -22,41 +68,22 @@ fn stdout(command: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The fenced blocks of README.md in `language`.
-fn blocks(language: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let fence = format!("```{language}\n");
-    let blocks = text.split(&fence).skip(1);
-    blocks
-        .map(|rest| rest.split("```").next().unwrap().to_owned())
-        .collect()
-}
-
-const CARGO: &str = "cargo run --release -- ";
-
-#[test]
-fn what_readme_shows_is_what_the_commands_print() {
-    let blocks = blocks("console");
-    assert_eq!(blocks.len(), 2);
-    for block in blocks {
-        let (command, shown) = block.split_once('\n').unwrap();
-        let words = command
-            .strip_prefix("$ ")
-            .and_then(|rest| rest.strip_prefix(CARGO))
-            .unwrap();
-        assert_eq!(stdout(words), shown, "{command}");
-    }
-}
-
-#[test]
-fn every_command_of_readme_runs() {
-    let mut commands = 0;
-    for block in blocks("sh") {
-        for line in block.lines().filter_map(|line| line.strip_prefix(CARGO)) {
-            let command = line.split('#').next().unwrap();
-            assert!(!stdout(command).is_empty(), "{command}");
-            commands += 1;
+/// A folder with everything in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
         }
     }
-    assert_eq!(commands, 7);
 }
+
+/// How many blocks show what a command prints.
+const SHOWN: usize = 4;
+
+/// How many commands are only run.
+const RUN: usize = 10;
