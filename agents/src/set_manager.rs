@@ -174,7 +174,7 @@ impl SetManager {
                     .push(busy - std::mem::replace(&mut self.busy, busy));
             }
         }
-        if self.calls(&all) && !self.gathering.is_over() {
+        if self.calls(rules, &all) && !self.gathering.is_over() {
             if rules.barrier.shape != Shape::Hierarchical {
                 let confer = Message::Confer(Confer {
                     superstep: self.superstep,
@@ -192,7 +192,7 @@ impl SetManager {
     }
 
     /// Whether a call follows the superstep in which everybody together did `all`.
-    fn calls(&mut self, all: &Arrived) -> bool {
+    fn calls(&mut self, rules: &Rules, all: &Arrived) -> bool {
         let Some(when) = &mut self.when else {
             return false;
         };
@@ -203,7 +203,9 @@ impl SetManager {
             slowest: all.slowest.0,
             mean: Seconds::new(mean).expect("a sum of times is finite"),
         });
-        when.is_due(self.superstep + 1)
+        let completed = self.superstep + 1;
+        let is_scripted = rules.orders(completed).is_some_and(|orders| !orders.is_empty());
+        is_scripted || when.is_due(completed)
     }
 
     /// Everybody goes on with `start`.

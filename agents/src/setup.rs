@@ -107,7 +107,7 @@ pub struct Scheduler {
     pub window_after_migration: WindowRule,
     /// External load is its mean over this long.
     pub load_window: Seconds,
-    /// Moves decided beforehand: at a call, they take the place of the candidates that the model
+    /// Moves decided beforehand: in a call, they take the place of the candidates that the model
     /// selects, or of a plan. `None`: the policy decides.
     pub script: Option<Script>,
 }
@@ -120,9 +120,9 @@ impl Scheduler {
     }
 }
 
-/// Moves decided beforehand, in order, by the number of supersteps that are over. A process that has
-/// halted, or is there already, stays where it is, and of several moves of one process in one call the
-/// first counts; supersteps without a call are passed over.
+/// Moves decided beforehand, in order, by the number of supersteps that are over: a call is held then,
+/// whether one is due or not. A process that has halted, or is there already, stays where it is, and of
+/// several moves of one process in one call the first counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script(pub BTreeMap<u64, Vec<(Rank, HostId)>>);
 
@@ -218,6 +218,13 @@ impl Rules {
             in_set,
             first,
         }
+    }
+
+    /// What the script says about the call after `completed` supersteps, if there is a script.
+    #[must_use]
+    pub fn orders(&self, completed: u64) -> Option<&[(Rank, HostId)]> {
+        let script = self.scheduler.as_ref()?.script.as_ref()?;
+        Some(script.0.get(&completed).map_or(&[], Vec::as_slice))
     }
 
     /// The host of the first Manager.

@@ -11,6 +11,7 @@ mod plot;
 mod report;
 mod run;
 mod stated;
+mod summary;
 mod text;
 
 use std::cmp::Reverse;
@@ -42,6 +43,9 @@ pub(crate) struct ReproduceArguments {
     /// How to show the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Show means, gains and who moved, and leave the cells out
+    #[arg(long, conflicts_with = "format")]
+    summary: bool,
     /// Write a page with tables and charts to this file besides
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -100,6 +104,7 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
         })?;
     }
     match arguments.format {
+        Format::Table if arguments.summary => print(&summary::summary(&report)),
         Format::Table => print(&text::text(&report)),
         Format::Json => print_json(&report),
         Format::Csv => print(&report.csv().map_err(Failure::run)?),

@@ -20,8 +20,14 @@ pub(crate) fn text(report: &Report) -> String {
     if !report.gains.is_empty() {
         parts.push(gains(report));
     }
-    for total in &report.agreement {
-        parts.push(format!(
+    parts.extend(agreement(report));
+    parts.join("\n")
+}
+
+/// A sentence on each scenario: how many of the stated migrations it makes.
+pub(crate) fn agreement(report: &Report) -> impl Iterator<Item = String> {
+    report.agreement.iter().map(|total| {
+        format!(
             "Of {} migrations that the papers state, scenario {} makes {} ({}), and {} ({}) in the same call; \
              of {} hosts named, {} agree.\n",
             total.stated,
@@ -32,9 +38,8 @@ pub(crate) fn text(report: &Report) -> String {
             share(total.call, total.stated),
             total.named,
             total.host,
-        ));
-    }
-    parts.join("\n")
+        )
+    })
 }
 
 /// `part` of `whole` in percent.
@@ -149,7 +154,7 @@ fn means(report: &Report) -> String {
     format!("Mean absolute relative errors\n\n{}", table(&headers, rows))
 }
 
-fn gains(report: &Report) -> String {
+pub(crate) fn gains(report: &Report) -> String {
     let headers = ["", "processes", "row", "α", "paper", "ours"];
     let rows = report.gains.iter().map(|gain| {
         vec![

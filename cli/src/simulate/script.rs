@@ -15,9 +15,9 @@ pub(crate) fn unfollowed(script: &Script, runs: &[RunReport], platform: &Platfor
     let mut warnings = Vec::new();
     for (superstep, orders) in &script.0 {
         let Some(call) = run.calls.iter().find(|call| call.superstep == *superstep) else {
-            let held = neighbours(run, *superstep);
             warnings.push(format!(
-                "scheduler.script names superstep {superstep}, after which no call is held; {held}"
+                "scheduler.script names superstep {superstep}, but the run is over after {}",
+                run.supersteps
             ));
             continue;
         };
@@ -33,17 +33,4 @@ pub(crate) fn unfollowed(script: &Script, runs: &[RunReport], platform: &Platfor
         }
     }
     warnings
-}
-
-/// The calls next to `superstep`.
-fn neighbours(run: &RunReport, superstep: u64) -> String {
-    let calls = || run.calls.iter().map(|call| call.superstep);
-    let before = calls().rev().find(|held| *held < superstep);
-    let after = calls().find(|held| superstep < *held);
-    match (before, after) {
-        (Some(before), Some(after)) => format!("the nearest are after {before} and {after}"),
-        (Some(before), None) => format!("the last one is after {before}"),
-        (None, Some(after)) => format!("the first one is after {after}"),
-        (None, None) => "there are none at all".to_owned(),
-    }
 }

@@ -51,6 +51,16 @@ fn the_script_decides_and_nobody_else() {
 }
 
 #[test]
+fn a_call_is_held_when_the_script_wants_one() {
+    let expected = [
+        (1, "p3".to_owned(), "fast-2".to_owned()),
+        (3, "p2".to_owned(), "slow-1".to_owned()),
+    ];
+    let folder = scripted(&[("1", "p3", "fast-2"), ("3", "p2", "slow-1")]);
+    assert_eq!(moved(&folder.stdout(&JSON)), expected);
+}
+
+#[test]
 fn an_empty_script_leaves_it_to_the_model() {
     let folder = scripted(&[("4", "p3", "fast-2")]);
     let empty = [&JSON[..], &["--set", "scheduler.script=[]"]].concat();
@@ -65,14 +75,9 @@ fn what_cannot_be_followed_is_said_on_stderr() {
         assert_eq!(ended.stderr, format!(" WARN scheduler.script {warning}\n"));
     };
     check(
-        &[("3", "p3", "fast-2")],
-        &[],
-        "names superstep 3, after which no call is held; the first one is after 4",
-    );
-    check(
         &[("90", "p3", "fast-2")],
         &["--set", "application.supersteps=5"],
-        "names superstep 90, after which no call is held; the last one is after 4",
+        "names superstep 90, but the run is over after 5",
     );
     check(
         &[("4", "p3", "slow-3")],

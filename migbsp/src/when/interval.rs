@@ -118,7 +118,7 @@ impl When for Interval {
         self.tolerate(0 < call.migrations);
         self.interval = self.interval_next;
         let wait = u64::from(self.interval).max(call.pause);
-        self.call_next = self.call_next.saturating_add(wait);
+        self.call_next = call.completed.saturating_add(wait);
     }
 
     fn pace(&self) -> Pace {

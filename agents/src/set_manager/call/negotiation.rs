@@ -42,7 +42,7 @@ impl SetManager {
     pub(super) fn begin_negotiation(&mut self, rules: &Rules, world: &mut dyn World) {
         let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
         let call = self.call.as_mut().expect("a call is being held");
-        let script = script_of(rules, call.superstep);
+        let script = rules.orders(call.superstep + 1);
         let selection = match script {
             Some(orders) => scripted(rules, orders, &call.list, &self.whereabouts),
             None => migbsp::select(model, &call.list),
@@ -166,12 +166,6 @@ impl SetManager {
         let moves = negotiated(rules, call, self.epoch + 1);
         self.carry_out(rules, moves, world);
     }
-}
-
-/// What the script says about the call after `superstep`, if there is a script.
-fn script_of(rules: &Rules, superstep: u64) -> Option<&[(Rank, HostId)]> {
-    let script = rules.scheduler.as_ref()?.script.as_ref()?;
-    Some(script.0.get(&(superstep + 1)).map_or(&[], Vec::as_slice))
 }
 
 /// Where each process goes; of several orders for one process the first counts.

@@ -264,8 +264,8 @@ alone): `cargo run --release -p integration-tests --example fit`. Nothing looks 
 * Scenario **i** is the application alone; in **ii** rescheduling is computed and paid for, and nobody moves; in **iii**
   processes migrate, and of equal potentials the lowest rank comes first.
 * **iii-receive-time** is scenario iii with the other way to break ties, `scheduler.tie_break = \"receive-time\"`.
-* **iii-forced** is scenario iii with the migrations that the papers state and no others. A move is made in the call it
-  is stated for, and not at all if our run holds no call then: the column of moves says how many were made. Of
+* **iii-forced** is scenario iii with the migrations that the papers state and no others, each in the call it is stated
+  for, which is held whether our run would hold one then or not. Of
   Lattice Boltzmann the papers state moves for α = 4 alone; with another α they are made in the same order, in calls after
   α / 4 times as many supersteps (8, 24, 56, … and 16, 48, 112, …), and with ten processes nobody moves. Where no host is
   named, it is the next one of Aquario, from the first again after the last; where it is not said which of several
