@@ -285,7 +285,7 @@ Known misses:
 * **Lattice Boltzmann on 200 processes, scenario iii, 50 to 500 supersteps: up to 26 % too fast.** In the papers the
   supersteps stay unbalanced until twelve processes have moved, so that a call, which costs about a second, follows every
   fourth superstep. Ours count as balanced soon after the six pairs of processes that shared Corisco's hosts are broken up,
-  and calls become rarer. Forcing the stated moves halves the error; not all of them find a call to be made in.
+  and calls become rarer. Forcing the stated moves, and the calls they are stated for, halves the error.
 * **Lattice Boltzmann on 200 processes: who moves.** The papers break up the pairs by moving p195 to p200, we by moving p21
   to p26, which compute as long on the same hosts and have the lower rank. Then theirs leave Frontal; ours leave Labtec one
   after the other, because who is left receives from a process that is in Aquario already, which speaks for Aquario.
