@@ -204,7 +204,9 @@ impl SetManager {
             mean: Seconds::new(mean).expect("a sum of times is finite"),
         });
         let completed = self.superstep + 1;
-        let is_scripted = rules.orders(completed).is_some_and(|orders| !orders.is_empty());
+        let is_scripted = rules
+            .orders(completed)
+            .is_some_and(|orders| !orders.is_empty());
         is_scripted || when.is_due(completed)
     }
 
