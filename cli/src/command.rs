@@ -291,11 +291,13 @@ first policy. The results are the same however many cores there are.";
 
 const COMPARE_HELP: &str = "\
 Policies:
+  none                             nobody reschedules
   migbsp                           with the parameters of the experiment
+  adaptive                         calls when it is worth it, plans by processor: docs/policies.md
   migbsp:interval=8,x=0.9          with others: keys of [scheduler]
   migbsp:scenario=ii               calls are held and paid for, nobody moves
   menon+greedy-refine+amortised    when to call, what to plan, whether it is worth it
-  menon+greedy-refine:planning.horizon=20
+  adaptive:planning.horizon=20
 
 Claims: `A <= B`, `A < B`, `A <= 0.8 * B`, `A <= B * 1.01` hold makespans of policies, as --policy names
   them, against each other: their geometric means over seeds, and with --assert over experiments. If one
@@ -309,7 +311,7 @@ Formats:
 Examples:
   migbsp compare conf/lbm.toml conf/lu.toml --policy none --policy migbsp --policy migbsp:interval=16
   migbsp compare conf/dynamic/*.toml --seeds 1..30 --svg gains.svg
-  migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'migbsp <= none' --format csv
+  migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'adaptive <= migbsp' --format csv
 
 Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";
 

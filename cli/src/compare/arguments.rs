@@ -20,7 +20,7 @@ pub(crate) struct CompareArguments {
     #[arg(
         long = "policy",
         value_name = "NAME[:KEY=VALUE,...]",
-        default_values = ["none", "migbsp"]
+        default_values = ["none", "migbsp", "adaptive"]
     )]
     pub(super) policies: Vec<Contender>,
     /// Which seeds: 7, or 1,2,5, or 1..30 with both ends
