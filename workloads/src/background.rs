@@ -15,7 +15,7 @@ use crate::parameters::whole;
 /// Load of some hosts or links, by others.
 ///
 /// Invariant: `share` and the level lie between 0 and 1; `step` is above zero; the period is `steps`
-/// of them, one at least and [`STEPS_MAX`] at most; busy and idle times last a step at least.
+/// of them, one at least and a million at most; busy and idle times last a step at least.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Background {
     course: Course,
