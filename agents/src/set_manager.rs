@@ -6,7 +6,7 @@ mod whereabouts;
 
 use std::collections::BTreeSet;
 
-use bsp::units::{Bytes, Instant, Seconds};
+use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Elapsed, Planner, When};
 use protocol::{Address, Arrived, Confer, Message, Start};
@@ -196,8 +196,7 @@ impl SetManager {
         let Some(when) = &mut self.when else {
             return false;
         };
-        let processes = u64::from(all.processes.max(1));
-        let mean = Bytes(all.computation / processes).as_f64() * 1e-9;
+        let mean = all.computation as f64 * 1e-9 / f64::from(all.processes.max(1));
         when.observe(&Elapsed {
             completed: self.superstep + 1,
             slowest: all.slowest.0,

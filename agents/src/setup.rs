@@ -112,6 +112,24 @@ pub struct Scheduler {
     pub script: Option<Script>,
 }
 
+impl Default for Scheduler {
+    /// MigBSP with the papers' parameters, moving what it decides; states cross the network, and a call
+    /// takes what it takes.
+    fn default() -> Self {
+        Self {
+            policy: migbsp::Policy::MIGBSP,
+            model: migbsp::Config::default(),
+            planning: migbsp::Planning::default(),
+            moves: true,
+            payment: Payment::default(),
+            window: Seconds::ZERO,
+            window_after_migration: WindowRule::default(),
+            load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
+            script: None,
+        }
+    }
+}
+
 impl Scheduler {
     /// Whether moves are planned by processor, and not negotiated between Managers.
     #[must_use]

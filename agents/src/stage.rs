@@ -13,9 +13,7 @@ use crate::node::Node;
 use crate::process::Process;
 use crate::record;
 use crate::set_manager::SetManager;
-use crate::setup::{
-    Barrier, Collection, Payment, Rules, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
-};
+use crate::setup::{Barrier, Collection, Rules, Scheduler, Script, Setup, Shape, TransferStart};
 use crate::world::{Cost, Event, Exchange, Moved, World};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
@@ -96,15 +94,9 @@ pub(crate) fn scheduler(change: impl FnOnce(&mut migbsp::Parameters)) -> Schedul
     };
     change(&mut parameters);
     Scheduler {
-        policy: migbsp::Policy::MIGBSP,
         model: migbsp::Config::new(parameters).unwrap(),
-        planning: migbsp::Planning::default(),
-        moves: true,
-        payment: Payment::Transfer,
-        window: Seconds::ZERO,
-        window_after_migration: WindowRule::AtLeast,
         load_window: Seconds::ZERO,
-        script: None,
+        ..Scheduler::default()
     }
 }
 

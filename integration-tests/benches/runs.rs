@@ -5,11 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agents::{
-    Barrier, Payment, PlacementOptions, Scheduler, Setup, TransferStart, WindowRule, placement,
-    simulate,
-};
-use bsp::units::Seconds;
+use agents::{Barrier, PlacementOptions, Scheduler, Setup, TransferStart, placement, simulate};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
@@ -34,26 +30,12 @@ fn setup(platform: &Arc<Platform>, processes: u32, scheduler: Option<Scheduler>)
     }
 }
 
-fn scheduler() -> Scheduler {
-    Scheduler {
-        policy: migbsp::Policy::MIGBSP,
-        model: migbsp::Config::default(),
-        planning: migbsp::Planning::default(),
-        moves: true,
-        payment: Payment::Transfer,
-        window: Seconds::ZERO,
-        window_after_migration: WindowRule::AtLeast,
-        load_window: Seconds::new(900.0).unwrap(),
-        script: None,
-    }
-}
-
 fn lattice_boltzmann(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("lattice-boltzmann");
     group.sample_size(10);
     let cases = [
         ("five.xml", 200, 100, None, "none"),
-        ("five.xml", 200, 100, Some(scheduler()), "migbsp"),
+        ("five.xml", 200, 100, Some(Scheduler::default()), "migbsp"),
         ("grid_10_100.xml", 1000, 20, None, "none"),
         ("grid_10_1000.xml", 10_000, 4, None, "none"),
     ];

@@ -25,8 +25,8 @@ pub(crate) fn non_negative(value: f64) -> f64 {
 }
 
 /// How many there are, as a measure to divide by.
-pub(crate) fn count(number: usize) -> f64 {
-    u32::try_from(number).map_or(f64::MAX, f64::from)
+pub(crate) fn count(number: impl TryInto<u32>) -> f64 {
+    number.try_into().map_or(f64::MAX, f64::from)
 }
 
 /// Longer than any run, and far enough from the largest float that sums stay finite.

@@ -1,9 +1,9 @@
 //! Plans of one run, from call to call: what is expected of them and what came of them.
 
-use bsp::units::{Bytes, Instant, Seconds};
+use bsp::units::{Instant, Seconds};
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::seconds;
+use crate::bounded::{count, seconds};
 use crate::thrift::Thrift;
 use crate::{
     Alternative, Burden, CostBenefit, Gate, Load, Mapping, MigrationCost, Move, Outlook, Plan,
@@ -121,7 +121,7 @@ impl Planner {
         sets: Vec<Inventory>,
         cost: MigrationCost,
     ) -> Decision {
-        let age = Bytes(completed - self.admitted).as_f64();
+        let age = count(completed - self.admitted);
         let outlook = Outlook {
             horizon: age.max(self.lifetime).clamp(1.0, self.planning.horizon),
             dearness: self.dearness,
@@ -131,7 +131,6 @@ impl Planner {
         let scene = scene(sets, cost, outlook);
         self.sharing = scene.contention().sharing();
         let draft = self.plan.draft(&scene);
-        let moves = scene.moves(&draft.places);
         let (present, planned) = (
             Mapping::present(&scene),
             Mapping::new(&scene, &draft.places),
@@ -143,7 +142,7 @@ impl Planner {
             horizon: outlook.horizon,
         };
         let superstep = self.superstep(completed, now);
-        let verdict = if moves.is_empty() || !is_noticeable(&balance, superstep) {
+        let verdict = if draft.places == scene.places() || !is_noticeable(&balance, superstep) {
             Verdict::Unchanged
         } else {
             self.gate.admit(&balance)
@@ -211,7 +210,7 @@ impl Planner {
 
     /// What a superstep has taken since the last call, in seconds.
     fn superstep(&self, completed: u64, now: Instant) -> f64 {
-        let number = Bytes(completed - self.called.0).as_f64().max(1.0);
+        let number = count(completed - self.called.0).max(1.0);
         (now - self.resumed).get().max(0.0) / number
     }
 

@@ -270,21 +270,6 @@ impl Scene {
         self.horizon * mapping.longest() + self.cost(mapping.places()).get()
     }
 
-    /// The moves from the present placement to `places`, in rank order.
-    #[must_use]
-    pub fn moves(&self, places: &[usize]) -> Vec<Move> {
-        let both = self.places.iter().zip(places);
-        let moving = self.processes.iter().zip(both);
-        moving
-            .filter(|(_, (from, to))| from != to)
-            .map(|(load, (from, to))| Move {
-                rank: load.rank,
-                from: self.hosts[*from].id,
-                to: self.hosts[*to].id,
-            })
-            .collect()
-    }
-
     /// Process × Set.
     fn reception_times(&self) -> Vec<f64> {
         let sets = (0..self.sets()).map(SetId::from_index);

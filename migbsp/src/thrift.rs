@@ -1,5 +1,7 @@
 //! How much time calls may take that move nobody.
 
+use crate::bounded::count;
+
 /// Spaces calls so that those in which nobody moves take no more than a part of the run.
 ///
 /// A call that moves somebody is paid for by what that wins, as far as it goes.
@@ -18,7 +20,7 @@ pub(crate) struct Thrift {
 impl Thrift {
     /// So many supersteps are over, and one takes so many seconds.
     pub(crate) fn elapse(&mut self, completed: u64, superstep: f64) {
-        let number = bsp::units::Bytes(completed - self.completed).as_f64();
+        let number = count(completed - self.completed);
         self.completed = completed;
         self.elapsed += number * superstep;
         self.superstep = superstep;

@@ -24,9 +24,7 @@ impl<'a> Traffic<'a> {
         for (process, host) in scene.places().iter().enumerate() {
             let set = scene.hosts()[*host].set;
             for received in &scene.processes()[process].received {
-                if received.set != set {
-                    busy[set.index()] += received.bytes * scene.rate(received.set, set);
-                }
+                busy[set.index()] += crossing(scene, received.bytes, received.set, set);
             }
         }
         Self { scene, busy }
@@ -39,13 +37,7 @@ impl<'a> Traffic<'a> {
         }
         for received in &self.scene.processes()[process].received {
             let (partner, bytes) = (received.set, received.bytes);
-            let rate = |one: SetId, other: SetId| {
-                if one == other {
-                    0.0
-                } else {
-                    bytes * self.scene.rate(one, other)
-                }
-            };
+            let rate = |one, other| crossing(self.scene, bytes, one, other);
             self.busy[from.index()] -= rate(partner, from);
             self.busy[to.index()] += rate(partner, to);
             if partner.index() < self.busy.len() {
@@ -66,13 +58,7 @@ impl<'a> Traffic<'a> {
         let mut busy = [self.busy[from.index()], self.busy[to.index()]];
         for received in &self.scene.processes()[process].received {
             let (partner, bytes) = (received.set, received.bytes);
-            let rate = |one: SetId, other: SetId| {
-                if one == other {
-                    0.0
-                } else {
-                    bytes * self.scene.rate(one, other)
-                }
-            };
+            let rate = |one, other| crossing(self.scene, bytes, one, other);
             busy[0] -= rate(partner, from);
             busy[1] += rate(partner, to);
             if partner == from {
@@ -89,5 +75,14 @@ impl<'a> Traffic<'a> {
         let contention = self.scene.contention();
         // Who moves together with his partners leaves less behind than nothing.
         busy.max(0.0) * contention.sharing().degree() * contention.slowness(set)
+    }
+}
+
+/// Seconds that so many bytes take from one Set to another; nothing within one.
+fn crossing(scene: &Scene, bytes: f64, from: SetId, to: SetId) -> f64 {
+    if from == to {
+        0.0
+    } else {
+        bytes * scene.rate(from, to)
     }
 }

@@ -13,13 +13,6 @@ use crate::configuration::fault::{list, nearest};
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct PolicyName(pub(crate) Option<Policy>);
 
-impl Default for PolicyName {
-    /// The model of the papers.
-    fn default() -> Self {
-        Self(Some(Policy::MIGBSP))
-    }
-}
-
 impl FromStr for PolicyName {
     type Err = String;
 

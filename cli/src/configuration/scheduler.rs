@@ -221,13 +221,21 @@ impl Scenario {
 
 impl Default for Options {
     fn default() -> Self {
+        let agents::Scheduler {
+            policy,
+            payment,
+            window,
+            window_after_migration,
+            load_window,
+            ..
+        } = agents::Scheduler::default();
         Self {
-            policy: PolicyName::default(),
+            policy: PolicyName(Some(policy)),
             scenario: Scenario::default(),
-            load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
-            payment: Payment::default(),
-            window: Seconds::ZERO,
-            window_after_migration: WindowRule::default(),
+            load_window,
+            payment,
+            window,
+            window_after_migration,
         }
     }
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use agents::{
     Barrier, Collection, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart,
-    WindowRule, placement,
+    placement,
 };
-use bsp::units::Seconds;
 use simulator::{NetworkOptions, Platform};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
@@ -26,15 +25,8 @@ pub(crate) fn scheduler(change: impl FnOnce(&mut migbsp::Parameters)) -> Schedul
     let mut parameters = migbsp::Parameters::default();
     change(&mut parameters);
     Scheduler {
-        policy: migbsp::Policy::MIGBSP,
         model: migbsp::Config::new(parameters).unwrap(),
-        planning: migbsp::Planning::default(),
-        moves: true,
-        payment: Payment::Transfer,
-        window: Seconds::ZERO,
-        window_after_migration: WindowRule::AtLeast,
-        load_window: Seconds::new(900.0).unwrap(),
-        script: None,
+        ..Scheduler::default()
     }
 }
 
