@@ -371,6 +371,14 @@ impl World for Stage {
         if from == to { 1e-8 } else { 1e-7 }
     }
 
+    fn latency(&self, from: SetId, to: SetId) -> Seconds {
+        if from == to {
+            Seconds::ZERO
+        } else {
+            Seconds::new(1e-3).expect("a millisecond")
+        }
+    }
+
     fn record(&mut self, event: record::Event) {
         self.events.push(event);
     }

@@ -123,6 +123,9 @@ pub trait World {
     /// How long a byte takes from one Set's Manager to another's, in seconds per byte.
     fn transfer_rate(&self, from: SetId, to: SetId) -> f64;
 
+    /// How long an empty message takes from a host of one Set to one of another.
+    fn latency(&self, from: SetId, to: SetId) -> Seconds;
+
     /// Keeps something for the record of the run.
     fn record(&mut self, event: record::Event);
 

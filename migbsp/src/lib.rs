@@ -27,6 +27,7 @@ mod policy;
 mod potential;
 mod process;
 mod scene;
+mod seats;
 mod selection;
 mod thrift;
 mod times;

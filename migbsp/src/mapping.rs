@@ -4,12 +4,14 @@ use bsp::SetId;
 use bsp::units::Seconds;
 
 use crate::bounded::seconds;
+use crate::seats::Seats;
 use crate::{Scene, Traffic};
 
 /// Processes on hosts, and what each host takes for a superstep.
 ///
 /// `time(p) = max(Σ I(r) / (cores · rate), max I(r) / rate) + max(max Comm(r), traffic)` over the processes
-/// `r` on `p`, with the [`Traffic`] of its Set; a superstep takes as long as the slowest host. Equation
+/// `r` on `p`, with the [`Traffic`] of its Set; a superstep takes as long as the slowest host and the tolls of
+/// all processes ([`Scene::toll`]). Equation
 /// `HOST-TIME` of `docs/model.md`.
 #[derive(Clone, Debug)]
 pub struct Mapping<'a> {
@@ -20,6 +22,9 @@ pub struct Mapping<'a> {
     /// By host.
     times: Vec<Times>,
     traffic: Traffic<'a>,
+    seats: Seats,
+    /// The tolls of all processes, in seconds.
+    tolls: f64,
 }
 
 /// What the processes on one host take, in seconds.
@@ -58,13 +63,18 @@ impl<'a> Mapping<'a> {
         for (process, host) in scene.places().iter().enumerate() {
             residents[*host].push(process);
         }
+        let seats = Seats::present(scene);
         let mut mapping = Self {
             scene,
             places: scene.places().to_vec(),
             times: vec![Times::default(); residents.len()],
             residents,
-            traffic: Traffic::present(scene),
+            traffic: Traffic::new(scene, scene.places(), &seats),
+            seats,
+            tolls: 0.0,
         };
+        let tolls = scene.places().iter();
+        mapping.tolls = tolls.map(|host| mapping.toll(*host)).sum();
         for host in 0..mapping.times.len() {
             mapping.times[host] = mapping.times_with(host, None, None);
         }
@@ -82,7 +92,20 @@ impl<'a> Mapping<'a> {
         self.residents[host].insert(position, process);
         self.times[from] = self.times_with(from, None, None);
         self.times[host] = self.times_with(host, None, None);
-        self.traffic.moved(process, self.set(from), self.set(host));
+        let sets = (self.set(from), self.set(host));
+        if sets.0 == sets.1 {
+            return;
+        }
+        let home = self.set(self.scene.places()[process]);
+        if self.seats.moved(home, sets.0, sets.1) {
+            self.traffic = Traffic::new(self.scene, &self.places, &self.seats);
+            for host in 0..self.times.len() {
+                self.times[host] = self.times_with(host, None, None);
+            }
+        } else {
+            self.traffic.moved(process, sets, &self.seats);
+        }
+        self.tolls += self.toll(host) - self.toll(from);
     }
 
     /// Where each process is, by process.
@@ -162,9 +185,8 @@ impl<'a> Mapping<'a> {
 
     /// The same as a bare number of seconds.
     pub(crate) fn longest(&self) -> f64 {
-        (0..self.times.len())
-            .map(|host| self.time(host))
-            .fold(0.0, f64::max)
+        let hosts = 0..self.times.len();
+        self.tolls + hosts.map(|host| self.time(host)).fold(0.0, f64::max)
     }
 
     fn after(&self, process: usize, from: (usize, Times), to: (usize, Times)) -> f64 {
@@ -173,12 +195,12 @@ impl<'a> Mapping<'a> {
             let traffic = self.traffic.busy(left);
             return from.1.with(traffic).max(to.1.with(traffic));
         }
-        let [left_busy, taken_busy] = self.traffic.busy_after(process, left, taken);
+        let [left_busy, taken_busy] = self.traffic.busy_after(process, (left, taken), &self.seats);
         let both = from.1.with(left_busy).max(to.1.with(taken_busy));
         let others = self
             .crowded(left, left_busy)
             .max(self.crowded(taken, taken_busy));
-        both.max(others)
+        both.max(others) + self.toll(to.0) - self.toll(from.0)
     }
 
     /// How long the hosts of a Set take if more comes in than now; nothing if it is less.
@@ -203,12 +225,25 @@ impl<'a> Mapping<'a> {
             let instructions = self.scene.processes()[process].instructions;
             sum += instructions;
             longest = longest.max(instructions);
-            communication = communication.max(self.scene.communication(process, machine.set));
+            communication = communication.max(self.communication(process, machine.set));
         }
         Times {
             computation: longest.max(sum / machine.cores) / machine.rate,
             communication,
         }
+    }
+
+    fn communication(&self, process: usize, set: SetId) -> f64 {
+        if self.seats.are_present() {
+            return self.scene.communication(process, set);
+        }
+        let load = &self.scene.processes()[process];
+        self.scene
+            .reception(load, set, |sender| self.seats.of(sender))
+    }
+
+    fn toll(&self, host: usize) -> f64 {
+        self.scene.toll(self.set(host))
     }
 
     fn set(&self, host: usize) -> SetId {

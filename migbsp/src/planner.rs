@@ -89,6 +89,8 @@ pub struct Inventory {
     pub loads: Vec<Load>,
     /// Seconds that a byte takes from this Set to every Set.
     pub rates: Vec<f64>,
+    /// Seconds that each process here adds to every superstep, because the barrier takes one after the other.
+    pub toll: f64,
 }
 
 impl Planner {
@@ -234,13 +236,15 @@ fn is_noticeable(balance: &CostBenefit, superstep: f64) -> bool {
 }
 
 fn scene(sets: Vec<Inventory>, cost: MigrationCost, outlook: Outlook) -> Scene {
-    let (mut processors, mut loads, mut rates) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut processors, mut loads) = (Vec::new(), Vec::new());
+    let (mut rates, mut tolls) = (Vec::new(), Vec::new());
     for set in sets {
         processors.push(set.processors);
         loads.extend(set.loads);
         rates.push(set.rates);
+        tolls.push(set.toll);
     }
-    Scene::new(&processors, loads, rates, cost, outlook)
+    Scene::new(&processors, loads, rates, cost, outlook).with_tolls(tolls)
 }
 
 /// Those who are elsewhere in `planned` than in `present`.
@@ -261,7 +265,7 @@ fn moving(scene: &Scene, present: &Mapping<'_>, planned: &Mapping<'_>) -> Vec<Pl
 }
 
 /// Supersteps without a call after the first one: what it takes is known only when it is over.
-const PAUSE_FIRST: u64 = 16;
+const PAUSE_FIRST: u64 = 6;
 
 /// What is less than this part of a superstep may as well be an error of prediction.
 const NOTICEABLE: f64 = 0.05;

@@ -22,6 +22,8 @@ pub struct Scene {
     members: Vec<Vec<usize>>,
     /// Seconds that each process receives for in each Set: process × Set.
     receptions: Vec<f64>,
+    /// Seconds that a process in each Set adds to every superstep, by Set.
+    tolls: Vec<f64>,
     contention: Contention,
     cost: MigrationCost,
     burden: Burden,
@@ -165,6 +167,7 @@ impl Scene {
             rates,
             members,
             receptions: Vec::new(),
+            tolls: Vec::new(),
             contention,
             cost,
             burden: outlook.burden,
@@ -173,6 +176,13 @@ impl Scene {
         };
         scene.receptions = scene.reception_times();
         scene
+    }
+
+    /// With what each process adds to every superstep besides what it makes its host do, in seconds, by Set;
+    /// nothing unless this says otherwise.
+    #[must_use]
+    pub fn with_tolls(self, tolls: Vec<f64>) -> Self {
+        Self { tolls, ..self }
     }
 
     /// The hosts, in the order of their ids.
@@ -235,6 +245,12 @@ impl Scene {
         self.receptions[process * self.sets() + set.index()]
     }
 
+    /// Seconds that a process in `set` adds to every superstep besides what it makes its host do.
+    #[must_use]
+    pub fn toll(&self, set: SetId) -> f64 {
+        non_negative(self.tolls.get(set.index()).copied().unwrap_or_default())
+    }
+
     /// Seconds that `process` takes to move from where it runs to `host`; nothing if it runs there.
     #[must_use]
     pub fn migration(&self, process: usize, host: usize) -> f64 {
@@ -273,23 +289,30 @@ impl Scene {
     /// Process × Set.
     fn reception_times(&self) -> Vec<f64> {
         let sets = (0..self.sets()).map(SetId::from_index);
-        let of_one = |load: &Load, set: SetId| -> f64 {
-            let (mut time, mut latency) = (0.0, 0.0);
-            for received in &load.received {
-                let alone = received.bytes * self.rate(received.set, set);
-                if received.set == set {
-                    time += alone;
-                } else if 0.0 < alone {
-                    time += alone * self.contention.slowness(set);
-                    latency = self.contention.latency();
-                }
-            }
-            time + latency
-        };
         let processes = self.processes.iter();
         processes
-            .flat_map(|load| sets.clone().map(move |set| of_one(load, set)))
+            .flat_map(|load| {
+                let sets = sets.clone();
+                sets.map(move |set| self.reception(load, set, |sender| sender))
+            })
             .collect()
+    }
+
+    /// Seconds that `load` needs in `set` to receive what it receives in a superstep, from where `seat` says that
+    /// each Set's processes are.
+    pub(crate) fn reception(&self, load: &Load, set: SetId, seat: impl Fn(SetId) -> SetId) -> f64 {
+        let (mut time, mut latency) = (0.0, 0.0);
+        for received in &load.received {
+            let sender = seat(received.set);
+            let alone = received.bytes * self.rate(sender, set);
+            if sender == set {
+                time += alone;
+            } else if 0.0 < alone {
+                time += alone * self.contention.slowness(set);
+                latency = self.contention.latency();
+            }
+        }
+        time + latency
     }
 }
 

@@ -3,12 +3,14 @@
 use bsp::SetId;
 
 use crate::Scene;
+use crate::seats::Seats;
 
 /// Seconds that each Set's connection to others is busy with what its processes receive from them in a
 /// superstep, kept up to date while processes change their places.
 ///
-/// Equation `TRAFFIC` of `docs/model.md`. Which process a message came from is not known, only its Set: a
-/// process is taken to send to each Set what it receives from there.
+/// Equation `TRAFFIC` of `docs/model.md`. Which process a message came from is not known, only its Set: it is
+/// taken to come from that Set's seat, and a process that is elsewhere than its Set's seat is taken to send to
+/// each Set what it receives from there.
 #[derive(Clone, Debug)]
 pub struct Traffic<'a> {
     scene: &'a Scene,
@@ -17,26 +19,31 @@ pub struct Traffic<'a> {
 }
 
 impl<'a> Traffic<'a> {
-    /// As processes are placed at present.
-    #[must_use]
-    pub fn present(scene: &'a Scene) -> Self {
+    /// With processes where `places` says.
+    pub(crate) fn new(scene: &'a Scene, places: &[usize], seats: &Seats) -> Self {
         let mut busy = vec![0.0; scene.sets()];
-        for (process, host) in scene.places().iter().enumerate() {
+        for (process, host) in places.iter().enumerate() {
             let set = scene.hosts()[*host].set;
+            let usual = seats.of(scene.hosts()[scene.places()[process]].set);
             for received in &scene.processes()[process].received {
-                busy[set.index()] += crossing(scene, received.bytes, received.set, set);
+                let (partner, bytes) = (seats.of(received.set), received.bytes);
+                let rate = |one, other| crossing(scene, bytes, one, other);
+                busy[set.index()] += rate(partner, set);
+                if partner.index() < busy.len() {
+                    busy[partner.index()] += rate(set, partner) - rate(usual, partner);
+                }
             }
         }
         Self { scene, busy }
     }
 
     /// `process` has gone from one Set to another.
-    pub fn moved(&mut self, process: usize, from: SetId, to: SetId) {
+    pub(crate) fn moved(&mut self, process: usize, (from, to): (SetId, SetId), seats: &Seats) {
         if from == to {
             return;
         }
         for received in &self.scene.processes()[process].received {
-            let (partner, bytes) = (received.set, received.bytes);
+            let (partner, bytes) = (seats.of(received.set), received.bytes);
             let rate = |one, other| crossing(self.scene, bytes, one, other);
             self.busy[from.index()] -= rate(partner, from);
             self.busy[to.index()] += rate(partner, to);
@@ -53,11 +60,15 @@ impl<'a> Traffic<'a> {
     }
 
     /// The same if `process` went from one Set to another, for both of them.
-    #[must_use]
-    pub fn busy_after(&self, process: usize, from: SetId, to: SetId) -> [f64; 2] {
+    pub(crate) fn busy_after(
+        &self,
+        process: usize,
+        (from, to): (SetId, SetId),
+        seats: &Seats,
+    ) -> [f64; 2] {
         let mut busy = [self.busy[from.index()], self.busy[to.index()]];
         for received in &self.scene.processes()[process].received {
-            let (partner, bytes) = (received.set, received.bytes);
+            let (partner, bytes) = (seats.of(received.set), received.bytes);
             let rate = |one, other| crossing(self.scene, bytes, one, other);
             busy[0] -= rate(partner, from);
             busy[1] += rate(partner, to);

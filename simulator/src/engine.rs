@@ -157,6 +157,20 @@ impl Engine {
         Ok(())
     }
 
+    /// What an empty message takes from one host to another while nothing else is under way, with what it
+    /// costs the two hosts.
+    ///
+    /// # Errors
+    ///
+    /// If the platform has no route between the hosts.
+    ///
+    /// # Panics
+    ///
+    /// If a host is not of the platform.
+    pub fn latency(&self, from: HostId, to: HostId) -> Result<Seconds, NoRoute> {
+        self.network.idle_latency(from, to)
+    }
+
     /// Starts a timer that ends `after` from now; one that lies in the past ends now.
     pub fn wake(&mut self, after: Seconds, token: Activity) {
         let sequence = self.start();

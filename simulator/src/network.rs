@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use bsp::HostId;
-use bsp::units::Bytes;
+use bsp::units::{Bytes, Seconds};
 use smallvec::SmallVec;
 
 use crate::calendar::Calendar;
@@ -340,6 +340,18 @@ impl Network {
     pub(crate) fn latency(&mut self, id: u32) -> f64 {
         let Flow { from, to, .. } = self.flows[id as usize];
         self.route(HostId(from), HostId(to)).latency
+    }
+
+    /// What an empty message takes while nothing else is under way, overheads included.
+    pub(crate) fn idle_latency(&self, from: HostId, to: HostId) -> Result<Seconds, NoRoute> {
+        let mut links = Vec::new();
+        let overhead = self.platform.route(from, to, &mut links)?;
+        let raw: f64 = links
+            .iter()
+            .map(|link| self.nominal[link.index()].latency)
+            .sum();
+        let phase = Seconds::new(self.factors.latency * raw).expect("latencies are finite");
+        Ok(overhead.send + phase + overhead.receive)
     }
 
     /// What a message costs its hosts.

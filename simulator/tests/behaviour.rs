@@ -69,6 +69,19 @@ fn an_empty_message_takes_the_latency() {
 }
 
 #[test]
+fn what_an_empty_message_takes_is_known_before() {
+    for set in ["", "send_overhead = \"3 s\"\nreceive_overhead = \"5 s\""] {
+        let mut engine = engine(set, "");
+        let known = engine.latency(HostId(0), HostId(1)).unwrap();
+        engine
+            .transfer(HostId(0), HostId(1), Bytes(0), Activity(0))
+            .unwrap();
+        let end = engine.advance(&mut Vec::new()).unwrap();
+        assert!((end.get() - known.get()).abs() < 1e-12, "{known:?}");
+    }
+}
+
+#[test]
 fn messages_occupy_their_hosts_one_at_a_time() {
     let mut engine = engine("send_overhead = \"2 s\"\nreceive_overhead = \"5 s\"", "");
     // Both are sent by host 0, at 2 s and 4 s, arrive at 4 s and 6 s, and are received by 9 s and 14 s.

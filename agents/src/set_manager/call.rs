@@ -264,14 +264,14 @@ impl SetManager {
         };
         for set in (0..rules.managers.len()).map(SetId::from_index) {
             let wants_inventory = set == rules.first && scheduler.plans();
-            standing.inventory = wants_inventory.then(|| self.inventory(call, world));
+            standing.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
             if set != self.set {
                 let message = Message::Standing(Box::new(standing.clone()));
                 self.send(set, message, Cost::Encoded, world);
             }
         }
         let is_first = self.set == rules.first && scheduler.plans();
-        standing.inventory = is_first.then(|| self.inventory(call, world));
+        standing.inventory = is_first.then(|| self.inventory(rules, call, world));
         self.take_standing(rules, standing, world);
     }
 

@@ -389,6 +389,20 @@ impl SimulatedWorld {
     }
 }
 
+impl SimulatedWorld {
+    /// Two hosts that stand for the way from one Set to another: those of their Managers, and within a Set the
+    /// Manager's and a neighbour's, if there is one.
+    fn ends(&self, from: SetId, to: SetId) -> (HostId, HostId) {
+        let source = self.rules.managers[from.index()];
+        if from != to {
+            return (source, self.rules.managers[to.index()]);
+        }
+        let hosts = &self.platform.set(to).hosts;
+        let neighbour = hosts.iter().copied().find(|host| *host != source);
+        (source, neighbour.unwrap_or(source))
+    }
+}
+
 impl World for SimulatedWorld {
     fn now(&self) -> Instant {
         self.engine.now()
@@ -545,18 +559,7 @@ impl World for SimulatedWorld {
     }
 
     fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
-        let source = self.rules.managers[from.index()];
-        let target = if from == to {
-            // Within a Set: to a neighbour, if there is one.
-            let hosts = &self.platform.set(to).hosts;
-            hosts
-                .iter()
-                .copied()
-                .find(|host| *host != source)
-                .unwrap_or(source)
-        } else {
-            self.rules.managers[to.index()]
-        };
+        let (source, target) = self.ends(from, to);
         let mut links: Vec<LinkId> = Vec::new();
         if self.platform.route(source, target, &mut links).is_err() {
             // Nobody can move there: the first message to that Manager ends the run.
@@ -568,6 +571,12 @@ impl World for SimulatedWorld {
         bandwidths
             .min_by(f64::total_cmp)
             .map_or(0.0, |bandwidth| 1.0 / bandwidth)
+    }
+
+    fn latency(&self, from: SetId, to: SetId) -> Seconds {
+        let (source, target) = self.ends(from, to);
+        // Where no way leads, the first message to that Manager ends the run.
+        self.engine.latency(source, target).unwrap_or_default()
     }
 
     fn record(&mut self, event: record::Event) {

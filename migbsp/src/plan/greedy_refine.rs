@@ -47,11 +47,21 @@ impl Plan for GreedyRefine {
 
 /// The heaviest first, each where it ends first among the hosts of its Set.
 pub(super) fn within_sets(scene: &Scene) -> Vec<usize> {
+    greedy_among(scene, |process| {
+        let host = scene.places()[process];
+        scene.members(scene.hosts()[host].set)
+    })
+}
+
+/// The heaviest first, each where it ends first among `hosts` of it.
+pub(super) fn greedy_among<'a>(
+    scene: &'a Scene,
+    hosts: impl Fn(usize) -> &'a [usize],
+) -> Vec<usize> {
     let mut filling = Filling::new(scene);
     let mut places = scene.places().to_vec();
     for process in heaviest_first(scene) {
-        let set = scene.hosts()[places[process]].set;
-        places[process] = filling.first_to_end_among(process, scene.members(set));
+        places[process] = filling.first_to_end_among(process, hosts(process));
         filling.add(process, places[process]);
     }
     places

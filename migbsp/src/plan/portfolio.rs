@@ -1,6 +1,8 @@
 //! Several plans, and the best of them.
 
-use crate::plan::greedy_refine::{heaviest_first, within_sets};
+use bsp::SetId;
+
+use crate::plan::greedy_refine::{greedy_among, heaviest_first, within_sets};
 use crate::plan::search::search;
 use crate::plan::trim::trim;
 use crate::{Alternative, Draft, Filling, GreedyRefine, Mapping, Plan, Scene};
@@ -8,8 +10,9 @@ use crate::{Alternative, Draft, Filling, GreedyRefine, Mapping, Plan, Scene};
 /// Thinks of several plans, takes back what does not pay in each of them, and proposes the one whose
 /// supersteps and moves take least over the horizon; that nobody moves is always one of them.
 ///
-/// [`GreedyRefine`] with four tolerances, refinement inside Sets, a greedy assignment from scratch, and
-/// local search from the slowest host, once from the present placement and once from the best of all others.
+/// [`GreedyRefine`] with four tolerances, refinement inside Sets, a greedy assignment from scratch, everybody
+/// in one of the fastest Sets, and local search from the slowest host, once from the present placement and once
+/// from the best of all others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Portfolio;
 
@@ -37,6 +40,13 @@ impl Plan for Portfolio {
             Mapping::new(scene, &within_sets(scene)),
         );
         best.consider("greedy", scene, Mapping::new(scene, &greedy(scene)));
+        for set in largest_sets(scene) {
+            best.consider(
+                "gathered",
+                scene,
+                Mapping::new(scene, &gathered(scene, set)),
+            );
+        }
         let mut searched = Mapping::present(scene);
         search(scene, &mut searched);
         best.consider("search", scene, searched);
@@ -65,6 +75,24 @@ impl Best {
     }
 }
 
+/// The Sets that compute fastest, at most [`GATHERED_MAX`] of them, with all cores of their hosts.
+fn largest_sets(scene: &Scene) -> Vec<SetId> {
+    let speed = |set: SetId| -> f64 {
+        let hosts = scene.members(set).iter().map(|host| &scene.hosts()[*host]);
+        hosts.map(|host| host.rate * host.cores).sum()
+    };
+    let mut sets: Vec<SetId> = (0..scene.sets()).map(SetId::from_index).collect();
+    sets.sort_by(|one, other| speed(*other).total_cmp(&speed(*one)).then(one.cmp(other)));
+    sets.truncate(GATHERED_MAX);
+    sets.retain(|set| !scene.members(*set).is_empty());
+    sets
+}
+
+/// All in one Set, the heaviest first, each where it ends first.
+fn gathered(scene: &Scene, set: SetId) -> Vec<usize> {
+    greedy_among(scene, |_| scene.members(set))
+}
+
 /// The heaviest first, each where it ends first.
 fn greedy(scene: &Scene) -> Vec<usize> {
     let mut filling = Filling::new(scene);
@@ -75,6 +103,9 @@ fn greedy(scene: &Scene) -> Vec<usize> {
     }
     places
 }
+
+/// How many Sets are tried for everybody.
+const GATHERED_MAX: usize = 4;
 
 const REFINEMENTS: [(&str, f64); 4] = [
     ("refine-1.00", 1.0),

@@ -80,8 +80,9 @@ fn scattered(sets: &[Vec<f64>], loads: &[(u32, f64)], received: &[(usize, u32, f
 fn any_scene() -> impl Strategy<Value = Scene> {
     let sets = prop::collection::vec(prop::collection::vec(0.5..4.0, 1..5), 1..4);
     let loads = prop::collection::vec((any::<prop::sample::Index>(), 0.0..5.0), 1..25);
+    let tolls = prop::collection::vec(0.0..0.2, 3);
     let received = prop::collection::vec((any::<prop::sample::Index>(), 0_u32..4, 0.0..3.0), 0..30);
-    (sets, loads, received).prop_map(|(sets, loads, received)| {
+    (sets, loads, received, tolls).prop_map(|(sets, loads, received, tolls)| {
         let hosts: usize = sets.iter().map(Vec::len).sum();
         let loads: Vec<(u32, f64)> = loads
             .into_iter()
@@ -92,7 +93,7 @@ fn any_scene() -> impl Strategy<Value = Scene> {
             .into_iter()
             .map(|(to, set, megabytes)| (to.index(loads.len()), set % number, megabytes))
             .collect();
-        scattered(&sets, &loads, &received)
+        scattered(&sets, &loads, &received).with_tolls(tolls)
     })
 }
 
@@ -128,6 +129,7 @@ fn a_mapping_that_was_changed_is_like_one_made_at_once() {
             prop_assert_eq!(changed.residents(host), fresh.residents(host));
             prop_assert!((changed.time(host) - fresh.time(host)).abs() < 1e-9);
         }
+        prop_assert!((changed.longest() - fresh.longest()).abs() < 1e-9);
     });
 }
 
@@ -138,10 +140,32 @@ fn what_a_move_is_said_to_lead_to_is_what_it_leads_to() {
         let mut mapping = Mapping::present(&scene);
         let (from, said) = (mapping.places()[process], mapping.after_move(process, host));
         mapping.put(process, host);
-        if from != host {
-            prop_assert!(mapping.time(from).max(mapping.time(host)) <= said + 1e-9);
+        // With the last but one of a Set its seat may move, which nobody foresees.
+        let set = |host: usize| scene.hosts()[host].set;
+        let members = scene.places().iter().filter(|place| set(**place) == set(from)).count();
+        if from != host && 2 < members {
+            let tolls = scene.toll(set(host)) - scene.toll(set(from));
+            prop_assert!(mapping.time(from).max(mapping.time(host)) + tolls <= said + 1e-9);
         }
     });
+}
+
+#[test]
+fn those_who_move_together_keep_what_they_tell_each_other_inside() {
+    // A megabyte takes 8 ms inside a Set and 80 ms between Sets, more than the faster hosts win for one alone.
+    let sets = [vec![1.0; 3], vec![1.5; 3]];
+    let loads = [(0, 0.2), (1, 0.2), (2, 0.2)];
+    let scene = scattered(&sets, &loads, &[(1, 0, 1.0), (2, 0, 1.0)]);
+    let draft = Portfolio.draft(&scene);
+    assert!(draft.places.iter().all(|host| 3 <= *host), "{draft:?}");
+}
+
+#[test]
+fn nobody_goes_where_every_superstep_pays_for_it() {
+    let scene = scattered(&[vec![1.0], vec![2.0]], &[(0, 1.0)], &[]);
+    assert_eq!(Portfolio.draft(&scene).places, [1]);
+    let far = scene.with_tolls(vec![0.0, 0.75]);
+    assert_eq!(Portfolio.draft(&far).places, [0]);
 }
 
 const UNIT: f64 = 1e9;

@@ -228,10 +228,11 @@ fn movement() -> impl Strategy<Value = migbsp::PlannedMove> {
 
 fn inventory() -> impl Strategy<Value = Inventory> {
     let lists = (vec(processor(), 0..20), vec(load(), 0..20));
-    (lists, vec(float(), 0..20)).prop_map(|((processors, loads), rates)| Inventory {
+    (lists, vec(float(), 0..20), float()).prop_map(|((processors, loads), rates, toll)| Inventory {
         processors,
         loads,
         rates,
+        toll,
     })
 }
 

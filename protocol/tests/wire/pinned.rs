@@ -310,6 +310,7 @@ fn inventory() -> Inventory {
         }],
         loads: vec![load()],
         rates: vec![8e-8, 1e-9],
+        toll: 6e-5,
     }
 }
 

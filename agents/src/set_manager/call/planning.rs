@@ -6,12 +6,12 @@ use protocol::{Message, Planned};
 use super::Call;
 use super::outcome::ordered;
 use crate::set_manager::SetManager;
-use crate::setup::Rules;
+use crate::setup::{Collection, Rules, Shape};
 use crate::world::{Cost, World};
 
 impl SetManager {
     /// What there is to plan with in this Set.
-    pub(super) fn inventory(&self, call: &Call, world: &dyn World) -> Inventory {
+    pub(super) fn inventory(&self, rules: &Rules, call: &Call, world: &dyn World) -> Inventory {
         let sets = call.capacities.keys();
         Inventory {
             processors: call.processors(|measured| measured.load_recent),
@@ -23,7 +23,18 @@ impl SetManager {
             rates: sets
                 .map(|set| world.transfer_rate(self.set, *set))
                 .collect(),
+            toll: self.toll(rules, world),
         }
+    }
+
+    /// Seconds by which a superstep is longer for each process of this Set: the first Manager takes the
+    /// messages of a central barrier by rank, and waits for each of them.
+    fn toll(&self, rules: &Rules, world: &dyn World) -> f64 {
+        let barrier = &rules.barrier;
+        if barrier.shape != Shape::Central || barrier.collection != Collection::ByRank {
+            return 0.0;
+        }
+        (world.latency(self.set, rules.first) + world.latency(rules.first, self.set)).get()
     }
 
     /// Plans with what all Managers told, and tells them.
@@ -65,6 +76,30 @@ impl SetManager {
         if call.standings.len() == rules.managers.len() {
             let moves = ordered(rules, &planned.moves, self.epoch + 1);
             self.carry_out(rules, moves, world);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::stage::Stage;
+
+    use super::*;
+
+    #[test]
+    fn who_is_waited_for_one_by_one_makes_supersteps_longer() {
+        let all = [
+            (Shape::Central, Collection::ByRank, 2e-3),
+            (Shape::Central, Collection::AsTheyCome, 0.0),
+            (Shape::Hierarchical, Collection::ByRank, 0.0),
+            (Shape::Ideal, Collection::ByRank, 0.0),
+        ];
+        for (shape, collection, far) in all {
+            let stage = Stage::new(shape, collection, &[0, 3], &[1, 1], None);
+            let managers = stage.cast().managers;
+            let toll = |set: usize| managers[set].toll(&stage.rules, &stage);
+            assert!(toll(0).abs() < 1e-12, "{shape:?}");
+            assert!((toll(1) - far).abs() < 1e-12, "{shape:?}");
         }
     }
 }
