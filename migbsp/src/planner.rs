@@ -221,11 +221,11 @@ impl Planner {
         let Some(overhead) = self.overhead else {
             return (PAUSE_FIRST, PAUSE_FIRST);
         };
-        // This call is not paid for yet: it may move nobody.
+        // The next call has to fit in, too.
         let mut thrift = self.thrift.clone();
         thrift.spend(overhead);
         let share = self.planning.overhead;
-        (self.thrift.pause(share), thrift.pause(share / 2.0))
+        (thrift.pause(share), thrift.pause(share / 2.0))
     }
 }
 
