@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::ids::Rank;
 use crate::program::{Program, Step};
-use crate::superstep::{Envelope, Inbox, Outbox, Superstep};
+use crate::superstep::{Envelope, GaveUp, Inbox, Outbox, Superstep};
 use crate::units::Instructions;
 
 /// What a computation produced.
@@ -66,6 +66,16 @@ pub enum Error {
         /// The panic's own words.
         message: String,
     },
+    /// The program gave up: [`Superstep::fail`].
+    #[error("{rank} gave up in superstep {superstep}: {message}")]
+    GaveUp {
+        /// Who.
+        rank: Rank,
+        /// When.
+        superstep: u64,
+        /// Why.
+        message: String,
+    },
     /// The limit was reached.
     #[error(
         "{rank} had not halted after {limit} supersteps; if it takes that long, raise the limit"
@@ -120,7 +130,7 @@ pub fn check_receiver(
 ///
 /// # Errors
 ///
-/// [`Error::Panicked`].
+/// [`Error::Panicked`] and [`Error::GaveUp`].
 pub fn execute<P: Program>(
     program: &mut P,
     (rank, size): (Rank, u32),
@@ -132,6 +142,16 @@ pub fn execute<P: Program>(
         program.superstep(&mut Superstep::new(rank, size, superstep, inbox, outbox))
     }))
     .map_err(|panic| {
+        let panic = match panic.downcast::<GaveUp>() {
+            Ok(gave_up) => {
+                return Error::GaveUp {
+                    rank,
+                    superstep,
+                    message: gave_up.0,
+                };
+            }
+            Err(panic) => panic,
+        };
         let message = panic
             .downcast_ref::<&str>()
             .map(ToString::to_string)

@@ -1,5 +1,7 @@
 //! What a program sees of the world during one superstep.
 
+use std::panic::resume_unwind;
+
 use crate::ids::Rank;
 use crate::units::{Bytes, Instructions};
 
@@ -40,6 +42,10 @@ pub enum Envelope<Message> {
     Sized(Bytes),
 }
 
+/// What a process unwinds with that gave up.
+#[derive(Debug)]
+pub(crate) struct GaveUp(pub(crate) String);
+
 impl<'a, Message> Superstep<'a, Message> {
     /// The context of superstep `index` for process `rank` of `size`; called by runners.
     ///
@@ -62,6 +68,12 @@ impl<'a, Message> Superstep<'a, Message> {
             inbox,
             outbox,
         }
+    }
+
+    /// Gives up: the run ends with this message, which says what is wrong and what would do. Unlike a panic, which
+    /// says that the program is wrong, it is what a program does whose data are.
+    pub fn fail(&self, message: impl Into<String>) -> ! {
+        resume_unwind(Box::new(GaveUp(message.into())))
     }
 
     /// Takes the messages sent to this process in the previous superstep, ordered by (sender's rank,

@@ -11,7 +11,6 @@ mod statistics;
 mod summary;
 mod text;
 
-use std::fs;
 use std::path::Path;
 
 use crate::batch;
@@ -21,7 +20,7 @@ use crate::compare::report::Report;
 use crate::compare::results::{Results, Run, Subject};
 use crate::configuration::{self, Loaded, Scenario};
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, write};
 use crate::registry::Registry;
 use crate::simulate::Stage;
 
@@ -167,11 +166,4 @@ fn stem(experiment: &str) -> String {
         || experiment.to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
     )
-}
-
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(file, text).map_err(|error| {
-        let name = file.display();
-        Failure::Run(format!("{name}: cannot be written: {error}"))
-    })
 }

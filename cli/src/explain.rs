@@ -13,7 +13,6 @@ mod report;
 mod story;
 mod text;
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -21,7 +20,7 @@ use clap::Args;
 use crate::explain::history::History;
 use crate::explain::question::Question;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, write};
 
 /// What `explain` is told.
 #[derive(Debug, Args)]
@@ -56,21 +55,16 @@ pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), Failure> {
     let question = Question::new(&history, rank, arguments.superstep)?;
     if arguments.format == Format::Csv {
         if let Some(file) = &arguments.svg {
-            write_svg(file, &report::answer(&history, &question)?.svg(&history))?;
+            write(file, &report::answer(&history, &question)?.svg(&history))?;
         }
         return print(&csv::rows(&history, rank, arguments.superstep)?);
     }
     let explanation = report::answer(&history, &question)?;
     if let Some(file) = &arguments.svg {
-        write_svg(file, &explanation.svg(&history))?;
+        write(file, &explanation.svg(&history))?;
     }
     match arguments.format {
         Format::Json => print_json(&explanation),
         Format::Table | Format::Csv => print(&text::text(&explanation)),
     }
-}
-
-fn write_svg(file: &PathBuf, svg: &str) -> Result<(), Failure> {
-    let written = fs::write(file, svg);
-    written.map_err(|error| Failure::run(format!("{}: cannot be written: {error}", file.display())))
 }

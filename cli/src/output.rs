@@ -1,6 +1,8 @@
 //! What goes to stdout.
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 
 use clap::ValueEnum;
 use comfy_table::CellAlignment;
@@ -41,6 +43,16 @@ pub(crate) fn print_json<T: Serialize>(value: &T) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value).expect("results are plain data");
     text.push('\n');
     print(&text)
+}
+
+/// Writes a file that was asked for.
+///
+/// # Errors
+///
+/// If the operating system refuses.
+pub(crate) fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(file, text)
+        .map_err(|error| Failure::Run(format!("{}: cannot be written: {error}", file.display())))
 }
 
 /// Writes a line to stderr; that it cannot be written is nobody's concern.

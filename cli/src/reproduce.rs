@@ -16,14 +16,13 @@ mod text;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 use crate::batch;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, write};
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::{Cell, Table};
 use crate::reproduce::forced::forced;
@@ -97,11 +96,13 @@ enum Ties {
 ///
 /// If results cannot be written.
 pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.html {
+        // A place that takes nothing is better known before the runs than after them.
+        write(file, "")?;
+    }
     let report = reproduce(arguments)?;
     if let Some(file) = &arguments.html {
-        fs::write(file, html::page(&report)).map_err(|error| {
-            Failure::run(format!("{} cannot be written: {error}", file.display()))
-        })?;
+        write(file, &html::page(&report))?;
     }
     match arguments.format {
         Format::Table if arguments.summary => print(&summary::summary(&report)),

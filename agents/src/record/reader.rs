@@ -1,5 +1,6 @@
 //! Reading a record.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,12 @@ pub struct Glance {
     /// How many supersteps were over, if it belongs to a call.
     #[serde(default)]
     pub superstep: Option<u64>,
+    /// Which superstep it is, if it is one.
+    #[serde(default)]
+    pub index: Option<u64>,
+    /// How many supersteps there were, if the run ends with it.
+    #[serde(default)]
+    pub supersteps: Option<u64>,
 }
 
 /// The kinds of [`Event`].
@@ -112,8 +119,7 @@ pub fn head(directory: &Path) -> Result<Run, ReadError> {
     BufReader::new(File::open(path).map_err(at(path))?)
         .read_line(&mut line)
         .map_err(at(path))?;
-    let run = glance(&line, None)
-        .and_then(|_run| serde_json::from_str(&line).map_err(|error| error.to_string()));
+    let run = glance(&line, None).and_then(|_run| run(&line));
     run.map_err(|message| ReadError::Malformed {
         path: path.clone(),
         line: 1,
@@ -139,6 +145,7 @@ pub fn scan(
     let mut line = String::new();
     let mut number = 0;
     let mut last = None;
+    let mut supersteps = 0;
     let malformed = |line: usize, message: String| ReadError::Malformed {
         path: path.clone(),
         line,
@@ -151,9 +158,10 @@ pub fn scan(
         }
         number += 1;
         let glance = glance(&line, last).map_err(|message| malformed(number, message))?;
+        follows(glance, &mut supersteps).map_err(|message| malformed(number, message))?;
         if wanted(glance) {
             let event = parse(&line, glance.kind);
-            visit(event.map_err(|error| malformed(number, error.to_string()))?);
+            visit(event.map_err(|message| malformed(number, message))?);
         }
         last = Some(glance.kind);
     }
@@ -164,11 +172,28 @@ pub fn scan(
     Err(malformed(number.max(1), message.to_owned()))
 }
 
+/// Whether an event belongs here, after so many supersteps, which it may make one more.
+fn follows(glance: Glance, supersteps: &mut u64) -> Result<(), String> {
+    let (met, what) = match glance.kind {
+        Kind::Superstep => (glance.index, "superstep"),
+        Kind::End => (glance.supersteps, "the end of the run after superstep"),
+        Kind::Run | Kind::Evaluated | Kind::Call | Kind::Moved => return Ok(()),
+    };
+    if met != Some(*supersteps) {
+        let met = met.map_or_else(|| "none".to_owned(), |met| met.to_string());
+        return Err(format!(
+            "{what} {met} comes after {supersteps} supersteps; events are missing or there twice"
+        ));
+    }
+    *supersteps += u64::from(glance.kind == Kind::Superstep);
+    Ok(())
+}
+
 /// What can be told of a line that comes after an event of the kind `last`.
 fn glance(line: &str, last: Option<Kind>) -> Result<Glance, String> {
     if last.is_none() {
         // Events of another version need not look like ours.
-        let head: Head = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let head: Head = from_line(line)?;
         match head.schema.as_deref() {
             Some(SCHEMA) => {}
             Some(other) => {
@@ -177,7 +202,7 @@ fn glance(line: &str, last: Option<Kind>) -> Result<Glance, String> {
             None => return Err(format!("no schema; a record begins with {SCHEMA:?}")),
         }
     }
-    let glance: Glance = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let glance: Glance = from_line(line)?;
     match (last, glance.kind) {
         (None, Kind::Run) => Ok(glance),
         (None, kind) => Err(format!("a record begins with a run, not with {kind:?}")),
@@ -188,21 +213,52 @@ fn glance(line: &str, last: Option<Kind>) -> Result<Glance, String> {
 }
 
 /// The event of a line whose kind is known: reading it by its tag would read it twice.
-fn parse(line: &str, kind: Kind) -> serde_json::Result<Event> {
+fn parse(line: &str, kind: Kind) -> Result<Event, String> {
     Ok(match kind {
-        Kind::Run => Event::Run(serde_json::from_str(line)?),
-        Kind::Superstep => Event::Superstep(serde_json::from_str(line)?),
-        Kind::Evaluated => Event::Evaluated(serde_json::from_str(line)?),
-        Kind::Call => Event::Call(serde_json::from_str(line)?),
-        Kind::Moved => Event::Moved(serde_json::from_str(line)?),
-        Kind::End => Event::End(serde_json::from_str(line)?),
+        Kind::Run => Event::Run(run(line)?),
+        Kind::Superstep => Event::Superstep(from_line(line)?),
+        Kind::Evaluated => Event::Evaluated(from_line(line)?),
+        Kind::Call => Event::Call(from_line(line)?),
+        Kind::Moved => Event::Moved(from_line(line)?),
+        Kind::End => Event::End(from_line(line)?),
     })
+}
+
+fn run(line: &str) -> Result<Run, String> {
+    let run: Run = from_line(line)?;
+    if run.placement.is_empty() {
+        return Err("`placement` is empty; a run has processes".to_owned());
+    }
+    let hosts: BTreeSet<&String> = run.hosts.iter().collect();
+    match run.placement.iter().find(|host| !hosts.contains(host)) {
+        Some(host) => Err(format!(
+            "`placement` names {host:?}, which is none of `hosts`"
+        )),
+        None => Ok(run),
+    }
+}
+
+fn from_line<T: DeserializeOwned>(line: &str) -> Result<T, String> {
+    serde_json::from_str(line).map_err(|error| unreadable(&error))
 }
 
 /// As much of the first event as any version has.
 #[derive(Deserialize)]
 struct Head {
     schema: Option<String>,
+}
+
+/// What is wrong with a line, which is the only one that the parser saw.
+fn unreadable(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "the record is cut off here; the same experiment and seed give it again".to_owned();
+    }
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place) {
+        Some(message) => format!("{message}, in column {}", error.column()),
+        None => text,
+    }
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> ReadError {

@@ -17,16 +17,21 @@ fn run() -> Event {
     })
 }
 
-fn end() -> Event {
+/// The end of a run of so many supersteps.
+fn end_after(supersteps: u64) -> Event {
     Event::End(End {
         seconds: Instant::new(12.5).unwrap(),
-        supersteps: 3,
+        supersteps,
         messages: u64::MAX,
         bytes: Bytes(7),
         attainable: Seconds::ZERO,
         imbalance: Seconds::ZERO,
         moved: Bytes(0),
     })
+}
+
+fn end() -> Event {
+    end_after(0)
 }
 
 /// Writes `events` and, if asked for, completes the record.
@@ -200,6 +205,18 @@ prop_compose! {
     }
 }
 
+/// Numbers the supersteps among `events`, and counts them.
+fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
+    let mut supersteps = 0;
+    for event in &mut events {
+        if let Event::Superstep(superstep) = event {
+            superstep.index = supersteps;
+            supersteps += 1;
+        }
+    }
+    (events, supersteps)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -210,7 +227,8 @@ proptest! {
             0..12,
         ),
     ) {
-        let events = [vec![run()], events, vec![end()]].concat();
+        let (events, supersteps) = numbered(events);
+        let events = [vec![run()], events, vec![end_after(supersteps)]].concat();
         let folder = write(&events, true);
         let (manifest, read) = read::<String>(folder.path()).unwrap();
         prop_assert_eq!(manifest, "manifest");
@@ -289,7 +307,7 @@ fn a_fault_names_file_and_line() {
     assert_eq!(fault_of(""), format!("events.jsonl:1: {ends}"));
     let torn = fault_of(&format!("{first}{}", &last[..last.len() / 2]));
     assert!(
-        torn.starts_with("events.jsonl:2: EOF while parsing"),
+        torn.starts_with("events.jsonl:2: the record is cut off here"),
         "{torn}"
     );
     let garbage = fault_of(&format!("{first}{last}garbage\n"));
@@ -317,6 +335,64 @@ fn a_fault_names_file_and_line() {
 }
 
 #[test]
+fn supersteps_that_are_missing_or_there_twice_are_noticed() {
+    let superstep = |index| {
+        line(&Event::Superstep(Superstep {
+            index,
+            started: Instant::START,
+            ended: Instant::START,
+            slowest: Rank(0),
+            computation: Seconds::ZERO,
+            messages: 0,
+        }))
+    };
+    let record = |indices: &[u64], supersteps: u64| {
+        let all: String = indices.iter().map(|index| superstep(*index)).collect();
+        fault_of(&format!(
+            "{}{all}{}",
+            line(&run()),
+            line(&end_after(supersteps))
+        ))
+    };
+    let what = "events are missing or there twice";
+    assert_eq!(
+        record(&[0, 2], 3),
+        format!("events.jsonl:3: superstep 2 comes after 1 supersteps; {what}")
+    );
+    assert_eq!(
+        record(&[0, 0], 2),
+        format!("events.jsonl:3: superstep 0 comes after 1 supersteps; {what}")
+    );
+    assert_eq!(
+        record(&[0], 3),
+        format!(
+            "events.jsonl:3: the end of the run after superstep 3 comes after 1 supersteps; {what}"
+        )
+    );
+}
+
+#[test]
+fn a_run_without_processes_or_on_unknown_hosts_is_none() {
+    let Event::Run(good) = run() else {
+        unreachable!("a run")
+    };
+    for (placement, why) in [
+        (vec![], "`placement` is empty; a run has processes"),
+        (
+            vec!["nowhere".to_owned()],
+            "`placement` names \"nowhere\", which is none of `hosts`",
+        ),
+    ] {
+        let bad = Event::Run(Run {
+            placement,
+            ..good.clone()
+        });
+        let fault = fault_of(&format!("{}{}", line(&bad), line(&end())));
+        assert_eq!(fault, format!("events.jsonl:1: {why}"));
+    }
+}
+
+#[test]
 fn another_version_is_named_whatever_else_it_says() {
     let other = "{\"event\":\"begun\",\"schema\":\"migbsp.events/2\"}\n";
     assert_eq!(
@@ -332,14 +408,14 @@ fn another_version_is_named_whatever_else_it_says() {
 #[test]
 fn events_that_nobody_asks_for_are_looked_at_but_not_given() {
     let later = Event::Superstep(Superstep {
-        index: 1,
+        index: 0,
         started: Instant::new(1.0).unwrap(),
         ended: Instant::new(2.0).unwrap(),
         slowest: Rank(0),
         computation: Seconds::ZERO,
         messages: 0,
     });
-    let folder = write(&[run(), later, end()], true);
+    let folder = write(&[run(), later, end_after(1)], true);
     let mut seen = Vec::new();
     let mut kinds = Vec::new();
     let wanted = |glance: Glance| {
@@ -348,7 +424,7 @@ fn events_that_nobody_asks_for_are_looked_at_but_not_given() {
     };
     scan(folder.path(), wanted, |event| seen.push(event)).unwrap();
     assert_eq!(kinds, [Kind::Run, Kind::Superstep, Kind::End]);
-    assert_eq!(seen, [run(), end()]);
+    assert_eq!(seen, [run(), end_after(1)]);
 
     let torn = format!(
         "{}{{\"event\":\"superstep\",\"index\"\n{}",
@@ -357,5 +433,10 @@ fn events_that_nobody_asks_for_are_looked_at_but_not_given() {
     );
     fs::write(folder.path().join("events.jsonl"), torn).unwrap();
     let error = scan(folder.path(), |_| false, |_| ()).unwrap_err();
-    assert!(error.to_string().contains("events.jsonl:2: EOF"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("events.jsonl:2: the record is cut off"),
+        "{error}"
+    );
 }

@@ -197,7 +197,7 @@ pub(super) fn weighing(call: &Brief) -> Option<String> {
     );
     Some(match weighed.verdict {
         Verdict::Admitted => {
-            format!("Its policy weighed gain and cost and let it through: {plan}.")
+            format!("Its policy let the plan through: {plan}.")
         }
         Verdict::Unchanged => {
             "Its policy found no plan that makes a superstep shorter than it is.".to_owned()

@@ -213,7 +213,10 @@ impl Story<'_> {
                 format!("{it} had paid the {cost} s of the call after {number} supersteps")
             }
             None if payback.saved_seconds <= 0.0 => {
-                format!("{it} never paid the {cost} s of the call: supersteps became no shorter")
+                format!(
+                    "{it} did not pay the {cost} s of the call before {until}: supersteps took no less, all \
+                     together, than as many would have that are like the one before the move"
+                )
             }
             None => format!(
                 "{it} had not paid the {cost} s of the call before {until}: {} s were saved by then",

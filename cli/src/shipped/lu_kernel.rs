@@ -53,9 +53,13 @@ impl Workload for LuKernel {
         if residual.is_rounding() {
             Ok(Some(sentence))
         } else {
-            let bound = residual.bound / residual.matrix;
-            let problem = format!("{sentence}, which is more than rounding can cause, {bound:.1e}");
-            Err(Rejection::Outputs(problem))
+            let why = if residual.relative().is_finite() {
+                let bound = residual.bound / residual.matrix;
+                format!("more than rounding can cause, {bound:.1e}")
+            } else {
+                "an overflow; smaller numbers, or `pivoting = true`, would do".to_owned()
+            };
+            Err(Rejection::Outputs(format!("{sentence}, which is {why}")))
         }
     }
 }

@@ -169,10 +169,11 @@ impl Program for Kernel {
         let sides = self.sides(ctx, neighbours);
         self.strip.advance(&self.flow.fluid, self.flow.lid, &sides);
         ctx.charge(self.work);
-        assert!(
-            self.strip.is_finite(),
-            "the flow became unstable; a lower `reynolds` or `velocity`, or a greater `height`, would do"
-        );
+        if !self.strip.is_finite() {
+            ctx.fail(
+                "the flow became unstable; a lower `reynolds` or `velocity`, or a greater `height`, would do",
+            );
+        }
         if ctx.index() + 1 == self.supersteps {
             return Step::Halt(Fields::of(&self.strip, &self.flow.fluid));
         }

@@ -225,6 +225,7 @@ fn a_flow_that_becomes_unstable_ends_the_run() {
     let strips = processes(&parameters, common(2, 100_000)).unwrap();
     let error = reference::run(strips, Limit::default()).unwrap_err();
     let text = error.to_string();
+    assert!(text.contains("gave up in superstep"), "{text}");
     assert!(text.contains("the flow became unstable"), "{text}");
 }
 

@@ -166,7 +166,7 @@ impl Residual {
     /// Whether it is no more than what rounding can have caused.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
-        self.difference <= self.bound
+        self.difference.is_finite() && self.difference <= self.bound
     }
 }
 

@@ -116,6 +116,14 @@ fn a_residual_has_no_units() {
 }
 
 #[test]
+fn an_overflow_is_no_rounding() {
+    let matrix = csv("1e308,1e308\n-1e308,1e308\n");
+    let factors = decompose(&parameters(2, (1, 1), true), &matrix).unwrap();
+    let residual = factors.residual(&matrix);
+    assert!(!residual.is_rounding(), "{residual:?}");
+}
+
+#[test]
 fn wrong_factors_are_no_rounding() {
     let parameters = parameters(30, (2, 3), true);
     let matrix = parameters.drawn(3).unwrap();
