@@ -11,6 +11,8 @@ mod node;
 mod placement;
 mod process;
 pub mod record;
+pub mod replay;
+mod script;
 mod set_manager;
 mod setup;
 mod simulated;
@@ -23,9 +25,10 @@ pub use error::RunError;
 pub use node::Node;
 pub use placement::{Order, PlacementError, PlacementOptions, placement};
 pub use process::Process;
+pub use script::Script;
 pub use set_manager::SetManager;
 pub use setup::{
-    Barrier, Collection, Payment, Rules, Scheduler, Script, Setup, Shape, TransferStart, WindowRule,
+    Barrier, Collection, Payment, Rules, Scheduler, Setup, Shape, TransferStart, WindowRule,
 };
 pub use simulated::{Delivery, Outcome, simulate, simulate_in_mailboxes};
 pub use world::{Cost, Event, Exchange, Moved, World};

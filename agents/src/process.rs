@@ -6,6 +6,7 @@ use migbsp::Observation;
 use protocol::{Address, Arrived, Evaluate, Installed, Message, Migrate, Report, Start};
 use serde::{Deserialize, Serialize};
 
+use crate::record;
 use crate::setup::{Payment, Rules, Shape};
 use crate::world::{Cost, Event, Exchange, Moved, World};
 
@@ -172,6 +173,15 @@ impl Process {
             times: history.times().to_vec(),
             load: history.load(self.rank, self.host, image),
         };
+        let load = report.load.as_ref();
+        world.record(record::Event::Observed(record::Observed {
+            superstep: order.superstep + 1,
+            rank: self.rank,
+            image,
+            resident: report.instructions_resident,
+            forecast: load.map(|load| load.instructions),
+            received: load.map_or_else(Vec::new, |load| load.received.clone()),
+        }));
         let message = Message::Reported(Box::new(report));
         world.send(
             Address::Process(self.rank),

@@ -4,15 +4,19 @@
 //! and what came of it. `run.json` is written last and in one piece, so that a directory without it
 //! is the trace of a run that did not end.
 
+mod hosts;
+mod judged;
 mod reader;
 mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
-use bsp::{HostId, Rank, SetId};
-use migbsp::{Answer, Entry, NotSelected, PlannedMove, Potential, Weighed};
+use bsp::{HostId, Image, Rank, SetId};
+use migbsp::{Answer, Entry, NotSelected, PlannedMove, Potential, Received, Weighed};
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
+pub use hosts::Hosts;
+pub use judged::Judged;
 pub use reader::{Glance, Kind, ReadError, head, manifest, read, scan};
 pub use writer::{WriteError, Writer};
 
@@ -27,6 +31,8 @@ pub enum Event {
     Run(Run),
     /// A superstep has ended.
     Superstep(Superstep),
+    /// A process has evaluated its potentials of migration.
+    Observed(Observed),
     /// The processes of a Set have evaluated their potentials of migration.
     Evaluated(Evaluated),
     /// A rescheduling call has ended.
@@ -65,8 +71,30 @@ pub struct Superstep {
     pub slowest: Rank,
     /// How long.
     pub computation: Seconds,
+    /// How long processes computed on the mean, where a scheduler is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<Seconds>,
     /// How many messages were exchanged.
     pub messages: u64,
+}
+
+/// What a process knew of itself in a call, besides what its potentials say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// How many supersteps were over.
+    pub superstep: u64,
+    /// Which process.
+    pub rank: Rank,
+    /// Its memory.
+    pub image: Image,
+    /// Instructions that count for its host: of the last superstep in which it computed.
+    pub resident: Instructions,
+    /// Instructions that it is expected to execute in a superstep, where plans name processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<f64>,
+    /// What it is expected to receive in one, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub received: Vec<Received>,
 }
 
 /// What the processes of one Set found in a call.
@@ -78,6 +106,12 @@ pub struct Evaluated {
     pub set: SetId,
     /// Time to move one byte from this Set to each, by Set, in s/B.
     pub transfer_rates: Vec<f64>,
+    /// The hosts of this Set, in order.
+    #[serde(default)]
+    pub hosts: Vec<Hosts>,
+    /// Seconds that each process here adds to every superstep, where plans name processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toll: Option<f64>,
     /// By rank.
     pub processes: Vec<Evaluation>,
 }
@@ -114,6 +148,9 @@ pub struct Call {
     pub tolerance: Option<f64>,
     /// How many supersteps of the interval were balanced, if the policy judges them.
     pub balanced: Option<u32>,
+    /// The supersteps since the last call, where they were judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<Judged>,
     /// The potential above which processes are candidates, where the heuristic has one.
     pub threshold: Option<Seconds>,
     /// The list that all Managers agreed on, highest potential first.

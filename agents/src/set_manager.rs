@@ -12,7 +12,7 @@ use migbsp::{Elapsed, Planner, When};
 use protocol::{Address, Arrived, Confer, Message, Start};
 
 use crate::record;
-use crate::setup::{Collection, Rules, Shape};
+use crate::setup::{Collection, Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, World};
 use call::Call;
 use gathering::Gathering;
@@ -62,7 +62,6 @@ impl SetManager {
     #[must_use]
     pub fn new(rules: &Rules, set: SetId, hosts: Vec<HostId>) -> Self {
         let scheduler = rules.scheduler.as_ref();
-        let plans = scheduler.filter(|scheduler| set == rules.first && scheduler.plans());
         Self {
             set,
             is_home: rules.placement.first() == Some(&rules.first_host()),
@@ -72,7 +71,9 @@ impl SetManager {
             epoch: 0,
             has_migrant: BTreeSet::new(),
             when: scheduler.map(|scheduler| scheduler.policy.when(&scheduler.model)),
-            planner: plans.and_then(|s| Planner::new(&s.policy, &s.planning, s.payment.burden())),
+            planner: scheduler
+                .filter(|_| set == rules.first)
+                .and_then(Scheduler::planner),
             superstep: 0,
             started: Instant::START,
             busy: Seconds::ZERO,
@@ -166,6 +167,7 @@ impl SetManager {
                 ended: world.now(),
                 slowest: all.slowest.1,
                 computation: all.slowest.0,
+                mean: self.when.is_some().then(|| all.mean()),
                 messages: all.sent,
             }));
             if self.when.is_some() {
@@ -196,11 +198,10 @@ impl SetManager {
         let Some(when) = &mut self.when else {
             return false;
         };
-        let mean = all.computation as f64 * 1e-9 / f64::from(all.processes.max(1));
         when.observe(&Elapsed {
             completed: self.superstep + 1,
             slowest: all.slowest.0,
-            mean: Seconds::new(mean).expect("a sum of times is finite"),
+            mean: all.mean(),
         });
         let completed = self.superstep + 1;
         let is_scripted = rules

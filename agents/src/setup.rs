@@ -1,12 +1,13 @@
 //! What a run is made of.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
+
+use crate::script::Script;
 
 /// Everything that decides how a simulated run goes, besides the programs.
 #[derive(Clone, Debug)]
@@ -136,13 +137,15 @@ impl Scheduler {
     pub fn plans(&self) -> bool {
         self.policy.names_processors() && self.script.is_none()
     }
-}
 
-/// Moves decided beforehand, in order, by the number of supersteps that are over: a call is held then,
-/// whether one is due or not. A process that has halted, or is there already, stays where it is, and of
-/// several moves of one process in one call the first counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Script(pub BTreeMap<u64, Vec<(Rank, HostId)>>);
+    /// What the first Manager plans with; `None`: Managers negotiate.
+    #[must_use]
+    pub fn planner(&self) -> Option<migbsp::Planner> {
+        let burden = self.payment.burden();
+        let planner = migbsp::Planner::new(&self.policy, &self.planning, burden);
+        planner.filter(|_| self.plans())
+    }
+}
 
 /// Who pays for a migration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -242,7 +245,7 @@ impl Rules {
     #[must_use]
     pub fn orders(&self, completed: u64) -> Option<&[(Rank, HostId)]> {
         let script = self.scheduler.as_ref()?.script.as_ref()?;
-        Some(script.0.get(&completed).map_or(&[], Vec::as_slice))
+        Some(script.orders(completed))
     }
 
     /// The host of the first Manager.

@@ -12,8 +12,9 @@ use crate::error::RunError;
 use crate::node::Node;
 use crate::process::Process;
 use crate::record;
+use crate::script::Script;
 use crate::set_manager::SetManager;
-use crate::setup::{Barrier, Collection, Rules, Scheduler, Script, Setup, Shape, TransferStart};
+use crate::setup::{Barrier, Collection, Rules, Scheduler, Setup, Shape, TransferStart};
 use crate::world::{Cost, Event, Exchange, Moved, World};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
@@ -152,6 +153,20 @@ impl Stage {
             acts: Vec::new(),
             events: Vec::new(),
             finished: Vec::new(),
+        }
+    }
+
+    /// How the record of a run here begins.
+    pub(crate) fn run(&self) -> record::Run {
+        let name = |host: &HostId| self.platform.host(*host).name.clone();
+        let sets = self.platform.sets().iter().map(|set| set.name.clone());
+        let hosts = self.platform.hosts().iter().map(|host| host.name.clone());
+        record::Run {
+            schema: record::SCHEMA.to_owned(),
+            scenario: "iii".to_owned(),
+            sets: sets.collect(),
+            hosts: hosts.collect(),
+            placement: self.hosts.iter().map(name).collect(),
         }
     }
 
@@ -326,6 +341,14 @@ impl World for Stage {
     fn install(&mut self, host: HostId, state: State) {
         self.acts.push(Act::Install(host, state.rank));
         self.hosts[state.rank.index()] = host;
+        self.record(record::Event::Moved(record::Moved {
+            at: self.now(),
+            rank: state.rank,
+            host,
+            epoch: state.epoch,
+            bytes: bsp::units::Bytes(0),
+            took: Seconds::ZERO,
+        }));
         let moved = Moved {
             agent: state.payload,
             host,

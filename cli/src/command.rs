@@ -17,6 +17,7 @@ use crate::platform::{self, FlowArguments};
 use crate::registry::Registry;
 use crate::reproduce::{self, ReproduceArguments};
 use crate::simulate;
+use crate::verify::{self, VerifyArguments};
 
 /// Runs the command that the arguments of this process ask for.
 ///
@@ -72,6 +73,9 @@ enum Command {
     /// Say from a record why processes moved or stayed, and what that won
     #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArguments),
+    /// Decide a recorded run again from what it observed, and say whether that comes out the same
+    #[command(long_about = VERIFY_ABOUT, after_long_help = VERIFY_HELP)]
+    Verify(VerifyArguments),
     /// Set the tables of the papers beside what our runs say
     #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArguments),
@@ -154,6 +158,7 @@ fn execute(
             compare::command(&comparison, registry)
         }
         Command::Explain(arguments) => explain::command(&arguments),
+        Command::Verify(arguments) => verify::command(&arguments),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;
             reproduce::command(&reproduction)
@@ -215,6 +220,7 @@ Examples:
   migbsp simulate conf/lbm.toml --print-config       every key, its value, where it comes from
   migbsp compare conf/dynamic/*.toml --seeds 1..5    which policy is better
   migbsp explain runs/lbm --process p21              why did it move? (from simulate --out runs/lbm)
+  migbsp verify runs/lbm                             were all decisions made as they should be?
   migbsp reproduce table2                            a table of the papers, and ours beside it
   migbsp platform show conf/platforms/testbed.toml
 
@@ -278,6 +284,37 @@ Examples:
   migbsp explain runs/lbm --format csv > potentials.csv
 
 Symbols and equations: docs/model.md. How to read the answers: docs/explain.md.";
+
+const VERIFY_ABOUT: &str = "\
+Decide a recorded run again from what it observed, and say whether that comes out the same.
+
+RUN is the folder of a record, as `migbsp simulate FILE --out DIR` leaves it in DIR/iii. The record says what every \
+call was decided from: what hosts had left, how far Sets are from each other, what processes measured, what \
+supersteps took. From that alone the model computes anew when calls come, all potentials, the list, who is a \
+candidate, each negotiation or the plan, who moves, and the pace of the calls to come. Nothing is compared \
+with itself, and everything to the last digit.";
+
+const VERIFY_HELP: &str = "\
+A line per call says `verified`, or what differs, as the record has it and as it comes out. A line for a superstep \
+without a call says that one was due there.
+
+What no record says is taken as observed: what a process measured in each single superstep, of which a call \
+has the patterns and predictions (P_comp, P_comm, CTP, BTP) and, over all processes, the sums and extremes.
+
+Formats:
+  table  a line per call
+  json   one object, schema migbsp.verify/1, with all differences
+  csv    one row per difference, and one per call without any
+
+Exit codes: 0 all is verified; 3 something differs; 4 the record is broken, or of another version.
+
+Examples:
+  migbsp simulate conf/lbm.toml --out runs/lbm
+  migbsp verify runs/lbm                            all calls of scenario iii
+  migbsp verify runs/lbm/ii --format json           of another scenario, every difference
+  migbsp verify runs/lbm && echo as decided
+
+What is computed: docs/model.md. What is compared: docs/verify.md.";
 
 const COMPARE_ABOUT: &str = "\
 Run experiments under several policies with several seeds, and say which are better.

@@ -21,6 +21,7 @@ use crate::explain::history::History;
 use crate::explain::question::Question;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json, write};
+use crate::record;
 
 /// What `explain` is told.
 #[derive(Debug, Args)]
@@ -48,7 +49,7 @@ pub(crate) struct ExplainArguments {
 ///
 /// If there is no such record, process or call, or the answer cannot be written.
 pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), Failure> {
-    let folder = history::find(&arguments.run)?;
+    let folder = record::find(&arguments.run)?;
     let run = history::head(&folder)?;
     let rank = question::rank(arguments.process.as_deref(), &run)?;
     let history = History::read(&folder, rank)?;

@@ -13,11 +13,13 @@ mod explain;
 mod failure;
 mod output;
 mod platform;
+mod record;
 mod registry;
 mod reproduce;
 mod shipped;
 mod simulate;
 mod tree;
+mod verify;
 mod workload;
 
 pub use command::run;

@@ -71,6 +71,15 @@ pub(crate) fn rounded(number: f64, decimals: u8) -> String {
     }
 }
 
+/// `number` of what is called `name`.
+pub(crate) fn counted(number: usize, name: &str) -> String {
+    match (number, name.ends_with('s')) {
+        (1, _) => format!("1 {name}"),
+        (_, true) => format!("{number} {name}es"),
+        (_, false) => format!("{number} {name}s"),
+    }
+}
+
 /// `headers` and `rows` as a table for people, without lines that a copy would carry along; numbers
 /// stand to the right.
 pub(crate) fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {

@@ -5,7 +5,9 @@ use bsp::{HostId, Image, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::seconds;
-use crate::{Config, Forecast, IdleResident, Load, Patterns, Policy, ProcessTimes, Received};
+use crate::{
+    Config, Forecast, IdleResident, Load, Patterns, Policy, Potential, ProcessTimes, Received,
+};
 
 /// One superstep of one process, as measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,6 +101,30 @@ impl Process {
             is_fresh: true,
             times: policy.judges_times().then(Vec::new),
             forecast: policy.names_processors().then(Box::default),
+        }
+    }
+
+    /// The process that found these `potentials`, by Set, as far as they tell: with the patterns and predictions
+    /// that they were made of, and no other memory.
+    #[must_use]
+    pub fn recalled(potentials: &[Potential]) -> Self {
+        let first = potentials.first();
+        let sender = |potential: &Potential| Sender {
+            time_predicted: potential.prediction_communication.get(),
+            pattern: potential.pattern_communication,
+            ..Sender::silent(potential.set)
+        };
+        Self {
+            step: step(1),
+            pattern: first.map_or(1.0, |potential| potential.pattern_computation),
+            instructions_predicted: 0.0,
+            time_predicted: first.map_or(0.0, |potential| potential.prediction_computation.get()),
+            instructions_last: Instructions::ZERO,
+            instructions_resident: Instructions::ZERO,
+            senders: potentials.iter().map(sender).collect(),
+            is_fresh: true,
+            times: None,
+            forecast: None,
         }
     }
 

@@ -93,6 +93,18 @@ pub struct Arrived {
 }
 
 impl Arrived {
+    /// How long these processes computed on the mean.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "a sum of times is finite")]
+    #[expect(
+        clippy::as_conversions,
+        reason = "nanoseconds beyond 2^53 may be rounded"
+    )]
+    pub fn mean(&self) -> Seconds {
+        let mean = self.computation as f64 * 1e-9 / f64::from(self.processes.max(1));
+        Seconds::new(mean).expect("a sum of times is finite")
+    }
+
     /// Both reports as one. Of two equally slow processes the one with the lower rank is named.
     ///
     /// # Panics

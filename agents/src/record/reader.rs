@@ -65,6 +65,8 @@ pub enum Kind {
     Run,
     /// [`Event::Superstep`].
     Superstep,
+    /// [`Event::Observed`].
+    Observed,
     /// [`Event::Evaluated`].
     Evaluated,
     /// [`Event::Call`].
@@ -177,7 +179,7 @@ fn follows(glance: Glance, supersteps: &mut u64) -> Result<(), String> {
     let (met, what) = match glance.kind {
         Kind::Superstep => (glance.index, "superstep"),
         Kind::End => (glance.supersteps, "the end of the run after superstep"),
-        Kind::Run | Kind::Evaluated | Kind::Call | Kind::Moved => return Ok(()),
+        Kind::Run | Kind::Observed | Kind::Evaluated | Kind::Call | Kind::Moved => return Ok(()),
     };
     if met != Some(*supersteps) {
         let met = met.map_or_else(|| "none".to_owned(), |met| met.to_string());
@@ -217,6 +219,7 @@ fn parse(line: &str, kind: Kind) -> Result<Event, String> {
     Ok(match kind {
         Kind::Run => Event::Run(run(line)?),
         Kind::Superstep => Event::Superstep(from_line(line)?),
+        Kind::Observed => Event::Observed(from_line(line)?),
         Kind::Evaluated => Event::Evaluated(from_line(line)?),
         Kind::Call => Event::Call(from_line(line)?),
         Kind::Moved => Event::Moved(from_line(line)?),

@@ -1,7 +1,8 @@
 use std::fs;
 use std::path::Path;
 
-use migbsp::{Refusal, Request};
+use bsp::units::InstructionsPerSecond;
+use migbsp::{Digest, Refusal, Request};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -120,12 +121,62 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn judged()(
+        (counted, computed) in any::<(u32, u32)>(),
+        (times, wait) in (prop::array::uniform5(seconds()), prop::option::of(seconds())),
+    ) -> Judged {
+        let digest = Digest {
+            counted,
+            computed,
+            slowest: times[0],
+            fastest: times[1],
+            computation: times[2],
+            reception: times[3],
+            wait,
+        };
+        Judged { digest, barrier_busy: times[4] }
+    }
+}
+
+prop_compose! {
+    fn hosts()(
+        (first, number, cores) in any::<(u32, u32, u32)>(),
+        (speed, load, load_recent) in (1.0..1e12, 0.0..1.0, 0.0..1.0),
+    ) -> Hosts {
+        let speed = InstructionsPerSecond::new(speed).unwrap();
+        Hosts { first: HostId(first), number, speed, cores, load, load_recent }
+    }
+}
+
+prop_compose! {
+    fn observed()(
+        (superstep, rank, resident) in any::<(u64, u32, u64)>(),
+        (data, fixed) in any::<(u64, u64)>(),
+        forecast in prop::option::of(0.0..1e12),
+        received in prop::collection::vec((any::<u32>(), 0.0..1e9, 0.0..1e9), 0..3),
+    ) -> Event {
+        let received = received.into_iter();
+        Event::Observed(Observed {
+            superstep,
+            rank: Rank(rank),
+            image: Image { data: Bytes(data), fixed: Bytes(fixed) },
+            resident: Instructions(resident),
+            forecast,
+            received: received
+                .map(|(set, bytes, time)| Received { set: SetId(set), bytes, time })
+                .collect(),
+        })
+    }
+}
+
+prop_compose! {
     fn call()(
         (superstep, interval, balanced) in any::<(u64, u32, u32)>(),
         (at, cost, tolerance) in (instant(), seconds(), 0.0..1.0),
         threshold in prop::option::of(seconds()),
         list in prop::collection::vec(entry(), 0..4),
         considered in prop::collection::vec(considered(), 0..4),
+        judged in prop::collection::vec(judged(), 0..4),
     ) -> Event {
         let reasons = [
             NotSelected::OwnSet,
@@ -138,7 +189,7 @@ prop_compose! {
         Event::Call(Call {
             superstep, at, cost, threshold, list, passed_over, considered, migrations,
             interval: Some(interval), tolerance: Some(tolerance), balanced: Some(balanced),
-            weighed: None,
+            judged, weighed: None,
         })
     }
 }
@@ -169,6 +220,7 @@ prop_compose! {
         (instructions, bytes) in any::<(u64, u64)>(),
         potentials in prop::collection::vec(potential(), 0..4),
         transfer_rates in prop::collection::vec(0.0..1e-6, 0..4),
+        (hosts, toll) in (prop::collection::vec(hosts(), 0..4), prop::option::of(0.0..1.0)),
     ) -> Event {
         let evaluation = Evaluation {
             rank: Rank(rank),
@@ -179,7 +231,7 @@ prop_compose! {
             potentials,
         };
         Event::Evaluated(Evaluated {
-            superstep, set: SetId(set), transfer_rates, processes: vec![evaluation],
+            superstep, set: SetId(set), transfer_rates, hosts, toll, processes: vec![evaluation],
         })
     }
 }
@@ -188,9 +240,10 @@ prop_compose! {
     fn superstep()(
         (index, slowest, messages) in any::<(u64, u32, u64)>(),
         (started, ended, computation) in (instant(), instant(), seconds()),
+        mean in prop::option::of(seconds()),
     ) -> Event {
         Event::Superstep(Superstep {
-            index, started, ended, slowest: Rank(slowest), computation, messages,
+            index, started, ended, slowest: Rank(slowest), computation, mean, messages,
         })
     }
 }
@@ -223,7 +276,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read(
         events in prop::collection::vec(
-            prop_oneof![superstep(), evaluated(), call(), moved()],
+            prop_oneof![superstep(), observed(), evaluated(), call(), moved()],
             0..12,
         ),
     ) {
@@ -343,6 +396,7 @@ fn supersteps_that_are_missing_or_there_twice_are_noticed() {
             ended: Instant::START,
             slowest: Rank(0),
             computation: Seconds::ZERO,
+            mean: None,
             messages: 0,
         }))
     };
@@ -413,6 +467,7 @@ fn events_that_nobody_asks_for_are_looked_at_but_not_given() {
         ended: Instant::new(2.0).unwrap(),
         slowest: Rank(0),
         computation: Seconds::ZERO,
+        mean: None,
         messages: 0,
     });
     let folder = write(&[run(), later, end_after(1)], true);

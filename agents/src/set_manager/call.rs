@@ -245,6 +245,8 @@ impl SetManager {
             superstep: call.superstep + 1,
             set: self.set,
             transfer_rates,
+            hosts: record::Hosts::of(&call.measured),
+            toll: scheduler.plans().then(|| self.toll(rules, world)),
             processes: reports
                 .iter()
                 .map(|report| record::Evaluation::of(report))
@@ -364,7 +366,7 @@ impl SetManager {
         });
         let pace = when.pace();
         if self.set == rules.first {
-            world.record(record::Event::Call(describe(call, pace, took)));
+            world.record(record::Event::Call(describe(rules, call, pace, took)));
         }
         let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
         let initial = scheduler.model.parameters().interval;

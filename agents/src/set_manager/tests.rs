@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use protocol::Standing;
 
 use super::*;
+use crate::replay::{Difference, Replay};
 use crate::setup::Scheduler;
 use crate::stage::{Act, Cast, SHAPES, Stage, scheduler, script};
 
@@ -28,6 +29,21 @@ fn play(mut stage: Stage, order: &[usize]) -> (Vec<record::Superstep>, Vec<recor
         }
     }
     (supersteps, calls)
+}
+
+/// What deciding everything again says that was played on `stage`, otherwise than its record does.
+fn decided_again(mut stage: Stage) -> Vec<Difference> {
+    let run = stage.run();
+    let mut replay = Replay::new(stage.rules.scheduler.clone(), &run).unwrap();
+    let mut cast = stage.cast();
+    stage.play(&mut cast, |_| 0);
+    let read = |event: &record::Event| {
+        let line = serde_json::to_string(event).unwrap();
+        serde_json::from_str(&line).unwrap()
+    };
+    let events = stage.events.iter().map(read);
+    let checked = events.filter_map(|event| replay.take(event).unwrap());
+    checked.flat_map(|checked| checked.differences).collect()
 }
 
 /// Hosts and halts of a few processes; the first five hosts have processes at the start.
@@ -86,6 +102,20 @@ proptest! {
         let first_come = play(stage(), &[0]);
         prop_assert_eq!(first_come.0.len() as u64, halts.iter().max().unwrap() + 1);
         prop_assert_eq!(play(stage(), &order), first_come);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_decided_is_decided_again_from_the_record(
+        (hosts, halts) in processes(),
+        scheduler in schedulers(),
+        shape in 0_usize..3,
+    ) {
+        let stage = Stage::new(SHAPES[shape], Collection::AsTheyCome, &hosts, &halts, scheduler);
+        prop_assert_eq!(decided_again(stage), []);
     }
 }
 

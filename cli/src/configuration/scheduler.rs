@@ -208,6 +208,12 @@ impl Scenario {
         }
     }
 
+    /// The one scenario of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let all = [Self::I, Self::Ii, Self::Iii];
+        all.into_iter().find(|scenario| scenario.name() == name)
+    }
+
     /// As the papers write it.
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use agents::Script;
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
-use simulator::Platform;
 
 use crate::configuration::fault::Fault;
-use crate::platform::find_host;
 use crate::tree::{Node, Value};
 
 /// One move: at the call after `superstep`, `process` goes `to` a host.
@@ -23,7 +21,7 @@ pub(crate) struct Order {
     pub(crate) to: String,
 }
 
-/// What `orders` mean for `processes` on `platform`; `None` if there are none, and the model decides.
+/// What `orders` mean for `processes` on hosts that `find` knows by name; `None` if there are none, and the model decides.
 ///
 /// `written` is the experiment they are from.
 ///
@@ -34,7 +32,7 @@ pub(crate) fn script(
     orders: &[Order],
     written: &Node,
     processes: u32,
-    platform: &Platform,
+    find: impl Fn(&str) -> Result<HostId, String>,
 ) -> Result<Option<Script>, Fault> {
     let mut moves: BTreeMap<u64, Vec<(Rank, HostId)>> = BTreeMap::new();
     for (index, order) in orders.iter().enumerate() {
@@ -48,7 +46,7 @@ pub(crate) fn script(
             return Err(fault("superstep", problem.to_owned()));
         }
         let rank = rank(&order.process, processes).map_err(|problem| fault("process", problem))?;
-        let host = find_host(&order.to, platform).map_err(|problem| fault("to", problem))?;
+        let host = find(&order.to).map_err(|problem| fault("to", problem))?;
         let moves = moves.entry(superstep).or_default();
         if moves.iter().any(|(earlier, _)| *earlier == rank) {
             let problem = format!("{rank} is moved twice after superstep {superstep}");

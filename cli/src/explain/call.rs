@@ -12,7 +12,7 @@ use crate::explain::report::{
     AlternativeReport, CallReport, Explanation, Move, Row, WeighedReport,
 };
 use crate::failure::Failure;
-use crate::output::rounded;
+use crate::output::{counted, rounded};
 
 /// Answers what was decided in the call at position `index`.
 ///
@@ -241,15 +241,6 @@ pub(super) fn first_of(names: impl Iterator<Item = String>) -> String {
     match names.len().saturating_sub(NAMES) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names[..NAMES].join(", ")),
-    }
-}
-
-/// `number` of what is called `name`.
-pub(super) fn counted(number: usize, name: &str) -> String {
-    match (number, name.ends_with('s')) {
-        (1, _) => format!("1 {name}"),
-        (_, true) => format!("{number} {name}es"),
-        (_, false) => format!("{number} {name}s"),
     }
 }
 

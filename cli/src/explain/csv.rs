@@ -63,7 +63,11 @@ pub(super) fn rows(
                 }
             }
         }
-        Event::Run(_) | Event::Superstep(_) | Event::Moved(_) | Event::End(_) => {}
+        Event::Run(_)
+        | Event::Superstep(_)
+        | Event::Observed(_)
+        | Event::Moved(_)
+        | Event::End(_) => {}
     })
     .map_err(Failure::input)?;
     if let Some(error) = failed {

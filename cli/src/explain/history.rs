@@ -1,18 +1,16 @@
 //! The record of a run, as far as every question needs it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use agents::record::{self, Call, End, Event, Glance, Kind, Migration, ReadError, Run};
+use agents::record::{self, Call, End, Event, Glance, Kind, Migration, Run};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, Weighed};
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::explain::fate::Fate;
 use crate::failure::Failure;
+use crate::record::{fault, manifest};
 
 /// What happened in a run: of supersteps and calls, not what every process found in them.
 #[derive(Debug)]
@@ -101,52 +99,6 @@ pub(super) struct Rules {
     pub(super) tie_width: f64,
 }
 
-/// As much of `run.json` as is needed.
-#[derive(Debug, Deserialize)]
-struct Manifest {
-    schema: String,
-    configuration: Value,
-}
-
-/// The folder of the record that people call `named`: it, or scenario iii in it.
-///
-/// # Errors
-///
-/// If there is no record, or several and none of scenario iii.
-pub(super) fn find(named: &Path) -> Result<PathBuf, Failure> {
-    let is_record =
-        |folder: &Path| folder.join("events.jsonl").exists() || folder.join("run.json").exists();
-    if is_record(named) {
-        return Ok(named.to_path_buf());
-    }
-    let entries = fs::read_dir(named)
-        .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", named.display())))?;
-    let folders = entries.flatten().map(|entry| entry.path());
-    let mut records: Vec<PathBuf> = folders.filter(|folder| is_record(folder)).collect();
-    records.sort();
-    if let Some(record) = records.iter().find(|record| record.ends_with("iii")) {
-        return Ok(record.clone());
-    }
-    match &records[..] {
-        [record] => Ok(record.clone()),
-        [] => Err(Failure::input(format!(
-            "{}: holds no record; one is made by `migbsp simulate FILE --out DIR`",
-            named.display()
-        ))),
-        several => {
-            let names: Vec<String> = several
-                .iter()
-                .map(|name| name.display().to_string())
-                .collect();
-            Err(Failure::input(format!(
-                "{}: holds several records; name one of {}",
-                named.display(),
-                names.join(", ")
-            )))
-        }
-    }
-}
-
 /// How the run in `folder` began.
 ///
 /// # Errors
@@ -173,7 +125,7 @@ impl History {
             Event::Superstep(superstep) => supersteps.push(Lasting::of(&superstep)),
             Event::Call(call) => calls.push(Brief::new(&call, &rules, asked)),
             Event::End(end) => ended = Some(end),
-            Event::Run(_) | Event::Evaluated(_) | Event::Moved(_) => {}
+            Event::Run(_) | Event::Observed(_) | Event::Evaluated(_) | Event::Moved(_) => {}
         })
         .map_err(fault)?;
         Ok(Self {
@@ -201,7 +153,11 @@ impl History {
         record::scan(&self.folder, needed, |event| match event {
             Event::Evaluated(found) => evaluated.push(found),
             Event::Call(call) => held = Some(call),
-            Event::Run(_) | Event::Superstep(_) | Event::Moved(_) | Event::End(_) => {}
+            Event::Run(_)
+            | Event::Superstep(_)
+            | Event::Observed(_)
+            | Event::Moved(_)
+            | Event::End(_) => {}
         })
         .map_err(fault)?;
         let gone = || Failure::input(format!("{}: has changed meanwhile", self.folder.display()));
@@ -320,10 +276,7 @@ impl Brief {
 fn alone(folder: &Path) -> Option<Vec<Lasting>> {
     let folder = folder.canonicalize().ok()?;
     let beside = folder.parent()?.join("i");
-    let configuration = |folder: &Path| {
-        let manifest: Manifest = record::manifest(folder).ok()?;
-        Some(manifest.configuration)
-    };
+    let configuration = |folder: &Path| Some(manifest(folder).ok()?.configuration);
     if beside == folder || configuration(&beside)? != configuration(&folder)? {
         return None;
     }
@@ -339,14 +292,7 @@ fn alone(folder: &Path) -> Option<Vec<Lasting>> {
 }
 
 fn rules(folder: &Path) -> Result<Rules, Failure> {
-    let manifest: Manifest = record::manifest(folder).map_err(fault)?;
-    if manifest.schema != SCHEMA {
-        return Err(Failure::input(format!(
-            "{}: schema {:?}; this program reads {SCHEMA:?}",
-            folder.join("run.json").display(),
-            manifest.schema
-        )));
-    }
+    let manifest = manifest(folder)?;
     let scheduler = &manifest.configuration["scheduler"];
     let word = |key: &str| scheduler[key].as_str().unwrap_or_default();
     Ok(Rules {
@@ -361,15 +307,3 @@ fn rules(folder: &Path) -> Result<Rules, Failure> {
         tie_width: scheduler["tie_width"].as_f64().unwrap_or_default(),
     })
 }
-
-fn fault(error: ReadError) -> Failure {
-    match error {
-        ReadError::Io { path, source } => {
-            Failure::input(format!("{}: cannot be read: {source}", path.display()))
-        }
-        error => Failure::input(error),
-    }
-}
-
-/// The version of `run.json`.
-const SCHEMA: &str = "migbsp.run/1";

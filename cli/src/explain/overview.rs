@@ -1,10 +1,10 @@
 //! What happened in a run.
 
-use crate::explain::call::{counted, report};
+use crate::explain::call::report;
 use crate::explain::history::History;
 use crate::explain::payback::{Against, Balance};
 use crate::explain::report::Explanation;
-use crate::output::rounded;
+use crate::output::{counted, rounded};
 
 /// Answers what happened in the run.
 pub(super) fn explain(answer: &mut Explanation, history: &History) {

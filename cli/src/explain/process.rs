@@ -7,7 +7,7 @@ use bsp::Rank;
 use bsp::units::Seconds;
 use migbsp::{Answer, Refusal};
 
-use crate::explain::call::{counted, first_of, report, rows, weighing};
+use crate::explain::call::{first_of, report, rows, weighing};
 use crate::explain::fate::{Fate, meaning};
 use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, History};
@@ -15,6 +15,7 @@ use crate::explain::payback::Payback;
 use crate::explain::report::{Explanation, Predicted, ProcessReport, Row, Time};
 use crate::explain::story::Story;
 use crate::failure::Failure;
+use crate::output::counted;
 
 /// Answers why the process `rank` moved or stayed in the call at position `index`, which was named
 /// or looked for.

@@ -1,10 +1,10 @@
 //! The answer for people.
 
-use crate::explain::call::{counted, first_of};
+use crate::explain::call::first_of;
 use crate::explain::forces::Forces;
 use crate::explain::payback::Payback;
 use crate::explain::report::{CallReport, Explanation, ProcessReport, Row, WeighedReport};
-use crate::output::{rounded, table};
+use crate::output::{counted, rounded, table};
 
 /// First what was asked, then the tables, then the forces.
 pub(super) fn text(answer: &Explanation) -> String {

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::configuration::Scenario;
 use crate::failure::Failure;
+use crate::record;
 use crate::simulate::hexadecimal;
 use crate::simulate::report::RunReport;
 use crate::simulate::stage::Stage;
@@ -74,7 +75,7 @@ impl Recorder {
         }
         let experiment = &stage.loaded.experiment;
         let manifest = Manifest {
-            schema: "migbsp.run/1",
+            schema: record::SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             scenario: report.scenario,
             seed: experiment.run.seed,

@@ -9,6 +9,7 @@ use simulator::Platform;
 
 use crate::configuration::{self, Loaded, Scenario};
 use crate::failure::Failure;
+use crate::platform::find_host;
 use crate::registry::{Order, Registry};
 use crate::simulate::run::Finished;
 use crate::workload::Common;
@@ -39,7 +40,9 @@ impl Stage {
         let options = experiment.placement.options();
         let placement = placement(&platform, &options, processes).map_err(Failure::input)?;
         let orders = &experiment.scheduler.orders;
-        let script = configuration::script(orders, &loaded.written, processes, &platform)?;
+        let script = configuration::script(orders, &loaded.written, processes, |name| {
+            find_host(name, &platform)
+        })?;
         Ok(Self {
             platform: Arc::new(platform),
             placement,

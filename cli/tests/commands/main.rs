@@ -17,3 +17,4 @@ mod script;
 mod shipped;
 mod simgrid;
 mod simulate;
+mod verify;

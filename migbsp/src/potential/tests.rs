@@ -200,3 +200,38 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn a_process_recalled_from_its_potentials_finds_them_again(
+        supersteps in prop::collection::vec((0_u64..3, 0_u32..7, 0_u64..3), 1..9),
+        own in 0_u32..5,
+    ) {
+        let config = config(|_| {});
+        let mut process = Process::new(&Policy::MIGBSP, 4);
+        for (work, set, bytes) in supersteps {
+            let reception = Reception {
+                set: SetId(set % 5),
+                bytes: Bytes(bytes * 100_000),
+                time: Seconds::new(Bytes(bytes).as_f64() * 0.01).unwrap(),
+            };
+            let observation = Observation {
+                instructions: Instructions(work),
+                computation_time: Seconds::new(Instructions(work).as_f64() * 0.3).unwrap(),
+                receptions: if 4 < set { &[] } else { &[reception] },
+                reception_longest: reception.time,
+            };
+            process.observe(&config, observation);
+        }
+        let sets = sets();
+        let situation = Situation { own: SetId(own), image: IMAGE, sets: &sets };
+        let found = process.evaluate(&config, &situation);
+        let recalled = Process::recalled(&found.potentials);
+        let again = recalled.evaluate(&config, &situation);
+        prop_assert_eq!(
+            again.entry(&config, Rank(3), &recalled),
+            found.entry(&config, Rank(3), &process)
+        );
+        prop_assert_eq!(again, found);
+    }
+}

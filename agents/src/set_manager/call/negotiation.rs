@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Answer, Entry, Processors, Request, Selection};
+use migbsp::{Answer, Processors, Request, Selection};
 use protocol::{Address, Answered, Ask, Considered, Decided, Message, Report};
 
 use super::outcome::negotiated;
+use crate::script;
 use crate::set_manager::SetManager;
-use crate::set_manager::whereabouts::Whereabouts;
 use crate::setup::Rules;
 use crate::world::{Cost, World};
 
@@ -42,9 +42,14 @@ impl SetManager {
     pub(super) fn begin_negotiation(&mut self, rules: &Rules, world: &mut dyn World) {
         let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
         let call = self.call.as_mut().expect("a call is being held");
-        let script = rules.orders(call.superstep + 1);
-        let selection = match script {
-            Some(orders) => scripted(rules, orders, &call.list, &self.whereabouts),
+        let orders = rules.orders(call.superstep + 1);
+        let selection = match orders {
+            Some(orders) => script::candidates(
+                orders,
+                &call.list,
+                |host| rules.sets[host.index()],
+                |rank| self.whereabouts.of(rank),
+            ),
             None => migbsp::select(model, &call.list),
         };
         let mut processors = call.processors(|measured| measured.load);
@@ -60,7 +65,7 @@ impl SetManager {
         call.negotiation = Some(Negotiation {
             selection,
             processors,
-            script: script.map(first_orders),
+            script: orders.map(script::places),
             settled: 0,
             asked: None,
             considered: Vec::new(),
@@ -168,11 +173,6 @@ impl SetManager {
     }
 }
 
-/// Where each process goes; of several orders for one process the first counts.
-fn first_orders(orders: &[(Rank, HostId)]) -> BTreeMap<Rank, HostId> {
-    orders.iter().rev().copied().collect()
-}
-
 /// What the Manager of a candidate asks for.
 fn request(
     negotiation: &Negotiation,
@@ -191,25 +191,5 @@ fn request(
         bytes: report.bytes,
         migration: report.evaluation.potentials[target.index()].migration,
         t2: t2.expect("a candidate lives in its own Set"),
-    }
-}
-
-/// The scripted moves of a call as candidates: of processes that are `list`ed and not there already.
-fn scripted(
-    rules: &Rules,
-    orders: &[(Rank, HostId)],
-    list: &[Entry],
-    whereabouts: &Whereabouts,
-) -> Selection {
-    let mut listed: BTreeMap<Rank, &Entry> = list.iter().map(|entry| (entry.rank, entry)).collect();
-    let candidate = |(rank, host): &(Rank, HostId)| {
-        let entry = listed.remove(rank)?;
-        let target = rules.sets[host.index()];
-        (whereabouts.of(*rank) != *host).then_some(Entry { target, ..*entry })
-    };
-    let candidates = orders.iter().filter_map(candidate).collect();
-    Selection {
-        candidates,
-        ..Selection::default()
     }
 }

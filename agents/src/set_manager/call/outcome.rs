@@ -89,7 +89,7 @@ pub(super) fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -
 }
 
 /// The record of a call that took so long; `pace` is that of the calls to come.
-pub(super) fn describe(call: Call, pace: Pace, took: Seconds) -> record::Call {
+pub(super) fn describe(rules: &Rules, call: Call, pace: Pace, took: Seconds) -> record::Call {
     let considered: Vec<Considered> = in_order(&call).cloned().collect();
     let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
     let moves = call.planned.iter().flat_map(|planned| &planned.moves);
@@ -102,6 +102,13 @@ pub(super) fn describe(call: Call, pace: Pace, took: Seconds) -> record::Call {
     } else {
         Vec::new()
     };
+    let barrier_busy = call.standings[&rules.first].barrier_busy.iter();
+    let judged = call.supersteps.iter().zip(barrier_busy);
+    let judged = judged.map(|(digest, barrier_busy)| record::Judged {
+        digest: *digest,
+        barrier_busy: *barrier_busy,
+    });
+    let judged = judged.collect();
     let selection = call.negotiation.map(|negotiation| negotiation.selection);
     let selection = selection.unwrap_or_default();
     record::Call {
@@ -111,6 +118,7 @@ pub(super) fn describe(call: Call, pace: Pace, took: Seconds) -> record::Call {
         interval: pace.interval,
         tolerance: pace.tolerance,
         balanced: pace.balanced,
+        judged,
         threshold: selection.threshold,
         list: call.list,
         passed_over: selection.passed_over,

@@ -29,7 +29,7 @@ impl SetManager {
 
     /// Seconds by which a superstep is longer for each process of this Set: the first Manager takes the
     /// messages of a central barrier by rank, and waits for each of them.
-    fn toll(&self, rules: &Rules, world: &dyn World) -> f64 {
+    pub(super) fn toll(&self, rules: &Rules, world: &dyn World) -> f64 {
         let barrier = &rules.barrier;
         if barrier.shape != Shape::Central || barrier.collection != Collection::ByRank {
             return 0.0;

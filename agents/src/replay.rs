@@ -1,0 +1,290 @@
+//! What was decided in a run, decided again from what its record says was observed.
+//!
+//! [`Replay`] is told the events of a record in their order. It holds what a Manager holds, but asks nobody: from
+//! the observations of a call it computes the potentials, the list, the negotiations or the plan, the
+//! moves and the pace of the calls to come, and compares them with what the record says.
+
+mod comparison;
+mod deciding;
+mod evaluation;
+mod negotiation;
+mod observations;
+
+use std::collections::BTreeMap;
+
+use bsp::units::{Instant, Seconds};
+use bsp::{HostId, Rank};
+use migbsp::Elapsed;
+use serde::Serialize;
+
+use crate::record::{self, Call, Event, Migration, Run};
+use crate::setup::Scheduler;
+use comparison::{Comparison, Names};
+use deciding::{Barrier, Deciding};
+use observations::Gathered;
+
+pub use comparison::Difference;
+pub use observations::Gap;
+
+/// A run being decided again.
+#[derive(Debug)]
+pub struct Replay {
+    deciding: Option<Deciding>,
+    names: Names,
+    /// Where every process lives, by rank.
+    lives: Vec<HostId>,
+    /// How often the placement has changed.
+    epoch: u64,
+    barrier: Barrier,
+    /// Whether a call has to follow it.
+    is_due: bool,
+    /// What the call being held has observed so far, and who has moved in it.
+    gathered: Gathered,
+    arrivals: Vec<Arrival>,
+}
+
+/// What came of deciding a call again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// How many supersteps were over.
+    pub superstep: u64,
+    /// How many processes took part.
+    pub processes: usize,
+    /// How many were candidates, or had a move planned.
+    pub candidates: usize,
+    /// How many move, decided again.
+    pub moves: usize,
+    /// What the record says otherwise; nothing: it is verified.
+    pub differences: Vec<Difference>,
+}
+
+/// Why a record cannot be decided again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// A process starts on a host that is none.
+    #[error("{rank} starts on {name}, which is none of the hosts")]
+    Host {
+        /// Which process.
+        rank: Rank,
+        /// What it is said to start on.
+        name: String,
+    },
+    /// An event comes too early, or too late.
+    #[error("an event of superstep {met} comes when {expected} are over")]
+    Order {
+        /// What it belongs to.
+        met: u64,
+        /// What would do.
+        expected: u64,
+    },
+    /// A call does not say all that it was decided from.
+    #[error("the call after superstep {superstep} cannot be decided again: {gap}")]
+    Gap {
+        /// Which call.
+        superstep: u64,
+        /// What is missing.
+        #[source]
+        gap: Gap,
+    },
+}
+
+/// A process that came to a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Arrival {
+    rank: Rank,
+    host: HostId,
+    epoch: u64,
+}
+
+impl Replay {
+    /// The run that began as `run` says, rescheduled by `scheduler`.
+    ///
+    /// # Errors
+    ///
+    /// If a process starts on a host that does not exist.
+    pub fn new(scheduler: Option<Scheduler>, run: &Run) -> Result<Self, ReplayError> {
+        let hosts = run.hosts.iter().enumerate();
+        let hosts: BTreeMap<&str, HostId> = hosts
+            .map(|(index, name)| (name.as_str(), HostId::from_index(index)))
+            .collect();
+        let lives = run.placement.iter().enumerate().map(|(index, name)| {
+            let host = hosts.get(name.as_str()).copied();
+            host.ok_or_else(|| ReplayError::Host {
+                rank: Rank::from_index(index),
+                name: name.clone(),
+            })
+        });
+        Ok(Self {
+            deciding: scheduler.map(Deciding::new),
+            names: Names::new(run),
+            lives: lives.collect::<Result<_, _>>()?,
+            epoch: 0,
+            barrier: Barrier {
+                completed: 0,
+                at: Instant::START,
+            },
+            is_due: false,
+            gathered: Gathered::default(),
+            arrivals: Vec::new(),
+        })
+    }
+
+    /// The next event of the record; answers what came of a call, if that is over by it.
+    ///
+    /// # Errors
+    ///
+    /// If the event is out of order, or a call does not say what it was decided from.
+    pub fn take(&mut self, event: Event) -> Result<Option<Checked>, ReplayError> {
+        match event {
+            Event::Run(_) => Ok(None),
+            Event::Superstep(superstep) => {
+                self.expect(superstep.index)?;
+                let missed = self.missed(self.is_due);
+                self.elapse(&superstep)?;
+                Ok(missed)
+            }
+            Event::Observed(observed) => {
+                self.expect(observed.superstep)?;
+                self.gathered.observed.insert(observed.rank, observed);
+                Ok(None)
+            }
+            Event::Evaluated(evaluated) => {
+                self.expect(evaluated.superstep)?;
+                self.gathered.evaluated.insert(evaluated.set, evaluated);
+                Ok(None)
+            }
+            Event::Moved(moved) => {
+                self.arrivals.push(Arrival {
+                    rank: moved.rank,
+                    host: moved.host,
+                    epoch: moved.epoch,
+                });
+                Ok(None)
+            }
+            Event::Call(call) => {
+                self.expect(call.superstep)?;
+                let checked = self.check(&call);
+                let gap = |gap| ReplayError::Gap {
+                    superstep: call.superstep,
+                    gap,
+                };
+                checked.map(Some).map_err(gap)
+            }
+            Event::End(end) => {
+                self.expect(end.supersteps)?;
+                // Nobody is left for a call after the last superstep.
+                Ok(self.missed(false))
+            }
+        }
+    }
+
+    /// An event belongs to what comes after superstep `met`.
+    fn expect(&self, met: u64) -> Result<(), ReplayError> {
+        let expected = self.barrier.completed;
+        if met == expected {
+            Ok(())
+        } else {
+            Err(ReplayError::Order { met, expected })
+        }
+    }
+
+    /// A superstep is over.
+    fn elapse(&mut self, superstep: &record::Superstep) -> Result<(), ReplayError> {
+        let completed = superstep.index + 1;
+        self.barrier = Barrier {
+            completed,
+            at: superstep.ended,
+        };
+        let Some(deciding) = &mut self.deciding else {
+            return Ok(());
+        };
+        deciding.when.observe(&Elapsed {
+            completed,
+            slowest: superstep.computation,
+            mean: superstep.mean.ok_or(ReplayError::Gap {
+                superstep: completed,
+                gap: Gap::Version,
+            })?,
+        });
+        self.is_due = deciding.is_due(completed);
+        Ok(())
+    }
+
+    /// What is wrong where the record has no call after the last superstep.
+    fn missed(&mut self, is_due: bool) -> Option<Checked> {
+        let arrivals = std::mem::take(&mut self.arrivals);
+        let mut comparison = Comparison::new(&self.names);
+        comparison.compare("held", &false, &is_due);
+        comparison.compare("arrivals", &arrivals, &Vec::new());
+        let differences = comparison.differences();
+        (!differences.is_empty()).then_some(Checked {
+            superstep: self.barrier.completed,
+            processes: 0,
+            candidates: 0,
+            moves: 0,
+            differences,
+        })
+    }
+
+    /// Decides a call again.
+    fn check(&mut self, call: &Call) -> Result<Checked, Gap> {
+        let gathered = std::mem::take(&mut self.gathered);
+        let arrivals = std::mem::take(&mut self.arrivals);
+        let mut comparison = Comparison::new(&self.names);
+        comparison.compare("held", &true, &std::mem::take(&mut self.is_due));
+        let mut checked = Checked {
+            superstep: call.superstep,
+            processes: call.list.len(),
+            candidates: 0,
+            moves: 0,
+            differences: Vec::new(),
+        };
+        if let Some(deciding) = &mut self.deciding {
+            let observations = gathered.complete(&self.names, self.lives.len())?;
+            if call.cost < Seconds::ZERO {
+                return Err(Gap::Cost);
+            }
+            // What was decided before cannot change where processes were seen.
+            let expected = self.lives.clone();
+            observations.locate(&mut self.lives);
+            let model = &deciding.scheduler.model;
+            let found = evaluation::evaluate(model, &observations, &self.lives);
+            for (recorded, found) in observations.processes().zip(&found) {
+                let rank = recorded.rank;
+                let recomputed = found.as_recorded(recorded, expected[rank.index()]);
+                comparison.compare(&rank.to_string(), recorded, &recomputed);
+            }
+            let decided = deciding.decide(self.barrier, &observations, found);
+            checked.candidates = decided.candidates();
+            let recomputed = deciding.conclude(self.barrier, call, decided);
+            let moves = &recomputed.migrations;
+            checked.moves = moves.len();
+            self.epoch += u64::from(!moves.is_empty());
+            let expected = Arrival::all(moves, self.epoch);
+            comparison.compare("arrivals", &in_order(arrivals), &in_order(expected));
+            comparison.compare("", call, &recomputed);
+            for step in moves {
+                self.lives[step.rank.index()] = step.to;
+            }
+        }
+        checked.differences = comparison.differences();
+        Ok(checked)
+    }
+}
+
+impl Arrival {
+    /// Who comes where by these moves, in the placement `epoch`.
+    fn all(moves: &[Migration], epoch: u64) -> Vec<Self> {
+        let arrival = |step: &Migration| Self {
+            rank: step.rank,
+            host: step.to,
+            epoch,
+        };
+        moves.iter().map(arrival).collect()
+    }
+}
+
+fn in_order(mut arrivals: Vec<Arrival>) -> Vec<Arrival> {
+    arrivals.sort_by_key(|arrival| arrival.rank);
+    arrivals
+}

@@ -1,0 +1,167 @@
+//! Who decides, and what they remember from call to call.
+
+use std::collections::BTreeSet;
+
+use bsp::HostId;
+use bsp::units::{Instant, Seconds};
+use migbsp::{Concluded, Decision, Digest, Entry, Planner, Selection, When};
+use protocol::Considered;
+
+use super::evaluation::Found;
+use super::negotiation::Negotiation;
+use super::observations::Observations;
+use crate::record::{Call, Migration};
+use crate::script;
+use crate::setup::Scheduler;
+
+/// All Managers as one.
+#[derive(Debug)]
+pub(super) struct Deciding {
+    pub(super) scheduler: Scheduler,
+    pub(super) when: Box<dyn When>,
+    planner: Option<Planner>,
+    /// Hosts that have taken a migrant.
+    has_migrant: BTreeSet<HostId>,
+}
+
+/// The end of a superstep.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Barrier {
+    /// How many supersteps are over.
+    pub(super) completed: u64,
+    /// When the last of them was.
+    pub(super) at: Instant,
+}
+
+/// What was decided in a call.
+#[derive(Debug, Default)]
+pub(super) struct Decided {
+    list: Vec<Entry>,
+    selection: Selection,
+    considered: Vec<Considered>,
+    decision: Option<Decision>,
+}
+
+impl Deciding {
+    /// As a run begins.
+    pub(super) fn new(scheduler: Scheduler) -> Self {
+        Self {
+            when: scheduler.policy.when(&scheduler.model),
+            planner: scheduler.planner(),
+            has_migrant: BTreeSet::new(),
+            scheduler,
+        }
+    }
+
+    /// Whether a call follows.
+    pub(super) fn is_due(&self, completed: u64) -> bool {
+        let script = self.scheduler.script.as_ref();
+        let is_scripted = script.is_some_and(|script| !script.orders(completed).is_empty());
+        is_scripted || self.when.is_due(completed)
+    }
+
+    /// Decides a call at `barrier`, in which this was observed and `found`.
+    pub(super) fn decide(
+        &mut self,
+        barrier: Barrier,
+        observations: &Observations,
+        found: Vec<Found>,
+    ) -> Decided {
+        let model = &self.scheduler.model;
+        let list = migbsp::merge(model, found.iter().map(|found| found.entry).collect());
+        if let Some(planner) = &mut self.planner {
+            let inventories = observations.inventories();
+            let migration = model.parameters().migration;
+            let decision = planner.decide(barrier.completed, barrier.at, inventories, migration);
+            return Decided {
+                list,
+                decision: Some(decision),
+                ..Decided::default()
+            };
+        }
+        let orders = self.scheduler.script.as_ref();
+        let orders = orders.map(|script| script.orders(barrier.completed));
+        let selection = match orders {
+            Some(orders) => script::candidates(
+                orders,
+                &list,
+                |host| observations.set(host),
+                |rank| observations.evaluation(rank).host,
+            ),
+            None => migbsp::select(model, &list),
+        };
+        let negotiation = Negotiation {
+            observations,
+            evaluations: found
+                .into_iter()
+                .map(|found| (found.entry.rank, found.evaluation))
+                .collect(),
+            places: orders.map(script::places),
+        };
+        let considered = negotiation.settle(model, &self.has_migrant, &selection.candidates);
+        Decided {
+            list,
+            selection,
+            considered,
+            decision: None,
+        }
+    }
+
+    /// The call at `barrier` is over: how the record of it should read. Only what it took, and how its
+    /// supersteps went, is taken from `recorded`.
+    pub(super) fn conclude(&mut self, barrier: Barrier, recorded: &Call, decided: Decided) -> Call {
+        let migrations = decided.migrations(self.scheduler.moves);
+        if let Some(planner) = &mut self.planner {
+            planner.conclude(recorded.cost, !migrations.is_empty());
+        }
+        self.has_migrant
+            .extend(migrations.iter().map(|step| step.to));
+        let judged = recorded.judged.iter();
+        let supersteps: Vec<Digest> = judged.clone().map(|judged| judged.digest).collect();
+        let barrier_busy: Vec<Seconds> = judged.map(|judged| judged.barrier_busy).collect();
+        let decision = decided.decision.as_ref();
+        self.when.conclude(&Concluded {
+            completed: barrier.completed,
+            supersteps: &supersteps,
+            barrier_busy: &barrier_busy,
+            migrations: migrations.len(),
+            cost: decision.map_or(Seconds::ZERO, |decision| decision.cost),
+            pause: decision.map_or(0, |decision| decision.pause),
+            again: decision.map_or(0, |decision| decision.again),
+        });
+        let pace = self.when.pace();
+        Call {
+            superstep: barrier.completed,
+            at: barrier.at,
+            cost: recorded.cost,
+            interval: pace.interval,
+            tolerance: pace.tolerance,
+            balanced: pace.balanced,
+            judged: recorded.judged.clone(),
+            threshold: decided.selection.threshold,
+            list: decided.list,
+            passed_over: decided.selection.passed_over,
+            considered: decided.considered,
+            weighed: decided.decision.map(|decision| decision.weighed),
+            migrations,
+        }
+    }
+}
+
+impl Decided {
+    /// How many processes were considered for a move, or planned to make one.
+    pub(super) fn candidates(&self) -> usize {
+        let planned = self.decision.as_ref();
+        self.considered.len() + planned.map_or(0, |decision| decision.moves.len())
+    }
+
+    /// Who moves, unless moving is switched off.
+    fn migrations(&self, moves: bool) -> Vec<Migration> {
+        if !moves {
+            return Vec::new();
+        }
+        let planned = self.decision.iter().flat_map(|decision| &decision.moves);
+        let negotiated = self.considered.iter().filter_map(Migration::negotiated);
+        negotiated.chain(planned.map(Migration::planned)).collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! What every process finds in a call.
+
+use bsp::{HostId, SetId};
+use migbsp::{Config, Entry, SetView, Situation};
+
+use super::observations::Observations;
+use crate::record::{Evaluated, Evaluation};
+
+/// What a process finds.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Its row of the list.
+    pub(super) entry: Entry,
+    /// All its potentials.
+    pub(super) evaluation: migbsp::Evaluation,
+}
+
+impl Found {
+    /// How the record of it should read, of which `recorded` has what was observed; the process lives on `host`.
+    pub(super) fn as_recorded(&self, recorded: &Evaluation, host: HostId) -> Evaluation {
+        Evaluation {
+            rank: self.entry.rank,
+            host,
+            instructions: recorded.instructions,
+            bytes: recorded.bytes,
+            target: self.entry.target,
+            potentials: self.evaluation.potentials.clone(),
+        }
+    }
+}
+
+/// What every process finds, by Set and rank, where processes live as `lives` says.
+pub(super) fn evaluate(
+    model: &Config,
+    observations: &Observations,
+    lives: &[HostId],
+) -> Vec<Found> {
+    let views = views(observations, lives);
+    let evaluate = |recorded: &Evaluation| {
+        let rank = recorded.rank;
+        let history = migbsp::Process::recalled(&recorded.potentials);
+        let own = observations.set(recorded.host);
+        let found = history.evaluate(
+            model,
+            &Situation {
+                own,
+                image: observations.of(rank).image,
+                sets: &views[own.index()],
+            },
+        );
+        Found {
+            entry: found.entry(model, rank, &history),
+            evaluation: found,
+        }
+    };
+    observations.processes().map(evaluate).collect()
+}
+
+/// All Sets as processes of each see them, where processes live as `lives` says.
+fn views(observations: &Observations, lives: &[HostId]) -> Vec<Vec<SetView>> {
+    let mut processes = vec![0; observations.sets().count()];
+    for host in lives {
+        processes[observations.set(*host).index()] += 1;
+    }
+    let offer = |(set, evaluated): (SetId, &Evaluated)| SetView {
+        capacity: migbsp::capacity(&observations.processors(set, |hosts| hosts.load)),
+        processes: processes[set.index()],
+        processors: cores(evaluated),
+        transfer_rate: 0.0,
+    };
+    let offers: Vec<SetView> = observations.sets().map(offer).collect();
+    let seen = |(_, evaluated): (SetId, &Evaluated)| {
+        let offers = offers.iter().zip(&evaluated.transfer_rates);
+        offers
+            .map(|(offer, rate)| SetView {
+                transfer_rate: *rate,
+                ..*offer
+            })
+            .collect()
+    };
+    observations.sets().map(seen).collect()
+}
+
+/// How many processors a Set has.
+fn cores(evaluated: &Evaluated) -> u32 {
+    let hosts = evaluated.hosts.iter();
+    hosts
+        .map(|hosts| hosts.number.saturating_mul(hosts.cores))
+        .fold(0, u32::saturating_add)
+}

@@ -1,0 +1,186 @@
+//! What a call was decided from.
+
+use std::collections::BTreeMap;
+
+use bsp::{HostId, Rank, SetId};
+use migbsp::{Inventory, Load, Processor};
+
+use super::comparison::Names;
+use crate::record::{Evaluated, Evaluation, Hosts, Observed};
+
+/// What a record says of a call, as it is read.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) observed: BTreeMap<Rank, Observed>,
+    pub(super) evaluated: BTreeMap<SetId, Evaluated>,
+}
+
+/// What was observed in a call.
+///
+/// Invariant: every Set is there and has its hosts, every host is in one Set, and every process that took part is
+/// listed in the Set where it lives, with potentials for every Set.
+#[derive(Debug)]
+pub(super) struct Observations {
+    /// By Set.
+    evaluated: Vec<Evaluated>,
+    observed: BTreeMap<Rank, Observed>,
+    /// The Set of each host.
+    sets: Vec<SetId>,
+    /// Where each process is found: Set, and position in it.
+    positions: BTreeMap<Rank, (usize, usize)>,
+}
+
+/// What is missing, or contradicts itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Gap {
+    /// Nothing says what was observed.
+    #[error("it does not say what was observed; the record was made by an earlier version")]
+    Version,
+    /// A Set has not told, or not everything.
+    #[error("not all Sets say what they have, and how far it is to the others")]
+    Set,
+    /// A host is in no Set, or in several.
+    #[error("not every host is in one Set")]
+    Host,
+    /// A process takes part twice, or elsewhere than it lives, or without all potentials.
+    #[error("{0} is not found once, in the Set where it lives, with a potential for every Set")]
+    Process(Rank),
+    /// The call took less than no time.
+    #[error("it took less than no time")]
+    Cost,
+}
+
+impl Gathered {
+    /// The observations, if they are complete; there are `processes`.
+    pub(super) fn complete(self, names: &Names, processes: usize) -> Result<Observations, Gap> {
+        let Self {
+            observed,
+            evaluated,
+        } = self;
+        let evaluated: Vec<Evaluated> = evaluated.into_values().collect();
+        if evaluated.iter().all(|set| set.hosts.is_empty()) {
+            return Err(Gap::Version);
+        }
+        let number = names.sets.len();
+        let is_complete = |(index, set): (usize, &Evaluated)| {
+            set.set == SetId::from_index(index) && set.transfer_rates.len() == number
+        };
+        if evaluated.len() != number || !evaluated.iter().enumerate().all(is_complete) {
+            return Err(Gap::Set);
+        }
+        let sets = sets_of_hosts(&evaluated, names.hosts.len()).ok_or(Gap::Host)?;
+        let mut positions = BTreeMap::new();
+        for (set, found) in evaluated.iter().enumerate() {
+            for (position, process) in found.processes.iter().enumerate() {
+                let rank = process.rank;
+                let own = sets.get(process.host.index());
+                let mut potentials = process.potentials.iter().enumerate();
+                let is_sound = own == Some(&found.set)
+                    && rank.index() < processes
+                    && observed.contains_key(&rank)
+                    && process.potentials.len() == number
+                    && potentials.all(|(set, of)| of.set == SetId::from_index(set));
+                if !is_sound || positions.insert(rank, (set, position)).is_some() {
+                    return Err(Gap::Process(rank));
+                }
+            }
+        }
+        Ok(Observations {
+            evaluated,
+            observed,
+            sets,
+            positions,
+        })
+    }
+}
+
+impl Observations {
+    /// All Sets, in order.
+    pub(super) fn sets(&self) -> impl Iterator<Item = (SetId, &Evaluated)> {
+        self.evaluated
+            .iter()
+            .map(|evaluated| (evaluated.set, evaluated))
+    }
+
+    /// All processes that took part, by Set and rank.
+    pub(super) fn processes(&self) -> impl Iterator<Item = &Evaluation> {
+        self.evaluated.iter().flat_map(|found| &found.processes)
+    }
+
+    /// Corrects where processes live, by rank, by where they were seen.
+    pub(super) fn locate(&self, lives: &mut [HostId]) {
+        for process in self.processes() {
+            lives[process.rank.index()] = process.host;
+        }
+    }
+
+    /// What a Set found.
+    pub(super) fn set_of(&self, set: SetId) -> &Evaluated {
+        &self.evaluated[set.index()]
+    }
+
+    /// The Set of a host.
+    pub(super) fn set(&self, host: HostId) -> SetId {
+        self.sets[host.index()]
+    }
+
+    /// What a process that took part observed of itself.
+    pub(super) fn of(&self, rank: Rank) -> &Observed {
+        &self.observed[&rank]
+    }
+
+    /// What a process that took part found.
+    pub(super) fn evaluation(&self, rank: Rank) -> &Evaluation {
+        let (set, position) = self.positions[&rank];
+        &self.evaluated[set].processes[position]
+    }
+
+    /// The processors of a Set, without residents, under the load that `load` reads.
+    pub(super) fn processors(&self, set: SetId, load: impl Fn(&Hosts) -> f64) -> Vec<Processor> {
+        let hosts = self.set_of(set).hosts.iter();
+        hosts
+            .flat_map(|hosts| hosts.processors(load(hosts)))
+            .collect()
+    }
+
+    /// What there is to plan with in every Set.
+    pub(super) fn inventories(&self) -> Vec<Inventory> {
+        let inventory = |(set, evaluated): (SetId, &Evaluated)| Inventory {
+            processors: self.processors(set, |hosts| hosts.load_recent),
+            loads: evaluated
+                .processes
+                .iter()
+                .filter_map(|process| self.load(process))
+                .collect(),
+            rates: evaluated.transfer_rates.clone(),
+            toll: evaluated.toll.unwrap_or_default(),
+        };
+        self.sets().map(inventory).collect()
+    }
+
+    /// What others have to know of a process to place it.
+    fn load(&self, process: &Evaluation) -> Option<Load> {
+        let observed = self.of(process.rank);
+        Some(Load {
+            rank: process.rank,
+            host: process.host,
+            instructions: observed.forecast?,
+            image: observed.image,
+            received: observed.received.clone(),
+        })
+    }
+}
+
+/// The Set of each host, if each is in one.
+fn sets_of_hosts(evaluated: &[Evaluated], number: usize) -> Option<Vec<SetId>> {
+    let mut sets = vec![None; number];
+    for found in evaluated {
+        for host in found.hosts.iter().flat_map(Hosts::ids) {
+            let before = sets.get_mut(host.index())?.replace(found.set);
+            if before.is_some() {
+                return None;
+            }
+        }
+    }
+    sets.into_iter().collect()
+}
