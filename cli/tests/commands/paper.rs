@@ -233,7 +233,7 @@ fn faults_of_the_command_line_say_what_would_do() {
     assert!(
         ended
             .stderr
-            .contains("no/such/folder.html cannot be written"),
+            .contains("no/such/folder.html: cannot be written"),
         "{}",
         ended.stderr
     );
