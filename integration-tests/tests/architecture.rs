@@ -20,12 +20,15 @@ const FLOORS: [(&str, u32); 8] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 13] = [
+const OWNERS: [(&str, &str); 16] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("sysinfo", "agents"),
+    ("crc32fast", "protocol"),
     ("quinn", "protocol"),
+    ("rcgen", "protocol"),
     ("rustls", "protocol"),
+    ("x509-parser", "protocol"),
     ("clap", "cli"),
     ("clap_complete", "cli"),
     ("config", "cli"),

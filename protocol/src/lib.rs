@@ -5,13 +5,18 @@
 //! message or with an error that says where and why, never with a panic, and reserves nothing on the
 //! word of a count it has not seen the bytes for. [`Message::wire_size`] tells what a frame weighs
 //! without making it.
+//!
+//! [`identity`] says who is who, by certificates; [`transport`] carries frames between machines, over
+//! QUIC, and refuses those that their sender may not send.
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
 mod frame;
 mod head;
+pub mod identity;
 mod message;
 mod size;
+pub mod transport;
 
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
 pub use head::{HeadError, Problem};

@@ -1,0 +1,26 @@
+//! Who is who: names and roles, written into certificates by the authority of a cluster.
+//!
+//! A certificate says its [`Subject`] in two standard places: the URI
+//! `migbsp://<cluster>/<role>/<name>` and the DNS name `<name>`, both as subject alternative names.
+//! Whoever trusts the authority can read from a peer's certificate what that peer is called and what it
+//! may say. Time is an argument everywhere; [`files`] is the only part that touches a disk.
+
+mod authority;
+mod certificate;
+pub mod files;
+mod holder;
+mod name;
+mod pem;
+mod subject;
+mod validity;
+
+pub use authority::{Authority, IssueError};
+pub use certificate::{Certificate, CertificateError};
+pub use holder::Identity;
+pub use name::{Name, NameError};
+pub use pem::{Pem, PemError};
+pub use subject::{Role, Subject, SubjectError};
+pub use validity::{Validity, ValidityError};
+
+use certificate::authority_of;
+use holder::key_belongs;

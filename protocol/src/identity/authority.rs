@@ -1,0 +1,175 @@
+use std::{fmt, slice};
+
+use rcgen::string::Ia5String;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose, SanType,
+};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use time::OffsetDateTime;
+
+use crate::identity::subject::SCHEME;
+use crate::identity::{
+    Certificate, Identity, Name, Pem, PemError, Role, Subject, Validity, authority_of, key_belongs,
+};
+
+/// Whom all nodes of a cluster trust, and who issues their certificates.
+///
+/// Lives in memory; [`files`](crate::identity::files) keeps it.
+pub struct Authority {
+    cluster: Name,
+    validity: Validity,
+    certificate: CertificateDer<'static>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// Why a certificate could not be issued.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IssueError {
+    /// A certificate that would outlive its authority.
+    #[error(
+        "valid until {met:?}, expected at most {limit:?}, when the authority ends: \
+         ask for less, or make a new authority"
+    )]
+    Outlives {
+        /// When it would end.
+        met: std::time::SystemTime,
+        /// When the authority does.
+        limit: std::time::SystemTime,
+    },
+    /// Making keys or signing failed.
+    #[error("making a certificate: {0}")]
+    Crypto(#[from] rcgen::Error),
+}
+
+impl Authority {
+    /// A new authority with a new key.
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no randomness to make a key of.
+    pub fn generate(cluster: Name, validity: Validity) -> Result<Self, IssueError> {
+        let uri = format!("{SCHEME}{cluster}");
+        let mut params = params(&format!("migbsp authority of {cluster}"), validity);
+        params.subject_alt_names = vec![SanType::URI(Ia5String::try_from(uri)?)];
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = KeyPair::generate()?;
+        let certificate = params.self_signed(&key)?.der().clone();
+        Ok(Self {
+            cluster,
+            validity,
+            certificate,
+            issuer: Issuer::new(params, key),
+        })
+    }
+
+    /// The authority that [`Self::to_pem`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// If `pem` is not one certificate of an authority and the key that belongs to it.
+    pub fn from_pem(pem: &Pem) -> Result<Self, PemError> {
+        let [certificate] = pem.certificates()?;
+        let (cluster, validity) = authority_of(&certificate)?;
+        let problem = |problem: String| PemError::Key { problem };
+        let key = KeyPair::from_pem(&pem.key).map_err(|error| problem(error.to_string()))?;
+        key_belongs(
+            &certificate,
+            &PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+        )?;
+        let issuer = Issuer::from_ca_cert_der(&certificate, key)
+            .map_err(|error| problem(error.to_string()))?;
+        Ok(Self {
+            cluster,
+            validity,
+            certificate,
+            issuer,
+        })
+    }
+
+    /// Its certificate and key as text.
+    #[must_use]
+    pub fn to_pem(&self) -> Pem {
+        Pem::of(
+            slice::from_ref(&self.certificate),
+            self.issuer.key().serialized_der(),
+        )
+    }
+
+    /// A certificate for `name`, with a key of its own.
+    ///
+    /// # Errors
+    ///
+    /// If it would outlive the authority, or the machine has no randomness.
+    pub fn issue(
+        &self,
+        role: Role,
+        name: &Name,
+        validity: Validity,
+    ) -> Result<Identity, IssueError> {
+        let (met, limit) = (validity.until(), self.validity.until());
+        if limit < met {
+            return Err(IssueError::Outlives { met, limit });
+        }
+        let subject = Subject {
+            cluster: self.cluster.clone(),
+            role,
+            name: name.clone(),
+        };
+        let mut params = params(name.as_str(), validity);
+        params.subject_alt_names = vec![
+            SanType::DnsName(Ia5String::try_from(name.as_str())?),
+            SanType::URI(Ia5String::try_from(subject.to_string())?),
+        ];
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?.der().clone();
+        Ok(Identity::new(
+            Certificate { subject, validity },
+            certificate,
+            self.certificate.clone(),
+            PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+        ))
+    }
+
+    /// The cluster it speaks for.
+    #[must_use]
+    pub const fn cluster(&self) -> &Name {
+        &self.cluster
+    }
+
+    /// How long it may issue.
+    #[must_use]
+    pub const fn validity(&self) -> Validity {
+        self.validity
+    }
+}
+
+/// Without its key.
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority")
+            .field("cluster", &self.cluster)
+            .field("validity", &self.validity)
+            .finish_non_exhaustive()
+    }
+}
+
+fn params(common_name: &str, validity: Validity) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    let short: String = common_name.chars().take(COMMON_NAME_MAX).collect();
+    params.distinguished_name.push(DnType::CommonName, short);
+    params.not_before = OffsetDateTime::from(validity.from());
+    params.not_after = OffsetDateTime::from(validity.until());
+    params
+}
+
+/// What X.509 grants a common name.
+const COMMON_NAME_MAX: usize = 64;

@@ -1,0 +1,187 @@
+//! Identities on disk: `<stem>.pem` with the certificates, `<stem>.key` with the private key, for its
+//! owner's eyes only. Nothing is ever overwritten.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::identity::{Authority, Identity, Name, Pem, PemError};
+
+/// Why files could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// Reading failed.
+    #[error("reading {}: {source}", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Writing failed.
+    #[error("writing {}: {source}", path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is one already.
+    #[error("{} exists: remove it, or write elsewhere", path.display())]
+    Exists {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// A file larger than any that holds certificates.
+    #[error("{}: {met} bytes, expected at most {FILE_MAX}", path.display())]
+    TooLong {
+        /// Which file.
+        path: PathBuf,
+        /// How long it is.
+        met: u64,
+    },
+    /// A key that others can read.
+    #[error("{}: others may read this key (mode {mode:03o}): chmod 600 it", path.display())]
+    Exposed {
+        /// Which file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// Not what was to be read.
+    #[error("{}: {source}", path.display())]
+    Content {
+        /// The file with the certificates.
+        path: PathBuf,
+        /// What is wrong.
+        source: PemError,
+    },
+}
+
+/// Writes `authority` as `authority.pem` and `authority.key` into `folder`.
+///
+/// # Errors
+///
+/// If one of the files exists or cannot be written.
+pub fn write_authority(folder: &Path, authority: &Authority) -> Result<(), FileError> {
+    write(folder, AUTHORITY, &authority.to_pem())
+}
+
+/// Reads the authority in `folder`.
+///
+/// # Errors
+///
+/// If the files cannot be read, are no authority, or others can read the key.
+pub fn read_authority(folder: &Path) -> Result<Authority, FileError> {
+    let (path, pem) = read(folder, AUTHORITY)?;
+    Authority::from_pem(&pem).map_err(|source| FileError::Content { path, source })
+}
+
+/// Writes `identity` as `<name>.pem` and `<name>.key` into `folder`.
+///
+/// # Errors
+///
+/// If one of the files exists or cannot be written.
+pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), FileError> {
+    let name = &identity.certificate().subject.name;
+    write(folder, name.as_str(), &identity.to_pem())
+}
+
+/// Reads the identity of `name` in `folder`.
+///
+/// # Errors
+///
+/// If the files cannot be read, are no identity, or others can read the key.
+pub fn read_identity(folder: &Path, name: &Name) -> Result<Identity, FileError> {
+    let (path, pem) = read(folder, name.as_str())?;
+    Identity::from_pem(&pem).map_err(|source| FileError::Content { path, source })
+}
+
+fn write(folder: &Path, stem: &str, pem: &Pem) -> Result<(), FileError> {
+    let (certificates, key) = paths(folder, stem);
+    for path in [&certificates, &key] {
+        if path.exists() {
+            return Err(FileError::Exists { path: path.clone() });
+        }
+    }
+    write_new(&key, &pem.key, 0o600)?;
+    write_new(&certificates, &pem.certificates, 0o644)
+}
+
+fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), FileError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    drop(mode);
+    let write = |mut file: File| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    options.open(path).and_then(write).map_err(|source| {
+        let path = path.to_owned();
+        if source.kind() == io::ErrorKind::AlreadyExists {
+            FileError::Exists { path }
+        } else {
+            FileError::Write { path, source }
+        }
+    })
+}
+
+fn read(folder: &Path, stem: &str) -> Result<(PathBuf, Pem), FileError> {
+    let (certificates, key) = paths(folder, stem);
+    let pem = Pem {
+        certificates: read_text(&certificates)?,
+        key: {
+            check_private(&key)?;
+            read_text(&key)?
+        },
+    };
+    Ok((certificates, pem))
+}
+
+fn read_text(path: &Path) -> Result<String, FileError> {
+    let error = |source| FileError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let met = fs::metadata(path).map_err(error)?.len();
+    if FILE_MAX < met {
+        return Err(FileError::TooLong {
+            path: path.to_owned(),
+            met,
+        });
+    }
+    fs::read_to_string(path).map_err(error)
+}
+
+#[cfg(unix)]
+fn check_private(path: &Path) -> Result<(), FileError> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let path = path.to_owned();
+    match fs::metadata(&path) {
+        Ok(file) if file.permissions().mode() & 0o077 == 0 => Ok(()),
+        Ok(file) => Err(FileError::Exposed {
+            mode: file.permissions().mode() & 0o777,
+            path,
+        }),
+        Err(source) => Err(FileError::Read { path, source }),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_private(_: &Path) -> Result<(), FileError> {
+    Ok(())
+}
+
+fn paths(folder: &Path, stem: &str) -> (PathBuf, PathBuf) {
+    (
+        folder.join(format!("{stem}.pem")),
+        folder.join(format!("{stem}.key")),
+    )
+}
+
+const AUTHORITY: &str = "authority";
+const FILE_MAX: u64 = 64 << 10;

@@ -1,0 +1,103 @@
+use std::fmt;
+
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+
+use crate::identity::{Certificate, Pem, PemError, authority_of};
+
+/// Who we are: a certificate, its key, and the authority whose certificates we trust.
+pub struct Identity {
+    certificate: Certificate,
+    own: CertificateDer<'static>,
+    authority: CertificateDer<'static>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    pub(super) const fn new(
+        certificate: Certificate,
+        own: CertificateDer<'static>,
+        authority: CertificateDer<'static>,
+        key: PrivateKeyDer<'static>,
+    ) -> Self {
+        Self {
+            certificate,
+            own,
+            authority,
+            key,
+        }
+    }
+
+    /// The identity that [`Self::to_pem`] wrote: its certificate, then the authority's, and its key.
+    ///
+    /// Whether the authority signed it, and whether it is valid today, its peers will ask.
+    ///
+    /// # Errors
+    ///
+    /// If `pem` is anything else.
+    pub fn from_pem(pem: &Pem) -> Result<Self, PemError> {
+        let [own, authority] = pem.certificates()?;
+        let certificate = Certificate::parse(&own)?;
+        let (cluster, _) = authority_of(&authority)?;
+        if cluster != certificate.subject.cluster {
+            return Err(PemError::Cluster {
+                met: cluster,
+                expected: certificate.subject.cluster,
+            });
+        }
+        let key = pem.key()?;
+        key_belongs(&own, &key)?;
+        Ok(Self::new(certificate, own, authority, key))
+    }
+
+    /// Certificates and key as text.
+    #[must_use]
+    pub fn to_pem(&self) -> Pem {
+        let certificates = [self.own.clone(), self.authority.clone()];
+        Pem::of(&certificates, self.key.secret_der())
+    }
+
+    /// What the certificate says.
+    #[must_use]
+    pub const fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// The certificate as bytes.
+    pub(crate) const fn own(&self) -> &CertificateDer<'static> {
+        &self.own
+    }
+
+    /// Whom we trust.
+    pub(crate) const fn authority(&self) -> &CertificateDer<'static> {
+        &self.authority
+    }
+
+    pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
+        self.key.clone_key()
+    }
+}
+
+/// Without its key.
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("certificate", &self.certificate)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether `key` is the one that `certificate` is about.
+pub(super) fn key_belongs(
+    certificate: &CertificateDer<'static>,
+    key: &PrivateKeyDer<'static>,
+) -> Result<(), PemError> {
+    let problem = |error: rustls::Error| PemError::Key {
+        problem: error.to_string(),
+    };
+    let key = any_supported_type(key).map_err(problem)?;
+    CertifiedKey::new(vec![certificate.clone()], key)
+        .keys_match()
+        .map_err(problem)
+}

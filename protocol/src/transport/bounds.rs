@@ -1,0 +1,94 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn::{IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
+
+use crate::Limits;
+
+/// What an endpoint spends at most on others, and how long it waits for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// One frame of a control stream.
+    pub frame: Limits,
+    /// One migrated state.
+    pub state: Limits,
+    /// States on their way from one peer at a time; more wait at their source.
+    pub states: u8,
+    /// Bytes of one stream that have come and nobody has read.
+    pub stream_window: u32,
+    /// Bytes of frames that wait for being sent to one peer.
+    pub queue: u32,
+    /// Connections being set up at a time. More are refused.
+    pub handshakes: u16,
+    /// Connections being set up at a time from which on a stranger has to prove its address (Retry).
+    pub retry_from: u16,
+    /// How long setting up a connection may take, and flushing one that closes.
+    pub handshake: Duration,
+    /// How often a silent peer is asked for a sign of life.
+    pub keep_alive: Duration,
+    /// How long a peer may be silent.
+    pub idle: Duration,
+    /// Bytes of a UDP datagram, where the path carries as many.
+    pub datagram: u16,
+}
+
+impl Default for Bounds {
+    /// See `ARCHITECTURE.md` for why these.
+    fn default() -> Self {
+        Self {
+            frame: Limits {
+                head: 64 << 20,
+                payload: 64 << 20,
+            },
+            state: Limits {
+                head: 4 << 10,
+                payload: 16 << 30,
+            },
+            states: 4,
+            stream_window: 1 << 20,
+            queue: 8 << 20,
+            handshakes: 1024,
+            retry_from: 256,
+            handshake: Duration::from_secs(5),
+            keep_alive: Duration::from_secs(5),
+            idle: Duration::from_secs(15),
+            datagram: 6500,
+        }
+    }
+}
+
+impl Bounds {
+    /// Bytes of all streams of a connection that have come and nobody has read: all streams may stand
+    /// still at once, and the control stream still goes on.
+    #[must_use]
+    pub fn connection_window(&self) -> u64 {
+        u64::from(self.stream_window) * (u64::from(self.states) + 2)
+    }
+
+    pub(super) fn transport(&self) -> Arc<TransportConfig> {
+        let varint = |value: u64| VarInt::from_u64(value).unwrap_or(VarInt::MAX);
+        let mut discovery = MtuDiscoveryConfig::default();
+        discovery.upper_bound(self.datagram);
+        let mut transport = TransportConfig::default();
+        transport
+            .max_concurrent_bidi_streams(VarInt::from_u32(0))
+            .max_concurrent_uni_streams(VarInt::from_u32(u32::from(self.states) + 1))
+            .stream_receive_window(VarInt::from_u32(self.stream_window))
+            .receive_window(varint(self.connection_window()))
+            .send_window(self.connection_window())
+            .datagram_receive_buffer_size(None)
+            .crypto_buffer_size(CRYPTO_BUFFER)
+            .keep_alive_interval(Some(self.keep_alive))
+            .max_idle_timeout(Some(idle(self.idle)))
+            .mtu_discovery_config(Some(discovery));
+        Arc::new(transport)
+    }
+}
+
+fn idle(idle: Duration) -> IdleTimeout {
+    let milliseconds = u32::try_from(idle.as_millis()).unwrap_or(u32::MAX);
+    VarInt::from_u32(milliseconds).into()
+}
+
+/// Bytes of the handshake of one connection; certificates of ours take under 2 KiB.
+const CRYPTO_BUFFER: usize = 16 << 10;

@@ -1,0 +1,136 @@
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use quinn::{ConnectionError, ReadError, RecvStream};
+
+use crate::transport::Refusal;
+use crate::transport::close::PeerError;
+use crate::transport::peer::Link;
+use crate::transport::rights;
+use crate::transport::session::{Order, STAMP_LEN, Stamp};
+use crate::{Address, Message, PREFIX_LEN, Prefix};
+
+/// What comes from a peer on its control stream, in the order sent.
+#[derive(Debug)]
+pub struct Receiver {
+    link: Arc<Link>,
+    stream: RecvStream,
+    order: Order,
+    /// What has come and is not yet a frame.
+    buffer: BytesMut,
+    /// The prefix of the frame that comes, once it has been read from the buffer.
+    prefix: Option<Prefix>,
+}
+
+/// What a peer has said.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Received {
+    /// A message: sender, receiver, and itself.
+    Message(Address, Address, Message),
+    /// The peer has closed the connection in order; nothing comes after it.
+    Closed {
+        /// Its words.
+        reason: String,
+    },
+}
+
+impl Receiver {
+    pub(super) fn new(link: Arc<Link>, stream: RecvStream, order: Order) -> Self {
+        Self {
+            link,
+            stream,
+            order,
+            buffer: BytesMut::new(),
+            prefix: None,
+        }
+    }
+
+    /// What the peer says next. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the connection is over in any other way than in order, which it is from then on: because the
+    /// peer sent what it may not, broke it off, or is lost.
+    pub async fn receive(&mut self) -> Result<Received, PeerError> {
+        loop {
+            let next = self.next();
+            if let Some((from, to, message)) = next.map_err(|refusal| self.link.refuse(refusal))? {
+                return Ok(Received::Message(from, to, message));
+            }
+            match self.stream.read_chunk(READ_MAX, true).await {
+                Ok(Some(chunk)) => self.buffer.extend_from_slice(&chunk.bytes),
+                Ok(None) => return self.end().await,
+                Err(ReadError::ConnectionLost(source)) => return self.lost(source),
+                Err(
+                    ReadError::Reset(_)
+                    | ReadError::ClosedStream
+                    | ReadError::IllegalOrderedRead
+                    | ReadError::ZeroRttRejected,
+                ) => {
+                    let source = self.link.connection.closed().await;
+                    return self.lost(source);
+                }
+            }
+        }
+    }
+
+    /// The first frame of the buffer, if it is whole.
+    fn next(&mut self) -> Result<Option<(Address, Address, Message)>, Refusal> {
+        let prefix = match self.prefix {
+            Some(prefix) => prefix,
+            None => {
+                let Some((stamp, rest)) = self.buffer.split_first_chunk() else {
+                    return Ok(None);
+                };
+                let Some((prefix, _)) = rest.split_first_chunk() else {
+                    return Ok(None);
+                };
+                let standing = self.link.session.standing();
+                self.order.admit(Stamp::decode(stamp), standing)?;
+                let prefix = Prefix::decode(prefix, &self.link.bounds.frame)?;
+                drop(self.buffer.split_to(STAMP_LEN + PREFIX_LEN));
+                self.prefix = Some(prefix);
+                prefix
+            }
+        };
+        let payload = usize::try_from(prefix.payload_len()).unwrap_or(usize::MAX);
+        if self.buffer.len() < prefix.head_len().saturating_add(payload) {
+            return Ok(None);
+        }
+        self.prefix = None;
+        let head = self.buffer.split_to(prefix.head_len());
+        let payload = self.buffer.split_to(payload).freeze();
+        let (from, to, message) = prefix.open(&head, payload)?;
+        rights::check(self.link.peer.subject.role, from, &message)?;
+        Ok(Some((from, to, message)))
+    }
+
+    /// The stream is over: in order, if there is no half a frame, and the connection ends so too.
+    async fn end(&mut self) -> Result<Received, PeerError> {
+        if self.prefix.is_some() || !self.buffer.is_empty() {
+            let expected = self.prefix.map_or(STAMP_LEN + PREFIX_LEN, |prefix| {
+                let payload = usize::try_from(prefix.payload_len()).unwrap_or(usize::MAX);
+                prefix.head_len().saturating_add(payload)
+            });
+            return Err(self
+                .link
+                .refuse(Refusal::ended("a frame", self.buffer.len(), expected)));
+        }
+        let closed = self.link.connection.closed();
+        let closed = tokio::time::timeout(self.link.bounds.handshake, closed).await;
+        self.lost(closed.unwrap_or(ConnectionError::TimedOut))
+    }
+
+    fn lost(&self, source: ConnectionError) -> Result<Received, PeerError> {
+        match self.link.lost(source) {
+            PeerError::Closed { reason, .. } => Ok(Received::Closed { reason }),
+            error @ (PeerError::Broken { .. }
+            | PeerError::Local { .. }
+            | PeerError::Unread { .. }
+            | PeerError::Lost { .. }
+            | PeerError::Refused { .. }) => Err(error),
+        }
+    }
+}
+
+const READ_MAX: usize = 256 << 10;
