@@ -87,7 +87,15 @@ pub enum ConnectError {
         /// What is wrong.
         problem: String,
     },
-    /// It refused us, or was lost.
+    /// It refused us.
+    #[error("connecting to {peer}: it does not let us in: {problem}")]
+    Unwelcome {
+        /// To whom.
+        peer: Arc<Party>,
+        /// Its words.
+        problem: String,
+    },
+    /// It broke the connection off, or was lost.
     #[error(transparent)]
     Peer(#[from] PeerError),
 }
@@ -115,9 +123,9 @@ impl Endpoint {
         let mut server = ServerConfig::with_crypto(tls);
         server
             .transport_config(Arc::clone(&transport))
-            .max_incoming(usize::from(bounds.handshakes))
+            .max_incoming(INCOMING_MAX)
             .incoming_buffer_size(INCOMING_BUFFER)
-            .incoming_buffer_size_total(INCOMING_BUFFER * u64::from(bounds.handshakes));
+            .incoming_buffer_size_total(INCOMING_BUFFERS);
         let mut config = EndpointConfig::default();
         let met = bounds.datagram;
         config
@@ -265,11 +273,18 @@ fn of_failure(peer: Arc<Party>, failure: Failure) -> ConnectError {
         | Failure::Greeting(_)
         | Failure::Stream(_)
         | Failure::Reset => ConnectError::Refused { peer, problem },
+        Failure::Connection(ConnectionError::ConnectionClosed(_)) => {
+            ConnectError::Unwelcome { peer, problem }
+        }
         Failure::Connection(source) => PeerError::of(&peer, source).into(),
     }
 }
 
 /// Bytes kept of one stranger before it is looked at: its first flight.
 const INCOMING_BUFFER: u64 = 16 << 10;
+/// The same of all of them.
+const INCOMING_BUFFERS: u64 = 4 << 20;
+/// Strangers that wait for being looked at, which is done at once; more are ignored.
+const INCOMING_MAX: usize = 256;
 /// Peers that have come and nobody has taken.
 const ARRIVED_MAX: usize = 16;

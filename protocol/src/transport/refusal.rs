@@ -6,7 +6,7 @@ use crate::{Address, DecodeError};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// It belongs to another job.
-    #[error("it belongs to {}, expected {}", JobId::shown(*met), JobId::shown(*expected))]
+    #[error("it belongs to {}, {}", JobId::shown(*met), awaited(*expected))]
     Job {
         /// The job it names.
         met: Option<JobId>,
@@ -103,6 +103,13 @@ impl Refusal {
             expected: count(expected),
         }
     }
+}
+
+fn awaited(job: Option<JobId>) -> String {
+    job.map_or_else(
+        || "and no job runs between the two".to_owned(),
+        |job| format!("expected {job}"),
+    )
 }
 
 fn hint(role: Role) -> &'static str {

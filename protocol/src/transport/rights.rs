@@ -78,3 +78,71 @@ fn name(message: &Message) -> &'static str {
         Message::Halted(_) => "Halted",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bsp::{HostId, Rank, SetId};
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::{Limits, decode};
+
+    /// An example of every message.
+    fn messages() -> Vec<Message> {
+        let pinned = include_str!("../../tests/wire/pinned.txt").lines().skip(1);
+        let message = |line: &str| {
+            let hex = &line[10..];
+            let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+            let frame: Bytes = (0..hex.len()).step_by(2).map(byte).collect();
+            decode(frame, &Limits::default()).unwrap().2
+        };
+        pinned.map(message).collect()
+    }
+
+    fn allowed(role: Role, from: Address) -> Vec<&'static str> {
+        let messages = messages();
+        let allowed = messages
+            .iter()
+            .filter(|message| check(role, from, message).is_ok());
+        let mut names: Vec<_> = allowed.map(name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    #[test]
+    fn orders_come_from_set_managers_and_reports_from_those_they_are_about() {
+        let [process, node, manager] = [
+            Address::Process(Rank(1)),
+            Address::Node(HostId(1)),
+            Address::SetManager(SetId(1)),
+        ];
+        let reports = ["Arrived", "Halted", "Installed", "Reported", "State"];
+        let of_hosts = ["Arrived", "Installed", "Measured", "Reports", "State"];
+        let orders = [
+            "Answered",
+            "Arrived",
+            "Ask",
+            "Capacity",
+            "Confer",
+            "Decided",
+            "Evaluate",
+            "Finish",
+            "Installed",
+            "Measure",
+            "Migrate",
+            "Planned",
+            "Standing",
+            "Start",
+        ];
+        for role in [Role::Node, Role::SetManager] {
+            assert_eq!(allowed(role, process), reports);
+            assert_eq!(allowed(role, node), of_hosts);
+        }
+        assert_eq!(allowed(Role::SetManager, manager), orders);
+        assert!(allowed(Role::Node, manager).is_empty());
+        for from in [process, node, manager] {
+            assert!(allowed(Role::Client, from).is_empty());
+        }
+    }
+}

@@ -136,6 +136,10 @@ impl Sender {
     }
 
     fn put(&self, frame: Frame, room: OwnedSemaphorePermit) -> Result<(), PeerError> {
+        // The writer finds out later.
+        if let Some(ended) = self.link.connection.close_reason() {
+            return Err(self.link.lost(ended));
+        }
         let epoch = self.link.session.standing().epoch;
         let item = Item::Frame { frame, epoch, room };
         self.queue.send(item).map_err(|_| self.link.gone())

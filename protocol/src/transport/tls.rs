@@ -1,6 +1,7 @@
 //! TLS 1.3 with certificates at both ends, and what they have to say beside being signed.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -31,7 +32,7 @@ pub enum Guests {
 }
 
 /// Why a certificate that the authority signed is not good enough.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 enum Mismatch {
     #[error(transparent)]
     Certificate(#[from] CertificateError),
@@ -39,6 +40,13 @@ enum Mismatch {
     Cluster { met: Name, expected: Name },
     #[error("a certificate for {met}, expected {expected}")]
     Subject { met: String, expected: String },
+}
+
+/// In words: `rustls` prints errors of others so.
+impl fmt::Debug for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// What both ends say they speak.
@@ -52,6 +60,14 @@ pub(super) fn server(
     identity: &Identity,
     guests: Guests,
 ) -> Result<Arc<QuicServerConfig>, rustls::Error> {
+    let config = QuicServerConfig::try_from(server_config(identity, guests)?);
+    Ok(Arc::new(config.expect("TLS 1.3 of ring has initial keys")))
+}
+
+fn server_config(
+    identity: &Identity,
+    guests: Guests,
+) -> Result<rustls::ServerConfig, rustls::Error> {
     let provider = provider();
     let roots = Arc::new(roots(identity)?);
     let inner = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
@@ -71,8 +87,7 @@ pub(super) fn server(
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.max_early_data_size = 0;
-    let config = QuicServerConfig::try_from(config);
-    Ok(Arc::new(config.expect("TLS 1.3 of ring has initial keys")))
+    Ok(config)
 }
 
 /// What an endpoint that connects asks of the one it finds.
@@ -80,6 +95,14 @@ pub(super) fn client(
     identity: &Identity,
     expected: Subject,
 ) -> Result<Arc<QuicClientConfig>, rustls::Error> {
+    let config = QuicClientConfig::try_from(client_config(identity, expected)?);
+    Ok(Arc::new(config.expect("TLS 1.3 of ring has initial keys")))
+}
+
+fn client_config(
+    identity: &Identity,
+    expected: Subject,
+) -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = provider();
     let roots = Arc::new(roots(identity)?);
     let inner = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
@@ -93,8 +116,7 @@ pub(super) fn client(
     config.alpn_protocols = vec![alpn()];
     config.resumption = Resumption::disabled();
     config.enable_early_data = false;
-    let config = QuicClientConfig::try_from(config);
-    Ok(Arc::new(config.expect("TLS 1.3 of ring has initial keys")))
+    Ok(config)
 }
 
 impl Guests {
@@ -252,4 +274,59 @@ fn roots(identity: &Identity) -> Result<RootCertStore, rustls::Error> {
 
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use rustls::version::TLS12;
+    use rustls::{ClientConnection, ServerConnection};
+
+    use super::*;
+    use crate::identity::{Authority, Validity};
+
+    fn identity() -> Identity {
+        let day = Validity::starting(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
+        let authority = Authority::generate("lab".parse().unwrap(), day).unwrap();
+        let name = "n2".parse().unwrap();
+        authority.issue(Role::Node, &name, day).unwrap()
+    }
+
+    /// What `server` says of the first words of `client`.
+    fn greeted(client: rustls::ClientConfig, server: rustls::ServerConfig) -> rustls::Error {
+        let name = ServerName::try_from("n2").unwrap();
+        let mut client = ClientConnection::new(Arc::new(client), name).unwrap();
+        let mut hello = Vec::new();
+        client.write_tls(&mut hello).unwrap();
+        let mut server = ServerConnection::new(Arc::new(server)).unwrap();
+        server.read_tls(&mut &hello[..]).unwrap();
+        server.process_new_packets().unwrap_err()
+    }
+
+    #[test]
+    fn older_tls_is_refused_whoever_speaks_it() {
+        let identity = identity();
+        let subject = identity.certificate().subject.clone();
+        let old_client = rustls::ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS12])
+            .unwrap()
+            .with_root_certificates(roots(&identity).unwrap())
+            .with_no_client_auth();
+        let old_server = rustls::ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS12])
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![identity.own().clone()], identity.key())
+            .unwrap();
+        let guests = Guests::Roles(BTreeSet::from([Role::Node]));
+        let coming = greeted(old_client, server_config(&identity, guests).unwrap());
+        let found = greeted(client_config(&identity, subject).unwrap(), old_server);
+        for error in [coming, found] {
+            assert!(
+                matches!(error, rustls::Error::PeerIncompatible(_)),
+                "{error}"
+            );
+        }
+    }
 }
