@@ -29,7 +29,7 @@ pub use chunks::CHUNK_LEN;
 pub use close::{CloseCode, PeerError};
 pub use counters::Counters;
 pub use endpoint::{BindError, ConnectError, Endpoint};
-pub use peer::{Party, Peer};
+pub use peer::{Party, Peer, Voice};
 pub use receiver::{Received, Receiver};
 pub use refusal::Refusal;
 pub use sender::{Sender, TrySendError};

@@ -101,7 +101,8 @@ pub enum ConnectError {
 }
 
 impl Endpoint {
-    /// Binds a socket to `address` (port 0: any), where `guests` may come.
+    /// Binds a socket to `address` (port 0: any), where `guests` may come. The runtime has to have time and
+    /// input and output enabled.
     ///
     /// # Errors
     ///

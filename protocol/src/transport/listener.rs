@@ -173,6 +173,7 @@ impl House {
             session: Arc::clone(&self.session),
             tally: Arc::clone(&self.tally),
             bounds: self.bounds,
+            voice: OnceLock::new(),
             fault: OnceLock::new(),
         }
     }

@@ -1,15 +1,19 @@
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
+use bsp::{HostId, SetId};
 use quinn::{Connection, ConnectionError, RecvStream, SendStream};
 
 use crate::identity::Subject;
 use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::counters::Tally;
 use crate::transport::greeting::Greeting;
+use crate::transport::rights;
 use crate::transport::session::{Order, Session};
 use crate::transport::{Bounds, JobId, Receiver, Refusal, Sender, StateReceiver};
+use crate::{Address, Message};
 
 /// Another operating-system process, and the two ways to hear from it.
 ///
@@ -63,6 +67,25 @@ impl Peer {
             states: StateReceiver::new(Arc::clone(&link), order()),
         }
     }
+
+    /// Refuses frames of hosts and Sets that are not the peer's, from now on.
+    ///
+    /// # Panics
+    ///
+    /// If that has been said before.
+    pub fn speaks_for(&self, voice: Voice) {
+        let said = self.messages.link().voice.set(voice);
+        assert!(said.is_ok(), "{} speaks for one list of agents", self.party);
+    }
+}
+
+/// For which hosts and Sets a peer speaks in its job; for processes, where they are placed says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Voice {
+    /// The hosts it stands for.
+    pub hosts: BTreeSet<HostId>,
+    /// The Sets it manages.
+    pub sets: BTreeSet<SetId>,
 }
 
 /// What the parts of a peer share.
@@ -74,6 +97,8 @@ pub(super) struct Link {
     pub(super) session: Arc<Session>,
     pub(super) tally: Arc<Tally>,
     pub(super) bounds: Bounds,
+    /// Whom the peer speaks for, once that is known.
+    pub(super) voice: OnceLock<Voice>,
     /// What went wrong first, if it was found out at this end.
     pub(super) fault: OnceLock<PeerError>,
 }
@@ -109,6 +134,19 @@ impl Link {
     pub(super) fn gone(&self) -> PeerError {
         let ended = self.connection.close_reason();
         self.lost(ended.unwrap_or(ConnectionError::LocallyClosed))
+    }
+
+    /// Whether the peer may send `message` as `from`.
+    pub(super) fn check(&self, from: Address, message: &Message) -> Result<(), Refusal> {
+        let Subject { role, name, .. } = &self.peer.subject;
+        rights::check(*role, from, message)?;
+        let is_own = self.voice.get().is_none_or(|voice| match from {
+            Address::Process(_) => true,
+            Address::Node(host) => voice.hosts.contains(&host),
+            Address::SetManager(set) => voice.sets.contains(&set),
+        });
+        let name = name.clone();
+        is_own.then_some(()).ok_or(Refusal::Voice { name, from })
     }
 
     fn fail(&self, error: PeerError, code: CloseCode, reason: &str) -> PeerError {

@@ -6,7 +6,6 @@ use quinn::{ConnectionError, ReadError, RecvStream};
 use crate::transport::Refusal;
 use crate::transport::close::PeerError;
 use crate::transport::peer::Link;
-use crate::transport::rights;
 use crate::transport::session::{Order, STAMP_LEN, Stamp};
 use crate::{Address, Message, PREFIX_LEN, Prefix};
 
@@ -74,6 +73,10 @@ impl Receiver {
         }
     }
 
+    pub(super) fn link(&self) -> &Link {
+        &self.link
+    }
+
     /// The first frame of the buffer, if it is whole.
     fn next(&mut self) -> Result<Option<(Address, Address, Message)>, Refusal> {
         let prefix = match self.prefix {
@@ -101,7 +104,7 @@ impl Receiver {
         let head = self.buffer.split_to(prefix.head_len());
         let payload = self.buffer.split_to(payload).freeze();
         let (from, to, message) = prefix.open(&head, payload)?;
-        rights::check(self.link.peer.subject.role, from, &message)?;
+        self.link.check(from, &message)?;
         Ok(Some((from, to, message)))
     }
 

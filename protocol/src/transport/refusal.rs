@@ -1,4 +1,4 @@
-use crate::identity::Role;
+use crate::identity::{Name, Role};
 use crate::transport::JobId;
 use crate::{Address, DecodeError};
 
@@ -38,6 +38,14 @@ pub enum Refusal {
         from: Address,
         /// The message.
         message: &'static str,
+    },
+    /// It comes from an agent of somebody else.
+    #[error("{name} does not speak for {from:?}")]
+    Voice {
+        /// What the sender is called.
+        name: Name,
+        /// The agent it claims to speak for.
+        from: Address,
     },
     /// It is no message.
     #[error(transparent)]

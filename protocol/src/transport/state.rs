@@ -64,11 +64,11 @@ impl StateReceiver {
         let payload = chunks::read(&mut source, prefix.payload_len()).await?;
         source.end().await?;
         let (from, to, message) = prefix.open(&head, payload).map_err(Refusal::from)?;
-        let role = self.link.peer.subject.role;
-        rights::check(role, from, &message)?;
+        self.link.check(from, &message)?;
         if let Message::State(state) = message {
             Ok((from, to, *state))
         } else {
+            let role = self.link.peer.subject.role;
             Err(rights::denied(role, from, &message).into())
         }
     }

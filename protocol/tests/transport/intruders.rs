@@ -1,8 +1,11 @@
 //! Peers with a good certificate that do not keep to their job, their epoch, their role or the format.
 
+use std::collections::BTreeSet;
+
+use bsp::{HostId, SetId};
 use protocol::identity::Role;
-use protocol::transport::{Bounds, CHUNK_LEN, Counters, Endpoint, Guests, PeerError};
-use protocol::{Address, Arrived, Confer, Frame, Limits, Message, encode};
+use protocol::transport::{Bounds, CHUNK_LEN, Counters, Endpoint, Guests, PeerError, Voice};
+use protocol::{Address, Arrived, Confer, Frame, Limits, Message, decode, encode};
 
 use crate::raw::{self, Shown, greeting, stamp};
 use crate::{EPOCH, MANAGER, NODE, endpoint, identity, name};
@@ -300,6 +303,27 @@ async fn states_that_are_not_what_was_sent_end_the_connection_and_are_counted() 
         assert!(told.contains(expect), "{told}, not {expect}");
         assert_eq!(here.counters(), counted, "{error}");
     }
+}
+
+#[tokio::test]
+async fn frames_of_the_agents_of_others_are_refused() {
+    let mut pair = crate::pair(Bounds::default()).await;
+    pair.b.speaks_for(Voice {
+        hosts: BTreeSet::from([HostId(1)]),
+        sets: BTreeSet::from([SetId(0)]),
+    });
+    let arrived = decode(arrived().into(), &Limits::default()).unwrap().2;
+    for from in [NODE, MANAGER, Address::Process(bsp::Rank(9))] {
+        let message = (from, NODE, arrived.clone());
+        pair.a.sender.send(crate::frame(&message)).await.unwrap();
+        assert_eq!(crate::receive(&mut pair.b).await, message);
+    }
+    let message = (Address::Node(HostId(2)), NODE, arrived);
+    pair.a.sender.send(crate::frame(&message)).await.unwrap();
+    let error = pair.b.messages.receive().await.unwrap_err().to_string();
+    let expect = "n1 does not speak for Node(HostId(2))";
+    assert!(error.ends_with(expect), "{error}");
+    assert_eq!(pair.ends.1.counters(), DENIED);
 }
 
 #[tokio::test]
