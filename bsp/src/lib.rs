@@ -3,7 +3,8 @@
 //! A [`Program`] is one process of a bulk-synchronous parallel (BSP) computation. Its fields are its
 //! whole state; [`Program::superstep`] is one round of computing, receiving and sending. Between two
 //! rounds the value may be encoded, moved to another host and continued there. [`reference::run`]
-//! executes a computation on one thread, without a platform: the oracle for every other runner.
+//! executes a computation on one thread, without a platform: the oracle for every other runner. With
+//! the feature `testing`, `testing::check` holds a program to its laws in a test.
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
@@ -11,6 +12,8 @@ mod ids;
 mod program;
 pub mod reference;
 mod superstep;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod units;
 
 pub use ids::{HostId, Rank, SetId};

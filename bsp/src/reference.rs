@@ -1,11 +1,15 @@
 //! The single-threaded reference runner: what any run, anywhere, has to produce.
 
+mod computation;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::ids::Rank;
 use crate::program::{Program, Step};
-use crate::superstep::{Envelope, GaveUp, Inbox, Outbox, Superstep};
+use crate::superstep::{GaveUp, Inbox, Outbox, Superstep};
 use crate::units::Instructions;
+
+pub(crate) use self::computation::Computation;
 
 /// What a computation produced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,61 +178,10 @@ pub fn execute<P: Program>(
 /// # Panics
 ///
 /// If there are 2³² processes or more.
-pub fn run<P: Program>(mut processes: Vec<P>, limit: Limit) -> Result<Run<P::Output>, Error> {
-    let size = u32::try_from(processes.len()).expect("ranks fit 32 bits");
-    let mut inboxes: Vec<Inbox<P::Message>> = processes.iter().map(|_| Inbox::default()).collect();
-    let mut outputs: Vec<Option<P::Output>> = processes.iter().map(|_| None).collect();
-    let mut halted: Vec<Option<u64>> = vec![None; processes.len()];
-    let mut work = Instructions::ZERO;
-    let mut superstep = 0;
-    while let Some(running) = halted.iter().position(Option::is_none) {
-        if limit.0 <= superstep {
-            return Err(Error::NeverHalts {
-                rank: Rank::from_index(running),
-                limit: limit.0,
-            });
-        }
-        let mut sends = Vec::new();
-        for (index, program) in processes.iter_mut().enumerate() {
-            if halted[index].is_some() {
-                continue;
-            }
-            let rank = Rank::from_index(index);
-            let mut inbox = std::mem::take(&mut inboxes[index]);
-            let mut outbox = Outbox::default();
-            match execute(program, (rank, size), superstep, &mut inbox, &mut outbox)? {
-                Step::Continue => {}
-                Step::Halt(output) => {
-                    outputs[index] = Some(output);
-                    halted[index] = Some(superstep);
-                }
-            }
-            work += outbox.work;
-            sends.extend(
-                outbox
-                    .sends
-                    .into_iter()
-                    .map(|(to, envelope)| (rank, to, envelope)),
-            );
-        }
-        // Senders are visited in rank order, so inboxes come out ordered.
-        for (from, to, envelope) in sends {
-            let is_sized = matches!(envelope, Envelope::Sized(_));
-            check_receiver((from, to), is_sized, superstep, &halted)?;
-            match envelope {
-                Envelope::Value(message) => inboxes[to.index()].messages.push((from, message)),
-                Envelope::Sized(bytes) => inboxes[to.index()].sized.push((from, bytes)),
-            }
-        }
-        superstep += 1;
+pub fn run<P: Program>(processes: Vec<P>, limit: Limit) -> Result<Run<P::Output>, Error> {
+    let mut computation = Computation::new(processes, limit);
+    while computation.is_running() {
+        computation.superstep()?;
     }
-    let outputs = outputs
-        .into_iter()
-        .map(|output| output.expect("all halted"))
-        .collect();
-    Ok(Run {
-        outputs,
-        supersteps: superstep,
-        work,
-    })
+    Ok(computation.finish())
 }

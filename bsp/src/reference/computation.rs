@@ -1,0 +1,109 @@
+//! A computation between two supersteps.
+
+use super::{Error, Limit, Run, check_receiver, execute};
+use crate::ids::Rank;
+use crate::program::{Program, Step};
+use crate::superstep::{Envelope, Inbox, Outbox};
+use crate::units::Instructions;
+
+/// All processes, what is under way to them, and what those that have halted left behind, each by
+/// rank.
+#[derive(Debug)]
+pub(crate) struct Computation<P: Program> {
+    pub(crate) processes: Vec<P>,
+    pub(crate) inboxes: Vec<Inbox<P::Message>>,
+    pub(crate) outputs: Vec<Option<P::Output>>,
+    /// What each charged in the superstep that is over.
+    pub(crate) charged: Vec<Instructions>,
+    halted: Vec<Option<u64>>,
+    work: Instructions,
+    superstep: u64,
+    limit: Limit,
+}
+
+impl<P: Program> Computation<P> {
+    /// Nothing has happened yet.
+    pub(crate) fn new(processes: Vec<P>, limit: Limit) -> Self {
+        let count = processes.len();
+        Self {
+            processes,
+            inboxes: (0..count).map(|_| Inbox::default()).collect(),
+            outputs: (0..count).map(|_| None).collect(),
+            charged: vec![Instructions::ZERO; count],
+            halted: vec![None; count],
+            work: Instructions::ZERO,
+            superstep: 0,
+            limit,
+        }
+    }
+
+    /// Executes the next superstep of everybody who has not halted.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Error`]; the computation cannot go on then.
+    pub(crate) fn superstep(&mut self) -> Result<(), Error> {
+        let superstep = self.superstep;
+        if let Some(running) = self.halted.iter().position(Option::is_none)
+            && self.limit.0 <= superstep
+        {
+            return Err(Error::NeverHalts {
+                rank: Rank::from_index(running),
+                limit: self.limit.0,
+            });
+        }
+        let size = u32::try_from(self.processes.len()).expect("ranks fit 32 bits");
+        let mut sends = Vec::new();
+        for (index, program) in self.processes.iter_mut().enumerate() {
+            self.charged[index] = Instructions::ZERO;
+            if self.halted[index].is_some() {
+                continue;
+            }
+            let rank = Rank::from_index(index);
+            let mut inbox = std::mem::take(&mut self.inboxes[index]);
+            let mut outbox = Outbox::default();
+            match execute(program, (rank, size), superstep, &mut inbox, &mut outbox)? {
+                Step::Continue => {}
+                Step::Halt(output) => {
+                    self.outputs[index] = Some(output);
+                    self.halted[index] = Some(superstep);
+                }
+            }
+            self.charged[index] = outbox.work;
+            self.work += outbox.work;
+            let sent = outbox.sends.into_iter();
+            sends.extend(sent.map(|(to, envelope)| (rank, to, envelope)));
+        }
+        // Senders are visited in rank order, so inboxes come out ordered.
+        for (from, to, envelope) in sends {
+            let is_sized = matches!(envelope, Envelope::Sized(_));
+            check_receiver((from, to), is_sized, superstep, &self.halted)?;
+            let inbox = &mut self.inboxes[to.index()];
+            match envelope {
+                Envelope::Value(message) => inbox.messages.push((from, message)),
+                Envelope::Sized(bytes) => inbox.sized.push((from, bytes)),
+            }
+        }
+        self.superstep += 1;
+        Ok(())
+    }
+
+    /// What came of it.
+    ///
+    /// # Panics
+    ///
+    /// If a process has not halted.
+    pub(crate) fn finish(self) -> Run<P::Output> {
+        let outputs = self.outputs.into_iter();
+        Run {
+            outputs: outputs.map(|output| output.expect("all halted")).collect(),
+            supersteps: self.superstep,
+            work: self.work,
+        }
+    }
+
+    /// Whether anybody has not halted.
+    pub(crate) fn is_running(&self) -> bool {
+        self.halted.iter().any(Option::is_none)
+    }
+}

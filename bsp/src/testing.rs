@@ -1,0 +1,210 @@
+//! A test kit: holds a program to the laws of [`Program`].
+//!
+//! [`check`] belongs in a test of every program. It runs the processes several times side by side,
+//! superstep by superstep: as [`reference::run`](crate::reference::run) does; with every process
+//! moved before every superstep, which is to say encoded and decoded, and its messages and its output
+//! with it; and again without moving, to see whether it is the same each time. States, charges,
+//! messages and outputs have to be the same in all of them, byte for byte in their encoding, and no
+//! process may declare less memory than its encoded state takes.
+//!
+//! # Examples
+//!
+//! ```
+//! use bsp::{Program, Step, Superstep, testing};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Countdown { left: u64 }
+//!
+//! impl Program for Countdown {
+//!     type Message = u64;
+//!     type Output = u64;
+//!
+//!     fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+//!         let heard: u64 = ctx.receive().map(|(_, left)| left).sum();
+//!         if self.left == 0 { return Step::Halt(heard) }
+//!         if let Some(right) = ctx.right() {
+//!             ctx.send(right, self.left);
+//!         }
+//!         self.left -= 1;
+//!         Step::Continue
+//!     }
+//! }
+//!
+//! let checked = testing::check(|| vec![Countdown { left: 5 }, Countdown { left: 5 }]);
+//! assert_eq!(checked.run.outputs, [0, 1]);
+//! assert_eq!(checked.moves, 12);
+//! ```
+
+mod difference;
+mod encoding;
+mod error;
+
+use crate::ids::Rank;
+use crate::program::{Image, Program};
+use crate::reference::{Computation, Limit, Run};
+use crate::units::Bytes;
+
+use self::difference::{differing_output, differing_sender, differing_state};
+use self::encoding::{encode, recode};
+
+pub use self::error::{Error, Subject, Trial};
+
+/// What came of a program that keeps the laws.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked<Output> {
+    /// Its results, those of the reference runner.
+    pub run: Run<Output>,
+    /// How often a process was moved.
+    pub moves: u64,
+    /// The length of the longest encoded state: the most that a move carried.
+    pub state_max: Bytes,
+}
+
+/// Checks the processes that `build` gives, as [`verify`] does.
+///
+/// # Panics
+///
+/// With the text of the [`Error`], if they break a law.
+#[track_caller]
+pub fn check<P: Program>(build: impl Fn() -> Vec<P>) -> Checked<P::Output> {
+    match verify(build, Limit::default()) {
+        Ok(checked) => checked,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Checks the processes that `build` gives; it is called several times, and has to give the same each
+/// time.
+///
+/// # Errors
+///
+/// The first law that is broken: by whom, and in which superstep.
+///
+/// # Panics
+///
+/// If there are 2³² processes or more.
+pub fn verify<P: Program>(
+    build: impl Fn() -> Vec<P>,
+    limit: Limit,
+) -> Result<Checked<P::Output>, Error> {
+    let start = || Computation::new(build(), limit);
+    let mut plain = start();
+    let mut trials = TRIALS.map(|trial| (trial, start()));
+    let (mut moves, mut state_max) = (0, Bytes::ZERO);
+    for superstep in 0.. {
+        for (trial, computation) in &mut trials {
+            if *trial == Trial::Moved {
+                moves += move_all(computation, superstep)?;
+            }
+            if let Some(rank) = differing_state(&plain, computation, superstep)? {
+                return Err(Error::differs(rank, Subject::State, superstep, *trial));
+            }
+        }
+        state_max = state_max.max(check_memory(&plain, superstep)?);
+        if !plain.is_running() {
+            break;
+        }
+        plain.superstep()?;
+        for (trial, computation) in &mut trials {
+            let trial = *trial;
+            let result = computation.superstep();
+            result.map_err(|source| Error::Run { trial, source })?;
+            if trial == Trial::Moved {
+                carry(computation, superstep)?;
+            }
+            compare(&plain, computation, superstep, trial)?;
+        }
+    }
+    Ok(Checked {
+        run: plain.finish(),
+        moves,
+        state_max,
+    })
+}
+
+/// Moves every process that has not halted, and tells how many those are.
+fn move_all<P: Program>(computation: &mut Computation<P>, superstep: u64) -> Result<u64, Error> {
+    let mut moves = 0;
+    let processes = computation.processes.iter_mut().zip(&computation.outputs);
+    for (index, (process, output)) in processes.enumerate() {
+        if output.is_none() {
+            let rank = Rank::from_index(index);
+            *process = recode(process, rank, Subject::State, superstep)?;
+            moves += 1;
+        }
+    }
+    Ok(moves)
+}
+
+/// Has what `superstep` sent and left behind go through its encoding.
+fn carry<P: Program>(computation: &mut Computation<P>, superstep: u64) -> Result<(), Error> {
+    for inbox in &mut computation.inboxes {
+        for (from, message) in &mut inbox.messages {
+            *message = recode(message, *from, Subject::Message, superstep)?;
+        }
+    }
+    for (index, output) in computation.outputs.iter_mut().enumerate() {
+        if let Some(output) = output {
+            *output = recode(output, Rank::from_index(index), Subject::Output, superstep)?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares what `superstep` did in two computations.
+fn compare<P: Program>(
+    plain: &Computation<P>,
+    other: &Computation<P>,
+    superstep: u64,
+    trial: Trial,
+) -> Result<(), Error> {
+    let differing_charge = plain
+        .charged
+        .iter()
+        .zip(&other.charged)
+        .position(|(one, other)| one != other)
+        .map(Rank::from_index);
+    for (found, subject) in [
+        (differing_charge, Subject::Charge),
+        (differing_sender(plain, other, superstep)?, Subject::Message),
+        (differing_output(plain, other, superstep)?, Subject::Output),
+    ] {
+        if let Some(rank) = found {
+            return Err(Error::differs(rank, subject, superstep, trial));
+        }
+    }
+    Ok(())
+}
+
+/// The length of the longest encoded state, if nobody declares less memory than its own takes.
+fn check_memory<P: Program>(computation: &Computation<P>, superstep: u64) -> Result<Bytes, Error> {
+    let mut longest = Bytes::ZERO;
+    let processes = computation.processes.iter().zip(&computation.outputs);
+    for (index, (process, output)) in processes.enumerate() {
+        if output.is_some() {
+            continue;
+        }
+        let rank = Rank::from_index(index);
+        let state = encode(process, rank, Subject::State, superstep)?;
+        let encoded = Bytes(u64::try_from(state.len()).expect("lengths fit 64 bits"));
+        let declared = process.memory().map_or(encoded, Image::total);
+        if declared < encoded {
+            return Err(Error::Memory {
+                rank,
+                superstep,
+                declared,
+                encoded,
+            });
+        }
+        longest = longest.max(encoded);
+    }
+    Ok(longest)
+}
+
+/// What is set beside the plain run. Once again could be the same by chance; and what differs by
+/// itself is not blamed on moving.
+const TRIALS: [Trial; 3] = [Trial::Repeated, Trial::Repeated, Trial::Moved];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Which law a program breaks, who breaks it, and when.
+
+use std::fmt;
+
+use crate::ids::Rank;
+use crate::reference;
+use crate::units::Bytes;
+
+/// Which law a program breaks, who breaks it, and when.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It does not run at all.
+    #[error(transparent)]
+    Plain(#[from] reference::Error),
+    /// It runs as long as nobody moves, or the first time.
+    #[error("{trial}: {source}")]
+    Run {
+        /// How it was run.
+        trial: Trial,
+        /// What happened.
+        source: reference::Error,
+    },
+    /// A value has no encoding.
+    #[error("{rank}'s {subject} {superstep} cannot be encoded: {message}")]
+    Encoding {
+        /// Whose it is.
+        rank: Rank,
+        /// What it is.
+        subject: Subject,
+        /// When it came to be.
+        superstep: u64,
+        /// The encoder's words.
+        message: String,
+    },
+    /// An encoding gives no value.
+    #[error(
+        "{rank}'s {subject} {superstep} cannot be decoded from its encoding: {message}; \
+         fields are encoded by position, so none may be left out only sometimes"
+    )]
+    Decoding {
+        /// Whose it is.
+        rank: Rank,
+        /// What it is.
+        subject: Subject,
+        /// When it came to be.
+        superstep: u64,
+        /// The decoder's words.
+        message: String,
+    },
+    /// Encoded, decoded and encoded again, a value is not what it was.
+    #[error(
+        "{rank}'s {subject} {superstep} is encoded otherwise once it has been decoded; \
+         a `HashMap` has no order, a `BTreeMap` has one"
+    )]
+    RoundTrip {
+        /// Whose it is.
+        rank: Rank,
+        /// What it is.
+        subject: Subject,
+        /// When it came to be.
+        superstep: u64,
+    },
+    /// A move would cost less than what it carries.
+    #[error(
+        "{rank} declares {} B of memory before superstep {superstep}, but its encoded state takes {} B; \
+         `Program::memory` has to be at least that, or `None`",
+        .declared.0,
+        .encoded.0
+    )]
+    Memory {
+        /// Who.
+        rank: Rank,
+        /// The superstep that is next.
+        superstep: u64,
+        /// What `Program::memory` says, all of it.
+        declared: Bytes,
+        /// The length of the encoded state.
+        encoded: Bytes,
+    },
+    /// Something else came out.
+    #[error("{trial}: {rank}'s {subject} {superstep} is another; {}", .trial.hint())]
+    Differs {
+        /// The lowest rank for which it did.
+        rank: Rank,
+        /// What it is.
+        subject: Subject,
+        /// The first superstep for which it did.
+        superstep: u64,
+        /// How it was run.
+        trial: Trial,
+    },
+}
+
+/// What of a process is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Its state, before a superstep.
+    State,
+    /// What it charged in a superstep.
+    Charge,
+    /// A message it sent.
+    Message,
+    /// What it left behind, in the superstep in which it halted or should have.
+    Output,
+}
+
+/// How a program was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// With every process moved before every superstep.
+    Moved,
+    /// As the first time.
+    Repeated,
+}
+
+impl Error {
+    pub(super) const fn differs(
+        rank: Rank,
+        subject: Subject,
+        superstep: u64,
+        trial: Trial,
+    ) -> Self {
+        Self::Differs {
+            rank,
+            subject,
+            superstep,
+            trial,
+        }
+    }
+}
+
+impl Trial {
+    const fn hint(self) -> &'static str {
+        match self {
+            Self::Moved => "a field that is skipped has to be rebuilt from the others",
+            Self::Repeated => {
+                "nothing but the state and the inbox may matter: no clock, no random numbers from outside"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::State => "state before superstep",
+            Self::Charge => "charge of superstep",
+            Self::Message => "message of superstep",
+            Self::Output => "output of superstep",
+        })
+    }
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Moved => "with every process moved before every superstep",
+            Self::Repeated => "run again",
+        })
+    }
+}

@@ -1,0 +1,176 @@
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::program::Step;
+use crate::reference;
+use crate::superstep::Superstep;
+
+/// Breaks no law, or one of them in a superstep of its own.
+#[derive(Clone, Serialize, Deserialize)]
+struct Suspect {
+    fault: Fault,
+    sum: u64,
+    #[serde(skip)]
+    cache: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sometimes: Option<u64>,
+    #[serde(serialize_with = "as_it_likes")]
+    moody: Cell<u64>,
+    last: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum Fault {
+    None,
+    /// Needs what is not encoded.
+    Cache,
+    /// Needs what nobody sees.
+    Counter,
+    /// Leaves out a field.
+    Sometimes,
+    /// Is encoded in two ways.
+    Moody,
+    /// Declares one byte.
+    Memory,
+    /// Never halts.
+    Endless,
+}
+
+fn as_it_likes<S: serde::Serializer>(moody: &Cell<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    let value = moody.get();
+    serializer.serialize_u64(value.saturating_sub(1))
+}
+
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+impl Program for Suspect {
+    type Message = u64;
+    type Output = u64;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+        self.sum += ctx.receive().map(|(_, value)| value).sum::<u64>();
+        let is_third = ctx.rank() == Rank(2) && 3 <= ctx.index();
+        if is_third {
+            match self.fault {
+                Fault::Cache => self.sum += self.cache,
+                Fault::Counter => self.sum += COUNTER.fetch_add(1, Ordering::Relaxed),
+                Fault::Sometimes => self.sometimes = None,
+                Fault::Moody => self.moody.set(5),
+                Fault::None | Fault::Memory | Fault::Endless => {}
+            }
+        }
+        self.cache = 1;
+        self.sum += 1;
+        ctx.charge(crate::units::Instructions(self.sum));
+        if ctx.index() == 6 && self.fault != Fault::Endless {
+            return Step::Halt(self.sum);
+        }
+        if let Some(right) = ctx.right() {
+            ctx.send(right, self.sum);
+            ctx.send_sized(right, Bytes(self.sum));
+        }
+        Step::Continue
+    }
+
+    fn memory(&self) -> Option<Image> {
+        (self.fault == Fault::Memory).then(|| Bytes(1).into())
+    }
+}
+
+fn suspects(fault: Fault) -> Vec<Suspect> {
+    let suspect = Suspect {
+        fault,
+        sum: 0,
+        cache: 0,
+        sometimes: Some(3),
+        moody: Cell::new(0),
+        last: 7,
+    };
+    vec![suspect; 4]
+}
+
+fn check(fault: Fault, expected: &str) {
+    let error = verify(|| suspects(fault), Limit(50)).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_program_that_keeps_the_laws_gives_the_reference_s_results() {
+    let checked = super::check(|| suspects(Fault::None));
+    let expected = reference::run(suspects(Fault::None), Limit::default()).unwrap();
+    assert_eq!(checked.run, expected);
+    assert_eq!(checked.moves, 4 * 7);
+    assert!(Bytes(4) < checked.state_max, "{:?}", checked.state_max);
+}
+
+#[test]
+fn a_cache_that_is_not_rebuilt_is_found_where_it_is_missed() {
+    check(
+        Fault::Cache,
+        "with every process moved before every superstep: p3's charge of superstep 3 is another; \
+         a field that is skipped has to be rebuilt from the others",
+    );
+}
+
+#[test]
+fn what_comes_from_outside_is_found() {
+    check(
+        Fault::Counter,
+        "run again: p3's charge of superstep 3 is another; nothing but the state and the inbox may \
+         matter: no clock, no random numbers from outside",
+    );
+    let calls = AtomicU64::new(0);
+    let build = || {
+        let call = calls.fetch_add(1, Ordering::Relaxed);
+        let mut suspects = suspects(Fault::None);
+        suspects[1].sum = call / 2;
+        suspects
+    };
+    assert_eq!(
+        verify(build, Limit(50)).unwrap_err().to_string(),
+        "run again: p2's state before superstep 0 is another; nothing but the state and the inbox may \
+         matter: no clock, no random numbers from outside",
+    );
+}
+
+#[test]
+fn a_field_that_is_left_out_sometimes_cannot_be_decoded() {
+    let error = verify(|| suspects(Fault::Sometimes), Limit(50)).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("p3's state before superstep 4 cannot be decoded from its encoding: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_state_that_is_encoded_otherwise_the_next_time_is_found() {
+    check(
+        Fault::Moody,
+        "p3's state before superstep 4 is encoded otherwise once it has been decoded; \
+         a `HashMap` has no order, a `BTreeMap` has one",
+    );
+}
+
+#[test]
+fn a_move_may_not_cost_less_than_it_carries() {
+    let error = verify(|| suspects(Fault::Memory), Limit(50)).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with(
+            "p1 declares 1 B of memory before superstep 0, but its encoded state takes "
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_program_that_never_halts_is_no_program() {
+    check(
+        Fault::Endless,
+        "p1 had not halted after 50 supersteps; if it takes that long, raise the limit",
+    );
+}
