@@ -10,6 +10,7 @@
 
 pub mod background;
 mod draws;
+pub mod heat;
 pub mod lbm;
 pub mod lu;
 mod parameters;

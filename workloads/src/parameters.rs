@@ -92,7 +92,19 @@ pub enum Error {
         /// What it is needed for.
         reason: &'static str,
     },
-    /// The machine has not enough memory for the lattice.
+    /// More than there can be.
+    #[error("`{key}` is {value}, expected at most `{of}`, which is {most}")]
+    MoreThan {
+        /// The number's name, with its position if it is in a list.
+        key: &'static str,
+        /// The number met.
+        value: u64,
+        /// Name of the number that bounds it.
+        of: &'static str,
+        /// That number.
+        most: u64,
+    },
+    /// The machine has not enough memory for the cells.
     #[error(
         "`width` is {width} and `height` is {height}, and memory for so many cells cannot be had"
     )]
@@ -230,6 +242,27 @@ pub(crate) const fn at_least_one(key: &'static str, count: u64) -> Result<(), Er
     } else {
         Ok(())
     }
+}
+
+/// Nothing, if there are as many as `reason` asks for.
+///
+/// # Errors
+///
+/// [`Error::TooSmall`].
+pub(crate) fn at_least(
+    (key, value): (&'static str, u32),
+    least: u32,
+    reason: &'static str,
+) -> Result<(), Error> {
+    if value < least {
+        return Err(Error::TooSmall {
+            key,
+            value: value.into(),
+            least: least.into(),
+            reason,
+        });
+    }
+    Ok(())
 }
 
 /// `value` as a whole number, halves away from zero; what is below zero or not a number gives zero.

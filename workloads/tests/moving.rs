@@ -2,7 +2,7 @@
 //! changes nothing.
 
 use bsp::testing::check;
-use workloads::{Common, lbm, lu, smith_waterman, synthetic};
+use workloads::{Common, heat, lbm, lu, smith_waterman, synthetic};
 
 const COMMON: Common = Common {
     processes: 7,
@@ -47,6 +47,17 @@ fn lattice_boltzmann_kernel() {
         };
         check(|| lbm::kernel::processes(&parameters, COMMON).unwrap());
     }
+}
+
+#[test]
+fn heat_on_a_plate() {
+    let parameters = heat::Parameters {
+        width: 11,
+        height: 24,
+        mode: [2, 3],
+        ..heat::Parameters::default()
+    };
+    check(|| heat::processes(&parameters, COMMON).unwrap());
 }
 
 #[test]

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use self::flow::Flow;
 use self::lattice::INSTRUCTIONS_PER_CELL;
 use self::strip::{Crossing, Side, Strip};
-use crate::parameters::{Common, Error, instructions};
+use crate::parameters::{Common, Error, at_least, instructions};
 
 pub use self::fields::Fields;
 
@@ -186,25 +186,6 @@ impl Program for Kernel {
         }
         Step::Continue
     }
-}
-
-/// # Errors
-///
-/// [`Error::TooSmall`].
-fn at_least(
-    (key, value): (&'static str, u32),
-    least: u32,
-    reason: &'static str,
-) -> Result<(), Error> {
-    if value < least {
-        return Err(Error::TooSmall {
-            key,
-            value: value.into(),
-            least: least.into(),
-            reason,
-        });
-    }
-    Ok(())
 }
 
 /// With fewer rows, all cells touch a wall.

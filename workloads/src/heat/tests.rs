@@ -1,0 +1,153 @@
+//! Plates against what is known of their modes.
+
+use bsp::reference::{self, Limit};
+
+use super::*;
+
+fn common(processes: u32, supersteps: u64) -> Common {
+    Common {
+        processes,
+        supersteps: Some(supersteps),
+        seed: 0,
+    }
+}
+
+fn plate(parameters: &Parameters, processes: u32, supersteps: u64) -> Vec<f64> {
+    let strips = super::processes(parameters, common(processes, supersteps)).unwrap();
+    let run = reference::run(strips, Limit::default()).unwrap();
+    assert_eq!(run.supersteps, supersteps);
+    run.outputs.concat()
+}
+
+#[test]
+fn every_mode_decays_by_its_factor() {
+    let (width, height) = (7, 5);
+    for across in 1..=width {
+        for down in 1..=height {
+            for diffusion in [0.25, 0.1] {
+                let parameters = Parameters {
+                    width,
+                    height,
+                    mode: [across, down],
+                    diffusion,
+                    ..Parameters::default()
+                };
+                let mode = Mode::new(&parameters).unwrap();
+                for steps in [1, 60] {
+                    let deviation = mode.deviation(&plate(&parameters, 3, steps), steps);
+                    assert!(deviation.is_rounding(), "{parameters:?}: {deviation:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_run_on_a_great_plate_stays_within_rounding() {
+    let parameters = Parameters {
+        width: 120,
+        height: 77,
+        mode: [3, 2],
+        ..Parameters::default()
+    };
+    let deviation = Mode::new(&parameters)
+        .unwrap()
+        .deviation(&plate(&parameters, 5, 2000), 2000);
+    assert!(deviation.is_rounding(), "{deviation:?}");
+    assert!(deviation.left < 0.1, "{deviation:?}");
+}
+
+#[test]
+fn another_plate_is_no_rounding() {
+    let parameters = Parameters {
+        width: 12,
+        height: 12,
+        ..Parameters::default()
+    };
+    let mode = Mode::new(&parameters).unwrap();
+    let right = plate(&parameters, 2, 40);
+    assert!(mode.deviation(&right, 40).is_rounding());
+    assert!(!mode.deviation(&right, 41).is_rounding());
+    for wrong in [right[70] * (1.0 + 1e-9), f64::NAN] {
+        let mut plate = right.clone();
+        plate[70] = wrong;
+        assert!(!mode.deviation(&plate, 40).is_rounding());
+    }
+}
+
+#[test]
+fn the_number_of_processes_changes_no_bit() {
+    let parameters = Parameters {
+        width: 9,
+        height: 23,
+        mode: [2, 5],
+        ..Parameters::default()
+    };
+    let bits = |processes| {
+        let plate = plate(&parameters, processes, 50);
+        plate.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+    };
+    let alone = bits(1);
+    for processes in [2, 3, 7, 23] {
+        assert_eq!(bits(processes), alone, "{processes} processes");
+    }
+}
+
+#[test]
+fn every_cell_is_charged_for_in_every_superstep() {
+    let parameters = Parameters {
+        width: 10,
+        height: 7,
+        instructions_per_cell: 100.0,
+        ..Parameters::default()
+    };
+    let strips = processes(&parameters, common(3, 4)).unwrap();
+    let works: Vec<_> = strips.iter().map(|strip| strip.work.0).collect();
+    assert_eq!(works, [3_000, 2_000, 2_000]);
+    let run = reference::run(strips, Limit::default()).unwrap();
+    assert_eq!(run.work, Instructions(28_000));
+}
+
+#[test]
+fn bad_parameters_are_named() {
+    let check = |parameters: &str, expected: &str| {
+        let parameters: Parameters = toml::from_str(parameters).unwrap();
+        let error = processes(&parameters, common(7, 2)).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    };
+    check(
+        "height = 6",
+        "`height` is 6, expected at least 7: a row for each process",
+    );
+    check("width = 0", "`width` is 0, expected at least 1");
+    check("mode = [0, 1]", "`mode[0]` is 0, expected at least 1");
+    check(
+        "mode = [1, 257]",
+        "`mode[1]` is 257, expected at most `height`, which is 256",
+    );
+    for diffusion in ["0.0", "-0.1", "0.26", "NaN", "inf"] {
+        check(
+            &format!("diffusion = {}", diffusion.to_lowercase()),
+            &format!(
+                "`diffusion` is {diffusion}, expected a number above 0 and up to 0.25, beyond which \
+                 the scheme is unstable"
+            ),
+        );
+    }
+    check(
+        "instructions_per_cell = -1",
+        "`instructions_per_cell` is -1.0, expected a number from 0 to 2^63",
+    );
+    let great = "width = 4294967295\nheight = 4294967295";
+    check(
+        great,
+        "`width` is 4294967295 and `height` is 4294967295, and memory for so many cells cannot be had",
+    );
+    assert!(toml::from_str::<Parameters>("depth = 3").is_err());
+    let endless = Common {
+        supersteps: None,
+        ..common(2, 1)
+    };
+    let error = processes(&Parameters::default(), endless).unwrap_err();
+    assert_eq!(error, Error::Endless);
+}
