@@ -25,8 +25,4 @@ mod workload;
 pub use command::run;
 pub use configuration::{Files, Unit};
 pub use registry::Registry;
-pub use shipped::{
-    LatticeBoltzmann, LatticeBoltzmannKernel, LuDecomposition, LuKernel, SmithWaterman,
-    SmithWatermanKernel, Synthetic,
-};
 pub use workload::{Common, Rejection, Supersteps, Workload};

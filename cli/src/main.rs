@@ -1,21 +1,9 @@
-//! The shipped workloads, registered.
+//! The command with the workloads that ship.
 
 use std::process::ExitCode;
 
-use cli::{
-    LatticeBoltzmann, LatticeBoltzmannKernel, LuDecomposition, LuKernel, Registry, SmithWaterman,
-    SmithWatermanKernel, Synthetic,
-};
+use cli::Registry;
 
 fn main() -> ExitCode {
-    cli::run(
-        &Registry::new()
-            .with::<LatticeBoltzmann>()
-            .with::<LatticeBoltzmannKernel>()
-            .with::<SmithWaterman>()
-            .with::<SmithWatermanKernel>()
-            .with::<LuDecomposition>()
-            .with::<LuKernel>()
-            .with::<Synthetic>(),
-    )
+    cli::run(&Registry::shipped())
 }

@@ -1,35 +1,54 @@
 //! The shipped workloads by name.
 
+mod heat;
 mod lu_kernel;
 mod smith_waterman_kernel;
 
 use workloads::{lbm, lu, smith_waterman, synthetic};
 
 use crate::configuration::{Files, Unit};
+use crate::registry::Registry;
 use crate::workload::{Common, Rejection, Supersteps, Workload};
 
-pub use lu_kernel::LuKernel;
-pub use smith_waterman_kernel::SmithWatermanKernel;
+use self::heat::HeatEquation;
+use self::lu_kernel::LuKernel;
+use self::smith_waterman_kernel::SmithWatermanKernel;
+
+impl Registry {
+    /// The workloads that ship, to which one's own may be added.
+    #[must_use]
+    pub fn shipped() -> Self {
+        Self::new()
+            .with::<LatticeBoltzmann>()
+            .with::<LatticeBoltzmannKernel>()
+            .with::<SmithWaterman>()
+            .with::<SmithWatermanKernel>()
+            .with::<LuDecomposition>()
+            .with::<LuKernel>()
+            .with::<HeatEquation>()
+            .with::<Synthetic>()
+    }
+}
 
 /// Lattice Boltzmann on vertical strips, as the papers model it.
 #[derive(Clone, Copy, Debug)]
-pub struct LatticeBoltzmann;
+pub(crate) struct LatticeBoltzmann;
 
 /// The wavefront of Smith-Waterman on one column a process, as the papers model it.
 #[derive(Clone, Copy, Debug)]
-pub struct SmithWaterman;
+pub(crate) struct SmithWaterman;
 
 /// LU decomposition on a square cyclic distribution, as the papers model it.
 #[derive(Clone, Copy, Debug)]
-pub struct LuDecomposition;
+pub(crate) struct LuDecomposition;
 
 /// Lattice Boltzmann on vertical strips, computed: cavity and channel.
 #[derive(Clone, Copy, Debug)]
-pub struct LatticeBoltzmannKernel;
+pub(crate) struct LatticeBoltzmannKernel;
 
 /// Instructions and messages by lists, with load that may change over time.
 #[derive(Clone, Copy, Debug)]
-pub struct Synthetic;
+pub(crate) struct Synthetic;
 
 impl Workload for LatticeBoltzmann {
     type Parameters = lbm::Parameters;

@@ -10,7 +10,6 @@ use crate::reproduce::application::Application;
 use crate::reproduce::cell::Cell;
 use crate::reproduce::forced::{forced, script};
 use crate::reproduce::stated::Stated;
-use crate::shipped::{LatticeBoltzmann, LuDecomposition, SmithWaterman};
 use crate::simulate::{RunReport, Stage};
 
 /// One run of an experiment of the papers.
@@ -118,10 +117,7 @@ impl Run {
     ///
     /// If its experiment is at fault, which a test excludes for all that are in the binary.
     pub(crate) fn execute(&self, stated: &[Stated]) -> Result<Outcome, Failure> {
-        let registry = Registry::new()
-            .with::<LatticeBoltzmann>()
-            .with::<SmithWaterman>()
-            .with::<LuDecomposition>();
+        let registry = Registry::shipped();
         let experiment = self.application.experiment(self.processes);
         let experiment = experiment.ok_or_else(|| {
             Failure::run(format!(

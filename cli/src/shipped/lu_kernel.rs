@@ -7,7 +7,7 @@ use crate::workload::{Common, Rejection, Supersteps, Workload};
 
 /// LU decomposition of a real matrix, square cyclic.
 #[derive(Clone, Copy, Debug)]
-pub struct LuKernel;
+pub(crate) struct LuKernel;
 
 impl Workload for LuKernel {
     type Parameters = Parameters;

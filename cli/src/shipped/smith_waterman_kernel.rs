@@ -9,7 +9,7 @@ use crate::workload::{Common, Rejection, Supersteps, Workload};
 
 /// The best local alignment of two sequences, by columns.
 #[derive(Clone, Copy, Debug)]
-pub struct SmithWatermanKernel;
+pub(crate) struct SmithWatermanKernel;
 
 impl Workload for SmithWatermanKernel {
     type Parameters = Parameters;

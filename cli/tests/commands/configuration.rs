@@ -227,7 +227,7 @@ const REFUSED: [(&str, &str); 23] = [
     ),
     (
         "application.workload=lbn",
-        "application.workload: met \"lbn\", which is no workload; known: lbm, lbm-kernel, smith-waterman, smith-waterman-kernel, lu, lu-kernel, synthetic; did you mean \"lbm\"?",
+        "application.workload: met \"lbn\", which is no workload; known: lbm, lbm-kernel, smith-waterman, smith-waterman-kernel, lu, lu-kernel, heat, synthetic; did you mean \"lbm\"?",
     ),
     (
         "platform.model=lv80",

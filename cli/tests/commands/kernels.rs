@@ -157,3 +157,71 @@ fn matrices_that_will_not_do_are_named() {
         "--set: application.supersteps: met 8, but lu-kernel ends by itself; leave it out",
     );
 }
+
+const PLATE: &str = r#"[application]
+workload = "heat"
+processes = 4
+supersteps = 30
+
+[application.heat]
+width = 9
+height = 11
+mode = [2, 3]
+instructions_per_cell = "1 Minstr"
+
+[platform]
+file = "two.xml"
+"#;
+
+#[test]
+fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
+    let folder = Folder::new().with("h.toml", PLATE);
+    let json = folder.stdout(&["simulate", "h.toml", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    for run in json["runs"].as_array().unwrap() {
+        let sentence = run["verified"].as_str().unwrap();
+        let expected =
+            "the mode decayed to 0.000246 of its height, as it should: no cell is off by";
+        assert!(sentence.starts_with(expected), "{sentence}");
+        assert_eq!(run["verified"], json["runs"][0]["verified"]);
+    }
+    folder.fails(
+        &["simulate", "h.toml", "--set", "application.processes=12"],
+        4,
+        "h.toml:8: application.heat: `height` is 11, expected at least 12: a row for each process",
+    );
+    folder.fails(
+        &["simulate", "h.toml", "--set", "application.heat.diffusion=0.3"],
+        2,
+        "--set: application.heat: `diffusion` is 0.3, expected a number above 0 and up to 0.25, beyond \
+         which the scheme is unstable",
+    );
+    folder.fails(
+        &[
+            "simulate",
+            "h.toml",
+            "--set",
+            "application.heat.mode=[10,3]",
+        ],
+        2,
+        "--set: application.heat: `mode[0]` is 10, expected at most `width`, which is 9",
+    );
+}
+
+#[test]
+fn processes_leave_the_node_that_is_held_back_and_that_pays() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conf/heat-local.toml");
+    let json = Folder::new().stdout(&["simulate", file, "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let [alone, _, migrating] = &json["runs"].as_array().unwrap()[..] else {
+        panic!("three scenarios: {json}");
+    };
+    let calls = migrating["calls"].as_array().unwrap().iter();
+    let moves: Vec<&Value> = calls
+        .flat_map(|call| call["migrations"].as_array().unwrap())
+        .collect();
+    assert!(!moves.is_empty());
+    assert!(moves.iter().all(|migration| migration["from"] == "right-2"));
+    let [before, after] = [alone, migrating].map(|run| run["seconds"].as_f64().unwrap());
+    assert!(after < 0.6 * before, "{after} s after {before} s");
+}

@@ -32,7 +32,7 @@ pub struct Deviation {
     pub greatest: f64,
     /// What rounding can cause.
     pub bound: f64,
-    /// What part of the plate's heat ought to be left.
+    /// What part of its height ought to be left.
     pub left: f64,
 }
 
@@ -144,7 +144,7 @@ impl fmt::Display for Deviation {
         let Self { greatest, left, .. } = self;
         write!(
             formatter,
-            "the plate kept its shape and {left:.6} of its heat, as it should, to {greatest:.1e}"
+            "the mode decayed to {left:.6} of its height, as it should: no cell is off by more than {greatest:.1e}"
         )
     }
 }
