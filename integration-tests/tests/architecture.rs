@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::Table;
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 8] = [
+const FLOORS: [(&str, u32); 9] = [
     ("bsp", 0),
     ("migbsp", 1),
     ("simulator", 1),
@@ -17,6 +17,7 @@ const FLOORS: [(&str, u32); 8] = [
     ("agents", 3),
     ("cli", 4),
     ("integration-tests", 9),
+    ("examples/life", 9),
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.

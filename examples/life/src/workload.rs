@@ -1,0 +1,195 @@
+//! What an experiment says of a game, and what has to come of it.
+
+use bsp::units::Instructions;
+use cli::{Common, Files, Rejection, Unit, Workload};
+use serde::{Deserialize, Serialize};
+
+use crate::life::Life;
+
+/// `[application.life]`.
+#[derive(Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Parameters {
+    /// Rows of the torus, and cells of a row.
+    size: u32,
+    /// Instructions that a cell is charged for.
+    instructions_per_cell: u64,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            size: 64,
+            instructions_per_cell: 20,
+        }
+    }
+}
+
+/// A glider on a torus.
+pub(crate) struct GameOfLife;
+
+impl Workload for GameOfLife {
+    type Parameters = Parameters;
+    type Program = Life;
+    const NAME: &'static str = "life";
+    const ABOUT: &'static str = "Conway's Game of Life: a glider on a torus";
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "instructions_per_cell" => Unit::Instructions,
+            _ => Unit::None,
+        }
+    }
+
+    fn draws(_: &Parameters) -> bool {
+        false
+    }
+
+    fn build(parameters: &Parameters, common: Common) -> Result<Vec<Life>, String> {
+        let supersteps = common
+            .required_supersteps()
+            .map_err(|error| error.to_string())?;
+        let least = common.processes.max(5);
+        if parameters.size < least {
+            let size = parameters.size;
+            return Err(format!(
+                "`size` is {size}, expected at least {least}: a row for each process, and room for a glider"
+            ));
+        }
+        let size = u64::from(parameters.size);
+        let processes = u64::from(common.processes);
+        let mut rows = glider(parameters.size, 0).into_iter();
+        let strip = |rank| {
+            // Where the rows do not divide evenly, the last strips have one more.
+            let count = size * (rank + 1) / processes - size * rank / processes;
+            Life {
+                generations: supersteps - 1,
+                work: Instructions(
+                    parameters
+                        .instructions_per_cell
+                        .saturating_mul(count * size),
+                ),
+                rows: (0..count).filter_map(|_| rows.next()).collect(),
+            }
+        };
+        Ok((0..processes).map(strip).collect())
+    }
+
+    fn verify(
+        parameters: &Parameters,
+        common: Common,
+        _: Files<'_>,
+        outputs: &[Vec<Vec<bool>>],
+    ) -> Result<Option<String>, Rejection> {
+        let generations = common.supersteps.unwrap_or(1) - 1;
+        let steps = generations / 4;
+        if !generations.is_multiple_of(4) {
+            return Ok(None);
+        }
+        let expected = glider(parameters.size, steps);
+        if outputs.concat() == expected {
+            Ok(Some(format!(
+                "the glider has gone {steps} cells down and to the right"
+            )))
+        } else {
+            let problem =
+                format!("the glider is not where it should be after {generations} generations");
+            Err(Rejection::Outputs(problem))
+        }
+    }
+}
+
+/// A torus with a glider that has gone `steps` cells down and to the right, one in four generations.
+fn glider(size: u32, steps: u64) -> Vec<Vec<bool>> {
+    let size = u64::from(size);
+    let is_alive = |row, column| {
+        let from_start = |at| (at + size - steps % size) % size;
+        matches!(
+            (from_start(row), from_start(column)),
+            (0, 1) | (1, 2) | (2, 0..=2)
+        )
+    };
+    (0..size)
+        .map(|row| (0..size).map(|column| is_alive(row, column)).collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use bsp::testing;
+
+    use super::*;
+
+    fn common(processes: u32, supersteps: u64) -> Common {
+        Common {
+            processes,
+            supersteps: Some(supersteps),
+            seed: 0,
+        }
+    }
+
+    fn parameters(size: u32) -> Parameters {
+        Parameters {
+            size,
+            ..Parameters::default()
+        }
+    }
+
+    #[test]
+    fn the_glider_returns_wherever_processes_move() {
+        // Thirteen rows do not divide evenly, and two processes are neighbours on both sides.
+        for processes in [1, 2, 3, 13] {
+            let common = common(processes, 4 * 13 + 1);
+            let build = || GameOfLife::build(&parameters(13), common).unwrap();
+            let torus = testing::check(build).run.outputs;
+            assert_eq!(torus.concat(), glider(13, 0));
+            let verified = GameOfLife::verify(&parameters(13), common, Files::here(), &torus);
+            let sentence = "the glider has gone 13 cells down and to the right";
+            assert_eq!(verified, Ok(Some(sentence.to_owned())));
+        }
+    }
+
+    #[test]
+    fn a_blinker_turns_and_turns_back() {
+        let blinker = |is_upright: bool| -> Vec<Vec<bool>> {
+            let is_alive = |row: usize, column: usize| match is_upright {
+                true => column == 2 && (1..4).contains(&row),
+                false => row == 2 && (1..4).contains(&column),
+            };
+            (0..5)
+                .map(|row| (0..5).map(|column| is_alive(row, column)).collect())
+                .collect()
+        };
+        for generations in [1, 2] {
+            let build = || {
+                let rows = blinker(true);
+                let strip = |rows: &[Vec<bool>]| Life {
+                    generations,
+                    work: Instructions(1),
+                    rows: rows.to_vec(),
+                };
+                vec![strip(&rows[..2]), strip(&rows[2..])]
+            };
+            let torus = testing::check(build).run.outputs.concat();
+            assert_eq!(torus, blinker(generations == 2));
+        }
+    }
+
+    #[test]
+    fn a_torus_that_is_too_small_is_refused() {
+        let refused = |size, processes| {
+            GameOfLife::build(&parameters(size), common(processes, 5))
+                .err()
+                .unwrap()
+        };
+        let text = "a row for each process, and room for a glider";
+        assert_eq!(
+            refused(4, 2),
+            format!("`size` is 4, expected at least 5: {text}")
+        );
+        assert_eq!(
+            refused(9, 10),
+            format!("`size` is 9, expected at least 10: {text}")
+        );
+    }
+}
