@@ -1,7 +1,8 @@
 //! The `migbsp` command as a library.
 //!
 //! A program of one's own implements [`bsp::Program`] and [`Workload`], and its `main` hands a
-//! [`Registry`] to [`run`]: it then has every command, with the shipped workloads or without.
+//! [`Registry`] to [`run`]: it then has every command, with the shipped workloads
+//! ([`Registry::shipped`]) or without ([`Registry::new`]). `docs/custom-programs.md` is a guide.
 //! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`; `compare`.
 
 mod batch;
