@@ -204,10 +204,8 @@ impl SetManager {
             mean: all.mean(),
         });
         let completed = self.superstep + 1;
-        let is_scripted = rules
-            .orders(completed)
-            .is_some_and(|orders| !orders.is_empty());
-        is_scripted || when.is_due(completed)
+        let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
+        scheduler.is_scripted(completed) || when.is_due(completed)
     }
 
     /// Everybody goes on with `start`.

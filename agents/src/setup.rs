@@ -138,6 +138,13 @@ impl Scheduler {
         self.policy.names_processors() && self.script.is_none()
     }
 
+    /// Whether the script moves anybody after `completed` supersteps, so that a call is held, due or not.
+    #[must_use]
+    pub fn is_scripted(&self, completed: u64) -> bool {
+        let script = self.script.as_ref();
+        script.is_some_and(|script| !script.orders(completed).is_empty())
+    }
+
     /// What the first Manager plans with; `None`: Managers negotiate.
     #[must_use]
     pub fn planner(&self) -> Option<migbsp::Planner> {

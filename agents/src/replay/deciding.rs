@@ -55,9 +55,7 @@ impl Deciding {
 
     /// Whether a call follows.
     pub(super) fn is_due(&self, completed: u64) -> bool {
-        let script = self.scheduler.script.as_ref();
-        let is_scripted = script.is_some_and(|script| !script.orders(completed).is_empty());
-        is_scripted || self.when.is_due(completed)
+        self.scheduler.is_scripted(completed) || self.when.is_due(completed)
     }
 
     /// Decides a call at `barrier`, in which this was observed and `found`.

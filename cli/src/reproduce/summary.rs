@@ -4,18 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::output::table;
 use crate::reproduce::report::Report;
-use crate::reproduce::text::{agreement, gains, percent};
+use crate::reproduce::text::{conclusions, percent};
 
 /// Means by part and scenario, then gains, then who moved.
 pub(crate) fn summary(report: &Report) -> String {
-    let mut parts = Vec::new();
-    if !report.means.is_empty() {
-        parts.push(means(report));
-    }
-    if !report.gains.is_empty() {
-        parts.push(gains(report));
-    }
-    parts.extend(agreement(report));
+    let parts: Vec<String> = conclusions(report, means).collect();
     parts.join("\n")
 }
 

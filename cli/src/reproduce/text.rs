@@ -14,18 +14,22 @@ pub(crate) fn text(report: &Report) -> String {
     if !report.migrations.is_empty() {
         parts.push(migrations(&report.migrations));
     }
-    if !report.means.is_empty() {
-        parts.push(means(report));
-    }
-    if !report.gains.is_empty() {
-        parts.push(gains(report));
-    }
-    parts.extend(agreement(report));
+    parts.extend(conclusions(report, means));
     parts.join("\n")
 }
 
+/// What follows from the numbers: `means` of the errors, then gains, then who moved.
+pub(crate) fn conclusions(
+    report: &Report,
+    means: impl FnOnce(&Report) -> String,
+) -> impl Iterator<Item = String> {
+    let means = (!report.means.is_empty()).then(|| means(report));
+    let gains = (!report.gains.is_empty()).then(|| gains(report));
+    means.into_iter().chain(gains).chain(agreement(report))
+}
+
 /// A sentence on each scenario: how many of the stated migrations it makes.
-pub(crate) fn agreement(report: &Report) -> impl Iterator<Item = String> {
+fn agreement(report: &Report) -> impl Iterator<Item = String> {
     report.agreement.iter().map(|total| {
         format!(
             "Of {} migrations that the papers state, scenario {} makes {} ({}), and {} ({}) in the same call; \
@@ -154,7 +158,7 @@ fn means(report: &Report) -> String {
     format!("Mean absolute relative errors\n\n{}", table(&headers, rows))
 }
 
-pub(crate) fn gains(report: &Report) -> String {
+fn gains(report: &Report) -> String {
     let headers = ["", "processes", "row", "α", "paper", "ours"];
     let rows = report.gains.iter().map(|gain| {
         vec![

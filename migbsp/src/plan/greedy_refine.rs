@@ -54,10 +54,7 @@ pub(super) fn within_sets(scene: &Scene) -> Vec<usize> {
 }
 
 /// The heaviest first, each where it ends first among `hosts` of it.
-pub(super) fn greedy_among<'a>(
-    scene: &'a Scene,
-    hosts: impl Fn(usize) -> &'a [usize],
-) -> Vec<usize> {
+pub(super) fn greedy_among<'a>(scene: &Scene, hosts: impl Fn(usize) -> &'a [usize]) -> Vec<usize> {
     let mut filling = Filling::new(scene);
     let mut places = scene.places().to_vec();
     for process in heaviest_first(scene) {

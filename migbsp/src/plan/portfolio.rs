@@ -2,10 +2,10 @@
 
 use bsp::SetId;
 
-use crate::plan::greedy_refine::{greedy_among, heaviest_first, within_sets};
+use crate::plan::greedy_refine::{greedy_among, within_sets};
 use crate::plan::search::search;
 use crate::plan::trim::trim;
-use crate::{Alternative, Draft, Filling, GreedyRefine, Mapping, Plan, Scene};
+use crate::{Alternative, Draft, GreedyRefine, Mapping, Plan, Scene};
 
 /// Thinks of several plans, takes back what does not pay in each of them, and proposes the one whose
 /// supersteps and moves take least over the horizon; that nobody moves is always one of them.
@@ -95,13 +95,8 @@ fn gathered(scene: &Scene, set: SetId) -> Vec<usize> {
 
 /// The heaviest first, each where it ends first.
 fn greedy(scene: &Scene) -> Vec<usize> {
-    let mut filling = Filling::new(scene);
-    let mut places = scene.places().to_vec();
-    for process in heaviest_first(scene) {
-        places[process] = filling.first_to_end(process);
-        filling.add(process, places[process]);
-    }
-    places
+    let hosts: Vec<usize> = (0..scene.hosts().len()).collect();
+    greedy_among(scene, |_| &hosts)
 }
 
 /// How many Sets are tried for everybody.
