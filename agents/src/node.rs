@@ -113,7 +113,11 @@ impl Node {
             | Message::Answered(_)
             | Message::Decided(_)
             | Message::Planned(_)
-            | Message::Installed(_) => unreachable!("{} was told {message:?}", self.host),
+            | Message::Installed(_)
+            | Message::Parcel(_)
+            | Message::Placed(_)
+            | Message::Probe(_)
+            | Message::Errand(_) => unreachable!("{} was told {message:?}", self.host),
         }
     }
 

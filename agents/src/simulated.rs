@@ -86,6 +86,7 @@ pub fn simulate<P: Program>(
             Address::Process(rank) => processes[rank.index()].handle(deliver, &mut process_context),
             Address::Node(host) => nodes[host.index()].handle(deliver, &mut node_context),
             Address::SetManager(set) => managers[set.index()].handle(deliver, &mut manager_context),
+            Address::Client => unreachable!("nobody submits what is simulated"),
         }
     }
     simulation.end(observer)
@@ -122,6 +123,7 @@ pub fn simulate_in_mailboxes<P: Program>(
                 Address::Process(rank) => processes[rank.index()].send(deliver).await,
                 Address::Node(host) => nodes[host.index()].send(deliver).await,
                 Address::SetManager(set) => managers[set.index()].send(deliver).await,
+                Address::Client => unreachable!("nobody submits what is simulated"),
             }
             .expect("a closed mailbox is an actor that panicked");
         }

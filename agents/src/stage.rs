@@ -45,6 +45,7 @@ pub(crate) enum Act {
     Listen(u64, Option<Rank>),
     Depart(Migrate, Vec<u8>),
     Install(HostId, Rank),
+    Commit(SetId, u64, Vec<Migrate>),
     Wake(Address, Seconds),
     Flush(SetId),
 }
@@ -234,6 +235,7 @@ impl Stage {
             Address::Process(rank) => cast.processes[rank.index()].on(&rules, event, self),
             Address::Node(host) => cast.nodes[host.index()].on(&rules, event, self),
             Address::SetManager(set) => cast.managers[set.index()].on(&rules, event, self),
+            Address::Client => unreachable!("nobody submits what is staged"),
         }
         self.rules = rules;
     }
@@ -263,6 +265,7 @@ impl Stage {
             Address::Node(host) => host,
             // Whoever starts where: the rules are elsewhere while an agent reads them.
             Address::SetManager(set) => self.platform.set(set).hosts[0],
+            Address::Client => unreachable!("nobody submits what is staged"),
         }
     }
 }
@@ -356,6 +359,10 @@ impl World for Stage {
         };
         self.instant
             .push_back((Address::Process(state.rank), Event::Moved(Box::new(moved))));
+    }
+
+    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
+        self.acts.push(Act::Commit(set, epoch, moves.to_vec()));
     }
 
     fn wake(&mut self, agent: Address, after: Seconds) {

@@ -99,6 +99,10 @@ pub trait World {
     /// Puts a process that has come onto its new host; answered by [`Event::Moved`] at its agent.
     fn install(&mut self, host: HostId, state: State);
 
+    /// The Manager of `set` knows that everybody who moves lives on his new host: from here on, the placement
+    /// is that of `epoch`. Whoever has to know of it in its Set does so before anything else reaches it.
+    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]);
+
     /// Wakes the agent `after` from now, with [`Event::Woken`].
     fn wake(&mut self, agent: Address, after: Seconds);
 

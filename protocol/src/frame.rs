@@ -117,6 +117,14 @@ pub enum DecodeError {
         /// What it says the agent's part takes.
         agent: u32,
     },
+    /// A parcel whose messages are not as long as they say.
+    #[error("a parcel of {met} bytes, expected {expected}: those of its messages")]
+    Parcel {
+        /// Bytes of its payload.
+        met: u64,
+        /// Bytes of its messages together.
+        expected: u64,
+    },
     /// A load that is no fraction.
     #[error("{host} has a load of {met}, expected a fraction between 0 and 1")]
     Load {
@@ -228,11 +236,13 @@ impl Prefix {
 impl Message {
     /// What travels beside the head.
     #[must_use]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others have none")]
     pub fn payload(&self) -> Option<&Bytes> {
-        if let Self::State(state) = self {
-            Some(&state.payload)
-        } else {
-            None
+        match self {
+            Self::State(state) => Some(&state.payload),
+            Self::Parcel(parcel) => Some(&parcel.payload),
+            Self::Probe(probe) => Some(&probe.payload),
+            _ => None,
         }
     }
 }
@@ -294,11 +304,14 @@ pub fn decode(
 }
 
 /// `message` with its payload, if it is one that has one.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all others have none")]
 fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> {
-    if let Message::State(state) = &mut message {
-        state.payload = payload;
-    } else if !payload.is_empty() {
-        return Err(DecodeError::Payload { met: payload.len() });
+    match &mut message {
+        Message::State(state) => state.payload = payload,
+        Message::Parcel(parcel) => parcel.payload = payload,
+        Message::Probe(probe) => probe.payload = payload,
+        _ if payload.is_empty() => {}
+        _ => return Err(DecodeError::Payload { met: payload.len() }),
     }
     check(&message)?;
     Ok(message)
@@ -314,6 +327,14 @@ fn check(message: &Message) -> Result<(), DecodeError> {
                 met,
                 agent: state.agent,
             });
+        }
+    }
+    if let Message::Parcel(parcel) = message {
+        let lengths = parcel.letters.iter().map(|letter| letter.bytes);
+        let expected = lengths.fold(0, u64::saturating_add);
+        let met = length_of(parcel.payload.len());
+        if met != expected {
+            return Err(DecodeError::Parcel { met, expected });
         }
     }
     if let Message::Measured(measured) = message {

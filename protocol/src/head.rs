@@ -214,25 +214,24 @@ impl<'de> Reader<'de> {
 
     /// The name of a variant.
     fn name(&mut self) -> Result<&'de str, Problem> {
-        const EXPECTED: &str = "the name of a variant";
+        self.text("the name of a variant", NAME_MAX)
+    }
+
+    /// Text of so many bytes at most.
+    fn text(&mut self, expected: &'static str, max: usize) -> Result<&'de str, Problem> {
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "no other marker is a string"
         )]
-        let length = match self.marker(EXPECTED)? {
+        let length = match self.marker(expected)? {
             Marker::FixStr(length) => length.into(),
-            Marker::Str8 => self.wide::<1>(0x20, EXPECTED)?,
-            Marker::Str16 => self.wide::<2>(0x100, EXPECTED)?,
-            Marker::Str32 => self.wide::<4>(0x1_0000, EXPECTED)?,
-            met => {
-                return Err(Problem::Type {
-                    met,
-                    expected: EXPECTED,
-                });
-            }
+            Marker::Str8 => self.wide::<1>(0x20, expected)?,
+            Marker::Str16 => self.wide::<2>(0x100, expected)?,
+            Marker::Str32 => self.wide::<4>(0x1_0000, expected)?,
+            met => return Err(Problem::Type { met, expected }),
         };
         let length = self.affordable(length)?;
-        if NAME_MAX < length {
+        if max < length {
             return Err(Problem::Name { length });
         }
         let (name, rest) = self.rest.split_at(length);
@@ -418,13 +417,21 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor.visit_borrowed_str(self.name()?)
     }
 
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_borrowed_str(self.text("text", usize::MAX)?)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.deserialize_str(visitor)
+    }
+
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Problem> {
         self.before = self.rest.len();
         Err(Problem::Untyped)
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u128 f32 char str string bytes byte_buf unit unit_struct map ignored_any
+        i8 i16 i32 i64 i128 u128 f32 char bytes byte_buf unit unit_struct map ignored_any
     }
 }
 
@@ -543,6 +550,14 @@ mod tests {
     }
 
     #[test]
+    fn text_is_as_long_as_it_says_and_text() {
+        assert_eq!(read::<String>(b"\xa2ab"), Ok("ab".to_owned()));
+        let announced = "byte 0 of the head: 3 elements announced, expected at most the 2 that the rest could hold";
+        check::<String>(b"\xa3ab", announced);
+        check::<String>(b"\xa1\xff", "byte 0 of the head: text that is not UTF-8");
+    }
+
+    #[test]
     fn what_the_encoder_writes_is_read() {
         let shapes = vec![
             Shape::Unit,
@@ -639,7 +654,7 @@ mod tests {
             &negative,
             "byte 0 of the head: -2.5 is not above zero",
         );
-        check::<String>(
+        check::<char>(
             b"\xa1x",
             "byte 0 of the head: a value whose type heads do not carry",
         );

@@ -11,6 +11,7 @@
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
+mod errand;
 mod frame;
 mod head;
 pub mod identity;
@@ -18,9 +19,11 @@ mod message;
 mod size;
 pub mod transport;
 
+pub use errand::{Ended, Errand, Failed, Fault, JobStatus, Member, Status, Submit};
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
 pub use head::{HeadError, Problem};
 pub use message::{
     Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
-    Measure, Measured, Message, Migrate, Planned, Report, Reports, Standing, Start, State,
+    Letter, Measure, Measured, Message, Migrate, Parcel, Placed, Planned, Probe, Report, Reports,
+    Standing, Start, State,
 };

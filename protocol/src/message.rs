@@ -10,6 +10,8 @@ use bytes::Bytes;
 use migbsp::{Answer, Digest, Entry, Evaluation, Inventory, Load, ProcessTimes, Request, SetView};
 use serde::{Deserialize, Serialize};
 
+use crate::errand::Errand;
+
 /// An agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Address {
@@ -19,6 +21,8 @@ pub enum Address {
     Node(HostId),
     /// The manager of a Set.
     SetManager(SetId),
+    /// Whoever submits jobs; no agent, and never part of one.
+    Client,
 }
 
 /// Anything one agent sends another.
@@ -62,6 +66,14 @@ pub enum Message {
     Installed(Installed),
     /// A process has halted and takes part no longer.
     Halted(Rank),
+    /// What the processes of one node sent those of another.
+    Parcel(Box<Parcel>),
+    /// Processes live elsewhere from now on.
+    Placed(Box<Placed>),
+    /// How long does this take to you? Send it back.
+    Probe(Probe),
+    /// What a client and a node have to settle.
+    Errand(Box<Errand>),
 }
 
 /// Begin superstep `superstep`.
@@ -323,7 +335,8 @@ pub struct Migrate {
     pub owes: Seconds,
 }
 
-/// A process on its way: its agent's state and its program's, as the payload.
+/// A process on its way: its agent's state and its program's, as the payload. From a client, a process that has
+/// not begun; to a client, what a process left behind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// Which process.
@@ -348,4 +361,57 @@ pub struct Installed {
     pub host: HostId,
     /// The placement in which it does.
     pub epoch: u64,
+}
+
+/// What the processes of one node sent those of another in a superstep, or a part of it; the bytes of their
+/// messages, one after the other, are the payload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parcel {
+    /// The superstep in which it was sent, from 0.
+    pub superstep: u64,
+    /// When it was sent, on the sender's clock.
+    pub sent: Seconds,
+    /// Whether it is the last of this sender's to this receiver in this superstep.
+    pub is_last: bool,
+    /// The processes of the sender that halted in this superstep, in the last parcel.
+    pub halted: Vec<Rank>,
+    /// The messages, those of a process in the order sent.
+    pub letters: Vec<Letter>,
+    /// Their bytes.
+    #[serde(skip)]
+    pub payload: Bytes,
+}
+
+/// A message from one process to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Letter {
+    /// The sender.
+    pub from: Rank,
+    /// The receiver.
+    pub to: Rank,
+    /// How long it is.
+    pub bytes: u64,
+    /// Whether it is only that long, and its bytes say nothing.
+    pub is_sized: bool,
+}
+
+/// Where processes live from an epoch on; those that are not named stay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placed {
+    /// The placement.
+    pub epoch: u64,
+    /// Who lives where now.
+    pub moves: Vec<(Rank, HostId)>,
+}
+
+/// A message to be sent back, to see how long that takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Which of its sender's, from 0.
+    pub number: u32,
+    /// Whether it is on its way back: then without its payload.
+    pub is_back: bool,
+    /// Bytes that say nothing.
+    #[serde(skip)]
+    pub payload: Bytes,
 }

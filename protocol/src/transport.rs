@@ -34,5 +34,5 @@ pub use receiver::{Received, Receiver};
 pub use refusal::Refusal;
 pub use sender::{Sender, TrySendError};
 pub use session::JobId;
-pub use state::StateReceiver;
+pub use state::{Delivered, StateReceiver};
 pub use tls::{Guests, alpn};

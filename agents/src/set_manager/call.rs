@@ -347,7 +347,10 @@ impl SetManager {
                 self.has_migrant.insert(order.to);
             }
         }
-        self.epoch += u64::from(!moves.is_empty());
+        if !moves.is_empty() {
+            self.epoch += 1;
+            world.commit(self.set, self.epoch, moves);
+        }
         let hold = hold(rules, &call, self.started, world.now());
         let took = world.now() + hold - call.began;
         if let Some(planner) = &mut self.planner {
@@ -404,6 +407,10 @@ fn superstep_of(message: &Message) -> Option<u64> {
         | Message::Migrate(_)
         | Message::State(_)
         | Message::Installed(_)
-        | Message::Halted(_) => None,
+        | Message::Halted(_)
+        | Message::Parcel(_)
+        | Message::Placed(_)
+        | Message::Probe(_)
+        | Message::Errand(_) => None,
     }
 }

@@ -146,7 +146,9 @@ impl Gathering {
                     *all = Some(all.map_or(report, |others| others.and(report)));
                     None
                 }
-                Address::Process(rank) => unreachable!("{rank} reports to its node"),
+                Address::Process(_) | Address::Client => {
+                    unreachable!("{from:?} does not report here")
+                }
             },
         }
     }

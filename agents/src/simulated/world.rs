@@ -385,6 +385,7 @@ impl SimulatedWorld {
             Address::Process(rank) => self.hosts[rank.index()],
             Address::Node(host) => host,
             Address::SetManager(set) => self.rules.managers[set.index()],
+            Address::Client => unreachable!("nobody submits what is simulated"),
         }
     }
 }
@@ -522,6 +523,10 @@ impl World for SimulatedWorld {
             to: Address::Process(state.rank),
             event,
         });
+    }
+
+    fn commit(&mut self, _: SetId, _: u64, _: &[Migrate]) {
+        // Where processes live is known as soon as they do.
     }
 
     fn wake(&mut self, agent: Address, after: Seconds) {

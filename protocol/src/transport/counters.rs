@@ -44,7 +44,7 @@ impl Tally {
             Refusal::Job { .. } => &self.foreign,
             Refusal::Epoch { .. } => &self.stale,
             Refusal::Sequence { .. } => &self.replayed,
-            Refusal::Rights { .. } | Refusal::Voice { .. } => &self.denied,
+            Refusal::Rights { .. } | Refusal::Place { .. } | Refusal::Voice { .. } => &self.denied,
             Refusal::Decode(_)
             | Refusal::Opening { .. }
             | Refusal::Ended { .. }

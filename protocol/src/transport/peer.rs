@@ -23,7 +23,7 @@ use crate::{Address, Message};
 pub struct Peer {
     /// Who it is.
     pub party: Arc<Party>,
-    /// The job both are at; without one no frames are exchanged.
+    /// The job both are at; without one only errands are exchanged.
     pub job: Option<JobId>,
     /// What goes to it.
     pub sender: Sender,
@@ -139,9 +139,20 @@ impl Link {
     /// Whether the peer may send `message` as `from`.
     pub(super) fn check(&self, from: Address, message: &Message) -> Result<(), Refusal> {
         let Subject { role, name, .. } = &self.peer.subject;
+        let is_of_a_job = match message {
+            Message::Errand(_) => false,
+            // Processes come from a client, and what they leave goes there.
+            Message::State(_) => self.job.is_some(),
+            _ => true,
+        };
+        let has_job = self.job.is_some();
+        if is_of_a_job != has_job {
+            let message = rights::name(message);
+            return Err(Refusal::Place { message, has_job });
+        }
         rights::check(*role, from, message)?;
         let is_own = self.voice.get().is_none_or(|voice| match from {
-            Address::Process(_) => true,
+            Address::Process(_) | Address::Client => true,
             Address::Node(host) => voice.hosts.contains(&host),
             Address::SetManager(set) => voice.sets.contains(&set),
         });

@@ -39,6 +39,14 @@ pub enum Refusal {
         /// The message.
         message: &'static str,
     },
+    /// It has no place on its connection: agents speak where a job is, clients and nodes where none is.
+    #[error("{message} has no place on a connection {} a job", if *has_job { "of" } else { "without" })]
+    Place {
+        /// The message.
+        message: &'static str,
+        /// Whether the connection belongs to a job.
+        has_job: bool,
+    },
     /// It comes from an agent of somebody else.
     #[error("{name} does not speak for {from:?}")]
     Voice {

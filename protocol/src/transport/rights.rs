@@ -2,7 +2,7 @@
 
 use crate::identity::Role;
 use crate::transport::Refusal;
-use crate::{Address, Message};
+use crate::{Address, Errand, Message};
 
 /// Whether a peer in this role may send `message` as `from`.
 pub(super) fn check(role: Role, from: Address, message: &Message) -> Result<(), Refusal> {
@@ -23,13 +23,24 @@ pub(super) fn denied(role: Role, from: Address, message: &Message) -> Refusal {
 
 fn speaks_for(role: Role, from: Address) -> bool {
     match (role, from) {
-        (Role::SetManager, _) | (Role::Node, Address::Process(_) | Address::Node(_)) => true,
-        (Role::Node, Address::SetManager(_)) | (Role::Client, _) => false,
+        (Role::Client, Address::Client)
+        | (Role::SetManager, Address::SetManager(_))
+        | (Role::SetManager | Role::Node, Address::Process(_) | Address::Node(_)) => true,
+        (Role::Client, _)
+        | (Role::SetManager | Role::Node, Address::Client)
+        | (Role::Node, Address::SetManager(_)) => false,
     }
 }
 
-/// Orders come from Set Managers, reports from those they are about.
+/// Orders come from Set Managers, reports from those they are about; jobs come from clients.
 fn says(from: Address, message: &Message) -> bool {
+    if let Message::Errand(errand) = message {
+        return match from {
+            Address::Client => is_asked(errand),
+            Address::Node(_) => !is_asked(errand),
+            Address::Process(_) | Address::SetManager(_) => false,
+        };
+    }
     let (process, node, manager) = match message {
         Message::Start(_)
         | Message::Finish
@@ -42,20 +53,39 @@ fn says(from: Address, message: &Message) -> bool {
         | Message::Answered(_)
         | Message::Decided(_)
         | Message::Planned(_)
-        | Message::Migrate(_) => (false, false, true),
+        | Message::Migrate(_)
+        | Message::Placed(_) => (false, false, true),
         Message::Arrived(_) | Message::Installed(_) => (true, true, true),
-        Message::Measured(_) | Message::Reports(_) => (false, true, false),
+        Message::Measured(_) | Message::Reports(_) | Message::Parcel(_) | Message::Probe(_) => {
+            (false, true, false)
+        }
         Message::Reported(_) | Message::Halted(_) => (true, false, false),
         Message::State(_) => (true, true, false),
+        Message::Errand(_) => unreachable!("looked at above"),
     };
     match from {
         Address::Process(_) => process,
         Address::Node(_) => node,
         Address::SetManager(_) => manager,
+        // A process that has not begun.
+        Address::Client => matches!(message, Message::State(_)),
     }
 }
 
-fn name(message: &Message) -> &'static str {
+/// Whether it is the client who says it, and not the node.
+fn is_asked(errand: &Errand) -> bool {
+    match errand {
+        Errand::Submit(_) | Errand::Meet | Errand::Begin | Errand::Inquire => true,
+        Errand::Accepted
+        | Errand::Ready
+        | Errand::Recorded(_)
+        | Errand::Ended(_)
+        | Errand::Failed(_)
+        | Errand::Status(_) => false,
+    }
+}
+
+pub(super) fn name(message: &Message) -> &'static str {
     match message {
         Message::Start(_) => "Start",
         Message::Finish => "Finish",
@@ -76,6 +106,21 @@ fn name(message: &Message) -> &'static str {
         Message::State(_) => "State",
         Message::Installed(_) => "Installed",
         Message::Halted(_) => "Halted",
+        Message::Parcel(_) => "Parcel",
+        Message::Placed(_) => "Placed",
+        Message::Probe(_) => "Probe",
+        Message::Errand(errand) => match **errand {
+            Errand::Submit(_) => "Submit",
+            Errand::Accepted => "Accepted",
+            Errand::Meet => "Meet",
+            Errand::Ready => "Ready",
+            Errand::Begin => "Begin",
+            Errand::Recorded(_) => "Recorded",
+            Errand::Ended(_) => "Ended",
+            Errand::Failed(_) => "Failed",
+            Errand::Inquire => "Inquire",
+            Errand::Status(_) => "Status",
+        },
     }
 }
 
@@ -118,7 +163,21 @@ mod tests {
             Address::SetManager(SetId(1)),
         ];
         let reports = ["Arrived", "Halted", "Installed", "Reported", "State"];
-        let of_hosts = ["Arrived", "Installed", "Measured", "Reports", "State"];
+        let of_hosts = [
+            "Accepted",
+            "Arrived",
+            "Ended",
+            "Failed",
+            "Installed",
+            "Measured",
+            "Parcel",
+            "Probe",
+            "Ready",
+            "Recorded",
+            "Reports",
+            "State",
+            "Status",
+        ];
         let orders = [
             "Answered",
             "Arrived",
@@ -131,6 +190,7 @@ mod tests {
             "Installed",
             "Measure",
             "Migrate",
+            "Placed",
             "Planned",
             "Standing",
             "Start",
@@ -143,6 +203,11 @@ mod tests {
         assert!(allowed(Role::Node, manager).is_empty());
         for from in [process, node, manager] {
             assert!(allowed(Role::Client, from).is_empty());
+        }
+        let jobs = ["Begin", "Inquire", "Meet", "State", "Submit"];
+        assert_eq!(allowed(Role::Client, Address::Client), jobs);
+        for role in [Role::Node, Role::SetManager] {
+            assert!(allowed(role, Address::Client).is_empty());
         }
     }
 }

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use quinn::{SendStream, VarInt, WriteError};
@@ -65,7 +66,7 @@ impl Sender {
     pub async fn send(&self, frame: Frame) -> Result<(), PeerError> {
         let room = Arc::clone(&self.room).acquire_many_owned(self.weight(&frame));
         let room = room.await.map_err(|_| self.link.gone())?;
-        self.put(frame, room)
+        self.put(frame, Some(room))
     }
 
     /// Sends `frame` behind all others if the queue takes it now.
@@ -75,10 +76,26 @@ impl Sender {
     /// If it does not, or the connection is over.
     pub fn try_send(&self, frame: Frame) -> Result<(), TrySendError> {
         match Arc::clone(&self.room).try_acquire_many_owned(self.weight(&frame)) {
-            Ok(room) => Ok(self.put(frame, room)?),
+            Ok(room) => Ok(self.put(frame, Some(room))?),
             Err(TryAcquireError::NoPermits) => Err(TrySendError::Full { frame }),
             Err(TryAcquireError::Closed) => Err(self.link.gone().into()),
         }
+    }
+
+    /// Sends `frame` behind all others, however many wait: for what is bounded by other means, as the messages
+    /// of a superstep are.
+    ///
+    /// # Errors
+    ///
+    /// If the connection is over.
+    pub fn push(&self, frame: Frame) -> Result<(), PeerError> {
+        self.put(frame, None)
+    }
+
+    /// How long a packet takes to the peer and back, as far as is known.
+    #[must_use]
+    pub fn round_trip(&self) -> Duration {
+        self.link.connection.rtt()
     }
 
     /// Sends the state of a process on a stream of its own, and waits until the peer has all of it.
@@ -135,12 +152,12 @@ impl Sender {
         }
     }
 
-    fn put(&self, frame: Frame, room: OwnedSemaphorePermit) -> Result<(), PeerError> {
+    fn put(&self, frame: Frame, room: Option<OwnedSemaphorePermit>) -> Result<(), PeerError> {
         // The writer finds out later.
         if let Some(ended) = self.link.connection.close_reason() {
             return Err(self.link.lost(ended));
         }
-        let epoch = self.link.session.standing().epoch;
+        let epoch = self.epoch();
         let item = Item::Frame { frame, epoch, room };
         self.queue.send(item).map_err(|_| self.link.gone())
     }
@@ -148,9 +165,15 @@ impl Sender {
     fn stamp(&self, sequence: u64) -> Stamp {
         Stamp {
             job: self.link.job,
-            epoch: self.link.session.standing().epoch,
+            epoch: self.epoch(),
             sequence,
         }
+    }
+
+    /// What is sent now is stamped with; without a job there are no epochs.
+    fn epoch(&self) -> u64 {
+        let epoch = self.link.session.standing().epoch;
+        self.link.job.map_or(0, |_| epoch)
     }
 
     /// What `frame` takes of the queue: a frame larger than the queue takes all of it.
@@ -168,7 +191,7 @@ enum Item {
         frame: Frame,
         epoch: u64,
         /// Given back once the frame is written.
-        room: OwnedSemaphorePermit,
+        room: Option<OwnedSemaphorePermit>,
     },
     /// Nothing comes behind it; say when the peer has everything.
     End(oneshot::Sender<()>),

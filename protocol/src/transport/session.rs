@@ -136,14 +136,15 @@ impl Order {
     }
 
     pub(super) fn admit(&mut self, stamp: Stamp, standing: Standing) -> Result<(), Refusal> {
-        let expected = self.job.filter(|job| standing.job == Some(*job));
-        if expected.is_none() || stamp.job != expected {
+        // A connection outlives no job, and one without a job has no epochs.
+        let is_over = self.job.is_some() && self.job != standing.job;
+        if is_over || stamp.job != self.job {
             return Err(Refusal::Job {
                 met: stamp.job,
-                expected,
+                expected: self.job.filter(|_| !is_over),
             });
         }
-        let oldest = self.epoch.max(standing.oldest);
+        let oldest = self.job.map_or(0, |_| self.epoch.max(standing.oldest));
         if stamp.epoch < oldest {
             return Err(Refusal::Epoch {
                 met: stamp.epoch,

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use quinn::{SendStream, WriteError};
@@ -21,19 +22,32 @@ pub struct StateReceiver {
     order: Order,
 }
 
+/// A state that has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivered {
+    /// Its sender.
+    pub from: Address,
+    /// Its receiver.
+    pub to: Address,
+    /// Itself.
+    pub state: State,
+    /// How long it took from its first byte to its last.
+    pub took: Duration,
+}
+
 impl StateReceiver {
     pub(super) const fn new(link: Arc<Link>, order: Order) -> Self {
         Self { link, order }
     }
 
-    /// The next state that comes: its sender, its receiver, and itself.
+    /// The next state that comes.
     ///
     /// Keep it in a task of its own: dropping the future loses the state that was coming.
     ///
     /// # Errors
     ///
     /// If the connection is over, in order or not, or because the peer sent what it may not.
-    pub async fn receive(&mut self) -> Result<(Address, Address, State), PeerError> {
+    pub async fn receive(&mut self) -> Result<Delivered, PeerError> {
         match self.read().await {
             Ok(read) => Ok(read),
             Err(Fault::Refused(refusal)) => Err(self.link.refuse(refusal)),
@@ -45,8 +59,9 @@ impl StateReceiver {
         }
     }
 
-    async fn read(&mut self) -> Result<(Address, Address, State), Fault> {
+    async fn read(&mut self) -> Result<Delivered, Fault> {
         let stream = self.link.connection.accept_uni().await;
+        let began = Instant::now();
         let mut source = Source::new(stream.map_err(Fault::Lost)?);
         opened(&source.array::<OPENING_LEN>("an opening").await?, STATE)?;
         let stamp = Stamp::decode(&source.array("a stamp").await?);
@@ -66,7 +81,12 @@ impl StateReceiver {
         let (from, to, message) = prefix.open(&head, payload).map_err(Refusal::from)?;
         self.link.check(from, &message)?;
         if let Message::State(state) = message {
-            Ok((from, to, *state))
+            Ok(Delivered {
+                from,
+                to,
+                state: *state,
+                took: began.elapsed(),
+            })
         } else {
             let role = self.link.peer.subject.role;
             Err(rights::denied(role, from, &message).into())

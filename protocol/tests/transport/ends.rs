@@ -195,18 +195,15 @@ async fn peers_of_different_jobs_do_not_meet() {
     let error = error.unwrap_err().to_string();
     let expect = "at job 0000000000000007, expected job 0000000000000008";
     assert!(error.ends_with(expect), "{error}");
-    // Without a job one may come, but say nothing.
+    // Without a job one may come, but not as an agent.
     one.end();
     let (a, mut b) = connected(&one, &other).await;
     assert_eq!((a.job, b.job), (None, None));
-    let state = crate::every_message()
-        .into_iter()
-        .find_map(|(_, _, m)| match m {
-            protocol::Message::State(state) => Some(*state),
-            _ => None,
-        });
-    drop(a.sender.send_state(NODE, NODE, state.unwrap()).await);
-    let error = b.states.receive().await.unwrap_err().to_string();
-    let expect = "it belongs to no job, and no job runs between the two";
+    a.sender
+        .send(crate::frame(&crate::confer(1)))
+        .await
+        .unwrap();
+    let error = b.messages.receive().await.unwrap_err().to_string();
+    let expect = "Confer has no place on a connection without a job";
     assert!(error.ends_with(expect), "{error}");
 }

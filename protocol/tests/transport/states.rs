@@ -29,7 +29,9 @@ async fn states_of_all_sizes_arrive_intact() {
         let sending = pair.a.sender.send_state(NODE, NODE, sent.clone());
         let (done, received) = tokio::join!(sending, pair.b.states.receive());
         done.unwrap();
-        assert_eq!(received.unwrap(), (NODE, NODE, sent), "{length} bytes");
+        let received = received.unwrap();
+        assert_eq!((received.from, received.to), (NODE, NODE));
+        assert_eq!(received.state, sent, "{length} bytes");
     }
 }
 
@@ -49,7 +51,7 @@ async fn states_come_one_after_the_other_and_hold_up_no_messages() {
     }
     let mut ranks = Vec::new();
     for _ in 0..9 {
-        let (_, _, received) = pair.b.states.receive().await.unwrap();
+        let received = pair.b.states.receive().await.unwrap().state;
         assert_eq!(received, state(received.rank.0, 2_000_000));
         ranks.push(received.rank.0);
     }
@@ -67,7 +69,7 @@ async fn a_state_is_read_into_one_piece_of_memory() {
     let (done, received) = tokio::join!(sending, pair.b.states.receive());
     done.unwrap();
     // Nobody else holds it, and it is as long as it has to be.
-    let payload = received.unwrap().2.payload;
+    let payload = received.unwrap().state.payload;
     let begin = payload.as_ptr();
     let owned: BytesMut = payload.try_into_mut().unwrap();
     assert_eq!((owned.as_ptr(), owned.len()), (begin, 5_000_000));

@@ -11,8 +11,9 @@ use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
 use proptest::option;
 use proptest::prelude::*;
 use protocol::{
-    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
-    Measure, Measured, Message, Migrate, Planned, Report, Reports, Standing, Start, State,
+    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Errand, Evaluate,
+    Failed, Fault, Installed, Letter, Measure, Measured, Message, Migrate, Parcel, Placed, Planned,
+    Probe, Report, Reports, Standing, Start, State,
 };
 
 pub(crate) fn address() -> impl Strategy<Value = Address> {
@@ -20,11 +21,12 @@ pub(crate) fn address() -> impl Strategy<Value = Address> {
         rank().prop_map(Address::Process),
         host().prop_map(Address::Node),
         set().prop_map(Address::SetManager),
+        Just(Address::Client),
     ]
 }
 
 pub(crate) fn message() -> impl Strategy<Value = Message> {
-    prop_oneof![small(), conferring(), negotiating(), moving()]
+    prop_oneof![small(), conferring(), negotiating(), moving(), carrying()]
 }
 
 fn report() -> impl Strategy<Value = Report> {
@@ -212,6 +214,50 @@ fn moving() -> impl Strategy<Value = Message> {
     let installed = (rank(), host(), count())
         .prop_map(|(rank, host, epoch)| Message::Installed(Installed { rank, host, epoch }));
     prop_oneof![migrate, state, installed]
+}
+
+fn carrying() -> impl Strategy<Value = Message> {
+    let payload = || vec(any::<u8>(), 0..300);
+    let halted = vec(rank(), 0..5);
+    let parcel = (count(), seconds(), any::<bool>(), halted, payload());
+    let parcel = (parcel, rank(), rank(), any::<bool>()).prop_map(
+        |((superstep, sent, is_last, halted, payload), from, to, is_sized)| {
+            let letter = |bytes: usize| Letter {
+                from,
+                to,
+                bytes: u64::try_from(bytes).unwrap(),
+                is_sized,
+            };
+            let first = payload.len() / 3;
+            Message::Parcel(Box::new(Parcel {
+                superstep,
+                sent,
+                is_last,
+                halted,
+                letters: vec![letter(first), letter(payload.len() - first)],
+                payload: payload.into(),
+            }))
+        },
+    );
+    let placed = (count(), vec((rank(), host()), 0..20))
+        .prop_map(|(epoch, moves)| Message::Placed(Box::new(Placed { epoch, moves })));
+    let probe = (any::<u32>(), any::<bool>(), payload()).prop_map(|(number, is_back, payload)| {
+        Message::Probe(Probe {
+            number,
+            is_back,
+            payload: payload.into(),
+        })
+    });
+    let errand = prop_oneof![
+        Just(Errand::Meet),
+        ".{0,40}".prop_map(Errand::Recorded),
+        ".{0,40}".prop_map(|message| Errand::Failed(Failed {
+            fault: Fault::Program,
+            message
+        })),
+    ];
+    let errand = errand.prop_map(|errand| Message::Errand(Box::new(errand)));
+    prop_oneof![parcel, placed, probe, errand]
 }
 
 fn movement() -> impl Strategy<Value = migbsp::PlannedMove> {

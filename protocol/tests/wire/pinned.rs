@@ -10,9 +10,10 @@ use migbsp::{
     Received, Refusal, Request, SetView,
 };
 use protocol::{
-    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
-    Limits, Measure, Measured, Message, Migrate, Planned, Report, Reports, Standing, Start, State,
-    WIRE_VERSION, decode, encode,
+    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Ended, Errand,
+    Evaluate, Failed, Fault, Installed, JobStatus, Letter, Limits, Measure, Measured, Member,
+    Message, Migrate, Parcel, Placed, Planned, Probe, Report, Reports, Standing, Start, State,
+    Status, Submit, WIRE_VERSION, decode, encode,
 };
 
 use crate::joined;
@@ -62,10 +63,14 @@ fn name(message: &Message) -> &'static str {
         Message::State(_) => "state",
         Message::Installed(_) => "installed",
         Message::Halted(_) => "halted",
+        Message::Parcel(_) => "parcel",
+        Message::Placed(_) => "placed",
+        Message::Probe(_) => "probe",
+        Message::Errand(_) => "errand",
     }
 }
 
-const VARIANTS: usize = 19;
+const VARIANTS: usize = 23;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -80,6 +85,9 @@ fn messages() -> Vec<(Address, Address, Message)> {
     messages.extend(findings().map(|message| (node, manager, message)));
     messages.extend(negotiation().map(|message| (manager, manager, message)));
     messages.extend(moves().map(|message| (node, node, message)));
+    messages.extend(traffic().map(|message| (node, node, message)));
+    messages.extend(asked().map(|errand| (Address::Client, node, of_errand(errand))));
+    messages.extend(answered().map(|errand| (node, Address::Client, of_errand(errand))));
     messages
 }
 
@@ -279,6 +287,96 @@ fn moves() -> [Message; 3] {
             host: HostId(9),
             epoch: 1,
         }),
+    ]
+}
+
+fn traffic() -> [Message; 3] {
+    let letter = |bytes, is_sized| Letter {
+        from: Rank(200),
+        to: Rank(3),
+        bytes,
+        is_sized,
+    };
+    [
+        Message::Parcel(Box::new(Parcel {
+            superstep: 1000,
+            sent: seconds(0.25),
+            is_last: true,
+            halted: vec![Rank(200)],
+            letters: vec![letter(5, false), letter(3, true)],
+            payload: bytes::Bytes::from_static(b"hello\0\0\0"),
+        })),
+        Message::Placed(Box::new(Placed {
+            epoch: 1,
+            moves: vec![(Rank(200), HostId(9))],
+        })),
+        Message::Probe(Probe {
+            number: 1,
+            is_back: false,
+            payload: bytes::Bytes::from_static(b"\0\0"),
+        }),
+    ]
+}
+
+fn of_errand(errand: Errand) -> Message {
+    Message::Errand(Box::new(errand))
+}
+
+fn asked() -> [Errand; 4] {
+    [
+        Errand::Submit(Box::new(Submit {
+            job: 7,
+            release: "0.1.0".to_owned(),
+            host: HostId(1),
+            members: vec![Member {
+                name: "n1".to_owned(),
+                address: "10.0.0.1:7447".to_owned(),
+                set: "left".to_owned(),
+                slots: 4,
+                speed: 1.5,
+            }],
+            experiment: "[application]".to_owned(),
+            processes: 16,
+        })),
+        Errand::Meet,
+        Errand::Begin,
+        Errand::Inquire,
+    ]
+}
+
+fn answered() -> [Errand; 6] {
+    let job = JobStatus {
+        job: 7,
+        client: "alice".to_owned(),
+        since: seconds(2.0),
+        superstep: 1000,
+        processes: 4,
+    };
+    [
+        Errand::Accepted,
+        Errand::Ready,
+        Errand::Recorded("{}\n".to_owned()),
+        Errand::Ended(Ended {
+            seconds: seconds(60.0),
+            supersteps: 1000,
+            messages: 2000,
+            bytes: 1 << 33,
+            moved: 1 << 20,
+        }),
+        Errand::Failed(Failed {
+            fault: Fault::Cluster,
+            message: "n2 is lost".to_owned(),
+        }),
+        Errand::Status(Box::new(Status {
+            release: "0.1.0".to_owned(),
+            up: seconds(3600.0),
+            speed: 1e9,
+            processors: 2,
+            load: (0.25, 0.5),
+            job: Some(job),
+            jobs: 3,
+            refused: 0,
+        })),
     ]
 }
 
