@@ -32,9 +32,11 @@ pub enum RunError {
     /// Two hosts that have to talk cannot.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
-    /// A program's state could not be encoded or decoded.
-    #[error("the state of {rank} cannot be {action}: {message}")]
-    State {
+    /// A program's state, message or output could not be encoded or decoded.
+    #[error("{what} {rank} cannot be {action}: {message}")]
+    Encoding {
+        /// What it is of the process, as "the state of".
+        what: &'static str,
         /// Whose.
         rank: bsp::Rank,
         /// Encoded or decoded.
@@ -42,6 +44,9 @@ pub enum RunError {
         /// The encoder's own words.
         message: String,
     },
+    /// A node did what nodes do not.
+    #[error("{0}: it is broken, or of another release")]
+    Peer(String),
     /// A computation or a transfer never ends, because a host or a link gives it nothing, ever.
     #[error(
         "nothing happens any more at {at}: {waiting} processes wait for ever; a host is fully loaded or a link has no bandwidth left"

@@ -2,11 +2,13 @@
 //!
 //! Three machines know what to do ([`Process`], [`Node`], [`SetManager`]); three actors are their
 //! shells; a [`World`] is all that they see of the outside. [`simulate`] runs them under a simulated
-//! clock. What happened is a sequence of [`record::Event`]s.
+//! clock, [`hosts`] on real machines. What happened is a sequence of [`record::Event`]s.
 
 mod actors;
 mod attainable;
+mod encoding;
 mod error;
+pub mod hosts;
 mod node;
 mod placement;
 mod process;
@@ -30,5 +32,5 @@ pub use set_manager::SetManager;
 pub use setup::{
     Barrier, Collection, Payment, Rules, Scheduler, Setup, Shape, TransferStart, WindowRule,
 };
-pub use simulated::{Delivery, Outcome, simulate, simulate_in_mailboxes};
-pub use world::{Cost, Event, Exchange, Moved, World};
+pub use simulated::{Outcome, simulate, simulate_in_mailboxes};
+pub use world::{Cost, Delivery, Event, Exchange, Moved, World};

@@ -21,7 +21,7 @@ use crate::process::Process;
 use crate::record;
 use crate::set_manager::SetManager;
 use crate::setup::{Rules, Setup};
-use crate::world::Event;
+use crate::world::{Delivery, Event};
 use programs::Bank;
 use world::SimulatedWorld;
 
@@ -47,15 +47,6 @@ pub struct Outcome<Output> {
     pub messages: u64,
     /// Bytes that processes sent each other.
     pub bytes: Bytes,
-}
-
-/// An event for an agent.
-#[derive(Debug)]
-pub struct Delivery {
-    /// Whose it is.
-    pub to: Address,
-    /// What happens.
-    pub event: Event,
 }
 
 /// Runs `programs`, process `r` being element `r`, and tells `observer` what happens.

@@ -38,6 +38,15 @@ pub enum Event {
     Flushed,
 }
 
+/// An event for an agent.
+#[derive(Debug)]
+pub struct Delivery {
+    /// Whose it is.
+    pub to: Address,
+    /// What happens.
+    pub event: Event,
+}
+
 /// What a process exchanged with others in one superstep.
 #[derive(Clone, Debug, Default)]
 pub struct Exchange {

@@ -1,12 +1,10 @@
 //! The programs of a simulated run, and what they send each other.
 
-use std::io;
-
 use bsp::reference::{self, check_receiver};
 use bsp::units::{Bytes, Instructions};
 use bsp::{Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
-use serde::Serialize;
 
+use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
 
 /// Programs of a type that the world does not need to know.
@@ -167,26 +165,13 @@ impl<P: Program> Programs for Bank<P> {
 
     fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError> {
         let program = &self.processes[rank.index()];
-        let state = rmp_serde::to_vec(program).map_err(|error| {
-            let message = error.to_string();
-            RunError::State {
-                rank,
-                action: "encoded",
-                message,
-            }
-        })?;
+        let mut state = Vec::new();
+        encode_into(&mut state, "the state of", rank, program)?;
         Ok((state, program.memory().map(Image::total)))
     }
 
     fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError> {
-        self.processes[rank.index()] = rmp_serde::from_slice(state).map_err(|error| {
-            let message = error.to_string();
-            RunError::State {
-                rank,
-                action: "decoded",
-                message,
-            }
-        })?;
+        self.processes[rank.index()] = decode("the state of", rank, state)?;
         Ok(())
     }
 }
@@ -209,27 +194,6 @@ fn size_of<Message: Payload>(envelope: &Envelope<Message>) -> Bytes {
         Envelope::Value(message) => encoded_len(message),
         Envelope::Sized(bytes) => *bytes,
     }
-}
-
-/// The length of a value's encoding.
-fn encoded_len(value: &impl Serialize) -> Bytes {
-    struct Counter(u64);
-
-    impl io::Write for Counter {
-        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-            self.0 += u64::try_from(buffer.len()).expect("lengths fit 64 bits");
-            Ok(buffer.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut counter = Counter(0);
-    // A value that cannot be encoded fails when it is; its length is then of no interest.
-    drop(rmp_serde::encode::write(&mut counter, value));
-    Bytes(counter.0)
 }
 
 #[cfg(test)]

@@ -11,14 +11,13 @@ use migbsp::SenderSet;
 use protocol::{Address, Message, Migrate, State};
 use simulator::{Activity, Engine, LinkId, Platform};
 
-use super::Delivery;
 use super::programs::{Plan, Programs};
 use super::traffic::Traffic;
 use crate::attainable::Attainable;
 use crate::error::RunError;
 use crate::record;
 use crate::setup::{Collection, Payment, Rules, Setup, Shape, TransferStart};
-use crate::world::{Cost, Event, Moved, World};
+use crate::world::{Cost, Delivery, Event, Moved, World};
 
 /// A platform under a simulated clock, with the programs and everything that is under way.
 pub(super) struct SimulatedWorld {

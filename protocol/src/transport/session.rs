@@ -19,6 +19,24 @@ impl fmt::Display for JobId {
 }
 
 impl JobId {
+    /// A job that nobody has had.
+    ///
+    /// # Panics
+    ///
+    /// If the system has no random numbers.
+    #[must_use]
+    pub fn draw() -> Self {
+        let random = rustls::crypto::ring::default_provider().secure_random;
+        loop {
+            let mut bytes = [0; 8];
+            let filled = random.fill(&mut bytes);
+            assert!(filled.is_ok(), "the system has random numbers");
+            if let Some(job) = Self::from_wire(u64::from_le_bytes(bytes)) {
+                return job;
+            }
+        }
+    }
+
     pub(super) fn shown(job: Option<Self>) -> String {
         job.map_or_else(|| "no job".to_owned(), |job| job.to_string())
     }

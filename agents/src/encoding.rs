@@ -1,0 +1,68 @@
+//! Users' values, encoded.
+
+use std::io;
+
+use bsp::Rank;
+use bsp::units::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::RunError;
+
+/// Appends `value`, which is `what` (as "the state of") `rank`, to `bytes`.
+///
+/// # Errors
+///
+/// If its type refuses to be encoded.
+pub(crate) fn encode_into(
+    bytes: &mut Vec<u8>,
+    what: &'static str,
+    rank: Rank,
+    value: &impl Serialize,
+) -> Result<(), RunError> {
+    rmp_serde::encode::write(bytes, value).map_err(|error| RunError::Encoding {
+        what,
+        rank,
+        action: "encoded",
+        message: error.to_string(),
+    })
+}
+
+/// The value that is `what` (as "the state of") `rank`.
+///
+/// # Errors
+///
+/// If `bytes` are not its encoding.
+pub(crate) fn decode<T: DeserializeOwned>(
+    what: &'static str,
+    rank: Rank,
+    bytes: &[u8],
+) -> Result<T, RunError> {
+    rmp_serde::from_slice(bytes).map_err(|error| RunError::Encoding {
+        what,
+        rank,
+        action: "decoded",
+        message: error.to_string(),
+    })
+}
+
+/// The length of a value's encoding.
+pub(crate) fn encoded_len(value: &impl Serialize) -> Bytes {
+    struct Counter(u64);
+
+    impl io::Write for Counter {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            self.0 += u64::try_from(buffer.len()).expect("lengths fit 64 bits");
+            Ok(buffer.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counter = Counter(0);
+    // A value that cannot be encoded fails when it is; its length is then of no interest.
+    drop(rmp_serde::encode::write(&mut counter, value));
+    Bytes(counter.0)
+}

@@ -1,0 +1,72 @@
+//! The other world: real hosts, one operating-system process each, and messages over QUIC.
+//!
+//! A [`Node`] waits for clients. [`run`] submits a job to the nodes of a cluster and follows it to its end. In between,
+//! each node has the agents of its host as actors on one thread, which carries messages and nothing else; programs are
+//! executed by other threads, as many as the node gives processors.
+
+mod cast;
+mod client;
+mod exchanges;
+mod failure;
+mod job;
+mod journal;
+mod luggage;
+mod meter;
+mod node;
+mod pool;
+mod rates;
+mod resident;
+mod sharing;
+mod way;
+mod world;
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use bsp::units::InstructionsPerSecond;
+
+pub use client::{Finished, Request, inquire, run};
+pub use failure::JobError;
+pub use meter::{Ours, measured_speed, processors};
+pub use node::{Node, NodeError, Prepare, Prepared};
+pub use pool::Pace;
+pub use resident::Kind;
+
+use meter::LoadMeter;
+use protocol::transport::Bounds;
+
+/// A node that is lost is noticed within seconds; one that is only busy has a thread for saying so.
+fn bounds() -> Bounds {
+    Bounds {
+        keep_alive: Duration::from_secs(2),
+        idle: Duration::from_secs(8),
+        ..Bounds::default()
+    }
+}
+
+/// The machine that a node stands for, as it is used.
+#[derive(Clone, Debug)]
+struct Machine {
+    processors: NonZeroU32,
+    pace: Pace,
+    load: LoadMeter,
+}
+
+impl Machine {
+    /// Instructions per second of one processor, as far as programs are given it.
+    fn offered(&self) -> InstructionsPerSecond {
+        let Pace { speed, share } = self.pace;
+        InstructionsPerSecond::new(speed.get() * share).expect("a part of a speed")
+    }
+
+    /// The same machine as it gives `processors`, each worth `factor` of what was measured.
+    fn giving(&self, processors: NonZeroU32, factor: f64) -> Self {
+        let speed = InstructionsPerSecond::new(self.pace.speed.get() * factor);
+        let speed = speed.unwrap_or(self.pace.speed);
+        Self {
+            processors,
+            pace: Pace { speed, ..self.pace },
+            load: self.load.clone(),
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! What the processes of a node exchange with each other and with those of other nodes, superstep by superstep.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bsp::reference::check_receiver;
+use bsp::units::{Bytes, Seconds};
+use bsp::{HostId, Rank, SetId};
+use migbsp::Reception;
+use protocol::{Letter, Parcel};
+
+use super::resident::{Content, Executed, Incoming};
+use crate::error::RunError;
+use crate::world::Exchange;
+
+/// Where everybody lives, as one node knows it, and what is on its way there.
+///
+/// In every superstep each node on which processes live sends a [`Parcel`] to every other node, even an empty
+/// one: with the last one it says which of its processes have halted, so that all nodes always know from whom
+/// something is still to come. A superstep is complete here when everybody here has computed and every node has
+/// sent its last parcel.
+#[derive(Debug)]
+pub(super) struct Exchanges {
+    own: HostId,
+    /// The Set of each host.
+    sets: Vec<SetId>,
+    /// The host of each process.
+    hosts: Vec<HostId>,
+    /// The host where each process started, if its messages count for that one's Set for ever.
+    starts: Option<Vec<HostId>>,
+    /// The superstep in which each process halted.
+    halted: Vec<Option<u64>>,
+    /// What processes here receive in the superstep to come, ordered by sender.
+    inboxes: BTreeMap<Rank, Vec<Incoming>>,
+    /// Parcels of supersteps that have not begun here.
+    early: BTreeMap<HostId, VecDeque<(Parcel, Seconds)>>,
+    round: Option<Round>,
+    /// Messages that processes here sent, and their bytes.
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
+}
+
+/// A superstep under way.
+#[derive(Debug)]
+struct Round {
+    superstep: u64,
+    /// Processes here that take part.
+    residents: BTreeSet<Rank>,
+    /// What those sent that have computed: how many messages.
+    sent: BTreeMap<Rank, u32>,
+    /// Nodes whose last parcel is still to come.
+    waiting: BTreeSet<HostId>,
+    /// For processes here: to whom, and what.
+    letters: Vec<(Rank, Incoming)>,
+    /// For processes elsewhere, by host.
+    leaving: BTreeMap<HostId, Vec<(Letter, Content)>>,
+    received: BTreeMap<Rank, Received>,
+}
+
+/// What a process received.
+#[derive(Debug, Default)]
+struct Received {
+    count: u32,
+    longest: Seconds,
+    /// Bytes, and the time they were under way, by Set of the sender.
+    by_set: BTreeMap<SetId, (u64, f64)>,
+}
+
+impl Exchanges {
+    /// Processes live on `hosts`, by rank, whose Sets are `sets`.
+    pub(super) fn new(
+        own: HostId,
+        sets: Vec<SetId>,
+        hosts: Vec<HostId>,
+        senders_stay: bool,
+    ) -> Self {
+        Self {
+            own,
+            sets,
+            starts: senders_stay.then(|| hosts.clone()),
+            halted: vec![None; hosts.len()],
+            hosts,
+            inboxes: BTreeMap::new(),
+            early: BTreeMap::new(),
+            round: None,
+            messages: 0,
+            bytes: 0,
+        }
+    }
+
+    /// How many processes there are.
+    pub(super) fn size(&self) -> u32 {
+        u32::try_from(self.hosts.len()).expect("ranks fit 32 bits")
+    }
+
+    /// The host of a process, if there is such a one.
+    pub(super) fn host_of(&self, rank: Rank) -> Option<HostId> {
+        self.hosts.get(rank.index()).copied()
+    }
+
+    /// A process lives elsewhere from now on.
+    pub(super) fn place(&mut self, rank: Rank, host: HostId) {
+        self.hosts[rank.index()] = host;
+    }
+
+    /// Whether all processes have halted.
+    pub(super) fn is_over(&self) -> bool {
+        self.halted.iter().all(Option::is_some)
+    }
+
+    /// What a process receives next; taken when it executes its superstep, or leaves.
+    pub(super) fn take_inbox(&mut self, rank: Rank) -> Vec<Incoming> {
+        self.inboxes.remove(&rank).unwrap_or_default()
+    }
+
+    /// What a process that has come brings with it.
+    pub(super) fn put_inbox(&mut self, rank: Rank, inbox: Vec<Incoming>) {
+        self.inboxes.insert(rank, inbox);
+    }
+
+    /// Superstep `superstep` begins, if it has not.
+    pub(super) fn begin(&mut self, superstep: u64) -> Result<(), RunError> {
+        if let Some(round) = &self.round {
+            assert_eq!(round.superstep, superstep, "one superstep at a time");
+            return Ok(());
+        }
+        let takes_part =
+            |rank: &Rank| self.halted[rank.index()].is_none_or(|halted| superstep <= halted);
+        let living = || {
+            (0..self.hosts.len())
+                .map(Rank::from_index)
+                .filter(takes_part)
+        };
+        let own = self.own;
+        let mut waiting: BTreeSet<HostId> = living().map(|rank| self.hosts[rank.index()]).collect();
+        waiting.remove(&own);
+        self.round = Some(Round {
+            superstep,
+            residents: living()
+                .filter(|rank| self.hosts[rank.index()] == own)
+                .collect(),
+            sent: BTreeMap::new(),
+            waiting,
+            letters: Vec::new(),
+            leaving: BTreeMap::new(),
+            received: BTreeMap::new(),
+        });
+        for (host, parcels) in std::mem::take(&mut self.early) {
+            for (parcel, took) in parcels {
+                if superstep <= parcel.superstep {
+                    self.take(host, parcel, took)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A process here has computed.
+    pub(super) fn computed(&mut self, rank: Rank, executed: Executed) -> Result<(), RunError> {
+        let round = self.round.as_mut().expect("it computed in a superstep");
+        let superstep = round.superstep;
+        if executed.output.is_some() {
+            self.halted[rank.index()] = Some(superstep);
+        }
+        let count = u32::try_from(executed.sends.len()).expect("a process sends fewer messages");
+        round.sent.insert(rank, count);
+        self.messages += u64::from(count);
+        for (to, content) in executed.sends {
+            let is_sized = matches!(content, Content::Sized(_));
+            check_receiver((rank, to), is_sized, superstep, &self.halted)?;
+            let bytes = content.len();
+            self.bytes += bytes;
+            let host = self.hosts[to.index()];
+            if host == self.own {
+                round.letters.push((
+                    to,
+                    Incoming {
+                        from: rank,
+                        content,
+                    },
+                ));
+                let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
+                let sets = (&self.sets[..], &hosts[..]);
+                round.received(sets, (rank, to), bytes, Seconds::ZERO);
+            } else {
+                let letter = Letter {
+                    from: rank,
+                    to,
+                    bytes,
+                    is_sized,
+                };
+                round
+                    .leaving
+                    .entry(host)
+                    .or_default()
+                    .push((letter, content));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether everybody here has computed.
+    pub(super) fn all_computed(&self) -> bool {
+        let round = self.round.as_ref();
+        round.is_some_and(|round| round.sent.len() == round.residents.len())
+    }
+
+    /// What goes to each of `others` now that everybody here has computed.
+    pub(super) fn parcels(
+        &mut self,
+        others: impl Iterator<Item = HostId>,
+        now: Seconds,
+    ) -> Vec<(HostId, Parcel)> {
+        let round = self.round.as_mut().expect("everybody has computed");
+        let superstep = round.superstep;
+        let has_halted = |rank: &&Rank| self.halted[rank.index()] == Some(superstep);
+        let halted: Vec<Rank> = round.residents.iter().filter(has_halted).copied().collect();
+        let mut parcels = Vec::new();
+        for host in others {
+            let letters = round.leaving.remove(&host).unwrap_or_default();
+            parcels.extend(pack(superstep, now, letters, &halted).map(|parcel| (host, parcel)));
+        }
+        parcels
+    }
+
+    /// A parcel has come from `host`, after `took`.
+    pub(super) fn take(
+        &mut self,
+        host: HostId,
+        parcel: Parcel,
+        took: Seconds,
+    ) -> Result<(), RunError> {
+        if let Some(stranger) = self.stranger(host, &parcel) {
+            return Err(RunError::Peer(stranger));
+        }
+        for rank in &parcel.halted {
+            self.halted[rank.index()] = Some(parcel.superstep);
+        }
+        let round = match &mut self.round {
+            Some(round) if round.superstep == parcel.superstep => round,
+            Some(_) | None => {
+                let early = self.early.entry(host).or_default();
+                // No node is more than one superstep ahead of another.
+                early.retain(|(other, _)| parcel.superstep <= other.superstep + 1);
+                early.push_back((parcel, took));
+                return Ok(());
+            }
+        };
+        let total = u64::try_from(parcel.payload.len()).expect("lengths fit 64 bits");
+        let mut payload = parcel.payload;
+        for letter in parcel.letters {
+            let length = usize::try_from(letter.bytes).expect("no longer than the parcel");
+            let bytes = payload.split_to(length);
+            let content = if letter.is_sized {
+                Content::Sized(letter.bytes)
+            } else {
+                Content::Value(bytes)
+            };
+            let incoming = Incoming {
+                from: letter.from,
+                content,
+            };
+            round.letters.push((letter.to, incoming));
+            // What came together took its part of the time each.
+            let part = ratio(letter.bytes, total);
+            let took_alone = Seconds::new(took.get() * part).expect("a part of a time");
+            let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
+            let sets = (&self.sets[..], &hosts[..]);
+            let ends = (letter.from, letter.to);
+            round.received(sets, ends, letter.bytes, took_alone);
+            let received = round.received.entry(letter.to).or_default();
+            received.longest = received.longest.max(took);
+        }
+        if parcel.is_last {
+            round.waiting.remove(&host);
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a parcel from `host`, if its sender is not to be trusted.
+    fn stranger(&self, host: HostId, parcel: &Parcel) -> Option<String> {
+        let size = self.size();
+        let lives = |rank: Rank, on: HostId| rank.0 < size && self.hosts[rank.index()] == on;
+        let is_late = self
+            .round
+            .as_ref()
+            .is_some_and(|round| parcel.superstep < round.superstep);
+        if is_late {
+            let superstep = parcel.superstep;
+            return Some(format!(
+                "{host} sent messages of superstep {superstep}, which is over"
+            ));
+        }
+        // A host that has not heard of the last moves yet keeps what comes early for somebody on his way.
+        let is_known = self.round.is_some();
+        let letter = parcel.letters.iter().find(|letter| {
+            size <= letter.from.0
+                || size <= letter.to.0
+                || (is_known && !lives(letter.to, self.own))
+        });
+        if let Some(Letter { from, to, .. }) = letter {
+            return Some(format!(
+                "{host} sent a message from {from} to {to}, which is not here"
+            ));
+        }
+        let halted = parcel.halted.iter().find(|rank| size <= rank.0);
+        halted.map(|rank| format!("{host} says that {rank} has halted, which does not exist"))
+    }
+
+    /// Whether `count` processes are all that wait here for what they receive.
+    pub(super) fn is_awaited_by(&self, count: usize) -> bool {
+        let round = self.round.as_ref();
+        round.is_some_and(|round| round.residents.len() == count)
+    }
+
+    /// What everybody here exchanged, by rank, once the superstep is complete.
+    pub(super) fn complete(&mut self) -> Result<Option<Vec<(Rank, Exchange)>>, RunError> {
+        let is_complete = |round: &mut Round| {
+            round.waiting.is_empty() && round.sent.len() == round.residents.len()
+        };
+        let Some(round) = self.round.take_if(is_complete) else {
+            return Ok(None);
+        };
+        for (to, incoming) in &round.letters {
+            let is_sized = matches!(incoming.content, Content::Sized(_));
+            check_receiver(
+                (incoming.from, *to),
+                is_sized,
+                round.superstep,
+                &self.halted,
+            )?;
+        }
+        let mut letters = round.letters;
+        // Stable: those of one sender stay in the order sent.
+        letters.sort_by_key(|(to, incoming)| (*to, incoming.from));
+        for (to, incoming) in letters {
+            self.inboxes.entry(to).or_default().push(incoming);
+        }
+        let mut received = round.received;
+        let exchanged = round.sent.into_iter().map(|(rank, sent)| {
+            let received = received.remove(&rank).unwrap_or_default();
+            let exchange = Exchange {
+                sent,
+                received: received.count,
+                longest: received.longest,
+                receptions: received.receptions().collect(),
+            };
+            (rank, exchange)
+        });
+        Ok(Some(exchanged.collect()))
+    }
+}
+
+impl Round {
+    /// A message has come.
+    fn received(
+        &mut self,
+        (sets, hosts): (&[SetId], &[HostId]),
+        (from, to): (Rank, Rank),
+        bytes: u64,
+        took: Seconds,
+    ) {
+        let received = self.received.entry(to).or_default();
+        received.count += 1;
+        let set = sets[hosts[from.index()].index()];
+        let (all, time) = received.by_set.entry(set).or_default();
+        *all += bytes;
+        *time += took.get();
+    }
+}
+
+impl Received {
+    fn receptions(&self) -> impl Iterator<Item = Reception> + '_ {
+        self.by_set.iter().map(|(set, (bytes, time))| Reception {
+            set: *set,
+            bytes: Bytes(*bytes),
+            time: Seconds::new(*time).expect("a sum of times"),
+        })
+    }
+}
+
+/// `letters` in parcels of bounded length, at least one.
+fn pack(
+    superstep: u64,
+    sent: Seconds,
+    letters: Vec<(Letter, Content)>,
+    halted: &[Rank],
+) -> impl Iterator<Item = Parcel> + use<> {
+    let empty = || Parcel {
+        superstep,
+        sent,
+        is_last: false,
+        halted: Vec::new(),
+        letters: Vec::new(),
+        payload: bytes::Bytes::new(),
+    };
+    let mut parcels = Vec::new();
+    let (mut parcel, mut payload) = (empty(), Vec::new());
+    for (letter, content) in letters {
+        if PARCEL_LEN <= payload.len() {
+            parcel.payload = std::mem::take(&mut payload).into();
+            parcels.push(std::mem::replace(&mut parcel, empty()));
+        }
+        match content {
+            Content::Value(bytes) => payload.extend_from_slice(&bytes),
+            // It is there to occupy the network.
+            Content::Sized(bytes) => {
+                let length = usize::try_from(bytes).expect("what is sent fits memory");
+                payload.resize(payload.len() + length, 0);
+            }
+        }
+        parcel.letters.push(letter);
+    }
+    parcel.payload = payload.into();
+    parcel.is_last = true;
+    parcel.halted = halted.to_vec();
+    parcels.push(parcel);
+    parcels.into_iter()
+}
+
+/// The part that `bytes` are of `total`; all of it, if there are none.
+#[expect(
+    clippy::as_conversions,
+    clippy::cast_precision_loss,
+    reason = "a ratio may be rounded"
+)]
+fn ratio(bytes: u64, total: u64) -> f64 {
+    if total == 0 {
+        1.0
+    } else {
+        bytes as f64 / total as f64
+    }
+}
+
+/// Bytes from which on no more messages are put into a parcel.
+const PARCEL_LEN: usize = 8 << 20;

@@ -1,0 +1,86 @@
+//! Why a job on real hosts has no result.
+
+use protocol::transport::{ConnectError, PeerError};
+use protocol::{Failed, Fault};
+
+use crate::error::RunError;
+
+/// Why a job on real hosts has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct JobError {
+    /// What is at fault.
+    pub fault: Fault,
+    /// What happened, and what would do.
+    pub message: String,
+}
+
+impl JobError {
+    /// The program, or its results, are at fault.
+    #[must_use]
+    pub fn program(message: impl Into<String>) -> Self {
+        Self::of(Fault::Program, message)
+    }
+
+    /// The experiment is at fault.
+    #[must_use]
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::of(Fault::Input, message)
+    }
+
+    /// The cluster is at fault.
+    #[must_use]
+    pub fn cluster(message: impl Into<String>) -> Self {
+        Self::of(Fault::Cluster, message)
+    }
+
+    fn of(fault: Fault, message: impl Into<String>) -> Self {
+        Self {
+            fault,
+            message: message.into(),
+        }
+    }
+}
+
+impl From<RunError> for JobError {
+    fn from(error: RunError) -> Self {
+        let fault = match error {
+            RunError::Peer(_) => Fault::Cluster,
+            RunError::Places { .. } | RunError::NoSuchHost { .. } | RunError::NoProcesses => {
+                Fault::Input
+            }
+            RunError::Program(_)
+            | RunError::NoRoute(_)
+            | RunError::Encoding { .. }
+            | RunError::Stuck { .. } => Fault::Program,
+        };
+        Self::of(fault, error.to_string())
+    }
+}
+
+impl From<PeerError> for JobError {
+    fn from(error: PeerError) -> Self {
+        Self::cluster(error.to_string())
+    }
+}
+
+impl From<ConnectError> for JobError {
+    fn from(error: ConnectError) -> Self {
+        Self::cluster(error.to_string())
+    }
+}
+
+impl From<Failed> for JobError {
+    fn from(failed: Failed) -> Self {
+        Self::of(failed.fault, failed.message)
+    }
+}
+
+impl From<JobError> for Failed {
+    fn from(error: JobError) -> Self {
+        Self {
+            fault: error.fault,
+            message: error.message,
+        }
+    }
+}

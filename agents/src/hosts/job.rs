@@ -1,0 +1,410 @@
+//! One node's part in a job.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU32;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant as Clock};
+
+use bsp::{HostId, Rank, SetId};
+use bytes::Bytes;
+use protocol::identity::{Name, Role};
+use protocol::transport::{Delivered, Endpoint, Peer, PeerError, Received, Sender, Voice};
+use protocol::{Address, Errand, Member, Message, Start, Submit, encode};
+use tokio::sync::mpsc;
+
+use super::Machine;
+use super::cast::Cast;
+use super::failure::JobError;
+use super::node::Prepared;
+use super::world::{Company, HostWorld};
+use crate::setup::{Rules, Setup};
+
+/// A node's part in a job, from its submission on.
+pub(super) struct Job {
+    pub(super) submit: Submit,
+    pub(super) prepared: Prepared,
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) machine: Machine,
+    /// What goes to the client.
+    pub(super) client: Sender,
+    /// What comes from it, and from others.
+    pub(super) inputs: mpsc::Receiver<Input>,
+    pub(super) input: mpsc::Sender<Input>,
+    /// Other nodes that come.
+    pub(super) peers: mpsc::Receiver<Peer>,
+    pub(super) peer: mpsc::Sender<Peer>,
+    /// Where the job's progress is looked up.
+    pub(super) progress: Rc<RefCell<(u64, usize)>>,
+}
+
+/// Something that comes from another machine.
+pub(super) enum Input {
+    /// The client says something.
+    Errand(Errand),
+    /// The client has gone; in order, if nothing is wrong.
+    ClientGone(Option<PeerError>),
+    /// A message from an agent on a host.
+    Message(HostId, (Address, Address), Message, Clock),
+    /// The state of a process from a host; none: from the client.
+    State(Option<HostId>, Box<Delivered>),
+    /// A node has gone; in order, with its words, or not.
+    Gone(HostId, Result<String, PeerError>),
+    /// A node cannot be connected to.
+    Unreachable(JobError),
+    /// This node is told to leave.
+    Leave,
+}
+
+/// Who has come.
+#[derive(Default)]
+struct Assembly {
+    senders: BTreeMap<HostId, Sender>,
+    states: BTreeMap<Rank, Bytes>,
+    has_met: bool,
+}
+
+impl Job {
+    /// Takes part until the job is over here and the client has gone.
+    ///
+    /// # Errors
+    ///
+    /// Whatever ends the job before. Peers have been told then, as far as they can be.
+    pub(super) async fn take_part(mut self) -> Result<(), JobError> {
+        let mut senders = BTreeMap::new();
+        let result = self.play(&mut senders).await;
+        let words = match &result {
+            Ok(()) => "the job is over".to_owned(),
+            Err(error) => {
+                let failed = Errand::Failed(error.clone().into());
+                self.tell(failed);
+                error.message.clone()
+            }
+        };
+        for sender in senders.into_values() {
+            let words = words.clone();
+            // Whoever does not take it any more has gone.
+            drop(actix_rt::spawn(async move { sender.close(&words).await }));
+        }
+        result
+    }
+
+    async fn play(&mut self, senders: &mut BTreeMap<HostId, Sender>) -> Result<(), JobError> {
+        let own = self.submit.host;
+        let rules = Arc::new(rules(&self.prepared.setup));
+        let gathering = tokio::time::timeout(GATHERING, self.gather(&rules));
+        let Ok(assembly) = gathering.await else {
+            let waited = GATHERING.as_secs();
+            return Err(JobError::cluster(format!(
+                "not everybody has come in {waited} s"
+            )));
+        };
+        let assembly = assembly?;
+        senders.clone_from(&assembly.senders);
+        let (done, mut executed) = mpsc::unbounded_channel();
+        let (tasks, mut local) = mpsc::unbounded_channel();
+        let company = Company {
+            endpoint: Arc::clone(&self.endpoint),
+            client: self.client.clone(),
+            peers: assembly.senders,
+        };
+        let member = &self.submit.members[own.index()];
+        let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
+        let machine = self.machine.giving(slots, member.speed);
+        let part = (
+            own,
+            &self.prepared.setup,
+            Arc::clone(&rules),
+            self.prepared.kind,
+        );
+        let mut world = HostWorld::new(part, company, machine, (&done, tasks));
+        for (rank, state) in assembly.states {
+            world.settle(rank, &state)?;
+        }
+        world.probe();
+        let world = Rc::new(RefCell::new(world));
+        let mut cast = Cast::new(own, &rules, &world);
+        let mut is_ready = false;
+        let mut flushing = tokio::time::interval(FLUSHING);
+        loop {
+            loop {
+                let next = world.borrow_mut().next()?;
+                let Some(delivery) = next else { break };
+                cast.deliver(delivery).await?;
+                cast.release(world.borrow_mut().departed());
+            }
+            {
+                let mut world = world.borrow_mut();
+                world.end_if_over();
+                if world.is_full() {
+                    world.flush();
+                }
+                if !is_ready && world.has_probed() {
+                    is_ready = true;
+                    self.tell(Errand::Ready);
+                }
+                *self.progress.borrow_mut() = world.progress();
+            }
+            tokio::select! {
+                Some(done) = executed.recv() => world.borrow_mut().executed(done),
+                Some(happened) = local.recv() => world.borrow_mut().happened(happened),
+                Some(input) = self.inputs.recv() => {
+                    let is_begin = matches!(input, Input::Errand(Errand::Begin));
+                    if self.take(input, &world)?.is_break() {
+                        return Ok(());
+                    }
+                    if is_begin {
+                        begin(&rules, &cast, &mut world.borrow_mut());
+                    }
+                }
+                _ = flushing.tick() => world.borrow_mut().flush(),
+            }
+        }
+    }
+
+    /// Something has come from another machine; breaks when the job is over and the client has gone.
+    fn take(
+        &self,
+        input: Input,
+        world: &RefCell<HostWorld>,
+    ) -> Result<std::ops::ControlFlow<()>, JobError> {
+        let mut world = world.borrow_mut();
+        match input {
+            Input::Message(host, ends, message, came) => world.take(host, ends, message, came),
+            Input::State(Some(_), delivered) => {
+                let Delivered {
+                    to,
+                    state,
+                    took,
+                    from,
+                } = *delivered;
+                let took =
+                    bsp::units::Seconds::new(took.as_secs_f64()).expect("a duration is finite");
+                world.take_state((from, to), state, took);
+            }
+            Input::Errand(Errand::Begin) => world.begin(),
+            Input::ClientGone(None) if world.has_ended() => {
+                return Ok(std::ops::ControlFlow::Break(()));
+            }
+            Input::Gone(..) if world.has_ended() => {}
+            other => return Err(self.fault(other)),
+        }
+        Ok(std::ops::ControlFlow::Continue(()))
+    }
+
+    /// Why `input` ends the job.
+    fn fault(&self, input: Input) -> JobError {
+        match input {
+            Input::ClientGone(None) => JobError::cluster("the client has gone"),
+            Input::ClientGone(Some(error)) => error.into(),
+            Input::Gone(host, Ok(words)) => {
+                let name = &self.submit.members[host.index()].name;
+                JobError::cluster(format!("{name} has left: {words}"))
+            }
+            Input::Gone(_, Err(error)) => error.into(),
+            Input::Unreachable(error) => error,
+            Input::Leave => {
+                let name = &self.submit.members[self.submit.host.index()].name;
+                JobError::cluster(format!("{name} has been told to leave"))
+            }
+            Input::Errand(errand) => {
+                JobError::cluster(format!("the client said at the wrong time: {errand:?}"))
+            }
+            Input::Message(host, (from, _), _, _) => JobError::cluster(format!(
+                "{host} sent a message of {from:?} before the job began"
+            )),
+            Input::State(..) => JobError::cluster("a state came at the wrong time"),
+        }
+    }
+
+    /// Waits for the client's word to meet the others, for them, and for the processes that start here.
+    async fn gather(&mut self, rules: &Rules) -> Result<Assembly, JobError> {
+        let own = self.submit.host;
+        let placement = rules.placement.iter();
+        let residents = placement.filter(|host| **host == own).count();
+        let others = self.submit.members.len() - 1;
+        let mut assembly = Assembly::default();
+        let mut early = Vec::new();
+        let is_complete = |assembly: &Assembly| {
+            assembly.has_met
+                && assembly.senders.len() == others
+                && assembly.states.len() == residents
+        };
+        while !is_complete(&assembly) {
+            tokio::select! {
+                Some(peer) = self.peers.recv() => self.welcome(rules, peer, &mut assembly)?,
+                Some(input) = self.inputs.recv() => match input {
+                    Input::Errand(Errand::Meet) => {
+                        assembly.has_met = true;
+                        self.call_others(rules);
+                    }
+                    Input::State(None, delivered) => {
+                        let state = delivered.state;
+                        let place = rules.placement.get(state.rank.index());
+                        if place != Some(&own) || assembly.states.insert(state.rank, state.payload).is_some() {
+                            return Err(JobError::cluster(format!("{} does not start here", state.rank)));
+                        }
+                    }
+                    // A node that has everybody may already look how far others are.
+                    input @ Input::Message(..) => early.push(input),
+                    other => return Err(self.fault(other)),
+                },
+            }
+        }
+        for input in early {
+            // There is room: what comes early is one probe per node.
+            drop(self.input.try_send(input));
+        }
+        Ok(assembly)
+    }
+
+    /// A node has come, or let us come.
+    fn welcome(&self, rules: &Rules, peer: Peer, assembly: &mut Assembly) -> Result<(), JobError> {
+        let members = &self.submit.members;
+        let name = peer.party.subject.name.as_str();
+        let place = members.iter().position(|member| member.name == name);
+        let host = place
+            .map(HostId::from_index)
+            .filter(|host| *host != self.submit.host);
+        let Some(host) = host.filter(|host| !assembly.senders.contains_key(host)) else {
+            return Err(JobError::cluster(format!("{} is not expected", peer.party)));
+        };
+        let managed = rules
+            .managers
+            .iter()
+            .enumerate()
+            .filter(|(_, manager)| **manager == host);
+        peer.speaks_for(Voice {
+            hosts: BTreeSet::from([host]),
+            sets: managed.map(|(set, _)| SetId::from_index(set)).collect(),
+        });
+        assembly.senders.insert(host, peer.sender.clone());
+        listen(host, peer, &self.input);
+        Ok(())
+    }
+
+    /// Connects to the nodes behind this one in the list; those before it come by themselves.
+    fn call_others(&self, rules: &Rules) {
+        let own = self.submit.host.index();
+        for (index, member) in self.submit.members.iter().enumerate().skip(own + 1) {
+            let role = role_of(rules, HostId::from_index(index));
+            let (endpoint, member) = (Arc::clone(&self.endpoint), member.clone());
+            let (peer, input) = (self.peer.clone(), self.input.clone());
+            drop(actix_rt::spawn(async move {
+                match call(&endpoint, &member, role).await {
+                    // The job may be over.
+                    Ok(met) => drop(peer.send(met).await),
+                    Err(error) => drop(input.send(Input::Unreachable(error)).await),
+                }
+            }));
+        }
+    }
+
+    fn tell(&self, errand: Errand) {
+        let message = Message::Errand(Box::new(errand));
+        let frame = encode(Address::Node(self.submit.host), Address::Client, &message);
+        // If it has gone, that is said where it is heard.
+        drop(self.client.push(frame));
+    }
+}
+
+/// All processes here begin.
+fn begin(rules: &Rules, cast: &Cast, world: &mut HostWorld) {
+    let message = Message::Start(Start {
+        superstep: 0,
+        interval: None,
+    });
+    for rank in cast.ranks() {
+        let event = crate::world::Event::Message {
+            from: Address::SetManager(rules.first),
+            message: message.clone(),
+        };
+        world.deliver(Address::Process(rank), event);
+    }
+}
+
+/// The rules of a job: the first host of each Set is its Manager's.
+pub(super) fn rules(setup: &Setup) -> Rules {
+    let rules = Rules::new(setup);
+    let sets = setup.platform.sets();
+    let managers = sets.iter().map(|set| set.hosts[0]).collect();
+    Rules { managers, ..rules }
+}
+
+/// The role that the certificate of a host has to have.
+pub(super) fn role_of(rules: &Rules, host: HostId) -> Role {
+    if rules.managers.contains(&host) {
+        Role::SetManager
+    } else {
+        Role::Node
+    }
+}
+
+/// Connects to a member of a cluster.
+pub(super) async fn call(
+    endpoint: &Endpoint,
+    member: &Member,
+    role: Role,
+) -> Result<Peer, JobError> {
+    let name: Name = member
+        .name
+        .parse()
+        .map_err(|error| JobError::input(format!("the name of {}: {error}", member.name)))?;
+    let address = resolve(&member.address).await?;
+    Ok(endpoint.connect(address, role, &name).await?)
+}
+
+async fn resolve(address: &str) -> Result<SocketAddr, JobError> {
+    let owned = address.to_owned();
+    // The system's resolver blocks.
+    let resolving =
+        tokio::task::spawn_blocking(move || owned.to_socket_addrs().map(|mut all| all.next()));
+    match resolving.await {
+        Ok(Ok(Some(resolved))) => Ok(resolved),
+        Ok(Ok(None)) => Err(JobError::cluster(format!("{address} has no address"))),
+        Ok(Err(error)) => Err(JobError::cluster(format!("{address}: {error}"))),
+        Err(error) => Err(JobError::cluster(format!("{address}: {error}"))),
+    }
+}
+
+/// Hands on what comes from a node, until it has gone.
+fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
+    let Peer {
+        mut messages,
+        mut states,
+        ..
+    } = peer;
+    let inputs = input.clone();
+    drop(actix_rt::spawn(async move {
+        loop {
+            let input = match messages.receive().await {
+                Ok(Received::Message(from, to, message)) => {
+                    Input::Message(host, (from, to), message, Clock::now())
+                }
+                Ok(Received::Closed { reason }) => Input::Gone(host, Ok(reason)),
+                Err(error) => Input::Gone(host, Err(error)),
+            };
+            let is_last = matches!(input, Input::Gone(..));
+            if inputs.send(input).await.is_err() || is_last {
+                return;
+            }
+        }
+    }));
+    let inputs = input.clone();
+    drop(actix_rt::spawn(async move {
+        // That it has gone is heard above.
+        while let Ok(delivered) = states.receive().await {
+            let input = Input::State(Some(host), Box::new(delivered));
+            if inputs.send(input).await.is_err() {
+                return;
+            }
+        }
+    }));
+}
+
+/// How long everybody has to come.
+const GATHERING: Duration = Duration::from_secs(30);
+/// How often the client is told what has been recorded.
+const FLUSHING: Duration = Duration::from_millis(50);

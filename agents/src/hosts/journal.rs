@@ -1,0 +1,102 @@
+//! The record of a run on real hosts, in order: nodes tell what happened to each of them.
+
+use std::collections::BTreeMap;
+
+use bsp::{Rank, SetId};
+
+use crate::record::{Call, Evaluated, Event, Moved, Observed};
+
+/// Puts what the nodes of a cluster tell into the order of the record.
+///
+/// The first Manager tells supersteps and calls, one after the other. What processes and Sets found in a call, and who
+/// has moved in it, comes from elsewhere, earlier or later: a call waits until all of it is here, and everything else
+/// waits for the call.
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    /// From the first Manager, in its order.
+    spine: std::collections::VecDeque<Event>,
+    observed: BTreeMap<(u64, Rank), Observed>,
+    evaluated: BTreeMap<(u64, SetId), Evaluated>,
+    moved: BTreeMap<(u64, Rank), Moved>,
+    /// How often the placement has changed.
+    epoch: u64,
+    sets: usize,
+}
+
+impl Journal {
+    /// The journal of a run on so many Sets.
+    pub(super) fn new(sets: usize) -> Self {
+        Self {
+            sets,
+            ..Self::default()
+        }
+    }
+
+    /// Something has been told; what can be recorded now, in order.
+    pub(super) fn tell(&mut self, event: Event) -> Vec<Event> {
+        match event {
+            Event::Observed(observed) => {
+                self.observed
+                    .insert((observed.superstep, observed.rank), observed);
+            }
+            Event::Evaluated(evaluated) => {
+                self.evaluated
+                    .insert((evaluated.superstep, evaluated.set), evaluated);
+            }
+            Event::Moved(moved) => {
+                self.moved.insert((moved.epoch, moved.rank), moved);
+            }
+            event @ (Event::Run(_) | Event::Superstep(_) | Event::Call(_) | Event::End(_)) => {
+                self.spine.push_back(event);
+            }
+        }
+        let mut ready = Vec::new();
+        while let Some(event) = self.spine.pop_front() {
+            if let Event::Call(call) = &event {
+                if !self.knows_all_of(call) {
+                    self.spine.push_front(event);
+                    break;
+                }
+                self.recall(call, &mut ready);
+            }
+            ready.push(event);
+        }
+        ready
+    }
+
+    /// Whether nothing is waiting.
+    pub(super) fn is_empty(&self) -> bool {
+        self.spine.is_empty()
+    }
+
+    fn knows_all_of(&self, call: &Call) -> bool {
+        let of_call = (call.superstep, SetId(0))..(call.superstep + 1, SetId(0));
+        let evaluated: Vec<&Evaluated> = self.evaluated.range(of_call).map(|(_, e)| e).collect();
+        let epoch = self.epoch + 1;
+        evaluated.len() == self.sets
+            && evaluated.iter().all(|evaluated| {
+                let mut ranks = evaluated.processes.iter().map(|process| process.rank);
+                ranks.all(|rank| self.observed.contains_key(&(call.superstep, rank)))
+            })
+            && call
+                .migrations
+                .iter()
+                .all(|m| self.moved.contains_key(&(epoch, m.rank)))
+    }
+
+    /// What belongs before a call.
+    fn recall(&mut self, call: &Call, ready: &mut Vec<Event>) {
+        let rest = self.observed.split_off(&(call.superstep + 1, Rank(0)));
+        let observed = std::mem::replace(&mut self.observed, rest);
+        ready.extend(observed.into_values().map(Event::Observed));
+        let rest = self.evaluated.split_off(&(call.superstep + 1, SetId(0)));
+        let evaluated = std::mem::replace(&mut self.evaluated, rest);
+        ready.extend(evaluated.into_values().map(Event::Evaluated));
+        if !call.migrations.is_empty() {
+            self.epoch += 1;
+            let rest = self.moved.split_off(&(self.epoch + 1, Rank(0)));
+            let moved = std::mem::replace(&mut self.moved, rest);
+            ready.extend(moved.into_values().map(Event::Moved));
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What a host is worth: how fast its processors are, and how much of them others take.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use bsp::units::{InstructionsPerSecond, Seconds};
+use rustix::time::{ClockId, clock_gettime};
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+
+/// How long this thread has computed.
+pub(super) fn thread_time() -> Duration {
+    clock(ClockId::ThreadCPUTime)
+}
+
+fn clock(id: ClockId) -> Duration {
+    let time = clock_gettime(id);
+    let (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec);
+    let whole = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
+}
+
+/// Instructions per second of one processor of this machine, as a loop of known length measures it: the best of
+/// several times, some 50 ms together.
+///
+/// What counts as an instruction is an operation of this loop. Programs' instructions are counted in the same
+/// unit, by the time that they compute, so that only the ratios between hosts matter.
+#[must_use]
+#[expect(clippy::missing_panics_doc, reason = "a loop takes some time")]
+pub fn measured_speed() -> InstructionsPerSecond {
+    let best = (0..ROUNDS).map(|_| round()).min().unwrap_or(Duration::MAX);
+    let seconds = best.as_secs_f64().max(1e-9);
+    InstructionsPerSecond::new(f64::from(ITERATIONS * OPERATIONS) / seconds)
+        .expect("a count by a time")
+}
+
+/// How long this thread computes for one round of the loop.
+fn round() -> Duration {
+    let before = thread_time();
+    let (mut integer, mut float) = (black_box(1_u64), black_box(1.0_f64));
+    for _ in 0..ITERATIONS {
+        integer = integer
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        float = float.mul_add(0.999_999, 0.5);
+    }
+    black_box((integer, float));
+    thread_time().saturating_sub(before)
+}
+
+/// How many processors this machine has for us.
+#[must_use]
+pub fn processors() -> NonZeroU32 {
+    let count = thread::available_parallelism()
+        .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
+    NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
+}
+
+/// Whose computing does not count as others'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ours {
+    /// This process of the operating system.
+    Process,
+    /// All that have the same parent: the nodes of a trial on one machine.
+    Siblings,
+}
+
+/// How much of this machine others have taken, second by second.
+#[derive(Clone, Debug)]
+pub(super) struct LoadMeter(Arc<Mutex<History>>);
+
+#[derive(Debug)]
+struct History {
+    /// Fractions, the latest last.
+    samples: VecDeque<f64>,
+    /// What is known of the time before: load averages over a quarter of an hour, per processor.
+    before: f64,
+}
+
+impl LoadMeter {
+    /// Begins to look, once a second, until nobody holds the meter any more.
+    pub(super) fn begin(ours: Ours) -> Self {
+        let average = System::load_average().map_or(0.0, |load| load.fifteen);
+        let before = (average / f64::from(processors().get())).clamp(0.0, LOAD_MAX);
+        let meter = Self(Arc::new(Mutex::new(History {
+            samples: VecDeque::new(),
+            before,
+        })));
+        let history = Arc::downgrade(&meter.0);
+        let watching = thread::Builder::new().name("load".to_owned());
+        if let Err(error) = watching.spawn(move || watch(&history, ours)) {
+            tracing::warn!(%error, "the load of this machine is not watched");
+        }
+        meter
+    }
+
+    /// The fraction of this machine that others took, its mean over the last `window`.
+    pub(super) fn load(&self, window: Seconds) -> f64 {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .mean(window)
+    }
+}
+
+impl History {
+    fn mean(&self, window: Seconds) -> f64 {
+        let wanted = window.get().clamp(1.0, SAMPLES_MAX_F).ceil();
+        let known = self.samples.iter().rev();
+        let (mut sum, mut count) = (0.0, 0.0);
+        for sample in known {
+            if wanted <= count {
+                break;
+            }
+            sum += sample;
+            count += 1.0;
+        }
+        // Short windows say nothing of what was before.
+        let missing = if window.get() < LONG {
+            0.0
+        } else {
+            wanted - count
+        };
+        if count + missing == 0.0 {
+            return 0.0;
+        }
+        (sum + missing * self.before) / (count + missing)
+    }
+}
+
+fn watch(history: &Weak<Mutex<History>>, ours: Ours) {
+    let Ok(mut system) = System::new() else {
+        tracing::warn!("the load of this machine is not known");
+        return;
+    };
+    system.refresh_cpu_usage();
+    let mut own = own_time(&mut system, ours);
+    loop {
+        thread::sleep(PERIOD);
+        let Some(history) = history.upgrade() else {
+            return;
+        };
+        system.refresh_cpu_usage();
+        let busy = f64::from(system.global_cpu_usage()) / 100.0;
+        let now = own_time(&mut system, ours);
+        let cores = f64::from(u32::try_from(system.cpus().len().max(1)).unwrap_or(u32::MAX));
+        let taken = now.saturating_sub(own).as_secs_f64() / (PERIOD.as_secs_f64() * cores);
+        own = now;
+        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
+        if history.samples.len() == SAMPLES_MAX {
+            history.samples.pop_front();
+        }
+        history
+            .samples
+            .push_back((busy - taken).clamp(0.0, LOAD_MAX));
+    }
+}
+
+/// How long we have computed.
+fn own_time(system: &mut System, ours: Ours) -> Duration {
+    let Ours::Siblings = ours else {
+        return clock(ClockId::ProcessCPUTime);
+    };
+    let kind = ProcessRefreshKind::nothing().with_cpu();
+    system.refresh_processes_specifics(ProcessesToUpdate::All, true, kind);
+    let own = Pid::from_u32(std::process::id());
+    let parent = system.process(own).and_then(sysinfo::Process::parent);
+    let siblings = system.processes().values();
+    let siblings =
+        siblings.filter(|process| process.parent() == parent && process.thread_kind().is_none());
+    Duration::from_millis(siblings.map(sysinfo::Process::accumulated_cpu_time).sum())
+}
+
+const ROUNDS: u32 = 5;
+const ITERATIONS: u32 = 4_000_000;
+/// Of an iteration: two on integers, two on floats.
+const OPERATIONS: u32 = 4;
+const PERIOD: Duration = Duration::from_secs(1);
+/// A quarter of an hour.
+const SAMPLES_MAX: usize = 900;
+const SAMPLES_MAX_F: f64 = 900.0;
+/// Seconds from which on a window reaches into the time before the node began.
+const LONG: f64 = 300.0;
+/// A machine that others fill still advances: its scheduler gives everybody something.
+const LOAD_MAX: f64 = 0.95;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(samples: &[f64], before: f64) -> History {
+        History {
+            samples: samples.iter().copied().collect(),
+            before,
+        }
+    }
+
+    #[test]
+    fn a_window_is_filled_with_what_was_before_if_it_is_long() {
+        let seconds = |value| Seconds::new(value).unwrap();
+        let known = history(&[0.0, 0.5, 1.0], 0.25);
+        let mean = |window| known.mean(seconds(window));
+        assert!((mean(1.0) - 1.0).abs() < 1e-12);
+        assert!((mean(2.0) - 0.75).abs() < 1e-12);
+        assert!((mean(60.0) - 0.5).abs() < 1e-12);
+        let expect = (1.5 + 897.0 * 0.25) / 900.0;
+        assert!((mean(900.0) - expect).abs() < 1e-12);
+        assert!((mean(1e9) - expect).abs() < 1e-12);
+        assert!(history(&[], 0.5).mean(seconds(1.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_thread_that_computes_takes_time_and_one_that_sleeps_none() {
+        let before = thread_time();
+        let speed = measured_speed();
+        let computed = thread_time().saturating_sub(before);
+        thread::sleep(Duration::from_millis(50));
+        let slept = thread_time().saturating_sub(before + computed);
+        assert!(slept < computed, "{slept:?}, {computed:?}");
+        assert!(1e7 < speed.get() && speed.get() < 1e12, "{speed:?}");
+    }
+}

@@ -1,0 +1,377 @@
+//! A node of a cluster: it waits for clients, and takes part in one job at a time.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant as Clock};
+
+use bsp::units::{InstructionsPerSecond, Seconds};
+use protocol::identity::{Identity, Role};
+use protocol::transport::{
+    BindError, Endpoint, Guests, JobId, Peer, Received, Sender, StateReceiver,
+};
+use protocol::{Address, Errand, JobStatus, Message, Status, Submit, encode};
+use tokio::sync::mpsc;
+
+use super::failure::JobError;
+use super::job::{Input, Job};
+use super::meter::{LoadMeter, Ours, measured_speed, processors};
+use super::pool::Pace;
+use super::resident::Kind;
+use super::{Machine, bounds};
+use crate::setup::Setup;
+
+/// A node of a cluster.
+pub struct Node {
+    /// Who it is.
+    pub identity: Identity,
+    /// Where it waits; port 0: anywhere.
+    pub address: SocketAddr,
+    /// The release that it is of; clients have to be of the same.
+    pub release: String,
+    /// Of one processor; `None`: it is measured.
+    pub speed: Option<InstructionsPerSecond>,
+    /// The fraction of it that programs are given, in `(0, 1]`.
+    pub share: f64,
+    /// Whose computing does not count as others'.
+    pub ours: Ours,
+    /// What a job is made of.
+    pub prepare: Box<Prepare>,
+}
+
+/// What a job is made of, from what its client submits.
+pub type Prepare = dyn Fn(&Submit) -> Result<Prepared, JobError>;
+
+/// What a job is made of.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The job, all hosts being those of the cluster.
+    pub setup: Setup,
+    /// What its processes execute.
+    pub kind: Kind,
+}
+
+/// Why a node does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// It has no socket.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The system does not tell its address.
+    #[error("the address of the socket: {0}")]
+    Address(#[from] io::Error),
+}
+
+impl Node {
+    /// Waits for clients until `leave` is ready; a job that runs then is ended. Tells `ready` where clients find it.
+    ///
+    /// The thread that calls it carries all messages from then on.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot begin.
+    pub fn run(
+        self,
+        ready: impl FnOnce(SocketAddr),
+        leave: impl Future<Output = ()> + 'static,
+    ) -> Result<(), NodeError> {
+        let speed = self.speed.unwrap_or_else(measured_speed);
+        let machine = Machine {
+            processors: processors(),
+            pace: Pace {
+                speed,
+                share: self.share,
+            },
+            load: LoadMeter::begin(self.ours),
+        };
+        actix_rt::System::new().block_on(async move {
+            let guests =
+                Guests::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
+            let endpoint = Endpoint::bind(self.identity, self.address, guests, bounds())?;
+            ready(endpoint.address()?);
+            let desk = Rc::new(Desk {
+                endpoint: Arc::new(endpoint),
+                machine,
+                release: self.release,
+                prepare: self.prepare,
+                began: Clock::now(),
+                jobs: RefCell::new(0),
+                current: RefCell::new(None),
+            });
+            tokio::select! {
+                () = Rc::clone(&desk).receive() => {}
+                () = leave => desk.leave().await,
+            }
+            Ok(())
+        })
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Node")
+            .field("identity", &self.identity)
+            .field("address", &self.address)
+            .field("release", &self.release)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where clients come to.
+struct Desk {
+    endpoint: Arc<Endpoint>,
+    machine: Machine,
+    release: String,
+    prepare: Box<Prepare>,
+    began: Clock,
+    jobs: RefCell<u64>,
+    current: RefCell<Option<Current>>,
+}
+
+/// The job that runs.
+struct Current {
+    job: JobId,
+    client: String,
+    since: Clock,
+    progress: Rc<RefCell<(u64, usize)>>,
+    input: mpsc::Sender<Input>,
+    peer: mpsc::Sender<Peer>,
+}
+
+impl Desk {
+    /// Takes whoever comes.
+    async fn receive(self: Rc<Self>) {
+        while let Some(peer) = self.endpoint.accept().await {
+            let job = self
+                .current
+                .borrow()
+                .as_ref()
+                .map(|current| (current.job, current.peer.clone()));
+            match (peer.job, job) {
+                // If it has all its nodes, it takes no more.
+                (Some(of), Some((job, peers))) if of == job => drop(peers.try_send(peer)),
+                (None, _) if peer.party.subject.role == Role::Client => {
+                    drop(actix_rt::spawn(Rc::clone(&self).attend(peer)));
+                }
+                (Some(_) | None, _) => {
+                    tracing::warn!(peer = %peer.party, "came without anything to do here");
+                }
+            }
+        }
+    }
+
+    /// Does what a client wants.
+    async fn attend(self: Rc<Self>, client: Peer) {
+        let party = Arc::clone(&client.party);
+        let Peer {
+            sender,
+            mut messages,
+            states,
+            ..
+        } = client;
+        let mut states = Some(states);
+        let mut input: Option<mpsc::Sender<Input>> = None;
+        let mut running = None;
+        loop {
+            let next = match messages.receive().await {
+                Ok(Received::Message(_, _, Message::Errand(errand))) => match (*errand, &input) {
+                    (Errand::Inquire, _) => {
+                        tell(&sender, Errand::Status(Box::new(self.status())));
+                        continue;
+                    }
+                    (Errand::Submit(submit), None) => {
+                        match self.enter(*submit, party.to_string(), &sender) {
+                            Ok((job, inputs)) => {
+                                if let Some(states) = states.take() {
+                                    drop(actix_rt::spawn(hand_on(states, inputs.clone())));
+                                }
+                                input = Some(inputs);
+                                running = Some(actix_rt::spawn(Rc::clone(&self).work(job)));
+                                tell(&sender, Errand::Accepted);
+                            }
+                            Err(error) => tell(&sender, Errand::Failed(error.into())),
+                        }
+                        continue;
+                    }
+                    (errand, _) => Input::Errand(errand),
+                },
+                Ok(Received::Message(..)) => unreachable!("a client sends nothing else"),
+                Ok(Received::Closed { .. }) => Input::ClientGone(None),
+                Err(error) => Input::ClientGone(Some(error)),
+            };
+            let is_last = matches!(next, Input::ClientGone(_));
+            if let Some(input) = &input {
+                // A job that is over takes no more.
+                drop(input.send(next).await);
+            }
+            if is_last {
+                break;
+            }
+        }
+        if let Some(running) = running {
+            // Whatever became of it has been told.
+            drop(running.await);
+        }
+    }
+
+    /// Begins with a job, if there is none and it can be done.
+    fn enter(
+        &self,
+        submit: Submit,
+        client: String,
+        sender: &Sender,
+    ) -> Result<(Job, mpsc::Sender<Input>), JobError> {
+        let own = self.endpoint.identity().certificate().subject.name.as_str();
+        if let Some(current) = &*self.current.borrow() {
+            let since = current.since.elapsed().as_secs();
+            return Err(JobError::cluster(format!(
+                "{own} is at {} of {} since {since} s: wait for its end",
+                current.job, current.client
+            )));
+        }
+        if submit.release != self.release {
+            return Err(JobError::cluster(format!(
+                "{own} is of release {}, the client of {}: run the same everywhere",
+                self.release, submit.release
+            )));
+        }
+        let member = submit.members.get(submit.host.index());
+        if member.is_none_or(|member| member.name != own) {
+            return Err(JobError::cluster(format!(
+                "{own} is not the node that is meant: see the list of hosts"
+            )));
+        }
+        let job = NonZeroU64::new(submit.job).map(JobId);
+        let job = job.ok_or_else(|| JobError::cluster("a job without a number"))?;
+        let prepared = (self.prepare)(&submit)?;
+        let (input, inputs) = mpsc::channel(INPUTS_MAX);
+        let (peer, peers) = mpsc::channel(submit.members.len());
+        let progress = Rc::new(RefCell::new((0, 0)));
+        self.endpoint.begin(job, 0);
+        *self.current.borrow_mut() = Some(Current {
+            job,
+            client,
+            since: Clock::now(),
+            progress: Rc::clone(&progress),
+            input: input.clone(),
+            peer: peer.clone(),
+        });
+        let job = Job {
+            submit,
+            prepared,
+            endpoint: Arc::clone(&self.endpoint),
+            machine: self.machine.clone(),
+            client: sender.clone(),
+            inputs,
+            input: input.clone(),
+            peers,
+            peer,
+            progress,
+        };
+        Ok((job, input))
+    }
+
+    /// Takes part in a job, and is free again when it is over.
+    async fn work(self: Rc<Self>, job: Job) {
+        let client = job.client.clone();
+        if let Err(error) = job.take_part().await {
+            tracing::warn!(%error, "a job has ended without a result");
+        }
+        self.endpoint.end();
+        *self.current.borrow_mut() = None;
+        *self.jobs.borrow_mut() += 1;
+        // If it has gone already, so much the better.
+        drop(client.close("the job is over").await);
+    }
+
+    fn status(&self) -> Status {
+        let counters = self.endpoint.counters();
+        let load = |window| {
+            let window = Seconds::new(window).expect("a window is finite");
+            self.machine.load.load(window)
+        };
+        let current = self.current.borrow();
+        let job = current.as_ref().map(|current| {
+            let (superstep, processes) = *current.progress.borrow();
+            JobStatus {
+                job: current.job.0.get(),
+                client: current.client.clone(),
+                since: elapsed(current.since),
+                superstep,
+                processes: u32::try_from(processes).unwrap_or(u32::MAX),
+            }
+        });
+        Status {
+            release: self.release.clone(),
+            up: elapsed(self.began),
+            speed: self.machine.offered().get(),
+            processors: self.machine.processors.get(),
+            load: (load(900.0), load(60.0)),
+            job,
+            jobs: *self.jobs.borrow(),
+            refused: counters.handshakes
+                + counters.greetings
+                + counters.foreign
+                + counters.stale
+                + counters.replayed
+                + counters.denied
+                + counters.malformed,
+        }
+    }
+
+    /// Ends the job that runs, in so far as one does.
+    async fn leave(&self) {
+        let input = self
+            .current
+            .borrow()
+            .as_ref()
+            .map(|current| current.input.clone());
+        let Some(input) = input else { return };
+        drop(input.send(Input::Leave).await);
+        let ended = async {
+            while self.current.borrow().is_some() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        // Longer than that nobody waits for a client that does not hear.
+        drop(tokio::time::timeout(LEAVING, ended).await);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Hands on the processes that a client sends.
+async fn hand_on(mut states: StateReceiver, input: mpsc::Sender<Input>) {
+    // That the client has gone is heard elsewhere, and a job that is over takes no more.
+    while let Ok(delivered) = states.receive().await {
+        if input
+            .send(Input::State(None, Box::new(delivered)))
+            .await
+            .is_err()
+        {
+            return;
+        }
+    }
+}
+
+fn tell(client: &Sender, errand: Errand) {
+    let message = Message::Errand(Box::new(errand));
+    let frame = encode(Address::Node(bsp::HostId(0)), Address::Client, &message);
+    // If it has gone, that is heard where it is listened to.
+    drop(client.push(frame));
+}
+
+fn elapsed(since: Clock) -> Seconds {
+    Seconds::new(since.elapsed().as_secs_f64()).expect("a duration is finite")
+}
+
+/// What comes and has not been looked at.
+const INPUTS_MAX: usize = 1024;
+/// How long a job that is ended may take to end.
+const LEAVING: Duration = Duration::from_secs(5);

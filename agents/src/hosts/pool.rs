@@ -1,0 +1,123 @@
+//! The threads that execute supersteps, apart from those that carry messages.
+
+use std::num::NonZeroU32;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bsp::Rank;
+use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
+use crossbeam_channel::{Receiver, Sender};
+use tokio::sync::mpsc;
+
+use super::meter::thread_time;
+use super::resident::{Executed, Resident, Turn};
+use crate::error::RunError;
+
+/// As many threads as a node gives processors.
+pub(super) struct Pool {
+    tasks: Sender<Task>,
+    queue: Receiver<Task>,
+}
+
+/// How threads execute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Of one processor.
+    pub speed: InstructionsPerSecond,
+    /// The fraction of it that programs are given, in `(0, 1]`.
+    pub share: f64,
+}
+
+/// A superstep to be executed.
+pub(super) struct Task {
+    pub(super) resident: Box<dyn Resident>,
+    pub(super) turn: Turn,
+    /// What the process pays first.
+    pub(super) delay: Seconds,
+}
+
+/// A superstep that has been executed.
+pub(super) struct Done {
+    pub(super) rank: Rank,
+    pub(super) resident: Box<dyn Resident>,
+    pub(super) result: Result<Executed, RunError>,
+    /// What a processor did for it.
+    pub(super) work: Instructions,
+    /// How long it had a processor.
+    pub(super) held: Seconds,
+}
+
+impl Pool {
+    /// `count` threads that tell `done` what they have executed.
+    pub(super) fn new(count: NonZeroU32, pace: Pace, done: &mpsc::UnboundedSender<Done>) -> Self {
+        let (tasks, queue) = crossbeam_channel::unbounded();
+        for index in 0..count.get() {
+            let (queue, done) = (Receiver::clone(&queue), done.clone());
+            let thread = thread::Builder::new().name(format!("compute-{index}"));
+            let spawned = thread.spawn(move || work(&queue, pace, &done));
+            spawned.expect("the system has room for a thread per processor");
+        }
+        Self { tasks, queue }
+    }
+
+    /// Has `task` executed, after those before it.
+    pub(super) fn execute(&self, task: Task) {
+        let is_taken = self.tasks.send(task).is_ok();
+        assert!(is_taken, "the pool holds the queue");
+    }
+}
+
+impl Drop for Pool {
+    /// Forgets what has not been begun. A thread that is executing ends when it has done so: nobody waits for it.
+    fn drop(&mut self) {
+        while self.queue.try_recv().is_ok() {}
+    }
+}
+
+fn work(queue: &Receiver<Task>, pace: Pace, done: &mpsc::UnboundedSender<Done>) {
+    while let Ok(task) = queue.recv() {
+        let executed = execute(task, pace);
+        if done.send(executed).is_err() {
+            return;
+        }
+    }
+}
+
+fn execute(task: Task, pace: Pace) -> Done {
+    let Task {
+        mut resident,
+        turn,
+        delay,
+    } = task;
+    let began = Instant::now();
+    thread::sleep(duration(delay));
+    let rank = turn.rank;
+    let before = thread_time();
+    let result = resident.execute(turn);
+    let busy = thread_time().saturating_sub(before);
+    if pace.share < 1.0 {
+        thread::sleep(busy.mul_f64(1.0 / pace.share - 1.0));
+    }
+    let speed = pace.speed.get();
+    Done {
+        rank,
+        resident,
+        result,
+        work: instructions(busy.as_secs_f64() * speed),
+        held: Seconds::new(began.elapsed().as_secs_f64()).expect("a duration is finite"),
+    }
+}
+
+fn duration(time: Seconds) -> Duration {
+    Duration::try_from_secs_f64(time.get()).unwrap_or(Duration::MAX)
+}
+
+/// Whole instructions.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times and speeds are not negative, and the conversion saturates"
+)]
+fn instructions(amount: f64) -> Instructions {
+    Instructions(amount as u64)
+}

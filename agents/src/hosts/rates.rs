@@ -1,0 +1,98 @@
+//! How far Sets are from each other: what probes, messages and states took.
+
+use std::collections::BTreeMap;
+
+use bsp::SetId;
+use bsp::units::Seconds;
+
+/// The way from one Set's Manager to others, as it has been measured.
+#[derive(Debug, Default)]
+pub(super) struct Rates(BTreeMap<SetId, Rate>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    /// Of an empty message, one way.
+    latency: Seconds,
+    /// Seconds per byte.
+    per_byte: f64,
+}
+
+impl Rates {
+    /// A probe without content took `empty` there and back, one of `bytes` took `full`.
+    pub(super) fn probed(&mut self, set: SetId, empty: Seconds, (bytes, full): (u64, Seconds)) {
+        let per_byte = per_byte(full.get() - empty.get(), bytes);
+        let latency = Seconds::new(empty.get() / 2.0).expect("half of a time");
+        self.0.insert(set, Rate { latency, per_byte });
+    }
+
+    /// So many bytes took so long: a part of what was known is replaced by it.
+    pub(super) fn learn(&mut self, set: SetId, bytes: u64, took: Seconds) {
+        if bytes < BYTES_MIN {
+            return;
+        }
+        let Some(rate) = self.0.get_mut(&set) else {
+            return;
+        };
+        let met = per_byte(took.get() - rate.latency.get(), bytes);
+        rate.per_byte += WEIGHT * (met - rate.per_byte);
+    }
+
+    /// Seconds per byte; 0 where nothing is known.
+    pub(super) fn per_byte(&self, set: SetId) -> f64 {
+        self.0.get(&set).map_or(0.0, |rate| rate.per_byte)
+    }
+
+    /// How long an empty message takes.
+    pub(super) fn latency(&self, set: SetId) -> Seconds {
+        self.0.get(&set).map_or(Seconds::ZERO, |rate| rate.latency)
+    }
+}
+
+#[expect(
+    clippy::as_conversions,
+    clippy::cast_precision_loss,
+    reason = "a rate may be rounded"
+)]
+fn per_byte(seconds: f64, bytes: u64) -> f64 {
+    (seconds / bytes.max(1) as f64).max(LEAST)
+}
+
+/// What says nothing about bandwidth is not learnt from.
+const BYTES_MIN: u64 = 64 << 10;
+/// What the latest counts for.
+const WEIGHT: f64 = 0.25;
+/// Nothing is faster than a terabyte a second.
+const LEAST: f64 = 1e-12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(value: f64) -> Seconds {
+        Seconds::new(value).unwrap()
+    }
+
+    #[test]
+    fn probes_say_what_a_byte_takes_and_what_comes_later_corrects_it() {
+        let (near, far) = (SetId(0), SetId(1));
+        let mut rates = Rates::default();
+        rates.probed(far, seconds(0.002), (1_000_000, seconds(0.012)));
+        assert!((rates.per_byte(far) - 1e-8).abs() < 1e-15);
+        assert!((rates.latency(far).get() - 0.001).abs() < 1e-12);
+        rates.learn(far, 1000, seconds(100.0));
+        assert!(
+            (rates.per_byte(far) - 1e-8).abs() < 1e-15,
+            "too little to learn from"
+        );
+        for _ in 0..100 {
+            rates.learn(far, 1_000_000, seconds(0.021));
+        }
+        assert!((rates.per_byte(far) - 2e-8).abs() < 1e-13, "{rates:?}");
+        // Of ways that nobody has measured nothing is known.
+        rates.learn(near, 1_000_000, seconds(1.0));
+        assert_eq!(
+            (rates.per_byte(near), rates.latency(near)),
+            (0.0, Seconds::ZERO)
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! Programs of types that a node need not know.
+
+use std::fmt;
+
+use bsp::reference;
+use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
+use bytes::{Bytes, BytesMut};
+
+use crate::encoding::{decode, encode_into, encoded_len};
+use crate::error::RunError;
+
+/// A process's program on a host.
+pub(super) trait Resident: Send {
+    /// Executes one superstep.
+    fn execute(&mut self, turn: Turn) -> Result<Executed, RunError>;
+
+    /// Appends the encoded program to `state`.
+    fn pack(&self, rank: Rank, state: &mut Vec<u8>) -> Result<(), RunError>;
+
+    /// The memory that it occupies: what it declares, or its encoded length.
+    fn image(&self) -> Image;
+}
+
+/// What a process is to execute.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) rank: Rank,
+    /// How many processes there are.
+    pub(super) size: u32,
+    pub(super) superstep: u64,
+    /// What it receives, ordered by (sender's rank, order sent).
+    pub(super) inbox: Vec<Incoming>,
+}
+
+/// A message for a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Incoming {
+    pub(super) from: Rank,
+    pub(super) content: Content,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// A value, encoded.
+    Value(Bytes),
+    /// Nothing; it is so many bytes long.
+    Sized(u64),
+}
+
+/// What a process did in a superstep.
+#[derive(Debug)]
+pub(super) struct Executed {
+    /// What it sent, in order.
+    pub(super) sends: Vec<(Rank, Content)>,
+    /// What it left behind, encoded, if it halted.
+    pub(super) output: Option<Bytes>,
+}
+
+/// A type of program, for whoever has only its encoded states.
+#[derive(Clone, Copy)]
+pub struct Kind(fn(Rank, &[u8]) -> Result<Box<dyn Resident>, RunError>);
+
+impl Kind {
+    /// The programs of type `P`.
+    #[must_use]
+    pub fn of<P: Program>() -> Self {
+        Self(|rank, state| {
+            let program: P = decode("the state of", rank, state)?;
+            Ok(Box::new(Typed(program)))
+        })
+    }
+
+    /// The program of `rank` whose encoded state is `state`.
+    pub(super) fn unpack(self, rank: Rank, state: &[u8]) -> Result<Box<dyn Resident>, RunError> {
+        (self.0)(rank, state)
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Kind").finish_non_exhaustive()
+    }
+}
+
+impl Content {
+    /// How long it is.
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::Value(bytes) => u64::try_from(bytes.len()).expect("lengths fit 64 bits"),
+            Self::Sized(bytes) => *bytes,
+        }
+    }
+}
+
+struct Typed<P>(P);
+
+impl<P: Program> Resident for Typed<P> {
+    fn execute(&mut self, turn: Turn) -> Result<Executed, RunError> {
+        let rank = turn.rank;
+        let mut inbox = Inbox::default();
+        for Incoming { from, content } in turn.inbox {
+            match content {
+                Content::Value(bytes) => {
+                    let message = decode("a message to", rank, &bytes)?;
+                    inbox.messages.push((from, message));
+                }
+                Content::Sized(bytes) => inbox.sized.push((from, bsp::units::Bytes(bytes))),
+            }
+        }
+        let mut outbox = Outbox::default();
+        let who = (rank, turn.size);
+        let step = reference::execute(&mut self.0, who, turn.superstep, &mut inbox, &mut outbox)?;
+        let mut buffer = Vec::new();
+        let mut sends = Vec::with_capacity(outbox.sends.len());
+        let mut values = Vec::new();
+        for (to, envelope) in outbox.sends {
+            match envelope {
+                Envelope::Value(message) => {
+                    encode_into(&mut buffer, "a message of", rank, &message)?;
+                    values.push((sends.len(), buffer.len()));
+                    sends.push((to, Content::Value(Bytes::new())));
+                }
+                Envelope::Sized(bytes) => sends.push((to, Content::Sized(bytes.0))),
+            }
+        }
+        // All values share one piece of memory.
+        let mut buffer = BytesMut::from(Bytes::from(buffer));
+        let mut begin = 0;
+        for (index, end) in values {
+            sends[index].1 = Content::Value(buffer.split_to(end - begin).freeze());
+            begin = end;
+        }
+        let output = match step {
+            Step::Continue => None,
+            Step::Halt(output) => {
+                let mut encoded = Vec::new();
+                encode_into(&mut encoded, "the output of", rank, &output)?;
+                Some(encoded.into())
+            }
+        };
+        Ok(Executed { sends, output })
+    }
+
+    fn pack(&self, rank: Rank, state: &mut Vec<u8>) -> Result<(), RunError> {
+        encode_into(state, "the state of", rank, &self.0)
+    }
+
+    fn image(&self) -> Image {
+        let declared = self.0.memory();
+        declared.unwrap_or_else(|| encoded_len(&self.0).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bsp::Superstep;
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    /// Sends what it has received to the next process, and its length; halts when it is told "end".
+    #[derive(Serialize, Deserialize)]
+    struct Echo(String);
+
+    impl Program for Echo {
+        type Message = String;
+        type Output = String;
+
+        fn superstep(&mut self, ctx: &mut Superstep<'_, String>) -> Step<String> {
+            for (_, said) in ctx.receive() {
+                ctx.send_sized(Rank(0), bsp::units::Bytes(7));
+                ctx.send(Rank(1), said.clone());
+                self.0 = said;
+            }
+            if self.0 == "end" {
+                return Step::Halt(self.0.clone());
+            }
+            Step::Continue
+        }
+    }
+
+    fn said(text: &str) -> Incoming {
+        let mut encoded = Vec::new();
+        encode_into(&mut encoded, "", Rank(0), &text).unwrap();
+        let content = Content::Value(encoded.into());
+        Incoming {
+            from: Rank(2),
+            content,
+        }
+    }
+
+    fn turn(inbox: Vec<Incoming>) -> Turn {
+        Turn {
+            rank: Rank(0),
+            size: 3,
+            superstep: 4,
+            inbox,
+        }
+    }
+
+    #[test]
+    fn a_program_whose_type_is_forgotten_receives_sends_halts_and_moves() {
+        let kind = Kind::of::<Echo>();
+        let mut state = Vec::new();
+        Typed(Echo("a".to_owned()))
+            .pack(Rank(0), &mut state)
+            .unwrap();
+        let mut resident = kind.unpack(Rank(0), &state).unwrap();
+        let executed = resident.execute(turn(vec![said("b"), said("c")])).unwrap();
+        let sized = (Rank(0), Content::Sized(7));
+        let value = |text| (Rank(1), said(text).content);
+        assert_eq!(
+            executed.sends,
+            [sized.clone(), value("b"), sized, value("c")]
+        );
+        assert_eq!(executed.output, None);
+        let mut state = Vec::new();
+        resident.pack(Rank(0), &mut state).unwrap();
+        assert_eq!(resident.image(), encoded_len(&"c").into());
+        let mut resident = kind.unpack(Rank(0), &state).unwrap();
+        let executed = resident.execute(turn(vec![said("end")])).unwrap();
+        assert_eq!(executed.output, Some(Bytes::from_static(b"\xa3end")));
+    }
+
+    #[test]
+    fn what_is_no_state_and_no_message_is_an_error_that_says_whose() {
+        let error = Kind::of::<Echo>().unpack(Rank(3), b"\xc1").err().unwrap();
+        let expect = "the state of p4 cannot be decoded: ";
+        assert!(error.to_string().starts_with(expect), "{error}");
+        let mut resident = Typed(Echo(String::new()));
+        let broken = Incoming {
+            from: Rank(1),
+            content: Content::Value(Bytes::from_static(b"\x01")),
+        };
+        let error = resident.execute(turn(vec![broken])).unwrap_err();
+        let expect = "a message to p1 cannot be decoded: ";
+        assert!(error.to_string().starts_with(expect), "{error}");
+    }
+}

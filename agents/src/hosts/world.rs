@@ -1,0 +1,603 @@
+//! The outside of agents on a real host.
+
+mod probing;
+mod turns;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Instant as Clock;
+
+use bsp::reference;
+use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use bytes::Bytes;
+use migbsp::SenderSet;
+use protocol::transport::{Endpoint, Sender};
+use protocol::{Address, Ended, Errand, Message, Migrate, Placed, State, encode};
+use tokio::sync::mpsc;
+
+use super::Machine;
+use super::exchanges::Exchanges;
+use super::failure::JobError;
+use super::luggage::{self, Unpacked};
+use super::meter::thread_time;
+use super::pool::{Done, Pool, Task};
+use super::rates::Rates;
+use super::resident::{Kind, Resident, Turn};
+use super::way::Way;
+use crate::error::RunError;
+use crate::record;
+use crate::setup::{Rules, Setup, Shape};
+use crate::world::{Cost, Delivery, Event, Moved, World};
+use probing::Probing;
+
+/// What one node sees of a job, and what is under way there.
+pub(super) struct HostWorld {
+    own: HostId,
+    rules: Arc<Rules>,
+    kind: Kind,
+    superstep_limit: u64,
+    began: Clock,
+    machine: Machine,
+    endpoint: Arc<Endpoint>,
+    client: Sender,
+    peers: BTreeMap<HostId, Sender>,
+    /// Programs that are not being executed.
+    residents: BTreeMap<Rank, Box<dyn Resident>>,
+    exchanges: Exchanges,
+    /// Who has computed in this superstep.
+    computed: Vec<Computed>,
+    /// Processes that wait for what they are to receive.
+    exchanging: BTreeSet<Rank>,
+    pool: Pool,
+    ways: BTreeMap<HostId, Way>,
+    rates: Rates,
+    probing: Probing,
+    /// How long states took that have come and are not yet decoded.
+    arriving: BTreeMap<Rank, Seconds>,
+    /// What happens at once, to agents here.
+    deliveries: VecDeque<Delivery>,
+    /// Processes whose agents are not needed here any more.
+    departed: Vec<Rank>,
+    /// What processes here left behind, until they know that they are done.
+    outputs: BTreeMap<Rank, Bytes>,
+    totals: Totals,
+    /// What is to be recorded, one line each.
+    lines: String,
+    tasks: mpsc::UnboundedSender<Local>,
+    error: Option<JobError>,
+}
+
+/// A process that has computed its superstep.
+struct Computed {
+    rank: Rank,
+    resident: Box<dyn Resident>,
+    work: Instructions,
+    /// How long it had a processor.
+    held: Seconds,
+    halted: bool,
+}
+
+#[derive(Debug, Default)]
+struct Totals {
+    supersteps: u64,
+    /// Bytes of states that left.
+    moved: u64,
+    /// The client has been told that all is over here.
+    has_ended: bool,
+}
+
+/// What a node has brought about by itself.
+pub(super) enum Local {
+    /// The time has come that an agent asked to be woken at.
+    Woken(Address),
+    /// A process that has come is decoded.
+    Arrived(Box<Arrival>),
+    /// The state of a process has reached its host.
+    Sent(HostId, u64, Seconds),
+    /// Something that takes time has failed.
+    Failed(JobError),
+}
+
+/// A process that has come to this node.
+pub(super) struct Arrival {
+    rank: Rank,
+    epoch: u64,
+    bytes: u64,
+    took: Seconds,
+    unpacked: Unpacked,
+}
+
+/// With whom a node is in a job.
+pub(super) struct Company {
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) client: Sender,
+    pub(super) peers: BTreeMap<HostId, Sender>,
+}
+
+impl HostWorld {
+    /// The world of `own` in the job that `setup` describes. What has been executed is told `done`, what else
+    /// happens here `tasks`.
+    pub(super) fn new(
+        (own, setup, rules, kind): (HostId, &Setup, Arc<Rules>, Kind),
+        company: Company,
+        machine: Machine,
+        (done, tasks): (&mpsc::UnboundedSender<Done>, mpsc::UnboundedSender<Local>),
+    ) -> Self {
+        let senders_stay = setup
+            .scheduler
+            .as_ref()
+            .is_some_and(|scheduler| scheduler.model.parameters().sender_set == SenderSet::Initial);
+        let hosts = setup.placement.clone();
+        Self {
+            own,
+            kind,
+            superstep_limit: setup.superstep_limit,
+            began: Clock::now(),
+            pool: Pool::new(machine.processors, machine.pace, done),
+            ways: company
+                .peers
+                .keys()
+                .map(|host| (*host, Way::new()))
+                .collect(),
+            probing: Probing::new(&rules, own),
+            exchanges: Exchanges::new(own, rules.sets.clone(), hosts, senders_stay),
+            endpoint: company.endpoint,
+            client: company.client,
+            peers: company.peers,
+            machine,
+            rules,
+            residents: BTreeMap::new(),
+            computed: Vec::new(),
+            exchanging: BTreeSet::new(),
+            rates: Rates::default(),
+            arriving: BTreeMap::new(),
+            deliveries: VecDeque::new(),
+            departed: Vec::new(),
+            outputs: BTreeMap::new(),
+            totals: Totals::default(),
+            lines: String::new(),
+            tasks,
+            error: None,
+        }
+    }
+
+    /// A process that starts here.
+    pub(super) fn settle(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError> {
+        let resident = self.kind.unpack(rank, state)?;
+        self.residents.insert(rank, resident);
+        Ok(())
+    }
+
+    /// The clock begins.
+    pub(super) fn begin(&mut self) {
+        self.began = Clock::now();
+    }
+
+    /// What happens next to an agent here, if anything does at once.
+    pub(super) fn next(&mut self) -> Result<Option<Delivery>, JobError> {
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => Ok(self.deliveries.pop_front()),
+        }
+    }
+
+    /// Something happens to an agent here.
+    pub(super) fn deliver(&mut self, to: Address, event: Event) {
+        self.deliveries.push_back(Delivery { to, event });
+    }
+
+    /// Processes that have left since the last time.
+    pub(super) fn departed(&mut self) -> Vec<Rank> {
+        std::mem::take(&mut self.departed)
+    }
+
+    /// A message has come from `host`, at `came`.
+    pub(super) fn take(
+        &mut self,
+        host: HostId,
+        (from, to): (Address, Address),
+        message: Message,
+        came: Clock,
+    ) {
+        match message {
+            Message::Parcel(parcel) => {
+                let round_trip = self.round_trip(host);
+                let now = seconds(came.saturating_duration_since(self.began));
+                let way = self.ways.get_mut(&host).expect("a peer");
+                let took = way.took(parcel.sent, now, round_trip);
+                let bytes = u64::try_from(parcel.payload.len()).expect("lengths fit 64 bits");
+                self.rates.learn(self.rules.sets[host.index()], bytes, took);
+                if let Err(error) = self.exchanges.take(host, *parcel, took) {
+                    self.fail(error);
+                }
+                self.tell_exchanged();
+            }
+            Message::Placed(placed) => self.place(placed.epoch, &placed.moves),
+            Message::Probe(probe) => self.take_probe(host, probe, came),
+            message => self.deliver(to, Event::Message { from, message }),
+        }
+    }
+
+    /// The state of a process has come for `to`, in `took`.
+    pub(super) fn take_state(
+        &mut self,
+        (from, to): (Address, Address),
+        state: State,
+        took: Seconds,
+    ) {
+        self.arriving.insert(state.rank, took);
+        let message = Message::State(Box::new(state));
+        self.deliver(to, Event::Message { from, message });
+    }
+
+    /// Decodes a process that has come.
+    fn unpack(&self, state: State, took: Seconds) {
+        let (kind, tasks) = (self.kind, self.tasks.clone());
+        // Decoding takes as long as its state is large; meanwhile others have their messages carried.
+        drop(tokio::task::spawn_blocking(move || {
+            let began = Clock::now();
+            let rank = state.rank;
+            let unpacked = luggage::unpack(kind, rank, state.agent, &state.payload);
+            let told = unpacked.map_or_else(
+                |error| Local::Failed(error.into()),
+                |unpacked| {
+                    Local::Arrived(Box::new(Arrival {
+                        rank,
+                        epoch: state.epoch,
+                        bytes: length(&state.payload),
+                        took: took + seconds(began.elapsed()),
+                        unpacked,
+                    }))
+                },
+            );
+            // The job may be over.
+            drop(tasks.send(told));
+        }));
+    }
+
+    /// Something that this node brought about has happened.
+    pub(super) fn happened(&mut self, local: Local) {
+        match local {
+            Local::Woken(agent) => self.deliver(agent, Event::Woken),
+            Local::Arrived(arrival) => self.admit(*arrival),
+            Local::Sent(host, bytes, took) => {
+                self.totals.moved += bytes;
+                self.rates.learn(self.rules.sets[host.index()], bytes, took);
+            }
+            Local::Failed(error) => {
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// A process lives here now, or will when the placement is that of its epoch.
+    fn admit(&mut self, arrival: Arrival) {
+        let Arrival {
+            rank,
+            epoch,
+            bytes,
+            took,
+            unpacked,
+        } = arrival;
+        self.residents.insert(rank, unpacked.resident);
+        self.exchanges.put_inbox(rank, unpacked.inbox);
+        self.record(record::Event::Moved(record::Moved {
+            at: self.now(),
+            rank,
+            host: self.own,
+            epoch,
+            bytes: bsp::units::Bytes(bytes),
+            took,
+        }));
+        let moved = Moved {
+            agent: unpacked.agent,
+            host: self.own,
+            epoch,
+        };
+        self.deliver(Address::Process(rank), Event::Moved(Box::new(moved)));
+    }
+
+    /// Processes live elsewhere from now on.
+    fn place(&mut self, epoch: u64, moves: &[(Rank, HostId)]) {
+        for (rank, host) in moves {
+            self.exchanges.place(*rank, *host);
+        }
+        self.endpoint.advance(epoch);
+        // Whatever was sent before the placement before this one has arrived.
+        self.endpoint.retire(epoch.saturating_sub(1));
+    }
+
+    /// Tells the client what has been recorded since the last time.
+    pub(super) fn flush(&mut self) {
+        if !self.lines.is_empty() {
+            let lines = std::mem::take(&mut self.lines);
+            self.tell_client(Errand::Recorded(lines));
+        }
+    }
+
+    /// Whether so much has been recorded that the client should be told.
+    pub(super) fn is_full(&self) -> bool {
+        LINES_MAX <= self.lines.len()
+    }
+
+    /// How far the job has come here.
+    pub(super) fn progress(&self) -> (u64, usize) {
+        (self.totals.supersteps, self.residents.len())
+    }
+
+    /// Tells the client that all is over here, once it is.
+    pub(super) fn end_if_over(&mut self) {
+        let is_over = self.exchanges.is_over() && self.outputs.is_empty();
+        if is_over && !self.totals.has_ended {
+            self.totals.has_ended = true;
+            self.flush();
+            let ended = Ended {
+                seconds: seconds(self.began.elapsed()),
+                supersteps: self.totals.supersteps,
+                messages: self.exchanges.messages,
+                bytes: self.exchanges.bytes,
+                moved: self.totals.moved,
+            };
+            self.tell_client(Errand::Ended(ended));
+        }
+    }
+
+    /// Whether the client has been told so.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.totals.has_ended
+    }
+
+    fn tell_client(&mut self, errand: Errand) {
+        let message = Message::Errand(Box::new(errand));
+        let frame = encode(Address::Node(self.own), Address::Client, &message);
+        if let Err(error) = self.client.push(frame) {
+            self.error.get_or_insert(error.into());
+        }
+    }
+
+    /// To another node.
+    fn post(&mut self, host: HostId, from: Address, to: Address, message: &Message) {
+        let Some(peer) = self.peers.get(&host) else {
+            let error = RunError::Peer(format!("{from:?} has a message for {to:?} on {host}"));
+            return self.fail(error);
+        };
+        if let Err(error) = peer.push(encode(from, to, message)) {
+            self.error.get_or_insert(error.into());
+        }
+    }
+
+    /// Where an agent lives; a process that does not exist lives nowhere.
+    fn host_of(&self, agent: Address) -> Option<HostId> {
+        match agent {
+            Address::Process(rank) => self.exchanges.host_of(rank),
+            Address::Node(host) => Some(host),
+            Address::SetManager(set) => self.rules.managers.get(set.index()).copied(),
+            Address::Client => None,
+        }
+    }
+
+    fn round_trip(&self, host: HostId) -> Seconds {
+        let peer = self.peers.get(&host);
+        peer.map_or(Seconds::ZERO, |peer| seconds(peer.round_trip()))
+    }
+}
+
+impl World for HostWorld {
+    fn now(&self) -> Instant {
+        Instant::START + seconds(self.began.elapsed())
+    }
+
+    fn send(&mut self, from: Address, to: Address, message: Message, _: Cost) {
+        match self.host_of(to) {
+            Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
+            Some(host) => self.post(host, from, to, &message),
+            None => self.fail(RunError::Peer(format!("{from:?} has a message for {to:?}"))),
+        }
+    }
+
+    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
+        if self.superstep_limit <= superstep {
+            let limit = self.superstep_limit;
+            return self.fail(reference::Error::NeverHalts { rank, limit }.into());
+        }
+        self.totals.supersteps = superstep + 1;
+        if let Err(error) = self.exchanges.begin(superstep) {
+            return self.fail(error);
+        }
+        let Some(resident) = self.residents.remove(&rank) else {
+            return self.fail(RunError::Peer(format!(
+                "{rank} is to compute, but is not here"
+            )));
+        };
+        let turn = Turn {
+            rank,
+            size: self.exchanges.size(),
+            superstep,
+            inbox: self.exchanges.take_inbox(rank),
+        };
+        self.pool.execute(Task {
+            resident,
+            turn,
+            delay,
+        });
+    }
+
+    fn exchange(&mut self, rank: Rank) {
+        self.exchanging.insert(rank);
+        self.tell_exchanged();
+    }
+
+    fn listen(&mut self, _: u64, _: Option<Rank>) {
+        // A host takes messages as they come.
+    }
+
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
+        let Migrate { rank, to, .. } = order;
+        let resident = self.residents.remove(&rank);
+        let (Some(resident), Some(peer)) = (resident, self.peers.get(&to).cloned()) else {
+            return self.fail(RunError::Peer(format!(
+                "{rank} is to move to {to}, but cannot"
+            )));
+        };
+        self.departed.push(rank);
+        let inbox = self.exchanges.take_inbox(rank);
+        let tasks = self.tasks.clone();
+        drop(tokio::spawn(async move {
+            let told = leave(order, (agent, inbox, resident), peer).await;
+            // The job may be over.
+            drop(tasks.send(told.unwrap_or_else(Local::Failed)));
+        }));
+    }
+
+    fn install(&mut self, _: HostId, state: State) {
+        let took = self.arriving.remove(&state.rank).unwrap_or_default();
+        self.unpack(state, took);
+    }
+
+    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
+        // Whoever lets processes go on tells their hosts, so that they hear it before.
+        let is_central = self.rules.barrier.shape != Shape::Hierarchical;
+        if is_central && set != self.rules.first {
+            return;
+        }
+        let moves: Vec<(Rank, HostId)> = moves.iter().map(|order| (order.rank, order.to)).collect();
+        self.place(epoch, &moves);
+        let placed = Message::Placed(Box::new(Placed { epoch, moves }));
+        let sets = Arc::clone(&self.rules);
+        for (index, _) in sets
+            .sets
+            .iter()
+            .enumerate()
+            .filter(|(_, of)| is_central || **of == set)
+        {
+            let host = HostId::from_index(index);
+            if host != self.own {
+                self.post(host, Address::SetManager(set), Address::Node(host), &placed);
+            }
+        }
+    }
+
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        let tasks = self.tasks.clone();
+        let after =
+            std::time::Duration::try_from_secs_f64(after.get()).unwrap_or(std::time::Duration::MAX);
+        drop(tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            // The job may be over.
+            drop(tasks.send(Local::Woken(agent)));
+        }));
+    }
+
+    fn flush(&mut self, set: SetId) {
+        // Messages keep their order: whatever it is followed by comes after them.
+        self.deliver(Address::SetManager(set), Event::Flushed);
+    }
+
+    fn finished(&mut self, rank: Rank) {
+        let payload = self.outputs.remove(&rank).unwrap_or_default();
+        self.departed.push(rank);
+        let state = State {
+            rank,
+            epoch: 0,
+            agent: 0,
+            declared: None,
+            payload,
+        };
+        let (client, tasks, own) = (self.client.clone(), self.tasks.clone(), self.own);
+        drop(tokio::spawn(async move {
+            let sent = client
+                .send_state(Address::Node(own), Address::Client, state)
+                .await;
+            if let Err(error) = sent {
+                // The job may be over.
+                drop(tasks.send(Local::Failed(error.into())));
+            }
+        }));
+    }
+
+    fn image(&self, rank: Rank) -> Image {
+        let resident = self.residents.get(&rank);
+        resident.map_or_else(Image::default, |resident| resident.image())
+    }
+
+    fn processors(&self, _: HostId) -> (InstructionsPerSecond, u32) {
+        (self.machine.offered(), self.machine.processors.get())
+    }
+
+    fn load(&self, _: HostId, window: Seconds) -> f64 {
+        self.machine.load.load(window)
+    }
+
+    fn overhead_busy(&self, _: HostId) -> Seconds {
+        // Messages are carried by the thread that asks.
+        seconds(thread_time())
+    }
+
+    fn transfer_rate(&self, _: SetId, to: SetId) -> f64 {
+        self.rates.per_byte(to)
+    }
+
+    fn latency(&self, _: SetId, to: SetId) -> Seconds {
+        self.rates.latency(to)
+    }
+
+    fn record(&mut self, event: record::Event) {
+        match serde_json::to_string(&event) {
+            Ok(line) => {
+                self.lines.push_str(&line);
+                self.lines.push('\n');
+            }
+            Err(error) => unreachable!("events are plain numbers and names: {error}"),
+        }
+    }
+
+    fn fail(&mut self, error: RunError) {
+        self.error.get_or_insert_with(|| error.into());
+    }
+}
+
+/// Sends a process to the host that it moves to.
+async fn leave(
+    order: Migrate,
+    (agent, inbox, resident): (Vec<u8>, Vec<super::resident::Incoming>, Box<dyn Resident>),
+    peer: Sender,
+) -> Result<Local, JobError> {
+    let Migrate {
+        rank,
+        from,
+        to,
+        epoch,
+        ..
+    } = order;
+    let began = Clock::now();
+    let length_of_agent = u32::try_from(agent.len()).expect("an agent's state is small");
+    // Encoding takes as long as its state is large; meanwhile others have their messages carried.
+    let packing =
+        tokio::task::spawn_blocking(move || luggage::pack(rank, agent, inbox, &*resident));
+    let payload = packing
+        .await
+        .map_err(|error| JobError::program(error.to_string()))??;
+    let bytes = length(&payload);
+    let state = State {
+        rank,
+        epoch,
+        agent: length_of_agent,
+        declared: None,
+        payload,
+    };
+    let (from, target) = (Address::Node(from), Address::Node(to));
+    peer.send_state(from, target, state).await?;
+    Ok(Local::Sent(to, bytes, seconds(began.elapsed())))
+}
+
+fn seconds(duration: std::time::Duration) -> Seconds {
+    Seconds::new(duration.as_secs_f64()).expect("a duration is finite")
+}
+
+fn length(bytes: &Bytes) -> u64 {
+    u64::try_from(bytes.len()).expect("lengths fit 64 bits")
+}
+
+/// Bytes of lines that wait for being sent to the client.
+const LINES_MAX: usize = 32 << 10;
