@@ -1,9 +1,10 @@
 //! The one who submits a job, and follows it to its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -192,6 +193,8 @@ struct Following<'a> {
     request: &'a Request,
     senders: Vec<Sender>,
     news: mpsc::Receiver<(HostId, News)>,
+    /// What has come before it was waited for.
+    early: VecDeque<(HostId, News)>,
     journal: Journal,
     observer: &'a mut dyn FnMut(&Event) -> Result<(), JobError>,
     done: Done,
@@ -222,6 +225,7 @@ async fn submit<P: Program>(
         request,
         senders,
         news,
+        early: VecDeque::new(),
         journal: Journal::new(request.setup.platform.sets().len()),
         observer,
         done: Done::default(),
@@ -312,10 +316,17 @@ impl Following<'_> {
             let host = self.request.setup.placement[index];
             let to = Address::Process(rank);
             let sender = self.senders[host.index()].clone();
-            tokio::select! {
-                sent = sender.send_state(Address::Client, to, state) => sent?,
-                // A node that refuses says why.
-                Some((host, news)) = self.news.recv() => return Err(self.fault(host, news)),
+            let mut sending = pin!(sender.send_state(Address::Client, to, state));
+            loop {
+                tokio::select! {
+                    sent = &mut sending => break sent?,
+                    Some((host, news)) = self.news.recv() => match news {
+                        // A node on which no process starts.
+                        News::Errand(Errand::Ready) => self.early.push_back((host, news)),
+                        // One that refuses says why.
+                        news => return Err(self.fault(host, news)),
+                    },
+                }
             }
         }
         Ok(())
@@ -346,6 +357,9 @@ impl Following<'_> {
     }
 
     async fn next(&mut self) -> Result<(HostId, News), JobError> {
+        if let Some(news) = self.early.pop_front() {
+            return Ok(news);
+        }
         let news = self.news.recv().await;
         news.ok_or_else(|| JobError::cluster("all nodes have gone"))
     }

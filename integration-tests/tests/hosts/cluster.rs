@@ -1,0 +1,162 @@
+//! A cluster of nodes, each a thread with a socket of its own.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use agents::hosts::{Finished, JobError, Kind, Node, Ours, Prepared, Request, run};
+use agents::record::Event;
+use agents::Setup;
+use bsp::Program;
+use bsp::units::InstructionsPerSecond;
+use protocol::Member;
+use protocol::identity::{Authority, Identity, Role, Validity};
+use simulator::Platform;
+
+/// Nodes in Sets, which run until this is dropped.
+pub(crate) struct Cluster {
+    authority: Authority,
+    pub(crate) members: Vec<Member>,
+    pub(crate) platform: Arc<Platform>,
+    /// What the job of the moment is: nodes are not told in words.
+    job: Arc<Mutex<Option<Prepared>>>,
+    leave: Vec<tokio::sync::oneshot::Sender<()>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+const RELEASE: &str = "test";
+
+impl Cluster {
+    /// Sets of so many nodes each, with one processor.
+    pub(crate) fn start(sets: &[usize]) -> Self {
+        let authority = Authority::generate("test".parse().unwrap(), validity(7200)).unwrap();
+        let mut cluster = Self {
+            members: Vec::new(),
+            platform: Arc::new(platform(sets)),
+            job: Arc::default(),
+            leave: Vec::new(),
+            threads: Vec::new(),
+            authority,
+        };
+        for (set, count) in sets.iter().enumerate() {
+            for number in 0..*count {
+                let role = if number == 0 {
+                    Role::SetManager
+                } else {
+                    Role::Node
+                };
+                cluster.add(set, role);
+            }
+        }
+        cluster
+    }
+
+    fn add(&mut self, set: usize, role: Role) {
+        let name = format!("n{}", self.members.len());
+        let identity = self.identity(role, &name);
+        let job = Arc::clone(&self.job);
+        let (ready, address) = mpsc::channel();
+        let (leave, left) = tokio::sync::oneshot::channel();
+        self.leave.push(leave);
+        self.threads.push(thread::spawn(move || {
+            let node = Node {
+                identity,
+                address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+                release: RELEASE.to_owned(),
+                speed: InstructionsPerSecond::new(1e9).ok(),
+                share: 1.0,
+                ours: Ours::Process,
+                prepare: Box::new(move |_| {
+                    let job = job.lock().unwrap().clone();
+                    job.ok_or_else(|| JobError::input("there is no job"))
+                }),
+            };
+            let left = async { drop(left.await) };
+            node.run(|address| ready.send(address).unwrap(), left)
+                .unwrap();
+        }));
+        self.members.push(Member {
+            name,
+            address: address.recv().unwrap().to_string(),
+            set: format!("s{set}"),
+            slots: 1,
+            speed: 1.0,
+        });
+    }
+
+    pub(crate) fn identity(&self, role: Role, name: &str) -> Identity {
+        let name = name.parse().unwrap();
+        self.authority.issue(role, &name, validity(3600)).unwrap()
+    }
+
+    pub(crate) fn request(&self, setup: &Setup) -> Request {
+        Request {
+            release: RELEASE.to_owned(),
+            members: self.members.clone(),
+            experiment: String::new(),
+            setup: setup.clone(),
+        }
+    }
+
+    /// Runs `programs` on the cluster, and what was recorded.
+    pub(crate) fn run<P: Program>(
+        &self,
+        setup: &Setup,
+        programs: Vec<P>,
+    ) -> Result<(Finished<P::Output>, Vec<Event>), JobError> {
+        *self.job.lock().unwrap() = Some(Prepared {
+            setup: setup.clone(),
+            kind: Kind::of::<P>(),
+        });
+        let mut events = Vec::new();
+        let mut observer = |event: &Event| {
+            events.push(event.clone());
+            Ok(())
+        };
+        let client = self.identity(Role::Client, "tester");
+        let finished = run(
+            client,
+            &self.request(setup),
+            programs,
+            &mut observer,
+            std::future::pending(),
+        )?;
+        Ok((finished, events))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for leave in self.leave.drain(..) {
+            drop(leave.send(()));
+        }
+        for thread in self.threads.drain(..) {
+            let ended = thread.join();
+            assert!(ended.is_ok() || thread::panicking(), "a node has panicked");
+        }
+    }
+}
+
+fn validity(seconds: u64) -> Validity {
+    Validity::starting(SystemTime::now(), Duration::from_secs(seconds)).unwrap()
+}
+
+/// Sets of so many hosts with one core each.
+fn platform(sets: &[usize]) -> Platform {
+    let mut text = String::new();
+    for (index, hosts) in sets.iter().enumerate() {
+        text += &format!(
+            "[[set]]\nname = \"s{index}\"\nhosts = {hosts}\nspeed = \"1 Ginstr/s\"\n\
+             link = {{ bandwidth = \"1250 MBps\", latency = \"5 us\" }}\n"
+        );
+        for other in 0..index {
+            text += &format!(
+                "[[link]]\nname = \"l{other}-{index}\"\nbetween = [\"s{other}\", \"s{index}\"]\n\
+                 bandwidth = \"1250 MBps\"\nlatency = \"10 us\"\n"
+            );
+        }
+    }
+    Platform::from_toml(&text).unwrap()
+}

@@ -1,0 +1,140 @@
+//! Programs with real data compute the same on real hosts as anywhere.
+
+use std::sync::Arc;
+
+use agents::{
+    Barrier, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart, placement,
+};
+use bsp::reference::{self, Limit};
+use bsp::{HostId, Program, Rank};
+use serde::Serialize;
+use simulator::NetworkOptions;
+use workloads::Common;
+use workloads::{lbm, lu, smith_waterman};
+
+use crate::cluster::Cluster;
+
+const SHAPES: [Shape; 2] = [Shape::Hierarchical, Shape::Central];
+
+fn setup(cluster: &Cluster, processes: u32, shape: Shape, scheduler: Option<Scheduler>) -> Setup {
+    let platform = Arc::clone(&cluster.platform);
+    Setup {
+        network: NetworkOptions::default(),
+        start: TransferStart::Eager,
+        placement: placement(&platform, &PlacementOptions::default(), processes).unwrap(),
+        platform,
+        barrier: Barrier {
+            shape,
+            ..Barrier::default()
+        },
+        scheduler,
+        superstep_limit: 10_000,
+    }
+}
+
+/// Calls after every superstep, and moves what the script says.
+fn scripted(script: Script) -> Scheduler {
+    let parameters = migbsp::Parameters {
+        interval: 1,
+        tolerance: 1e-9,
+        omega: u32::MAX,
+        ..migbsp::Parameters::default()
+    };
+    Scheduler {
+        model: migbsp::Config::new(parameters).unwrap(),
+        payment: Payment::Transfer,
+        script: Some(script),
+        ..Scheduler::default()
+    }
+}
+
+/// Without moves, and with every process moved after every superstep, outputs are the reference runner's.
+fn check<P: Program>(cluster: &Cluster, processes: impl Fn() -> Vec<P>) {
+    let expected = reference::run(processes(), Limit::default()).unwrap();
+    let size = u32::try_from(processes().len()).unwrap();
+    let hosts = u64::try_from(cluster.members.len()).unwrap();
+    let orders = |superstep: u64| {
+        let host = |rank: u32| {
+            let host = (superstep * 7 + u64::from(rank) * 5) % hosts;
+            HostId(u32::try_from(host).unwrap())
+        };
+        (0..size).map(|rank| (Rank(rank), host(rank))).collect()
+    };
+    let moves = (1..expected.supersteps).map(|superstep| (superstep, orders(superstep)));
+    let script = Script(moves.collect());
+    for shape in SHAPES {
+        let (alone, _) = cluster
+            .run(&setup(cluster, size, shape, None), processes())
+            .unwrap();
+        assert_eq!(alone.supersteps, expected.supersteps, "{shape:?}");
+        assert!(bits(&alone.outputs) == bits(&expected.outputs), "{shape:?}");
+
+        let setup = setup(cluster, size, shape, Some(scripted(script.clone())));
+        let (moved, _) = cluster.run(&setup, processes()).unwrap();
+        let moves: usize = moved.calls.iter().map(|call| call.migrations.len()).sum();
+        assert!(
+            usize::try_from(expected.supersteps).unwrap() <= moves,
+            "{shape:?}: {moves}"
+        );
+        assert!(bits(&moved.outputs) == bits(&expected.outputs), "{shape:?}");
+    }
+}
+
+#[test]
+fn a_lattice_moves_after_every_superstep() {
+    let cluster = Cluster::start(&[2, 2]);
+    let parameters = lbm::kernel::Parameters {
+        width: 23,
+        height: 12,
+        ..lbm::kernel::Parameters::default()
+    };
+    let common = Common {
+        processes: 7,
+        supersteps: Some(15),
+        seed: 0,
+    };
+    check(&cluster, || {
+        lbm::kernel::processes(&parameters, common).unwrap()
+    });
+}
+
+#[test]
+fn an_alignment_moves_after_every_superstep() {
+    let cluster = Cluster::start(&[1, 2]);
+    let parameters = smith_waterman::kernel::Parameters {
+        length: 90,
+        blocks: Some(11),
+        ..smith_waterman::kernel::Parameters::default()
+    };
+    let pair = parameters.drawn(COMMON.seed).unwrap();
+    check(&cluster, || {
+        smith_waterman::kernel::processes(&parameters, &pair, COMMON).unwrap()
+    });
+}
+
+#[test]
+fn a_matrix_moves_after_every_superstep() {
+    let cluster = Cluster::start(&[3]);
+    let parameters = lu::kernel::Parameters {
+        order: 17,
+        diagonal: 0.0,
+        pivoting: true,
+        rows: Some(7),
+        ..lu::kernel::Parameters::default()
+    };
+    let matrix = parameters.drawn(COMMON.seed).unwrap();
+    check(&cluster, || {
+        lu::kernel::processes(&parameters, &matrix, COMMON).unwrap()
+    });
+}
+
+const COMMON: Common = Common {
+    processes: 7,
+    supersteps: None,
+    seed: 5,
+};
+
+/// Floats as they are: text of JSON tells any two apart.
+fn bits(outputs: &impl Serialize) -> String {
+    serde_json::to_string(outputs).unwrap()
+}
