@@ -28,7 +28,7 @@ pub(crate) use decode::decode;
 pub(crate) use effective::{print, tree_of};
 pub(crate) use embedded::{Embedded, load_embedded};
 pub(crate) use experiment::Experiment;
-pub(crate) use fault::{Fault, nearest};
+pub(crate) use fault::{Fault, list, nearest};
 pub use files::Files;
 pub(crate) use layers::read;
 pub(crate) use quantity::Unit as Quantity;

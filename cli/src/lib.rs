@@ -7,6 +7,8 @@
 
 mod batch;
 mod chart;
+#[expect(dead_code, reason = "read by commands that run on a cluster")]
+mod cluster;
 mod command;
 mod compare;
 mod configuration;

@@ -21,7 +21,7 @@ const FLOORS: [(&str, u32); 9] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 16] = [
+const OWNERS: [(&str, &str); 17] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("sysinfo", "agents"),
@@ -33,6 +33,7 @@ const OWNERS: [(&str, &str); 16] = [
     ("clap", "cli"),
     ("clap_complete", "cli"),
     ("config", "cli"),
+    ("etcetera", "cli"),
     ("indicatif", "cli"),
     ("maud", "cli"),
     ("plotters", "cli"),

@@ -1,0 +1,182 @@
+use super::*;
+
+fn parse(text: &str) -> Result<Cluster, String> {
+    Cluster::parse(text, "hosts").map_err(|failure| failure.to_string())
+}
+
+#[track_caller]
+fn fails(text: &str, expect: &str) {
+    assert_eq!(parse(text).unwrap_err(), expect);
+}
+
+fn member(name: &str, set: usize, slots: u32) -> Member {
+    Member {
+        name: name.parse().unwrap(),
+        set,
+        slots,
+        speed: 1.0,
+        address: format!("{name}:7447"),
+    }
+}
+
+#[test]
+fn a_hostfile_of_open_mpi_is_read() {
+    let text = "# nodes\n\naa slots=2 max_slots=4 # two\n  bb slots = 3\r\ncc max-slots=4\ndd\n";
+    let cluster = parse(text).unwrap();
+    assert_eq!(cluster.sets(), ["cluster"]);
+    let expect = [
+        member("aa", 0, 2),
+        member("bb", 0, 3),
+        member("cc", 0, 4),
+        member("dd", 0, 1),
+    ];
+    assert_eq!(cluster.members(), expect);
+    assert_eq!(cluster.slots(), 10);
+}
+
+#[test]
+fn a_host_on_several_lines_has_the_slots_of_all() {
+    let cluster = parse("aa slots=2 speed=2\nbb\naa\naa slots=3 set=cluster speed=2.0\n").unwrap();
+    let expect = [
+        Member {
+            speed: 2.0,
+            ..member("aa", 0, 6)
+        },
+        member("bb", 0, 1),
+    ];
+    assert_eq!(cluster.members(), expect);
+    for (line, key) in [
+        ("set=a", "set"),
+        ("speed=3", "speed"),
+        ("addr=aa:1", "addr"),
+    ] {
+        let expect = format!(
+            "hosts:2: aa has another `{key}` in line 1; a host that is mentioned again may get more \
+             slots, but stays what it is"
+        );
+        fails(&format!("aa slots=2\naa {line}"), &expect);
+    }
+}
+
+#[test]
+fn members_stand_set_by_set() {
+    let text = "x set=fast\ny set=slow speed=0.5\nz set=fast addr=[::1]:7000\nw addr=10.0.0.7\n";
+    let cluster = parse(text).unwrap();
+    assert_eq!(cluster.sets(), ["fast", "slow", "cluster"]);
+    let expect = [
+        member("x", 0, 1),
+        Member {
+            address: "[::1]:7000".to_owned(),
+            ..member("z", 0, 1)
+        },
+        Member {
+            speed: 0.5,
+            ..member("y", 1, 1)
+        },
+        Member {
+            address: "10.0.0.7:7447".to_owned(),
+            ..member("w", 2, 1)
+        },
+    ];
+    assert_eq!(cluster.members(), expect);
+}
+
+#[test]
+fn a_fault_is_named_with_its_line() {
+    fails("", "hosts: no host; a line is `node-1 slots=4`");
+    fails(
+        "a\nb slot=4",
+        "hosts:2: unknown key `slot`; did you mean `slots`?",
+    );
+    fails(
+        "a gravity=1",
+        "hosts:1: unknown key `gravity`; known here: `slots`, `max_slots`, `max-slots`, `set`, \
+         `speed`, `addr`",
+    );
+    fails(
+        "a slots",
+        "hosts:1: `slots` without a value, expected `slots=…`",
+    );
+    fails(
+        "a slots==4",
+        "hosts:1: `slots` without a value, expected `slots=…`",
+    );
+    fails(
+        "a slots=0",
+        "hosts:1: slots: met \"0\", expected a number from 1 on",
+    );
+    fails(
+        "a slots=-1",
+        "hosts:1: slots: met \"-1\", expected a number from 1 on",
+    );
+    fails(
+        "a slots=1 slots=2",
+        "hosts:1: slots: said twice in one line",
+    );
+    fails(
+        "a slots=4 max_slots=2",
+        "hosts:1: slots: met 4, but max_slots is 2",
+    );
+    for speed in ["0", "-1", "inf", "NaN", "2.5Ginstr/s"] {
+        let expect = format!(
+            "hosts:1: speed: met {speed:?}, expected a factor above zero, without a unit: 1.7 for \
+             1.7 times what is measured"
+        );
+        fails(&format!("a speed={speed}"), &expect);
+    }
+    fails(
+        "a addr=b:7000\nc addr=b:7000",
+        "hosts:2: the address b:7000 is that of line 1 already; expected one per host, as in \
+         `addr=HOST:PORT`",
+    );
+    let two = format!("a slots={}\nb", u32::MAX);
+    fails(&two, "hosts:2: more than 4294967295 slots in all");
+    assert!(
+        parse("a set=x/y")
+            .unwrap_err()
+            .starts_with("hosts:1: set: met \"x/y\"")
+    );
+    assert!(
+        parse("a addr=b:x")
+            .unwrap_err()
+            .starts_with("hosts:1: addr: port \"x\"")
+    );
+}
+
+#[test]
+fn a_host_needs_a_name_that_a_certificate_can_say() {
+    let error = parse("Node_1").unwrap_err();
+    assert!(
+        error.starts_with("hosts:1: \"Node_1\" is no name: expected lower-case"),
+        "{error}"
+    );
+    fails(
+        "10.0.0.7 slots=2",
+        "hosts:1: 10.0.0.7 is an address; give the host a name: `node-1 addr=10.0.0.7`",
+    );
+    fails(
+        "::1",
+        "hosts:1: ::1 is an address; give the host a name: `node-1 addr=[::1]`",
+    );
+}
+
+#[test]
+fn slurm_describes_a_cluster() {
+    let slurm = |list: &'static str| {
+        Cluster::from_slurm(move |name| match name {
+            "SLURM_JOB_NODELIST" => Some(list.to_owned()),
+            "SLURM_JOB_CPUS_PER_NODE" => Some("4(x2)".to_owned()),
+            _ => None,
+        })
+    };
+    let cluster = slurm("n[01-02]").unwrap().unwrap();
+    assert_eq!(
+        cluster.members(),
+        [member("n01", 0, 4), member("n02", 0, 4)]
+    );
+    let error = slurm("n[01-02").unwrap_err();
+    assert!(matches!(error, Failure::Usage(_)), "{error:?}");
+    let expect = "environment SLURM_JOB_NODELIST: ends too early";
+    assert!(error.to_string().starts_with(expect), "{error}");
+    assert_eq!(Cluster::from_slurm(|_| None).unwrap(), None);
+}
