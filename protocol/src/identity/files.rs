@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::identity::{Authority, Identity, Name, Pem, PemError};
+use crate::identity::{Authority, Identity, Listed, Name, Pem, PemError};
 
 /// Why files could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +95,18 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), FileErro
 pub fn read_identity(folder: &Path, name: &Name) -> Result<Identity, FileError> {
     let (path, pem) = read(folder, name.as_str())?;
     Identity::from_pem(&pem).map_err(|source| FileError::Content { path, source })
+}
+
+/// Lists the certificates in the file `path`. Its key, if there is one, is left alone.
+///
+/// # Errors
+///
+/// If it cannot be read, or holds none.
+pub fn list_certificates(path: &Path) -> Result<Vec<Listed>, FileError> {
+    Listed::all(&read_text(path)?).map_err(|source| FileError::Content {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn write(folder: &Path, stem: &str, pem: &Pem) -> Result<(), FileError> {

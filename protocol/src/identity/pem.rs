@@ -68,12 +68,7 @@ impl Pem {
     pub(super) fn certificates<const N: usize>(
         &self,
     ) -> Result<[CertificateDer<'static>; N], PemError> {
-        let read: Result<Vec<_>, _> =
-            CertificateDer::pem_slice_iter(self.certificates.as_bytes()).collect();
-        let certificates = read.map_err(|error| PemError::Text {
-            what: "certificates",
-            problem: error.to_string(),
-        })?;
+        let certificates = certificates(&self.certificates)?;
         let met = certificates.len();
         certificates
             .try_into()
@@ -95,6 +90,15 @@ impl fmt::Debug for Pem {
             .field("certificates", &self.certificates)
             .finish_non_exhaustive()
     }
+}
+
+/// The certificates in `text`.
+pub(super) fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, PemError> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    read.map_err(|error| PemError::Text {
+        what: "certificates",
+        problem: error.to_string(),
+    })
 }
 
 /// `der` between lines that say what it is.

@@ -1,10 +1,12 @@
 use std::fs;
 
 use protocol::identity::files::{
-    FileError, read_authority, read_identity, write_authority, write_identity,
+    FileError, list_certificates, read_authority, read_identity, write_authority, write_identity,
 };
 
-use crate::{authority, issued, name};
+use protocol::identity::Holder;
+
+use crate::{authority, days, der, issued, name};
 
 #[test]
 fn what_is_written_is_read() {
@@ -64,4 +66,25 @@ fn files_that_are_none_are_refused_by_name() {
     check("n3.lab.pem: 0 certificates, expected 2");
     fs::write(&path, vec![b'x'; 65_537]).unwrap();
     check("n3.lab.pem: 65537 bytes, expected at most 65536");
+}
+
+#[test]
+fn certificates_are_listed_without_their_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let identity = issued();
+    write_identity(folder.path(), &identity).unwrap();
+    fs::remove_file(folder.path().join("n3.lab.key")).unwrap();
+    let path = folder.path().join("n3.lab.pem");
+    let [own, authority] = &list_certificates(&path).unwrap()[..] else {
+        panic!("its own, and that of the authority");
+    };
+    let subject = identity.certificate().subject.clone();
+    assert_eq!(own.holder, Holder::Member(subject));
+    assert_eq!((own.validity, &own.der), (days(10), &der(&identity)));
+    assert_eq!(authority.holder, Holder::Authority(name("lab")));
+    assert_eq!(authority.validity, days(100));
+    fs::write(&path, "nothing").unwrap();
+    let error = list_certificates(&path).unwrap_err().to_string();
+    let expect = "n3.lab.pem: 0 certificates, expected 1";
+    assert!(error.ends_with(expect), "{error}");
 }
