@@ -9,6 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
+use crate::cert::{self, CertCommand};
 use crate::compare::{self, CompareArguments};
 use crate::explain::{self, ExplainArguments};
 use crate::failure::{EXIT_CODES, Failure};
@@ -82,6 +83,9 @@ enum Command {
     /// Look at a platform, or time messages on it
     #[command(subcommand)]
     Platform(PlatformCommand),
+    /// Make and look at the certificates by which the hosts of a cluster know each other
+    #[command(subcommand)]
+    Cert(CertCommand),
     /// Write a completion script for a shell to stdout
     #[command(after_help = COMPLETIONS_HELP)]
     Completions {
@@ -166,6 +170,7 @@ fn execute(
         Command::Platform(PlatformCommand::Check { file }) => platform::check(&file),
         Command::Platform(PlatformCommand::Show { file, format }) => platform::show(&file, format),
         Command::Platform(PlatformCommand::Flows(flows)) => platform::flows(&flows),
+        Command::Cert(command) => cert::command(&command),
         Command::Completions { shell } => {
             let name = command.get_bin_name().unwrap_or("migbsp").to_owned();
             let mut script = Vec::new();
@@ -223,6 +228,7 @@ Examples:
   migbsp verify runs/lbm                             were all decisions made as they should be?
   migbsp reproduce table2                            a table of the papers, and ours beside it
   migbsp platform show conf/platforms/testbed.toml
+  migbsp cert init --cluster lab                     who may take part in a cluster: docs/cluster.md
 
 Read on: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
 

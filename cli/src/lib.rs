@@ -6,6 +6,7 @@
 //! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`; `compare`.
 
 mod batch;
+mod cert;
 mod chart;
 #[expect(dead_code, reason = "read by commands that run on a cluster")]
 mod cluster;

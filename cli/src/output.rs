@@ -1,5 +1,6 @@
 //! What goes to stdout.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -69,6 +70,14 @@ pub(crate) fn rounded(number: f64, decimals: u8) -> String {
     } else {
         format!("{number:.*e}", usize::from(decimals))
     }
+}
+
+/// Two digits per byte.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes everything");
+        text
+    })
 }
 
 /// `number` of what is called `name`.

@@ -8,7 +8,6 @@ mod script;
 mod stage;
 mod text;
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -106,11 +105,4 @@ fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> 
         }
     }
     Ok(())
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes everything");
-        text
-    })
 }

@@ -180,3 +180,27 @@ fn slurm_describes_a_cluster() {
     assert!(error.to_string().starts_with(expect), "{error}");
     assert_eq!(Cluster::from_slurm(|_| None).unwrap(), None);
 }
+
+#[test]
+fn the_hostfile_of_the_guide_is_read() {
+    let guide = include_str!("../../../docs/cluster.md");
+    let (_, rest) = guide.split_once("```hostfile\n").unwrap();
+    let cluster = parse(rest.split("```").next().unwrap()).unwrap();
+    assert_eq!(cluster.sets(), ["blue", "green"]);
+    let expect = [
+        member("node-1", 0, 4),
+        Member {
+            speed: 0.5,
+            ..member("node-2", 0, 4)
+        },
+        Member {
+            address: "10.0.0.3:7447".to_owned(),
+            ..member("node-3", 1, 1)
+        },
+        Member {
+            address: "[fd00::4]:7000".to_owned(),
+            ..member("node-4", 1, 2)
+        },
+    ];
+    assert_eq!(cluster.members(), expect);
+}

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::configuration::Scenario;
 use crate::failure::Failure;
+use crate::output::hexadecimal;
 use crate::record;
-use crate::simulate::hexadecimal;
 use crate::simulate::report::RunReport;
 use crate::simulate::stage::Stage;
 use crate::tree::Node;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::configuration::Fault;
 use crate::failure::Failure;
-use crate::simulate::hexadecimal;
+use crate::output::hexadecimal;
 use crate::workload::Rejection;
 
 /// What came of a run.

@@ -1,0 +1,129 @@
+//! `migbsp cert`: the authority of a cluster, and the certificates that it issues.
+
+mod date;
+mod folder;
+mod init;
+mod issue;
+mod report;
+mod show;
+mod validity;
+
+use std::path::Path;
+
+use clap::Subcommand;
+use protocol::identity::files::FileError;
+
+use crate::cert::init::InitArguments;
+use crate::cert::issue::IssueArguments;
+use crate::cert::show::ShowArguments;
+use crate::failure::Failure;
+
+/// What `cert` is told.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CertCommand {
+    /// Make the authority of a cluster
+    #[command(long_about = INIT_ABOUT, after_long_help = INIT_HELP)]
+    Init(InitArguments),
+    /// Issue a certificate and a key to a node, a Set Manager or a client
+    #[command(long_about = ISSUE_ABOUT, after_long_help = ISSUE_HELP)]
+    Issue(IssueArguments),
+    /// Say what certificates are about, and how long they are valid
+    #[command(long_about = SHOW_ABOUT, after_long_help = SHOW_HELP)]
+    Show(ShowArguments),
+}
+
+/// Does what is asked for.
+///
+/// # Errors
+///
+/// If a file is missing, at fault or in the way, or the command line asks for what cannot be.
+pub(crate) fn command(command: &CertCommand) -> Result<(), Failure> {
+    match command {
+        CertCommand::Init(arguments) => init::command(arguments),
+        CertCommand::Issue(arguments) => issue::command(arguments),
+        CertCommand::Show(arguments) => show::command(arguments),
+    }
+}
+
+/// Files that are in the way or cannot be written are not the fault of what is in them.
+fn fault(error: FileError) -> Failure {
+    match error {
+        FileError::Exists { .. } | FileError::Write { .. } => Failure::run(error),
+        FileError::Read { .. }
+        | FileError::TooLong { .. }
+        | FileError::Exposed { .. }
+        | FileError::Content { .. } => Failure::input(error),
+    }
+}
+
+/// The option that names `folder`, if it was given; to go on with.
+fn option(dir: Option<&Path>) -> String {
+    dir.map_or_else(String::new, |folder| format!(" --dir {}", folder.display()))
+}
+
+const INIT_ABOUT: &str = "\
+Make the authority of a cluster: a certificate, which all of the cluster trust, and its key, which \
+signs the certificates of all others.
+
+Whoever has the key can let anybody into the cluster. It stays where it was made, readable by its owner \
+alone; hosts get what `migbsp cert issue` makes for them. There is no revocation: a new authority, and \
+new certificates, lock out all who had old ones.";
+
+const INIT_HELP: &str = "\
+Files:
+  DIR/authority.pem  the certificate
+  DIR/authority.key  the key, mode 0600
+Neither is ever overwritten. DIR is $XDG_CONFIG_HOME/migbsp by default, else ~/.config/migbsp.
+
+Examples:
+  migbsp cert init --cluster lab
+  migbsp cert init --cluster lab --dir /media/key/lab --days 1000
+
+Then: migbsp cert issue --help. The whole way to a cluster: docs/cluster.md.";
+
+const ISSUE_ABOUT: &str = "\
+Issue a certificate and a key to a node, a Set Manager or a client.
+
+The certificate says the cluster, the role and the name, and peers go by it: a node cannot pass for a Set \
+Manager, nor for another node. A host is called in it as in the hostfile. Run this where the authority is, \
+and bring both files to their host.";
+
+const ISSUE_HELP: &str = "\
+Roles:
+  node         a host with processes on it
+  set-manager  a node that also manages a Set: the first host of each Set
+  client       submits runs and follows them
+
+Files, in the folder of --out:
+  NAME.pem  the certificate, and that of the authority
+  NAME.key  the key, mode 0600
+Neither is ever overwritten: renew certificates into another folder, or remove the old ones.
+By default the folder of --dir, which is $XDG_CONFIG_HOME/migbsp by default, else ~/.config/migbsp.
+
+Examples:
+  migbsp cert issue --role set-manager --name node-1
+  migbsp cert issue --role node --name node-2 --days 7
+  for n in 3 4 5; do migbsp cert issue --role node --name node-$n --out certs; done
+  scp certs/node-3.* node-3:.config/migbsp/
+
+The whole way to a cluster: docs/cluster.md.";
+
+const SHOW_ABOUT: &str = "\
+Say what certificates are about, and how long they are valid.
+
+Keys are not read. Whether a certificate was signed by the authority beside it is found out by peers, when \
+it is used; here, equal fingerprints tell equal authorities.";
+
+const SHOW_HELP: &str = "\
+Formats:
+  table  each certificate once, then the fingerprints
+  json   one object, schema migbsp.cert/1: all certificates of each file, its own first
+  csv    one row per certificate
+
+Examples:
+  migbsp cert show                                   the default folder
+  migbsp cert show certs node-1.pem                  a folder and a file
+  migbsp cert show --format json | jq '.certificates[] | select(.days_left < 7)'
+  openssl x509 -in node-1.pem -noout -text           what another program says
+
+`days` is what is left, rounded down: below zero, a certificate has expired.";

@@ -1,0 +1,46 @@
+//! `migbsp cert init`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use protocol::identity::files::write_authority;
+use protocol::identity::{Authority, Name};
+
+use crate::cert::date::date;
+use crate::cert::folder::{folder, make};
+use crate::cert::{fault, option, validity};
+use crate::failure::Failure;
+use crate::output::print;
+
+/// What `cert init` is told.
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// What the cluster is called: lower-case letters, digits, hyphens and dots
+    #[arg(long, value_name = "NAME")]
+    cluster: Name,
+    /// Where the authority is kept [default: ~/.config/migbsp]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// For how many days it may issue
+    #[arg(long, value_name = "N", default_value_t = 365, value_parser = validity::days())]
+    days: u32,
+}
+
+pub(super) fn command(arguments: &InitArguments) -> Result<(), Failure> {
+    let folder = folder(arguments.dir.as_deref())?;
+    let validity = validity::of_authority(arguments.days)?;
+    let authority =
+        Authority::generate(arguments.cluster.clone(), validity).map_err(Failure::chain)?;
+    make(&folder)?;
+    write_authority(&folder, &authority).map_err(fault)?;
+    print(&format!(
+        "The authority of {}, until {}:\n\n  {}  its certificate; every other brings it along\n  \
+         {}  its key: whoever has it can let anybody in\n\n\
+         Next, for each host:\n  migbsp cert issue --role node --name NAME{}\n",
+        authority.cluster(),
+        date(validity.until()),
+        folder.join("authority.pem").display(),
+        folder.join("authority.key").display(),
+        option(arguments.dir.as_deref()),
+    ))
+}

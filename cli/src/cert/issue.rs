@@ -1,0 +1,87 @@
+//! `migbsp cert issue`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use protocol::identity::files::{FileError, read_authority, write_identity};
+use protocol::identity::{Name, Role};
+
+use crate::cert::date::date;
+use crate::cert::folder::{folder, make};
+use crate::cert::{fault, option, validity};
+use crate::failure::Failure;
+use crate::output::print;
+
+/// What `cert issue` is told.
+#[derive(Debug, Args)]
+pub(crate) struct IssueArguments {
+    /// What its holder may do
+    #[arg(long, value_name = "ROLE", value_parser = role())]
+    role: Role,
+    /// What its holder is called: lower-case letters, digits, hyphens and dots
+    #[arg(long, value_name = "NAME")]
+    name: Name,
+    /// Where the authority is [default: ~/.config/migbsp]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Where to write the certificate and the key [default: where the authority is]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// For how many days it is valid [default: 30, or as long as the authority]
+    #[arg(long, value_name = "N", value_parser = validity::days())]
+    days: Option<u32>,
+}
+
+pub(super) fn command(arguments: &IssueArguments) -> Result<(), Failure> {
+    if arguments.name.as_str() == AUTHORITY {
+        let problem = "these are the files of the authority; expected another name";
+        return Err(Failure::Usage(format!("--name {AUTHORITY}: {problem}")));
+    }
+    let given = arguments.dir.as_deref();
+    let folder = folder(given)?;
+    let authority = read_authority(&folder).map_err(|error| missing(error, given))?;
+    let validity = validity::of_member(&authority, arguments.days)?;
+    let identity = authority
+        .issue(arguments.role, &arguments.name, validity)
+        .map_err(Failure::chain)?;
+    let out = arguments.out.as_deref().unwrap_or(&folder);
+    make(out)?;
+    write_identity(out, &identity).map_err(fault)?;
+    let subject = &identity.certificate().subject;
+    let file = |ending: &str| out.join(format!("{}.{ending}", subject.name));
+    print(&format!(
+        "The {} {} of {}, until {}:\n\n  {}  its certificate, and that of the authority\n  \
+         {}  its key: for {} alone\n",
+        subject.role,
+        subject.name,
+        subject.cluster,
+        date(validity.until()),
+        file("pem").display(),
+        file("key").display(),
+        subject.name,
+    ))
+}
+
+/// Reads `--role`.
+fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(["node", "set-manager", "client"])
+        .try_map(|name| name.parse::<Role>())
+}
+
+/// Where no authority is, one can be made.
+fn missing(error: FileError, given: Option<&Path>) -> Failure {
+    match &error {
+        FileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            let option = option(given);
+            Failure::Input(format!(
+                "{error}; `migbsp cert init --cluster NAME{option}` makes an authority"
+            ))
+        }
+        _ => fault(error),
+    }
+}
+
+/// What the files of authorities are called.
+const AUTHORITY: &str = "authority";

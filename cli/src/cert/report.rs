@@ -1,0 +1,151 @@
+//! What is shown of certificates.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use protocol::identity::{Holder, Listed, Validity};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::cert::date::{date, days};
+use crate::failure::Failure;
+use crate::output::{hexadecimal, table};
+
+/// Certificates at a point in time; `schema` is `migbsp.cert/1`.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    schema: &'static str,
+    /// When they were looked at.
+    #[serde(rename = "now")]
+    date: String,
+    #[serde(skip)]
+    now: SystemTime,
+    /// All of each file, its own first.
+    certificates: Vec<Row>,
+}
+
+/// One certificate.
+#[derive(Debug, Serialize)]
+struct Row {
+    file: String,
+    /// Authorities have none but their cluster's.
+    name: Option<String>,
+    role: String,
+    cluster: String,
+    not_before: String,
+    not_after: String,
+    /// Rounded down.
+    days_left: i64,
+    state: &'static str,
+    sha256: String,
+}
+
+impl Report {
+    pub(super) fn new(now: SystemTime) -> Self {
+        Self {
+            schema: "migbsp.cert/1",
+            date: date(now),
+            now,
+            certificates: Vec::new(),
+        }
+    }
+
+    /// `file` holds `certificates`.
+    pub(super) fn add(&mut self, file: &str, certificates: &[Listed]) {
+        let rows = certificates.iter();
+        let rows = rows.map(|certificate| Row::new(file, certificate, self.now));
+        self.certificates.extend(rows);
+    }
+
+    /// Each certificate once, however many files bring it along.
+    pub(super) fn text(&self) -> String {
+        let mut seen = BTreeSet::new();
+        let rows: Vec<&Row> = self
+            .certificates
+            .iter()
+            .filter(|row| seen.insert(&row.sha256))
+            .collect();
+        let headers = [
+            "file",
+            "name",
+            "role",
+            "cluster",
+            "not before",
+            "not after",
+            "days",
+            "",
+        ];
+        let mut text = table(&headers, rows.iter().map(|row| row.cells()));
+        text.push_str("\nSHA-256:\n");
+        let width = rows.iter().map(|row| row.label().len()).max().unwrap_or(0);
+        for row in rows {
+            text.push_str(&format!("  {:width$}  {}\n", row.label(), row.sha256));
+        }
+        text
+    }
+
+    pub(super) fn csv(&self) -> Result<String, Failure> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for row in &self.certificates {
+            writer.serialize(row).map_err(Failure::run)?;
+        }
+        let bytes = writer.into_inner().map_err(Failure::run)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+impl Row {
+    fn new(file: &str, certificate: &Listed, now: SystemTime) -> Self {
+        let Listed {
+            holder,
+            validity,
+            der,
+        } = certificate;
+        let (name, role, cluster) = match holder {
+            Holder::Authority(cluster) => (None, "authority".to_owned(), cluster),
+            Holder::Member(subject) => (
+                Some(subject.name.to_string()),
+                subject.role.to_string(),
+                &subject.cluster,
+            ),
+        };
+        Self {
+            file: file.to_owned(),
+            name,
+            role,
+            cluster: cluster.to_string(),
+            not_before: date(validity.from()),
+            not_after: date(validity.until()),
+            days_left: days(now, validity.until()),
+            state: state(*validity, now),
+            sha256: hexadecimal(&Sha256::digest(der)),
+        }
+    }
+
+    fn label(&self) -> &str {
+        self.name.as_ref().unwrap_or(&self.role)
+    }
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.file.clone(),
+            self.name.clone().unwrap_or_default(),
+            self.role.clone(),
+            self.cluster.clone(),
+            self.not_before.clone(),
+            self.not_after.clone(),
+            self.days_left.to_string(),
+            self.state.to_owned(),
+        ]
+    }
+}
+
+fn state(validity: Validity, now: SystemTime) -> &'static str {
+    if validity.includes(now) {
+        "valid"
+    } else if now < validity.from() {
+        "not yet valid"
+    } else {
+        "expired"
+    }
+}

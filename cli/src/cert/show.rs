@@ -1,0 +1,70 @@
+//! `migbsp cert show`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::Args;
+use protocol::identity::files::list_certificates;
+
+use crate::cert::fault;
+use crate::cert::folder::folder;
+use crate::cert::report::Report;
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json};
+
+/// What `cert show` is told.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// Files with certificates, or folders: of a folder, all files that end in .pem [default: ~/.config/migbsp]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// How to show them
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn command(arguments: &ShowArguments) -> Result<(), Failure> {
+    let default;
+    let paths = if arguments.files.is_empty() {
+        default = [folder(None)?];
+        &default[..]
+    } else {
+        &arguments.files
+    };
+    let mut report = Report::new(SystemTime::now());
+    for path in paths {
+        for file in expanded(path)? {
+            let certificates = list_certificates(&file).map_err(fault)?;
+            report.add(&file.display().to_string(), &certificates);
+        }
+    }
+    match arguments.format {
+        Format::Table => print(&report.text()),
+        Format::Json => print_json(&report),
+        Format::Csv => print(&report.csv()?),
+    }
+}
+
+/// `path`, or the certificates in it if it is a folder, in the order of their names.
+fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let at = |problem: String| Failure::Input(format!("{}: {problem}", path.display()));
+    let unread = |error| at(format!("cannot be read: {error}"));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(unread)? {
+        let file = entry.map_err(unread)?.path();
+        if file.extension().is_some_and(|ending| ending == "pem") {
+            files.push(file);
+        }
+    }
+    if files.is_empty() {
+        return Err(at(
+            "no certificate; expected files that end in .pem".to_owned()
+        ));
+    }
+    files.sort();
+    Ok(files)
+}
