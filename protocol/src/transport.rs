@@ -11,6 +11,7 @@ mod bounds;
 mod chunks;
 mod close;
 mod counters;
+mod doorway;
 mod endpoint;
 mod greeting;
 mod listener;

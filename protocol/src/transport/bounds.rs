@@ -20,6 +20,9 @@ pub struct Bounds {
     pub queue: u32,
     /// Connections being set up at a time. More are refused.
     pub handshakes: u16,
+    /// The same from one IPv4 address, or one IPv6 network of 64 bits. More are ignored, and may ask
+    /// again.
+    pub handshakes_per_address: u16,
     /// Connections being set up at a time from which on a stranger has to prove its address (Retry).
     pub retry_from: u16,
     /// How long setting up a connection may take, and flushing one that closes.
@@ -48,6 +51,7 @@ impl Default for Bounds {
             stream_window: 1 << 20,
             queue: 8 << 20,
             handshakes: 1024,
+            handshakes_per_address: 64,
             retry_from: 256,
             handshake: Duration::from_secs(5),
             keep_alive: Duration::from_secs(5),

@@ -9,6 +9,8 @@ pub struct Counters {
     pub retries: u64,
     /// Strangers turned away because too many others were being served.
     pub turned_away: u64,
+    /// Strangers ignored because too many others of the same address were being served.
+    pub crowded: u64,
     /// Connections that failed before frames could come: certificates, protocols, time.
     pub handshakes: u64,
     /// Connections of another job or an old epoch.
@@ -29,6 +31,7 @@ pub struct Counters {
 pub(super) struct Tally {
     pub(super) retries: AtomicU64,
     pub(super) turned_away: AtomicU64,
+    pub(super) crowded: AtomicU64,
     pub(super) handshakes: AtomicU64,
     pub(super) greetings: AtomicU64,
     foreign: AtomicU64,
@@ -60,6 +63,7 @@ impl Tally {
         Counters {
             retries: read(&self.retries),
             turned_away: read(&self.turned_away),
+            crowded: read(&self.crowded),
             handshakes: read(&self.handshakes),
             greetings: read(&self.greetings),
             foreign: read(&self.foreign),

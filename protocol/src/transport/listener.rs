@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use quinn::{Connection, ConnectionError, Incoming, SendStream};
 use rustls::pki_types::CertificateDer;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use crate::identity::{Certificate, Subject};
 use crate::transport::close::CloseCode;
 use crate::transport::counters::{Tally, count};
+use crate::transport::doorway::{Doorway, Place, Verdict};
 use crate::transport::greeting::{GREETING_LEN, Greeting, GreetingError};
 use crate::transport::peer::Link;
 use crate::transport::session::Session;
@@ -43,30 +44,33 @@ pub(super) enum Failure {
 impl House {
     /// Takes strangers from `endpoint` until it is closed, and puts peers into `arrived`.
     pub(super) async fn listen(self, endpoint: quinn::Endpoint, arrived: mpsc::Sender<Peer>) {
-        let slots = Arc::new(Semaphore::new(usize::from(self.bounds.handshakes)));
+        let doorway = Arc::new(Doorway::new(self.bounds));
         while let Some(stranger) = endpoint.accept().await {
-            let busy = usize::from(self.bounds.handshakes) - slots.available_permits();
             let is_proved = stranger.remote_address_validated() || !stranger.may_retry();
-            if !is_proved && usize::from(self.bounds.retry_from) <= busy {
-                count(&self.tally.retries);
-                // It may: asked above.
-                drop(stranger.retry());
-            } else if let Ok(slot) = Arc::clone(&slots).try_acquire_owned() {
-                let arrived = arrived.clone();
-                drop(tokio::spawn(self.clone().admit(stranger, slot, arrived)));
-            } else {
-                count(&self.tally.turned_away);
-                stranger.refuse();
+            match doorway.meet(stranger.remote_address().ip(), is_proved) {
+                Verdict::Enter(place) => {
+                    let arrived = arrived.clone();
+                    drop(tokio::spawn(self.clone().admit(stranger, place, arrived)));
+                }
+                Verdict::Prove => {
+                    count(&self.tally.retries);
+                    // It may: asked above.
+                    drop(stranger.retry());
+                }
+                Verdict::Full => {
+                    count(&self.tally.turned_away);
+                    stranger.refuse();
+                }
+                // Without a word: who is honest asks again, and others get no answer to send on.
+                Verdict::Crowded => {
+                    count(&self.tally.crowded);
+                    stranger.ignore();
+                }
             }
         }
     }
 
-    async fn admit(
-        self,
-        stranger: Incoming,
-        slot: OwnedSemaphorePermit,
-        arrived: mpsc::Sender<Peer>,
-    ) {
+    async fn admit(self, stranger: Incoming, place: Place, arrived: mpsc::Sender<Peer>) {
         let address = stranger.remote_address();
         match self.in_time(self.welcome(stranger, address)).await {
             // The endpoint may be closing.
@@ -76,7 +80,7 @@ impl House {
                 tracing::warn!(%address, reason = %failure, "refused a connection");
             }
         }
-        drop(slot);
+        drop(place);
     }
 
     async fn welcome(&self, stranger: Incoming, address: SocketAddr) -> Result<Peer, Failure> {

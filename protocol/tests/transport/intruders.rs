@@ -61,6 +61,7 @@ fn stamped(sequence: u64, frame: &[u8]) -> Vec<u8> {
 const NONE: Counters = Counters {
     retries: 0,
     turned_away: 0,
+    crowded: 0,
     handshakes: 0,
     greetings: 0,
     foreign: 0,
