@@ -12,6 +12,8 @@ mod holder;
 mod listed;
 mod name;
 mod pem;
+mod revocations;
+mod serial;
 mod subject;
 mod validity;
 
@@ -21,6 +23,8 @@ pub use holder::Identity;
 pub use listed::{Holder, Listed};
 pub use name::{Name, NameError};
 pub use pem::{Pem, PemError};
+pub use revocations::Revocations;
+pub use serial::{Serial, SerialError};
 pub use subject::{Role, Subject, SubjectError};
 pub use validity::{Validity, ValidityError};
 

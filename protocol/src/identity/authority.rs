@@ -1,16 +1,20 @@
+use std::collections::BTreeSet;
+use std::time::SystemTime;
 use std::{fmt, slice};
 
 use rcgen::string::Ia5String;
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DistinguishedName,
+    DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    RevokedCertParams, SanType,
 };
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivatePkcs8KeyDer};
 use time::OffsetDateTime;
 
 use crate::identity::subject::SCHEME;
 use crate::identity::{
-    Certificate, Identity, Name, Pem, PemError, Role, Subject, Validity, authority_of, key_belongs,
+    Certificate, Identity, Name, Pem, PemError, Revocations, Role, Serial, Subject, Validity,
+    authority_of, key_belongs,
 };
 
 /// Whom all nodes of a cluster trust, and who issues their certificates.
@@ -33,9 +37,9 @@ pub enum IssueError {
     )]
     Outlives {
         /// When it would end.
-        met: std::time::SystemTime,
+        met: SystemTime,
         /// When the authority does.
-        limit: std::time::SystemTime,
+        limit: SystemTime,
     },
     /// Making keys or signing failed.
     #[error("making a certificate: {0}")]
@@ -131,11 +135,40 @@ impl Authority {
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?.der().clone();
         Ok(Identity::new(
-            Certificate { subject, validity },
+            issued(&certificate),
             certificate,
             self.certificate.clone(),
             PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
         ))
+    }
+
+    /// The list of all `serials` that no longer count, as of `now`. It replaces the one before.
+    ///
+    /// # Errors
+    ///
+    /// If the authority has ended by `now`.
+    pub fn revoke(
+        &self,
+        serials: &BTreeSet<Serial>,
+        now: SystemTime,
+    ) -> Result<Revocations, IssueError> {
+        let seconds = now.duration_since(SystemTime::UNIX_EPOCH);
+        let number = seconds.unwrap_or_default().as_secs();
+        let revoked = serials.iter().map(|serial| RevokedCertParams {
+            serial_number: serial.as_bytes().to_owned().into(),
+            revocation_time: now.into(),
+            reason_code: None,
+            invalidity_date: None,
+        });
+        let params = CertificateRevocationListParams {
+            this_update: now.into(),
+            next_update: self.validity.until().into(),
+            crl_number: number.into(),
+            issuing_distribution_point: None,
+            revoked_certs: revoked.collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        Ok(signed(params.signed_by(&self.issuer)?.into()))
     }
 
     /// The cluster it speaks for.
@@ -159,6 +192,14 @@ impl fmt::Debug for Authority {
             .field("validity", &self.validity)
             .finish_non_exhaustive()
     }
+}
+
+fn issued(der: &[u8]) -> Certificate {
+    Certificate::parse(der).expect("what is issued can be read")
+}
+
+fn signed(list: CertificateRevocationListDer<'static>) -> Revocations {
+    Revocations::parse(list).expect("what is signed can be read")
 }
 
 fn params(common_name: &str, validity: Validity) -> CertificateParams {

@@ -4,7 +4,7 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::identity::subject::SCHEME;
-use crate::identity::{Name, Subject, SubjectError, Validity, ValidityError};
+use crate::identity::{Name, Serial, SerialError, Subject, SubjectError, Validity, ValidityError};
 
 /// What a certificate says of its holder. Whether it is signed by whom it should is not asked here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Certificate {
     pub subject: Subject,
     /// When it may be used.
     pub validity: Validity,
+    /// Its number, by which its authority can revoke it.
+    pub serial: Serial,
 }
 
 /// Why bytes are no certificate of a cluster.
@@ -46,6 +48,9 @@ pub enum CertificateError {
     /// Times that are none.
     #[error("a certificate {0}")]
     Validity(#[from] ValidityError),
+    /// A serial number that is none.
+    #[error("a certificate whose serial number {0}")]
+    Serial(#[from] SerialError),
 }
 
 impl Certificate {
@@ -69,8 +74,11 @@ impl Certificate {
                 met: dns.chars().take(80).collect(),
             });
         }
-        let validity = parts.validity;
-        Ok(Self { subject, validity })
+        Ok(Self {
+            subject,
+            validity: parts.validity,
+            serial: parts.serial,
+        })
     }
 }
 
@@ -87,6 +95,7 @@ struct Parts {
     uri: String,
     dns: Vec<String>,
     validity: Validity,
+    serial: Serial,
 }
 
 impl Parts {
@@ -121,6 +130,11 @@ impl Parts {
         let from = time(certificate.validity().not_before.timestamp());
         let until = time(certificate.validity().not_after.timestamp());
         let validity = Validity::between(from, until)?;
-        Ok(Self { uri, dns, validity })
+        Ok(Self {
+            uri,
+            dns,
+            validity,
+            serial: Serial::from_bytes(certificate.raw_serial())?,
+        })
     }
 }

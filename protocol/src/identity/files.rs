@@ -1,11 +1,12 @@
 //! Identities on disk: `<stem>.pem` with the certificates, `<stem>.key` with the private key, for its
-//! owner's eyes only. Nothing is ever overwritten.
+//! owner's eyes only, and `authority.crl`, which names the certificates that no longer count. Nothing
+//! is ever overwritten but that list, which a longer one replaces.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::identity::{Authority, Identity, Listed, Name, Pem, PemError};
+use crate::identity::{Authority, Identity, Listed, Name, Pem, PemError, Revocations};
 
 /// Why files could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -87,14 +88,55 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), FileErro
     write(folder, name.as_str(), &identity.to_pem())
 }
 
-/// Reads the identity of `name` in `folder`.
+/// Reads the identity of `name` in `folder`, and whom it refuses, if there is a list beside it.
 ///
 /// # Errors
 ///
-/// If the files cannot be read, are no identity, or others can read the key.
+/// If the files cannot be read, are no identity, others can read the key, or the list is not the
+/// authority's.
 pub fn read_identity(folder: &Path, name: &Name) -> Result<Identity, FileError> {
     let (path, pem) = read(folder, name.as_str())?;
-    Identity::from_pem(&pem).map_err(|source| FileError::Content { path, source })
+    let content = |path| |source| FileError::Content { path, source };
+    let identity = Identity::from_pem(&pem).map_err(content(path))?;
+    match read_revocations(folder)? {
+        Some(revocations) => identity
+            .refusing(revocations)
+            .map_err(content(folder.join(REVOCATIONS))),
+        None => Ok(identity),
+    }
+}
+
+/// Writes `revocations` as `authority.crl` into `folder`, in place of the list that may be there.
+///
+/// # Errors
+///
+/// If the file cannot be written; then the one before is as it was.
+pub fn write_revocations(folder: &Path, revocations: &Revocations) -> Result<(), FileError> {
+    let (path, new) = (folder.join(REVOCATIONS), folder.join(REVOCATIONS_NEW));
+    let write = |mut file: File| {
+        file.write_all(revocations.to_pem().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, &path)
+    };
+    let written = File::create(&new).and_then(write);
+    written.map_err(|source| FileError::Write { path, source })
+}
+
+/// Reads the list of revocations in `folder`, if there is one.
+///
+/// # Errors
+///
+/// If the file cannot be read, or is no such list.
+pub fn read_revocations(folder: &Path) -> Result<Option<Revocations>, FileError> {
+    let path = folder.join(REVOCATIONS);
+    match read_text(&path) {
+        Ok(text) => match Revocations::from_pem(&text) {
+            Ok(revocations) => Ok(Some(revocations)),
+            Err(source) => Err(FileError::Content { path, source }),
+        },
+        Err(FileError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Lists the certificates in the file `path`. Its key, if there is one, is left alone.
@@ -196,4 +238,7 @@ fn paths(folder: &Path, stem: &str) -> (PathBuf, PathBuf) {
 }
 
 const AUTHORITY: &str = "authority";
+const REVOCATIONS: &str = "authority.crl";
+/// The next list, until all of it is on disk.
+const REVOCATIONS_NEW: &str = "authority.crl.new";
 const FILE_MAX: u64 = 64 << 10;

@@ -1,10 +1,16 @@
 use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
 
+use rustls::RootCertStore;
+use rustls::crypto::ring::default_provider;
 use rustls::crypto::ring::sign::any_supported_type;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
 use rustls::sign::CertifiedKey;
 
-use crate::identity::{Certificate, Pem, PemError, authority_of};
+use crate::identity::revocations::problem;
+use crate::identity::{Certificate, Pem, PemError, Revocations, authority_of};
 
 /// Who we are: a certificate, its key, and the authority whose certificates we trust.
 pub struct Identity {
@@ -12,6 +18,7 @@ pub struct Identity {
     own: CertificateDer<'static>,
     authority: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
+    revoked: Option<Revocations>,
 }
 
 impl Identity {
@@ -26,6 +33,7 @@ impl Identity {
             own,
             authority,
             key,
+            revoked: None,
         }
     }
 
@@ -51,6 +59,35 @@ impl Identity {
         Ok(Self::new(certificate, own, authority, key))
     }
 
+    /// The same, refusing those whose certificates the authority has revoked.
+    ///
+    /// # Errors
+    ///
+    /// If `revocations` are not signed by the authority, or name our own certificate.
+    pub fn refusing(self, revocations: Revocations) -> Result<Self, PemError> {
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(self.authority.clone())
+            .map_err(|error| problem(&error))?;
+        let provider = Arc::new(default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+            .with_crls([revocations.list().clone()])
+            .only_check_end_entity_revocation()
+            .build()
+            .map_err(|error| problem(&error))?;
+        // Lists are only read with a certificate; ours is at hand, on a day when it counts.
+        let day = self.certificate.validity.from();
+        let day = day.duration_since(SystemTime::UNIX_EPOCH);
+        let day = UnixTime::since_unix_epoch(day.unwrap_or_default());
+        verifier
+            .verify_client_cert(&self.own, &[], day)
+            .map_err(|error| problem(&error))?;
+        Ok(Self {
+            revoked: Some(revocations),
+            ..self
+        })
+    }
+
     /// Certificates and key as text.
     #[must_use]
     pub fn to_pem(&self) -> Pem {
@@ -72,6 +109,12 @@ impl Identity {
     /// Whom we trust.
     pub(crate) const fn authority(&self) -> &CertificateDer<'static> {
         &self.authority
+    }
+
+    /// Whose certificates no longer count.
+    pub(crate) fn revoked(&self) -> Option<CertificateRevocationListDer<'static>> {
+        let revocations = self.revoked.as_ref()?;
+        Some(revocations.list().clone())
     }
 
     pub(crate) fn key(&self) -> PrivateKeyDer<'static> {

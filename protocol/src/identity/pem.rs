@@ -44,6 +44,12 @@ pub enum PemError {
         /// The cluster of the certificate.
         expected: Name,
     },
+    /// A list of revocations that is none, or not the authority's.
+    #[error("the list of revocations: {problem}")]
+    Revocations {
+        /// What is wrong.
+        problem: String,
+    },
     /// A key that does not belong to the certificate.
     #[error("the key does not belong to the first certificate: {problem}")]
     Key {
@@ -102,6 +108,6 @@ pub(super) fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, P
 }
 
 /// `der` between lines that say what it is.
-fn armoured(label: &str, der: &[u8]) -> String {
+pub(super) fn armoured(label: &str, der: &[u8]) -> String {
     ::pem::encode(&::pem::Pem::new(label, der))
 }

@@ -130,7 +130,7 @@ mod tests {
         for address in addresses.iter().cycle() {
             match doorway.meet(address.parse().unwrap(), true) {
                 Verdict::Enter(place) => places.push(place),
-                verdict => {
+                verdict @ (Verdict::Prove | Verdict::Full | Verdict::Crowded) => {
                     assert_eq!(format!("{verdict:?}"), then);
                     break;
                 }

@@ -71,6 +71,8 @@ fn server_config(
     let provider = provider();
     let roots = Arc::new(roots(identity)?);
     let inner = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
+        .with_crls(identity.revoked())
+        .only_check_end_entity_revocation()
         .build()
         .map_err(|error| of_builder(&error))?;
     let check = GuestCheck {
@@ -106,6 +108,8 @@ fn client_config(
     let provider = provider();
     let roots = Arc::new(roots(identity)?);
     let inner = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
+        .with_crls(identity.revoked())
+        .only_check_end_entity_revocation()
         .build()
         .map_err(|error| of_builder(&error))?;
     let mut config = rustls::ClientConfig::builder_with_provider(provider)

@@ -5,6 +5,7 @@
 
 mod files;
 mod hostile;
+mod revoked;
 
 use std::time::{Duration, SystemTime};
 
@@ -53,6 +54,7 @@ fn a_certificate_says_who_it_is_for_and_how_long() {
             name: name("n3.lab"),
         },
         validity: days(10),
+        serial: identity.certificate().serial.clone(),
     };
     assert_eq!(identity.certificate(), &expect);
     assert_eq!(Certificate::parse(&der(&identity)), Ok(expect));

@@ -6,6 +6,7 @@
 //! | `states.rs` | migrated states arrive intact or are refused |
 //! | `ends.rs` | connections end with a reason at both ends |
 //! | `strangers.rs` | who is not who we expect is refused before a frame is read |
+//! | `revoked.rs` | nor is who was one of us |
 //! | `intruders.rs` | frames that their sender may not send are refused, counted, and end the connection |
 
 #![cfg(test)]
@@ -14,6 +15,7 @@ mod delivery;
 mod ends;
 mod intruders;
 mod raw;
+mod revoked;
 mod states;
 mod strangers;
 

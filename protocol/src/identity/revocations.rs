@@ -1,0 +1,76 @@
+use std::collections::BTreeSet;
+use std::fmt;
+
+use rustls::pki_types::CertificateRevocationListDer;
+use rustls::pki_types::pem::PemObject;
+use x509_parser::prelude::{CertificateRevocationList, FromDer};
+
+use crate::identity::pem::armoured;
+use crate::identity::{PemError, Serial};
+
+/// The certificates of an authority that no longer count, signed by it: a certificate revocation list.
+///
+/// A new list replaces the one before, so it names all. It does not expire: an old one is better than
+/// none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revocations {
+    serials: BTreeSet<Serial>,
+    list: CertificateRevocationListDer<'static>,
+}
+
+impl Revocations {
+    /// The list that [`Self::to_pem`] wrote.
+    ///
+    /// Whether the authority signed it is asked by whom it is given to
+    /// ([`Identity::refusing`](crate::identity::Identity::refusing)).
+    ///
+    /// # Errors
+    ///
+    /// If `pem` is anything else.
+    pub fn from_pem(pem: &str) -> Result<Self, PemError> {
+        let mut lists = CertificateRevocationListDer::pem_slice_iter(pem.as_bytes());
+        let (Some(Ok(list)), None) = (lists.next(), lists.next()) else {
+            return Err(problem(&"expected one list of revocations as PEM"));
+        };
+        Self::parse(list)
+    }
+
+    pub(super) fn parse(list: CertificateRevocationListDer<'static>) -> Result<Self, PemError> {
+        let (rest, parsed) =
+            CertificateRevocationList::from_der(&list).map_err(|error| problem(&error))?;
+        if !rest.is_empty() {
+            let behind = format!("{} bytes behind it", rest.len());
+            return Err(problem(&behind));
+        }
+        let serials = parsed.iter_revoked_certificates();
+        let serials: Result<_, _> = serials
+            .map(|revoked| Serial::from_bytes(revoked.raw_serial()))
+            .collect();
+        Ok(Self {
+            serials: serials.map_err(|error| problem(&error))?,
+            list,
+        })
+    }
+
+    /// The list as text.
+    #[must_use]
+    pub fn to_pem(&self) -> String {
+        armoured("X509 CRL", &self.list)
+    }
+
+    /// The certificates that no longer count.
+    #[must_use]
+    pub const fn serials(&self) -> &BTreeSet<Serial> {
+        &self.serials
+    }
+
+    pub(crate) const fn list(&self) -> &CertificateRevocationListDer<'static> {
+        &self.list
+    }
+}
+
+pub(super) fn problem(problem: &dyn fmt::Display) -> PemError {
+    PemError::Revocations {
+        problem: problem.to_string(),
+    }
+}
