@@ -19,13 +19,13 @@ static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 /// Decodes what `drawn` makes of a frame.
 pub(crate) fn check(drawn: &[u8]) {
     let mut drawn = Drawn::new(drawn);
-    let kind = drawn.byte();
-    let mut frame = match kind % 8 {
+    let (kind, is_announced) = (drawn.byte() % 8, drawn.below(8) != 0);
+    let mut frame = match kind {
         0 => drawn.rest(),
         1 => [&SEEDS[0][..PREFIX_LEN], &drawn.rest()].concat(),
         _ => drawn.mutated(&SEEDS),
     };
-    if kind % 8 != 0 && kind < 224 {
+    if kind != 0 && is_announced {
         announce(&mut frame);
     }
     refuses_or_means_it(&frame);
@@ -79,20 +79,30 @@ fn comes_in_parts(frame: &[u8]) {
     assert_eq!(apart.map_err(words), decoded(frame, &limits).map_err(words));
 }
 
-fn decoded(frame: &[u8], limits: &Limits) -> Result<(Address, Address, Message), DecodeError> {
+/// What `frame` decodes to, in bounded memory.
+pub(crate) fn decoded(
+    frame: &[u8],
+    limits: &Limits,
+) -> Result<(Address, Address, Message), DecodeError> {
     let bytes = Bytes::copy_from_slice(frame);
     let mut decoded = None;
     let taken = allocation_counter::measure(|| decoded = Some(decode(bytes, limits)));
-    let limit = MEMORY_FACTOR * frame.len() + MEMORY;
+    let decoded = decoded.unwrap();
+    let read = match &decoded {
+        Err(DecodeError::Head(error)) => error.offset,
+        _ => frame.len(),
+    };
     let taken = usize::try_from(taken.bytes_max).unwrap();
     assert!(
-        taken <= limit,
-        "{taken} bytes reserved for {} that came",
+        taken <= MEMORY_FACTOR * read + MEMORY,
+        "{taken} bytes reserved for the {read} that were read, of {}",
         frame.len()
     );
-    decoded.unwrap()
+    decoded
 }
 
-/// Bytes that decoding may reserve for each that came, and beside.
-const MEMORY_FACTOR: usize = 2;
+/// Bytes that decoding may take for each that it has read: values are larger than what they are
+/// written as, and a list is moved as it grows.
+const MEMORY_FACTOR: usize = 20;
+/// Bytes that it may reserve for what it has not read.
 const MEMORY: usize = 64 << 10;

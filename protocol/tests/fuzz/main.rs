@@ -6,6 +6,7 @@
 //! | `drawn.rs` | bytes from a fuzzer, read as decisions: which valid thing to start from, and what to change |
 //! | `frames.rs` | the decoder of frames |
 //! | `certificates.rs` | the readers of certificates, keys and lists of revocations |
+//! | `growth.rs` | the two in the worst cases that we know of |
 //!
 //! Bytes are drawn at random here; `protocol/fuzz` has libFuzzer draw them for the same two checks.
 //! `PROPTEST_CASES=10000000 cargo test -p migbsp-protocol --test fuzz` draws longer.
@@ -15,6 +16,7 @@
 mod certificates;
 mod drawn;
 mod frames;
+mod growth;
 
 use proptest::prelude::*;
 

@@ -7,12 +7,14 @@
 //! | `ends.rs` | connections end with a reason at both ends |
 //! | `strangers.rs` | who is not who we expect is refused before a frame is read |
 //! | `revoked.rs` | nor is who was one of us |
+//! | `floods.rs` | strangers in great numbers keep nobody out |
 //! | `intruders.rs` | frames that their sender may not send are refused, counted, and end the connection |
 
 #![cfg(test)]
 
 mod delivery;
 mod ends;
+mod floods;
 mod intruders;
 mod raw;
 mod revoked;

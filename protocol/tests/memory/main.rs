@@ -1,0 +1,196 @@
+//! A peer with a good certificate that wants memory. In a process of its own, whose memory is measured.
+
+#![cfg(test)]
+#![cfg(target_os = "linux")]
+
+#[expect(dead_code, reason = "tests/transport/ has more of it")]
+#[path = "../transport/raw.rs"]
+mod raw;
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU64;
+use std::time::{Duration, SystemTime};
+
+use bsp::{HostId, Rank, SetId};
+use protocol::identity::{Authority, Identity, Name, Role, Validity};
+use protocol::transport::{Bounds, Endpoint, Guests, JobId, Peer, Received, TrySendError};
+use protocol::{Address, Confer, Frame, Message, State, encode};
+use quinn::{Connection, SendStream};
+use tokio::task::JoinSet;
+
+use crate::raw::Shown;
+
+const EPOCH: u64 = 3;
+const NODE: Address = Address::Node(HostId(1));
+const MANAGER: Address = Address::SetManager(SetId(0));
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_peer_that_fills_everything_and_reads_nothing_costs_what_the_bounds_say() {
+    let day = Validity::starting(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
+    let authority = Authority::generate(name("lab"), day).unwrap();
+    let issue = |text| authority.issue(Role::SetManager, &name(text), day).unwrap();
+    let (here, honest) = (endpoint(issue("n1")), endpoint(issue("n2")));
+    let address = here.address().unwrap();
+    let n1 = name("n1");
+    let connecting = honest.connect(address, Role::SetManager, &n1);
+    let (a, b) = tokio::join!(connecting, here.accept());
+    let (mut a, mut b) = (a.unwrap(), b.unwrap());
+    exchange(&mut a, &mut b).await;
+
+    let before = resident();
+    let hostile = Shown::of(&issue("n3")).connect(address).await.unwrap();
+    let mut control = raw::greeted(&hostile).await;
+    let Peer {
+        sender,
+        mut messages,
+        mut states,
+        ..
+    } = here.accept().await.unwrap();
+    let reading = tokio::spawn(async move { messages.receive().await.map(drop) });
+    let waiting = tokio::spawn(async move { states.receive().await.map(drop) });
+    let mut streams = opened(&hostile).await;
+    announce(&mut control, &mut streams).await;
+    let silent = streams.remove(0);
+    let filling: JoinSet<_> = streams.into_iter().map(fill).collect();
+    for superstep in 0.. {
+        match sender.try_send(large(superstep)) {
+            Ok(()) => assert!(superstep < 64, "a queue of {superstep} MiB"),
+            Err(TrySendError::Full { .. }) => break,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    exchange(&mut a, &mut b).await;
+    // Held to the end: what is let go of is finished.
+    let (taken, held): (Vec<usize>, Vec<_>) = filling.join_all().await.into_iter().unzip();
+    let filled: usize = taken.iter().sum();
+    let window = Bounds::default().connection_window();
+    assert!(
+        filled <= usize::try_from(window).unwrap(),
+        "{filled} bytes taken"
+    );
+    exchange(&mut a, &mut b).await;
+
+    let more = resident().saturating_sub(before);
+    assert!(more <= MEMORY, "{more} bytes more than before");
+    // The connection stands: it was not refused, only held up.
+    assert_eq!(hostile.close_reason(), None);
+    assert!(!reading.is_finished() && !waiting.is_finished());
+    drop((silent, held));
+}
+
+/// As many streams as it may have. The first of them never says anything, before others that do.
+async fn opened(connection: &Connection) -> Vec<SendStream> {
+    let soon = Duration::from_millis(200);
+    let mut streams = Vec::new();
+    while let Ok(stream) = tokio::time::timeout(soon, connection.open_uni()).await {
+        streams.push(stream.unwrap());
+    }
+    assert_eq!(streams.len(), usize::from(Bounds::default().states));
+    streams
+}
+
+/// Announces as much as is accepted, on all streams but the first.
+async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
+    let frame: Vec<u8> = [
+        &raw::stamp(7, EPOCH, 0)[..],
+        &[0xB5, 1, 0, 0],
+        &(64_u32 << 20).to_le_bytes(),
+        &(64_u64 << 20).to_le_bytes(),
+        &[0x93],
+    ]
+    .concat();
+    control.write_all(&frame).await.unwrap();
+    let state = Message::State(Box::new(State {
+        rank: Rank(1),
+        epoch: EPOCH,
+        agent: 0,
+        declared: None,
+        payload: bytes::Bytes::new(),
+    }));
+    let mut head = encode(NODE, NODE, &state).head.to_vec();
+    head[8..16].copy_from_slice(&(16_u64 << 30).to_le_bytes());
+    for stream in &mut streams[1..] {
+        let opening = [0xB5, 1, 2, 0, 0, 0, 0, 0];
+        stream.write_all(&opening).await.unwrap();
+        stream.write_all(&raw::stamp(7, EPOCH, 0)).await.unwrap();
+        stream.write_all(&head).await.unwrap();
+    }
+}
+
+/// Writes until nothing is taken any more, up to 64 MiB, and says how much was.
+async fn fill(mut stream: SendStream) -> (usize, SendStream) {
+    let mut taken = 0;
+    let chunk = vec![0xA5; 64 << 10];
+    while taken < 64 << 20 {
+        match tokio::time::timeout(Duration::from_secs(1), stream.write(&chunk)).await {
+            Ok(written) => taken += written.unwrap(),
+            Err(_) => break,
+        }
+    }
+    (taken, stream)
+}
+
+/// There and back, many times.
+async fn exchange(a: &mut Peer, b: &mut Peer) {
+    for superstep in 0..200 {
+        let there_and_back = async {
+            a.sender.send(small(superstep)).await.unwrap();
+            assert_eq!(received(b).await, Message::Confer(Confer { superstep }));
+            b.sender.send(small(superstep)).await.unwrap();
+            assert_eq!(received(a).await, Message::Confer(Confer { superstep }));
+        };
+        let done = tokio::time::timeout(Duration::from_secs(10), there_and_back).await;
+        assert!(done.is_ok(), "no answer");
+    }
+}
+
+async fn received(peer: &mut Peer) -> Message {
+    match peer.messages.receive().await.unwrap() {
+        Received::Message(_, _, message) => message,
+        Received::Closed { reason } => panic!("closed: {reason}"),
+    }
+}
+
+fn small(superstep: u64) -> Frame {
+    encode(MANAGER, MANAGER, &Message::Confer(Confer { superstep }))
+}
+
+/// A frame of 1 MiB.
+fn large(epoch: u64) -> Frame {
+    let state = State {
+        rank: Rank(1),
+        epoch,
+        agent: 0,
+        declared: None,
+        payload: vec![0x5A; 1 << 20].into(),
+    };
+    encode(NODE, NODE, &Message::State(Box::new(state)))
+}
+
+fn endpoint(identity: Identity) -> Endpoint {
+    let guests = Guests::Roles(BTreeSet::from([Role::SetManager]));
+    let endpoint = Endpoint::bind(identity, loopback(), guests, Bounds::default()).unwrap();
+    endpoint.begin(JobId(NonZeroU64::new(7).unwrap()), EPOCH);
+    endpoint
+}
+
+fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}
+
+fn loopback() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+/// Bytes of this process that are in memory.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.unwrap().trim().trim_end_matches(" kB");
+    kibibytes.parse::<u64>().unwrap() << 10
+}
+
+/// Windows of 6 MiB in each direction and a queue of 8 MiB, twice because both ends are in this process,
+/// and as much again for what the allocator keeps.
+const MEMORY: u64 = 64 << 20;
