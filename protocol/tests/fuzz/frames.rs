@@ -6,7 +6,7 @@ use protocol::{Address, DecodeError, Limits, Message, PREFIX_LEN, Prefix, decode
 use crate::drawn::Drawn;
 
 /// An example of every message.
-static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+pub(crate) static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let pinned = include_str!("../wire/pinned.txt").lines().skip(1);
     let bytes = |line: &str| {
         let hex = &line[10..];
@@ -33,7 +33,7 @@ pub(crate) fn check(drawn: &[u8]) {
 }
 
 /// Makes the prefix of `frame` say how long it is, so that its head is looked at.
-fn announce(frame: &mut [u8]) {
+pub(crate) fn announce(frame: &mut [u8]) {
     let Some(head) = frame.len().checked_sub(PREFIX_LEN) else {
         return;
     };

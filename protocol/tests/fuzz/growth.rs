@@ -1,12 +1,29 @@
 use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, Evaluation, Inventory, ProcessTimes, Processor};
-use protocol::{Address, Limits, Message, Report, Reports, Standing, encode};
+use protocol::{Address, Limits, Message, PREFIX_LEN, Report, Reports, Standing, encode};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
 use crate::{certificates, frames};
 
 const HERE: Address = Address::Node(HostId(0));
+
+/// Wherever there may be a list: many elements announced, and as many bytes that are none of them.
+#[test]
+fn a_count_reserves_nothing_to_speak_of() {
+    for seed in frames::SEEDS.iter() {
+        for at in PREFIX_LEN..seed.len() {
+            if !(0x90..0xa0).contains(&seed[at]) {
+                continue;
+            }
+            let mut frame = seed[..at].to_vec();
+            frame.extend([0xdc, 0xff, 0xff]);
+            frame.resize(frame.len() + 0xffff, 0xc3);
+            frames::announce(&mut frame);
+            assert!(frames::decoded(&frame, &Limits::default()).is_err());
+        }
+    }
+}
 
 /// Frames of the shortest elements that make the largest values, one more than a list has room for.
 #[test]
