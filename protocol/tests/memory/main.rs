@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use bsp::{HostId, Rank, SetId};
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Endpoint, Guests, JobId, Peer, Received, TrySendError};
-use protocol::{Address, Confer, Frame, Message, State, encode};
+use protocol::{Address, Confer, Frame, Message, State, WIRE_VERSION, encode};
 use quinn::{Connection, SendStream};
 use tokio::task::JoinSet;
 
@@ -94,7 +94,7 @@ async fn opened(connection: &Connection) -> Vec<SendStream> {
 async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
     let frame: Vec<u8> = [
         &raw::stamp(7, EPOCH, 0)[..],
-        &[0xB5, 1, 0, 0],
+        &[0xB5, WIRE_VERSION, 0, 0],
         &(64_u32 << 20).to_le_bytes(),
         &(64_u64 << 20).to_le_bytes(),
         &[0x93],
@@ -111,7 +111,7 @@ async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
     let mut head = encode(NODE, NODE, &state).head.to_vec();
     head[8..16].copy_from_slice(&(16_u64 << 30).to_le_bytes());
     for stream in &mut streams[1..] {
-        let opening = [0xB5, 1, 2, 0, 0, 0, 0, 0];
+        let opening = [0xB5, WIRE_VERSION, 2, 0, 0, 0, 0, 0];
         stream.write_all(&opening).await.unwrap();
         stream.write_all(&raw::stamp(7, EPOCH, 0)).await.unwrap();
         stream.write_all(&head).await.unwrap();
