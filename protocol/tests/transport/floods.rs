@@ -138,7 +138,7 @@ async fn handshakes_that_are_begun_and_left_keep_nobody_out() {
 async fn who_is_ignored_in_a_crowd_gets_in_once_the_others_have_gone() {
     let bounds = Bounds {
         handshakes_per_address: 2,
-        handshake: Duration::from_secs(1),
+        handshake: Duration::from_secs(2),
         ..Bounds::default()
     };
     let here = endpoint(Role::Node, "n1", anybody(), bounds);
