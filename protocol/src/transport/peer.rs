@@ -139,13 +139,14 @@ impl Link {
     /// Whether the peer may send `message` as `from`.
     pub(super) fn check(&self, from: Address, message: &Message) -> Result<(), Refusal> {
         let Subject { role, name, .. } = &self.peer.subject;
-        let is_of_a_job = match message {
-            Message::Errand(_) => false,
-            // Processes come from a client, and what they leave goes there.
-            Message::State(_) => self.job.is_some(),
-            _ => true,
-        };
         let has_job = self.job.is_some();
+        // Processes come from a client, and what they leave goes there.
+        let may_be_either = matches!(message, Message::State(_));
+        let is_of_a_job = if may_be_either {
+            has_job
+        } else {
+            !matches!(message, Message::Errand(_))
+        };
         if is_of_a_job != has_job {
             let message = rights::name(message);
             return Err(Refusal::Place { message, has_job });

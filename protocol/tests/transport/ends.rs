@@ -6,7 +6,7 @@ use protocol::transport::{
 };
 
 use crate::{
-    NODE, anybody, confer, connected, endpoint, frame, identity, job, loopback, name, pair, receive,
+    anybody, confer, connected, endpoint, frame, identity, job, loopback, name, pair, receive,
 };
 
 #[tokio::test]
@@ -199,10 +199,7 @@ async fn peers_of_different_jobs_do_not_meet() {
     one.end();
     let (a, mut b) = connected(&one, &other).await;
     assert_eq!((a.job, b.job), (None, None));
-    a.sender
-        .send(crate::frame(&crate::confer(1)))
-        .await
-        .unwrap();
+    a.sender.send(frame(&confer(1))).await.unwrap();
     let error = b.messages.receive().await.unwrap_err().to_string();
     let expect = "Confer has no place on a connection without a job";
     assert!(error.ends_with(expect), "{error}");

@@ -107,7 +107,7 @@ fn frame(message: &(Address, Address, Message)) -> Frame {
     encode(message.0, message.1, &message.2)
 }
 
-/// An example of every message, from an agent that may send it.
+/// An example of every message of a job, from an agent that may send it.
 fn every_message() -> Vec<(Address, Address, Message)> {
     let pinned = include_str!("../wire/pinned.txt").lines().skip(1);
     let messages = pinned.map(|line| {
@@ -117,12 +117,18 @@ fn every_message() -> Vec<(Address, Address, Message)> {
         let (_, to, message) = decode(Bytes::from(bytes), &Limits::default()).unwrap();
         let from = match message {
             Message::Reported(_) | Message::Halted(_) => Address::Process(bsp::Rank(5)),
-            Message::Measured(_) | Message::Reports(_) | Message::State(_) => NODE,
+            Message::Measured(_)
+            | Message::Reports(_)
+            | Message::State(_)
+            | Message::Parcel(_)
+            | Message::Probe(_) => NODE,
             _ => MANAGER,
         };
         (from, to, message)
     });
-    messages.collect()
+    messages
+        .filter(|(_, _, message)| !matches!(message, Message::Errand(_)))
+        .collect()
 }
 
 async fn receive(peer: &mut Peer) -> (Address, Address, Message) {
