@@ -212,11 +212,14 @@ pub struct End {
     pub messages: u64,
     /// Bytes that processes sent each other.
     pub bytes: Bytes,
-    /// What the best mapping found for every superstep would have saved of the slowest computations.
-    pub attainable: Seconds,
+    /// What the best mapping found for every superstep would have saved of the slowest computations, where that
+    /// is known: in simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attainable: Option<Seconds>,
     /// What perfect balance would have saved of them: the work of every superstep divided at will among
-    /// the fastest processors, as many as processes had work.
-    pub imbalance: Seconds,
+    /// the fastest processors, as many as processes had work. Likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imbalance: Option<Seconds>,
     /// Bytes of the states of processes that moved, whoever paid for them.
     pub moved: Bytes,
 }

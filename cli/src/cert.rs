@@ -8,6 +8,8 @@ mod report;
 mod show;
 mod validity;
 
+pub(crate) use folder::folder;
+
 use std::path::Path;
 
 use clap::Subcommand;

@@ -100,11 +100,6 @@ impl Cluster {
     pub(crate) fn sets(&self) -> &[String] {
         &self.sets
     }
-
-    /// How many processes fit on all hosts together.
-    pub(crate) fn slots(&self) -> u32 {
-        self.members.iter().map(|member| member.slots).sum()
-    }
 }
 
 /// What is known of a cluster after some of its lines.

@@ -13,6 +13,7 @@ use crate::cert::{self, CertCommand};
 use crate::compare::{self, CompareArguments};
 use crate::explain::{self, ExplainArguments};
 use crate::failure::{EXIT_CODES, Failure};
+use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
 use crate::output::{self, Format};
 use crate::platform::{self, FlowArguments};
 use crate::registry::Registry;
@@ -80,6 +81,18 @@ enum Command {
     /// Set the tables of the papers beside what our runs say
     #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArguments),
+    /// Be one host of a cluster, and wait for clients
+    #[command(long_about = live::NODE_ABOUT, after_long_help = live::NODE_HELP)]
+    Node(NodeArguments),
+    /// Run an experiment on the hosts of a cluster
+    #[command(long_about = live::RUN_ABOUT, after_long_help = live::RUN_HELP)]
+    Run(RunArguments),
+    /// Start a cluster of node processes on this machine, do something there, and end it
+    #[command(long_about = live::UP_ABOUT, after_long_help = live::UP_HELP)]
+    Up(UpArguments),
+    /// Show how the nodes of a cluster are
+    #[command(after_long_help = live::STATUS_HELP)]
+    Status(StatusArguments),
     /// Look at a platform, or time messages on it
     #[command(subcommand)]
     Platform(PlatformCommand),
@@ -167,6 +180,16 @@ fn execute(
             reproduction.progress = progress;
             reproduce::command(&reproduction)
         }
+        Command::Node(arguments) => live::node(&arguments, registry.clone()),
+        Command::Run(mut run) => {
+            run.progress = progress;
+            live::run(&run, registry)
+        }
+        Command::Up(mut up) => {
+            up.progress = progress;
+            live::up(&up, registry)
+        }
+        Command::Status(arguments) => live::status(&arguments),
         Command::Platform(PlatformCommand::Check { file }) => platform::check(&file),
         Command::Platform(PlatformCommand::Show { file, format }) => platform::show(&file, format),
         Command::Platform(PlatformCommand::Flows(flows)) => platform::flows(&flows),
@@ -228,6 +251,8 @@ Examples:
   migbsp verify runs/lbm                             were all decisions made as they should be?
   migbsp reproduce table2                            a table of the papers, and ours beside it
   migbsp platform show conf/platforms/testbed.toml
+  migbsp up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
+                                                     the same on real processes, live: docs/cluster.md
   migbsp cert init --cluster lab                     who may take part in a cluster: docs/cluster.md
 
 Read on: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";

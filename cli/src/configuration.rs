@@ -15,6 +15,7 @@ mod script;
 mod sections;
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use simulator::Platform;
@@ -51,12 +52,14 @@ pub(crate) struct Loaded {
 }
 
 /// Where a platform is described.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum PlatformSource {
     /// In the file that the experiment names.
     File,
-    /// In this text, TOML.
+    /// In this text, TOML, which is in the binary.
     Text(&'static str),
+    /// In this text, TOML: the hosts of a cluster.
+    Cluster(String),
 }
 
 /// The experiment in `file`, changed by the environment and by `assignments` (`section.key=value`).
@@ -95,6 +98,38 @@ pub(crate) fn load(
     })
 }
 
+/// The experiment in `text`, as a client submits it; its hosts are those that `platform` describes, TOML.
+///
+/// # Errors
+///
+/// The first fault of it.
+pub(crate) fn submitted(
+    text: &str,
+    platform: String,
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let from_client = layers::parse(text, "the experiment").map_err(Failure::input)?;
+    let written = layers::merge(&[Experiment::defaults(), from_client]).map_err(Failure::input)?;
+    Ok(Loaded {
+        experiment: Experiment::new(&written, registry)?,
+        written,
+        folder: PathBuf::new(),
+        platform: PlatformSource::Cluster(platform),
+    })
+}
+
+/// What `file` and the environment say.
+///
+/// # Errors
+///
+/// If the file cannot be read, or one of them is no configuration.
+pub(crate) fn layered(file: &Path) -> Result<Node, Failure> {
+    let text = read(file).map_err(Failure::input)?;
+    let from_file = layers::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
+    let from_environment = layers::environment(env::vars_os())?;
+    layers::merge(&[from_file, from_environment]).map_err(Failure::input)
+}
+
 /// What `[scheduler]` is if `assignments` (`scheduler.key=value`) are all that is said of it.
 ///
 /// # Errors
@@ -114,14 +149,30 @@ impl Loaded {
     /// If its file describes no platform, or the experiment names something that is not there.
     pub(crate) fn platform(&self) -> Result<Platform, Failure> {
         let file = self.platform_file();
-        let platform = match self.platform {
+        let platform = match &self.platform {
             PlatformSource::File => platform::load(&file)?,
             PlatformSource::Text(text) => platform::parse(text, &file)?,
+            PlatformSource::Cluster(text) => Platform::from_toml(text).map_err(|error| {
+                Failure::Input(format!("the hosts of the cluster: {}", error.fault))
+            })?,
         };
         let (load, congestion) = (&self.experiment.load, &self.experiment.congestion);
         let seed = self.experiment.run.seed;
         let platform = load.apply(platform, seed, &self.written)?;
         Ok(congestion.apply(platform, seed, &self.written)?)
+    }
+
+    /// What describes the platform.
+    ///
+    /// # Errors
+    ///
+    /// If its file cannot be read.
+    pub(crate) fn platform_text(&self) -> Result<Vec<u8>, Failure> {
+        match &self.platform {
+            PlatformSource::File => fs::read(self.platform_file()).map_err(Failure::input),
+            PlatformSource::Text(text) => Ok(text.as_bytes().to_vec()),
+            PlatformSource::Cluster(text) => Ok(text.clone().into_bytes()),
+        }
     }
 
     /// The platform file.

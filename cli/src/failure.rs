@@ -22,6 +22,12 @@ pub(crate) enum Failure {
     /// A file that was given is at fault.
     #[error("{0}")]
     Input(String),
+    /// A node, or the way to it, failed.
+    #[error("{0}")]
+    Cluster(String),
+    /// A signal came.
+    #[error("interrupted: the cluster is free again")]
+    Interrupted(u8),
     /// The results cannot be written to stdout.
     #[error("the results cannot be written: {0}")]
     Output(#[from] io::Error),
@@ -61,6 +67,8 @@ impl Failure {
             Self::Usage(_) => 2,
             Self::Verification(_) => 3,
             Self::Input(_) => 4,
+            Self::Cluster(_) => 5,
+            Self::Interrupted(signal) => 128_u8.saturating_add(*signal),
         })
     }
 }

@@ -8,13 +8,13 @@
 mod batch;
 mod cert;
 mod chart;
-#[expect(dead_code, reason = "read by commands that run on a cluster")]
 mod cluster;
 mod command;
 mod compare;
 mod configuration;
 mod explain;
 mod failure;
+mod live;
 mod output;
 mod platform;
 mod record;

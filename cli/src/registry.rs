@@ -3,18 +3,21 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
+use std::sync::Arc;
 
+use agents::hosts::{self, Kind};
 use agents::record::Event;
 
-use crate::configuration::{Fault, Files, decode, nearest, tree_of};
-use crate::simulate::{Finished, SimulationError, simulate};
+use crate::configuration::{Fault, Files, Loaded, decode, nearest, tree_of};
+use crate::live::{LiveError, Submission};
+use crate::simulate::{Finished, SimulationError, digest, simulate};
 use crate::tree::Node;
 use crate::workload::{Common, Supersteps, Workload};
 
 /// The workloads that a binary knows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
-    entries: Vec<Box<dyn Entry>>,
+    entries: Vec<Arc<dyn Entry>>,
 }
 
 /// What a workload is to be built from.
@@ -26,6 +29,23 @@ pub(crate) struct Order<'a> {
     pub(crate) common: Common,
     /// The folder that names of files are relative to.
     pub(crate) folder: &'a Path,
+}
+
+impl<'a> Order<'a> {
+    /// What the workload of an experiment is to be built from.
+    pub(crate) fn of(loaded: &'a Loaded) -> Self {
+        let experiment = &loaded.experiment;
+        let application = &experiment.application;
+        Self {
+            written: &application.written,
+            common: Common {
+                processes: application.processes,
+                supersteps: application.supersteps,
+                seed: experiment.run.seed,
+            },
+            folder: &loaded.folder,
+        }
+    }
 }
 
 /// A workload whose types have been forgotten, for any number of threads.
@@ -64,6 +84,16 @@ pub(crate) trait Entry: Send + Sync {
         setup: &agents::Setup,
         observer: &mut dyn FnMut(&Event),
     ) -> Result<Finished, SimulationError>;
+
+    /// Its programs, for nodes.
+    fn kind(&self) -> Kind;
+
+    /// One run of it on real hosts.
+    ///
+    /// # Errors
+    ///
+    /// If the parameters do not make a program, or the run has no result.
+    fn run(&self, order: Order<'_>, submission: Submission<'_>) -> Result<Finished, LiveError>;
 }
 
 impl Registry {
@@ -85,7 +115,7 @@ impl Registry {
             "two workloads are called {}",
             W::NAME
         );
-        self.entries.push(Box::new(Registered::<W>(PhantomData)));
+        self.entries.push(Arc::new(Registered::<W>(PhantomData)));
         self
     }
 
@@ -137,6 +167,21 @@ impl<W: Workload> Registered<W> {
     fn parameters(written: &Node) -> Result<W::Parameters, Fault> {
         decode(written, &format!("application.{}", W::NAME), W::unit)
     }
+
+    fn programs(order: Order<'_>) -> Result<(W::Parameters, Vec<W::Program>), Fault> {
+        let Order {
+            written,
+            common,
+            folder,
+        } = order;
+        let parameters = Self::parameters(written)?;
+        let files = Files::new(folder, written);
+        let programs = W::build_from(&parameters, common, files).map_err(|problem| {
+            let place = place_of(&problem, written);
+            Fault::new(place, &format!("application.{}", W::NAME), problem)
+        })?;
+        Ok((parameters, programs))
+    }
 }
 
 impl<W: Workload> Entry for Registered<W> {
@@ -166,19 +211,40 @@ impl<W: Workload> Entry for Registered<W> {
         setup: &agents::Setup,
         observer: &mut dyn FnMut(&Event),
     ) -> Result<Finished, SimulationError> {
-        let Order {
-            written,
-            common,
-            folder,
-        } = order;
-        let parameters = Self::parameters(written)?;
-        let files = Files::new(folder, written);
-        let programs = W::build_from(&parameters, common, files).map_err(|problem| {
-            let place = place_of(&problem, written);
-            Fault::new(place, &format!("application.{}", W::NAME), problem)
-        })?;
-        let verify = |outputs: &[_]| W::verify(&parameters, common, files, outputs);
+        let (parameters, programs) = Self::programs(order)?;
+        let files = Files::new(order.folder, order.written);
+        let verify = |outputs: &[_]| W::verify(&parameters, order.common, files, outputs);
         simulate(setup, programs, verify, observer)
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::of::<W::Program>()
+    }
+
+    fn run(&self, order: Order<'_>, submission: Submission<'_>) -> Result<Finished, LiveError> {
+        let (parameters, programs) = Self::programs(order)?;
+        let Submission {
+            client,
+            request,
+            observer,
+            interrupted,
+        } = submission;
+        let finished = hosts::run(client, request, programs, observer, interrupted)?;
+        let files = Files::new(order.folder, order.written);
+        let verified = W::verify(&parameters, order.common, files, &finished.outputs)?;
+        let end = finished.end;
+        Ok(Finished {
+            seconds: end.seconds,
+            supersteps: end.supersteps,
+            calls: finished.calls,
+            attainable: end.attainable,
+            imbalance: end.imbalance,
+            moved: end.moved,
+            messages: end.messages,
+            bytes: end.bytes,
+            outputs: digest(&finished.outputs),
+            verified,
+        })
     }
 }
 

@@ -18,15 +18,16 @@ use crate::configuration::{self, Scenario};
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::registry::Registry;
-use crate::simulate::progress::Progress;
-use crate::simulate::recorder::Recorder;
 use crate::simulate::report::Report;
 
-pub(crate) use report::RunReport;
+pub(crate) use progress::Progress;
+pub(crate) use recorder::Recorder;
 #[cfg(test)]
 pub(crate) use report::{CallReport, MigrationReport};
-pub(crate) use run::{Finished, SimulationError, simulate};
+pub(crate) use report::{RunReport, csv as csv_of_run};
+pub(crate) use run::{Finished, SimulationError, digest, simulate};
 pub(crate) use stage::Stage;
+pub(crate) use text::shortened;
 
 /// Runs the scenarios of an experiment and shows what came of them.
 ///
@@ -95,7 +96,7 @@ fn run(
 }
 
 /// No scenario is run if the record of one of them would have no place: all or nothing.
-fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
+pub(crate) fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
     for scenario in scenarios {
         let place = folder.join(scenario.name());
         let taken = fs::read_dir(&place).is_ok_and(|mut entries| entries.next().is_some());

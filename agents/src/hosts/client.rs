@@ -22,7 +22,7 @@ use super::failure::JobError;
 use super::job::{call, role_of, rules};
 use super::journal::Journal;
 use crate::encoding::{decode, encode_into};
-use crate::record::{Call, Event};
+use crate::record::{Call, End, Event};
 use crate::setup::Setup;
 
 /// A job for a cluster.
@@ -41,20 +41,12 @@ pub struct Request {
 /// What came of a run on real hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished<Output> {
-    /// How long it took, on the clock of the node that took longest.
-    pub seconds: Instant,
-    /// How many supersteps it took.
-    pub supersteps: u64,
+    /// How long it took, on the clock of the node that took longest, and what was sent and moved.
+    pub end: End,
     /// The rescheduling calls that were held.
     pub calls: Vec<Call>,
     /// What the programs left behind, by rank.
     pub outputs: Vec<Output>,
-    /// Bytes of the states of processes that moved.
-    pub moved: Bytes,
-    /// Messages that processes sent each other.
-    pub messages: u64,
-    /// Bytes that processes sent each other.
-    pub bytes: Bytes,
 }
 
 /// Something that comes from a node.
@@ -94,25 +86,16 @@ pub fn run<P: Program>(
         }
         result
     })?;
+    let end = done.end();
+    observer(&Event::End(end))?;
     let rank = |index| Rank::from_index(index);
     let outputs = done.outputs.into_values().enumerate();
     let outputs = outputs.map(|(index, bytes)| decode("the output of", rank(index), &bytes));
     let outputs: Result<Vec<P::Output>, _> = outputs.collect();
-    let sum = |what: fn(&Ended) -> u64| done.ended.values().map(what).sum();
-    let seconds = done.ended.values().map(|ended| ended.seconds).max();
     Ok(Finished {
-        seconds: Instant::START + seconds.unwrap_or_default(),
-        supersteps: done
-            .ended
-            .values()
-            .map(|ended| ended.supersteps)
-            .max()
-            .unwrap_or(0),
+        end,
         calls: done.calls,
         outputs: outputs?,
-        moved: Bytes(sum(|ended| ended.moved)),
-        messages: sum(|ended| ended.messages),
-        bytes: Bytes(sum(|ended| ended.bytes)),
     })
 }
 
@@ -206,6 +189,24 @@ struct Done {
     outputs: BTreeMap<Rank, bytes::Bytes>,
     ended: BTreeMap<HostId, Ended>,
     calls: Vec<Call>,
+}
+
+impl Done {
+    /// How the run ended.
+    fn end(&self) -> End {
+        let sum = |what: fn(&Ended) -> u64| self.ended.values().map(what).sum();
+        let seconds = self.ended.values().map(|ended| ended.seconds).max();
+        let supersteps = self.ended.values().map(|ended| ended.supersteps).max();
+        End {
+            seconds: Instant::START + seconds.unwrap_or_default(),
+            supersteps: supersteps.unwrap_or_default(),
+            messages: sum(|ended| ended.messages),
+            bytes: Bytes(sum(|ended| ended.bytes)),
+            attainable: None,
+            imbalance: None,
+            moved: Bytes(sum(|ended| ended.moved)),
+        }
+    }
 }
 
 async fn submit<P: Program>(

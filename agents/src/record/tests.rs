@@ -25,8 +25,8 @@ fn end_after(supersteps: u64) -> Event {
         supersteps,
         messages: u64::MAX,
         bytes: Bytes(7),
-        attainable: Seconds::ZERO,
-        imbalance: Seconds::ZERO,
+        attainable: Some(Seconds::ZERO),
+        imbalance: Some(Seconds::ZERO),
         moved: Bytes(0),
     })
 }

@@ -199,7 +199,7 @@ fn size_of<Message: Payload>(envelope: &Envelope<Message>) -> Bytes {
 #[cfg(test)]
 mod tests {
     use bsp::Superstep;
-    use serde::Deserialize;
+    use serde::{Deserialize, Serialize};
 
     use super::*;
 

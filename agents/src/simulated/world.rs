@@ -174,8 +174,8 @@ impl SimulatedWorld {
             supersteps: self.planned,
             messages: self.traffic.messages,
             bytes: self.traffic.bytes,
-            attainable: self.attainable.total(),
-            imbalance: self.attainable.imbalance(),
+            attainable: Some(self.attainable.total()),
+            imbalance: Some(self.attainable.imbalance()),
             moved: self.moved,
         };
         (end, std::mem::take(&mut self.calls))

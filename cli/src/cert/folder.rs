@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// # Errors
 ///
 /// If none was given and the user has no home.
-pub(super) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     given.map(Path::to_path_buf).map_or_else(
         || {
             let strategy = choose_base_strategy()

@@ -82,8 +82,8 @@ impl Run {
             migrations: calls.iter().map(|call| call.migrations.len()).sum(),
             moved_bytes: finished.moved.0,
             call_seconds: calls.iter().fold(0.0, |sum, call| sum + call.cost.get()),
-            attainable_seconds: finished.attainable.get(),
-            imbalance_seconds: finished.imbalance.get(),
+            attainable_seconds: finished.attainable.unwrap_or_default().get(),
+            imbalance_seconds: finished.imbalance.unwrap_or_default().get(),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The record of a run, written while it is under way.
 
-use std::fs;
 use std::path::Path;
 
 use agents::record::{Event, Run, SCHEMA, WriteError, Writer};
@@ -44,7 +43,7 @@ impl Recorder {
     ///
     /// If that folder is not empty or cannot be written to, or the platform cannot be read.
     pub(crate) fn new(folder: &Path, scenario: Scenario, stage: &Stage) -> Result<Self, Failure> {
-        let bytes = fs::read(stage.loaded.platform_file()).map_err(Failure::input)?;
+        let bytes = stage.loaded.platform_text()?;
         let folder = folder.join(scenario.name());
         let mut writer = Writer::create(&folder).map_err(Failure::chain)?;
         writer
@@ -62,6 +61,13 @@ impl Recorder {
         if self.lost.is_none() {
             self.lost = self.writer.append(event).err();
         }
+    }
+
+    /// Why events are missing, if some are.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.lost
+            .as_ref()
+            .map(|error| Failure::chain(error).to_string())
     }
 
     /// The run is over: with this, its record is complete.

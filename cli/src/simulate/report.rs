@@ -43,9 +43,11 @@ pub(crate) struct RunReport {
     /// Bytes between processes.
     pub(crate) bytes: u64,
     /// Computation that the best mapping found for every superstep would have saved, in seconds.
-    pub(crate) attainable_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) attainable_seconds: Option<f64>,
     /// Computation that perfect balance would have saved, in seconds.
-    pub(crate) imbalance_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) imbalance_seconds: Option<f64>,
     /// Bytes of the processes that moved.
     pub(crate) moved_bytes: u64,
     /// SHA-256 of what the programs left behind, in rank order.
@@ -140,22 +142,31 @@ impl Report {
     ///
     /// If the writer fails, which a buffer in memory does not.
     pub(crate) fn csv(&self) -> Result<String, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        for run in &self.runs {
-            if run.migrations() == 0 {
-                writer.serialize(Row::new(run, None))?;
-            }
-            for call in &run.calls {
-                for migration in &call.migrations {
-                    writer.serialize(Row::new(run, Some((call, migration))))?;
-                }
+        csv(&self.runs)
+    }
+}
+
+/// One row per migration of `runs`, and one for each without any.
+///
+/// # Errors
+///
+/// If the writer fails, which a buffer in memory does not.
+pub(crate) fn csv<'a>(runs: impl IntoIterator<Item = &'a RunReport>) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for run in runs {
+        if run.migrations() == 0 {
+            writer.serialize(Row::new(run, None))?;
+        }
+        for call in &run.calls {
+            for migration in &call.migrations {
+                writer.serialize(Row::new(run, Some((call, migration))))?;
             }
         }
-        let bytes = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+    let bytes = writer
+        .into_inner()
+        .map_err(csv::IntoInnerError::into_error)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl RunReport {
@@ -167,8 +178,8 @@ impl RunReport {
             supersteps: finished.supersteps,
             messages: finished.messages,
             bytes: finished.bytes.0,
-            attainable_seconds: finished.attainable.get(),
-            imbalance_seconds: finished.imbalance.get(),
+            attainable_seconds: finished.attainable.map(Seconds::get),
+            imbalance_seconds: finished.imbalance.map(Seconds::get),
             moved_bytes: finished.moved.0,
             outputs_sha256: finished.outputs.clone(),
             verified: finished.verified.clone(),

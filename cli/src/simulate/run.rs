@@ -21,10 +21,10 @@ pub(crate) struct Finished {
     pub(crate) supersteps: u64,
     /// The rescheduling calls that were held.
     pub(crate) calls: Vec<Call>,
-    /// What the best mappings would have saved.
-    pub(crate) attainable: Seconds,
-    /// What perfect balance would have saved.
-    pub(crate) imbalance: Seconds,
+    /// What the best mappings would have saved, in simulation.
+    pub(crate) attainable: Option<Seconds>,
+    /// What perfect balance would have saved, likewise.
+    pub(crate) imbalance: Option<Seconds>,
     /// Bytes of the processes that moved.
     pub(crate) moved: Bytes,
     /// Messages between processes.
@@ -80,8 +80,8 @@ pub(crate) fn simulate<P: Program>(
         seconds,
         supersteps,
         calls,
-        attainable,
-        imbalance,
+        attainable: Some(attainable),
+        imbalance: Some(imbalance),
         moved,
         messages,
         bytes,
@@ -107,7 +107,7 @@ impl From<SimulationError> for Failure {
     }
 }
 
-fn digest<Output: Serialize>(outputs: &[Output]) -> String {
+pub(crate) fn digest<Output: Serialize>(outputs: &[Output]) -> String {
     let mut hasher = Sha256::new();
     for output in outputs {
         let bytes = serde_json::to_vec(output);

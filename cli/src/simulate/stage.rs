@@ -12,7 +12,6 @@ use crate::failure::Failure;
 use crate::platform::find_host;
 use crate::registry::{Order, Registry};
 use crate::simulate::run::Finished;
-use crate::workload::Common;
 
 /// An experiment that is ready to be run, as often as needed and by several threads at once.
 #[derive(Debug)]
@@ -62,22 +61,13 @@ impl Stage {
         registry: &Registry,
         observer: &mut dyn FnMut(&Event),
     ) -> Result<Finished, Failure> {
-        let experiment = &self.loaded.experiment;
-        let application = &experiment.application;
-        let order = Order {
-            written: &application.written,
-            common: Common {
-                processes: application.processes,
-                supersteps: application.supersteps,
-                seed: experiment.run.seed,
-            },
-            folder: &self.loaded.folder,
-        };
-        let entry = registry.find(&application.workload, None)?;
-        Ok(entry.simulate(order, &self.setup(scenario), observer)?)
+        let workload = &self.loaded.experiment.application.workload;
+        let entry = registry.find(workload, None)?;
+        Ok(entry.simulate(Order::of(&self.loaded), &self.setup(scenario), observer)?)
     }
 
-    fn setup(&self, scenario: Scenario) -> Setup {
+    /// What the agents of a run in `scenario` are told.
+    pub(crate) fn setup(&self, scenario: Scenario) -> Setup {
         let experiment = &self.loaded.experiment;
         Setup {
             platform: Arc::clone(&self.platform),

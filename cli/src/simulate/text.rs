@@ -53,7 +53,7 @@ fn verified(report: &Report) -> Vec<&str> {
 }
 
 /// What fits some lines; an alignment may be as long as its sequences.
-fn shortened(sentence: &str) -> String {
+pub(crate) fn shortened(sentence: &str) -> String {
     const CHARACTERS: usize = 400;
     match sentence.char_indices().nth(CHARACTERS) {
         None => sentence.to_owned(),
@@ -132,7 +132,7 @@ fn calls(run: &RunReport) -> String {
 fn verdict(report: &Report) -> Option<String> {
     let (alone, moving) = (report.run(Scenario::I)?, report.run(Scenario::Iii)?);
     let won = alone.seconds - moving.seconds;
-    let could = alone.attainable_seconds;
+    let could = alone.attainable_seconds.unwrap_or_default();
     let percent = |part: f64, whole: f64| format!("{:.1} %", part / whole * 100.0);
     let best = "the best mapping of every superstep would have saved";
     let (seconds, saved) = (rounded(won.abs(), 3), rounded(could, 3));
@@ -193,8 +193,8 @@ mod tests {
             supersteps: 8,
             messages: 0,
             bytes: 0,
-            attainable_seconds: 4.0,
-            imbalance_seconds: 4.5,
+            attainable_seconds: Some(4.0),
+            imbalance_seconds: Some(4.5),
             moved_bytes: 0,
             outputs_sha256: String::new(),
             verified: None,
@@ -283,7 +283,7 @@ Its 1 call alone (scenario ii) cost 0.500 s.
     fn whatever_was_won_there_is_a_true_sentence() {
         let check = |seconds: f64, could: f64, sentence: &str| {
             let mut alone = run("i", 10.0, vec![]);
-            alone.attainable_seconds = could;
+            alone.attainable_seconds = Some(could);
             let moving = run("iii", seconds, vec![call(Some("p2"))]);
             assert_eq!(
                 verdict(&report(vec![alone, moving])).as_deref(),

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
+use agents::Setup;
 use agents::hosts::{Finished, JobError, Kind, Node, Ours, Prepared, Request, run};
 use agents::record::Event;
-use agents::Setup;
 use bsp::Program;
 use bsp::units::InstructionsPerSecond;
 use protocol::Member;

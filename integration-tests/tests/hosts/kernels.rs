@@ -66,7 +66,7 @@ fn check<P: Program>(cluster: &Cluster, processes: impl Fn() -> Vec<P>) {
         let (alone, _) = cluster
             .run(&setup(cluster, size, shape, None), processes())
             .unwrap();
-        assert_eq!(alone.supersteps, expected.supersteps, "{shape:?}");
+        assert_eq!(alone.end.supersteps, expected.supersteps, "{shape:?}");
         assert!(bits(&alone.outputs) == bits(&expected.outputs), "{shape:?}");
 
         let setup = setup(cluster, size, shape, Some(scripted(script.clone())));

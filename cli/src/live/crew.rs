@@ -1,0 +1,105 @@
+//! The nodes that take part in a run, and how to speak to them.
+
+use std::env;
+use std::path::PathBuf;
+
+use protocol::Member;
+use protocol::identity::{Identity, Role};
+
+use crate::cluster::Cluster;
+use crate::failure::Failure;
+use crate::live::identity;
+
+/// The nodes of a cluster, Set by Set, and who speaks to them.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    pub(crate) members: Vec<Member>,
+    pub(crate) client: Identity,
+}
+
+/// Where a crew is looked for.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct CrewArguments {
+    /// The hosts, in the syntax of Open MPI's hostfiles [default: those that Slurm gave]
+    #[arg(long, visible_alias = "hostfile", value_name = "FILE")]
+    cluster: Option<PathBuf>,
+    /// Where the client's certificate and key are [default: ~/.config/migbsp]
+    #[arg(long, value_name = "DIR")]
+    identity: Option<PathBuf>,
+    /// Whose they are, if several are there
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<protocol::identity::Name>,
+}
+
+impl Crew {
+    /// The crew that the arguments, or Slurm, name.
+    ///
+    /// # Errors
+    ///
+    /// If there is no cluster, or no certificate of a client.
+    pub(crate) fn find(arguments: &CrewArguments) -> Result<Self, Failure> {
+        let cluster = match &arguments.cluster {
+            Some(file) => Cluster::load(file)?,
+            None => {
+                let slurm = Cluster::from_slurm(|name| env::var(name).ok())?;
+                slurm.ok_or_else(|| Failure::Usage(NO_CLUSTER.to_owned()))?
+            }
+        };
+        let folder = arguments.identity.as_deref();
+        Ok(Self {
+            members: members(&cluster),
+            client: identity::find(folder, arguments.name.as_ref(), Role::Client)?,
+        })
+    }
+}
+
+/// The role of each member: the first of a Set is its Manager.
+pub(crate) fn roles(members: &[Member]) -> impl Iterator<Item = Role> {
+    members.iter().enumerate().map(|(index, member)| {
+        let before = &members[..index];
+        let is_first = before.iter().all(|other| other.set != member.set);
+        if is_first {
+            Role::SetManager
+        } else {
+            Role::Node
+        }
+    })
+}
+
+/// The platform that `members` are, as TOML; what it says of speeds and links is not used.
+pub(crate) fn platform(members: &[Member]) -> String {
+    let mut text = String::new();
+    let mut rest = members;
+    while let Some(first) = rest.first() {
+        let count = rest
+            .iter()
+            .take_while(|member| member.set == first.set)
+            .count();
+        let (set, later) = rest.split_at(count);
+        let quoted = |text: &str| toml::Value::from(text).to_string();
+        let names: Vec<String> = set.iter().map(|member| quoted(&member.name)).collect();
+        text.push_str(&format!(
+            "[[set]]\nname = {}\nhosts = [{}]\nspeed = \"1 Ginstr/s\"\n\
+             link = {{ bandwidth = \"1 GBps\", latency = \"10 us\" }}\n\
+             uplink = {{ bandwidth = \"1 GBps\", latency = \"10 us\" }}\n",
+            quoted(&first.set),
+            names.join(", ")
+        ));
+        rest = later;
+    }
+    text
+}
+
+fn members(cluster: &Cluster) -> Vec<Member> {
+    let member = |member: &crate::cluster::Member| Member {
+        name: member.name.to_string(),
+        address: member.address.clone(),
+        set: cluster.sets()[member.set].clone(),
+        slots: member.slots,
+        speed: member.speed,
+    };
+    cluster.members().iter().map(member).collect()
+}
+
+const NO_CLUSTER: &str = "--cluster FILE is missing, and this is no job of Slurm: name a file with a line per host, as \
+                          `node-1 slots=4 set=left`; or try `migbsp up --local 4 -- run FILE`";

@@ -1,0 +1,80 @@
+//! What `--help` says of the commands for real hosts.
+
+pub(crate) const NODE_ABOUT: &str = "\
+Be one host of a cluster, and wait for clients.
+
+A node takes part in one job at a time: it executes the processes that start there or come there, on as many threads as \
+the client's list gives it slots, and sends those away that are to move. It runs until it is told to leave (SIGTERM, \
+SIGINT, SIGHUP); a job that runs then is ended, and its client told. The first node of each Set is its Set Manager and \
+needs a certificate with that role.";
+
+pub(crate) const NODE_HELP: &str = "\
+FILE, or the environment MIGBSP__NODE__KEY=VALUE over it:
+  [node]
+  name = \"node-1\"              # as in its certificate and in the list of hosts
+  identity = \"certificates\"    # folder with node-1.pem and node-1.key; default ~/.config/migbsp
+  listen = \"0.0.0.0:7447\"      # UDP
+  share = 1.0                  # the fraction of its processors that programs are given
+  # speed = 2e9                # instructions per second of one; default: measured at the start
+
+Examples:
+  migbsp cert init --cluster lab
+  migbsp cert issue --role set-manager --name node-1
+  migbsp node --conf node-1.toml
+
+Certificates, lists of hosts, firewalls: docs/cluster.md.";
+
+pub(crate) const RUN_ABOUT: &str = "\
+Run an experiment on the hosts of a cluster.
+
+The same experiment that `simulate` runs, with the same agents, on real hosts: its processes are sent to the nodes, \
+execute there, and move while they run; what they leave behind and the record of the run come back. Sections that \
+describe a simulated platform are left aside. Without a list of hosts, those that Slurm gave are taken. Ctrl-C ends the \
+run and leaves the cluster free.";
+
+pub(crate) const RUN_HELP: &str = "\
+The list of hosts, one per line; the first of each Set is its Set Manager:
+  node-1 slots=4 set=left addr=10.0.0.1:7447
+  node-2 slots=4 set=left speed=0.5
+
+Formats:
+  table  who moved, when and where to, whether that paid for itself, and what came out
+  json   one object, schema migbsp.live/1, times in seconds at full precision
+  csv    one row per migration, as `simulate` has them
+
+Exit codes: 1 the program is at fault; 4 the experiment; 5 the cluster; 130 interrupted.
+
+Examples:
+  migbsp run conf/heat-local.toml --cluster hosts -n 16
+  migbsp run conf/heat-local.toml --cluster hosts --set scheduler.policy=adaptive --out runs/heat
+  migbsp explain runs/heat                          why did they move?
+  migbsp verify runs/heat                           were all decisions made as they should be?";
+
+pub(crate) const UP_ABOUT: &str = "\
+Start a cluster of node processes on this machine, do something there, and end it.
+
+For trying, teaching and tests: every node is a process of the operating system with a socket, a certificate and \
+one processor of its own, as on hosts of their own; only that they share this machine. The authority of their \
+certificates is in memory and is gone with them.";
+
+pub(crate) const UP_HELP: &str = "\
+--slow 4:0.4 holds the fourth node to 0.4 of its speed: after each superstep its threads sleep for as long as a slower \
+processor would have computed.
+
+Examples:
+  migbsp up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
+  migbsp up --local 2 -- run conf/heat-local.toml --set application.supersteps=100 --format json
+  migbsp up --local 3 -- status
+  migbsp up --local 4                               then use it from another terminal";
+
+pub(crate) const STATUS_HELP: &str = "\
+Formats:
+  table  a line per node: release, speed, load of others over a minute, and the job it is at
+  json   one object, schema migbsp.status/1
+  csv    one row per node
+
+Exit codes: 0 all have answered; 5 some have not.
+
+Examples:
+  migbsp status --cluster hosts
+  migbsp up --local 3 -- status";

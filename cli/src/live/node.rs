@@ -1,0 +1,200 @@
+//! `migbsp node`: one host of a cluster, waiting for clients.
+
+use std::io::{self, BufRead, Read, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::thread;
+
+use agents::hosts::{Node, Ours};
+use bsp::units::InstructionsPerSecond;
+use clap::Args;
+use protocol::identity::files::read_identity;
+use protocol::identity::{Identity, Name, Pem};
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+use crate::cert;
+use crate::cluster::PORT;
+use crate::configuration::{self, Unit, decode};
+use crate::failure::Failure;
+use crate::live::RELEASE;
+use crate::live::signals::Told;
+use crate::live::submission::prepare;
+use crate::output;
+use crate::registry::Registry;
+use crate::tree::Node as Tree;
+
+/// What `node` is told.
+#[derive(Debug, Args)]
+pub(crate) struct NodeArguments {
+    /// Its configuration, a TOML file with a section [node]
+    #[arg(long, value_name = "FILE", required_unless_present = "told")]
+    conf: Option<PathBuf>,
+    /// Be told on stdin who to be, as `up` tells it, and leave when stdin ends
+    #[arg(long = "told", hide = true)]
+    told: bool,
+}
+
+/// `[node]`: who it is and what it gives.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Section {
+    /// What it is called, in its certificate and in hostfiles.
+    name: Option<String>,
+    /// The folder with its certificate and key.
+    identity: Option<String>,
+    /// Where it listens.
+    listen: SocketAddr,
+    /// Instructions per second of one processor; not set: it is measured.
+    speed: Option<f64>,
+    /// The fraction of its processors that programs are given.
+    share: f64,
+}
+
+impl Default for Section {
+    fn default() -> Self {
+        Self {
+            name: None,
+            identity: None,
+            listen: SocketAddr::from(([0, 0, 0, 0], PORT)),
+            speed: None,
+            share: 1.0,
+        }
+    }
+}
+
+/// What a node is told by whoever started it for a trial.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Orders {
+    pub(crate) certificates: String,
+    pub(crate) key: String,
+    pub(crate) listen: SocketAddr,
+    pub(crate) speed: f64,
+    pub(crate) share: f64,
+}
+
+/// Waits for clients, until it is told to leave.
+///
+/// # Errors
+///
+/// If the configuration, the certificate or the socket will not do.
+pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
+    if arguments.told {
+        return obey(registry);
+    }
+    let file = arguments
+        .conf
+        .as_deref()
+        .unwrap_or_else(|| Path::new("node.toml"));
+    let (section, written) = read(file)?;
+    let at = |key: &str, problem: String| {
+        let place = written.find(key).and_then(Tree::place).map(str::to_owned);
+        let place = place.unwrap_or_else(|| file.display().to_string());
+        Failure::Input(format!("{place}: node.{key}: {problem}"))
+    };
+    let name = section.name.as_deref();
+    let name = name.ok_or_else(|| {
+        at(
+            "name",
+            "missing; expected the name in the certificate".to_owned(),
+        )
+    })?;
+    let name: Name = name
+        .parse()
+        .map_err(|error| at("name", format!("met {name:?}: {error}")))?;
+    let given = section
+        .identity
+        .as_deref()
+        .map(|folder| file.parent().unwrap_or_else(|| Path::new("")).join(folder));
+    let folder = cert::folder(given.as_deref())?;
+    let identity = read_identity(&folder, &name).map_err(Failure::input)?;
+    if !(0.0 < section.share && section.share <= 1.0) {
+        let problem = format!(
+            "met {}, expected a fraction above 0 and at most 1",
+            section.share
+        );
+        return Err(at("share", problem));
+    }
+    let speed = section.speed.map(|speed| {
+        let read = InstructionsPerSecond::new(speed)
+            .ok()
+            .filter(|_| 0.0 < speed);
+        read.ok_or_else(|| {
+            at(
+                "speed",
+                format!("met {speed}, expected instructions per second, as 2e9"),
+            )
+        })
+    });
+    let node = Node {
+        identity,
+        address: section.listen,
+        release: RELEASE.to_owned(),
+        speed: speed.transpose()?,
+        share: section.share,
+        ours: Ours::Process,
+        prepare: Box::new(move |submit| prepare(submit, &registry)),
+    };
+    let told = Told::default();
+    let ready =
+        |address: SocketAddr| output::warn(&format!("{name} waits for clients at {address}"));
+    let ran = node.run(ready, told.clone().to_end());
+    ran.map_err(|error| Failure::Cluster(error.to_string()))
+}
+
+fn read(file: &Path) -> Result<(Section, Tree), Failure> {
+    let written = configuration::layered(file)?;
+    let empty = Tree::empty_table();
+    if let Some((name, node)) = written.entries().iter().find(|(name, _)| name != "node") {
+        return Err(configuration::Fault::unknown_key(node.place(), name, &["node"]).into());
+    }
+    let section = written.get("node").unwrap_or(&empty).clone();
+    Ok((decode(&section, "node", |_| Unit::None)?, section))
+}
+
+/// A node of a trial: told on stdin who it is, it says on stdout where it is, and leaves when stdin ends.
+fn obey(registry: Registry) -> Result<(), Failure> {
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    read.map_err(|error| Failure::input(format!("stdin: {error}")))?;
+    let orders: Orders =
+        serde_json::from_str(&line).map_err(|error| Failure::input(format!("stdin: {error}")))?;
+    let pem = Pem {
+        certificates: orders.certificates,
+        key: orders.key,
+    };
+    let node = Node {
+        identity: Identity::from_pem(&pem).map_err(Failure::input)?,
+        address: orders.listen,
+        release: RELEASE.to_owned(),
+        speed: InstructionsPerSecond::new(orders.speed).ok(),
+        share: orders.share,
+        ours: Ours::Siblings,
+        prepare: Box::new(move |submit| prepare(submit, &registry)),
+    };
+    let (leave, left) = oneshot::channel::<()>();
+    thread::spawn(move || {
+        // Whatever ends it, nobody is there any more who wants this node.
+        drop(io::copy(
+            &mut io::stdin().lock().take(u64::MAX),
+            &mut io::sink(),
+        ));
+        drop(leave);
+        // One that does not end by itself, because a program does not, is ended.
+        thread::sleep(LEAVING);
+        process::exit(1);
+    });
+    let ready = |address: SocketAddr| {
+        let mut out = io::stdout().lock();
+        // Whoever does not hear it ends this node.
+        drop(writeln!(out, "{address}").and_then(|()| out.flush()));
+    };
+    let ran = node.run(ready, async { drop(left.await) });
+    ran.map_err(|error| Failure::Cluster(error.to_string()))?;
+    // Threads that still execute end with the process.
+    process::exit(0)
+}
+
+/// How long a node of a trial may take to leave.
+const LEAVING: std::time::Duration = std::time::Duration::from_secs(8);

@@ -1,0 +1,115 @@
+//! `migbsp run`: an experiment on the hosts of a cluster.
+
+use std::path::PathBuf;
+
+use agents::hosts::JobError;
+use agents::record::Event;
+use clap::Args;
+
+use crate::configuration;
+use crate::failure::Failure;
+use crate::live::crew::{Crew, CrewArguments};
+use crate::live::report::{Report, Watch};
+use crate::live::signals::Told;
+use crate::live::submission::{Submission, request, scenario};
+use crate::output::{Format, print, print_json};
+use crate::registry::{Order, Registry};
+use crate::simulate::{Progress, Recorder, RunReport, csv_of_run, refuse_records};
+
+/// What `run` is told.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The experiment, a TOML file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    crew: CrewArguments,
+    /// How many processes [default: as the experiment says]
+    #[arg(short = 'n', long = "np", value_name = "N")]
+    processes: Option<u32>,
+    /// Change a value of the experiment; may be given several times
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    set: Vec<String>,
+    /// How to show the results
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Keep the record of the run in a folder of this one: DIR/iii
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Whether a bar on stderr is wanted.
+    #[arg(skip)]
+    pub(crate) progress: bool,
+}
+
+/// Runs an experiment on the cluster that is named.
+///
+/// # Errors
+///
+/// Whatever is wrong with the experiment, the program, the cluster or the disk.
+pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), Failure> {
+    let crew = Crew::find(&arguments.crew)?;
+    follow(arguments, crew, registry)
+}
+
+/// The same, on a cluster that is known.
+pub(crate) fn follow(
+    arguments: &RunArguments,
+    crew: Crew,
+    registry: &Registry,
+) -> Result<(), Failure> {
+    let mut set = arguments.set.clone();
+    set.extend(
+        arguments
+            .processes
+            .map(|n| format!("application.processes={n}")),
+    );
+    let loaded = configuration::load(&arguments.file, &set, registry)?;
+    let (stage, request) = request(&loaded, &crew.members, registry)?;
+    let scenario = scenario(&stage);
+    if let Some(folder) = &arguments.out {
+        refuse_records(folder, &[scenario])?;
+    }
+    let mut recorder = match &arguments.out {
+        Some(folder) => Some(Recorder::new(folder, scenario, &stage)?),
+        None => None,
+    };
+    let application = &loaded.experiment.application;
+    let mut progress = Progress::new(arguments.progress, scenario, application.supersteps);
+    let mut watch = Watch::default();
+    let mut observer = |event: &Event| {
+        progress.observe(event);
+        watch.observe(event);
+        if let Some(recorder) = &mut recorder {
+            recorder.observe(event);
+            // Nobody computes for a record that is lost.
+            return recorder
+                .lost()
+                .map_or(Ok(()), |problem| Err(JobError::program(problem)));
+        }
+        Ok(())
+    };
+    let told = Told::default();
+    let submission = Submission {
+        client: crew.client,
+        request: &request,
+        observer: &mut observer,
+        interrupted: Box::pin(told.clone().to_end()),
+    };
+    let order = Order::of(&loaded);
+    let entry = registry.find(&application.workload, None)?;
+    let finished = entry.run(order, submission);
+    progress.finish();
+    if let Some(signal) = told.signal() {
+        return Err(Failure::Interrupted(signal));
+    }
+    let run = RunReport::new(scenario, &finished?, &stage.platform);
+    let report = Report::new(&stage, run, &watch);
+    if let Some(recorder) = recorder {
+        recorder.finish(&stage, report.run())?;
+    }
+    match arguments.format {
+        Format::Table => print(&report.text()),
+        Format::Json => print_json(&report),
+        Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
+    }
+}

@@ -1,0 +1,274 @@
+//! `migbsp up`: a cluster of node processes on this machine, for as long as a command takes.
+
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
+
+use agents::hosts::measured_speed;
+use clap::{Args, Parser, Subcommand};
+use protocol::Member;
+use protocol::identity::files::write_identity;
+use protocol::identity::{Authority, Name, Role, Validity};
+
+use crate::failure::Failure;
+use crate::live::crew::{Crew, roles};
+use crate::live::node::Orders;
+use crate::live::run::{RunArguments, follow};
+use crate::live::signals::Told;
+use crate::live::status::{StatusArguments, show};
+use crate::output;
+use crate::registry::Registry;
+
+/// What `up` is told.
+#[derive(Debug, Args)]
+pub(crate) struct UpArguments {
+    /// How many nodes, each a process of this machine
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
+    local: u32,
+    /// In how many Sets, consecutive nodes together
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    sets: u32,
+    /// Hold a node, counted from 1, to a fraction of its speed; may be given several times
+    #[arg(long, value_name = "NODE:FRACTION")]
+    slow: Vec<Slow>,
+    /// What to do there: `run FILE ...` or `status`; without it, the nodes wait until they are interrupted
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    /// Whether a bar on stderr is wanted.
+    #[arg(skip)]
+    pub(crate) progress: bool,
+}
+
+/// A node that is held to a fraction of its speed.
+#[derive(Clone, Copy, Debug)]
+struct Slow {
+    /// Counted from 1.
+    node: u32,
+    share: f64,
+}
+
+impl FromStr for Slow {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected NODE:FRACTION, as 4:0.4";
+        let (node, share) = text.split_once(':').ok_or(expected)?;
+        let node = node.parse().ok().filter(|node| 0 < *node).ok_or(expected)?;
+        let share = share
+            .parse()
+            .ok()
+            .filter(|share| 0.0 < *share && *share <= 1.0);
+        let share = share.ok_or("expected a fraction above 0 and at most 1, as in 4:0.4")?;
+        Ok(Self { node, share })
+    }
+}
+
+/// What can be done on a cluster that is up.
+#[derive(Debug, Parser)]
+#[command(name = "migbsp up --", no_binary_name = true)]
+struct Then {
+    #[command(subcommand)]
+    command: ThenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ThenCommand {
+    /// Run an experiment there
+    Run(RunArguments),
+    /// Show how the nodes are
+    Status(StatusArguments),
+}
+
+/// Node processes, which end when this is dropped.
+struct Nodes(Vec<Child>);
+
+/// Starts the nodes, does what is asked for, and ends them.
+///
+/// # Errors
+///
+/// Whatever the command comes to, or if a node cannot be started.
+pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<(), Failure> {
+    if arguments.local < arguments.sets {
+        let (nodes, sets) = (arguments.local, arguments.sets);
+        return Err(Failure::Usage(format!(
+            "--sets {sets}: more than the {nodes} nodes of --local"
+        )));
+    }
+    if let Some(slow) = arguments
+        .slow
+        .iter()
+        .find(|slow| arguments.local < slow.node)
+    {
+        let problem = format!("there are only {} nodes", arguments.local);
+        return Err(Failure::Usage(format!(
+            "--slow {}:{}: {problem}",
+            slow.node, slow.share
+        )));
+    }
+    let then = match &arguments.command[..] {
+        [] => None,
+        words => {
+            let parsed = Then::try_parse_from(words);
+            Some(
+                parsed
+                    .map_err(|error| Failure::Usage(error.render().to_string()))?
+                    .command,
+            )
+        }
+    };
+    let (nodes, crew) = start(arguments)?;
+    let result = match then {
+        Some(ThenCommand::Run(mut run)) => {
+            run.progress = arguments.progress;
+            follow(&run, crew, registry)
+        }
+        Some(ThenCommand::Status(status)) => show(&status, crew),
+        None => wait(&crew),
+    };
+    drop(nodes);
+    result
+}
+
+/// Starts the nodes, with an authority that nobody else ever sees.
+fn start(arguments: &UpArguments) -> Result<(Nodes, Crew), Failure> {
+    let cluster: Name = "local".parse().expect("a name");
+    let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
+    let issue = |role, name: &str| {
+        let name: Name = name
+            .parse()
+            .expect("names of nodes are letters and numbers");
+        authority
+            .issue(role, &name, validity(DAYS)?)
+            .map_err(Failure::chain)
+    };
+    // All nodes are on this machine: what differs between them is what they are held to.
+    let speed = measured_speed().get();
+    let mut members: Vec<Member> = (0..arguments.local)
+        .map(|index| Member {
+            name: format!("node-{}", index + 1),
+            address: String::new(),
+            set: format!("set-{}", index * arguments.sets / arguments.local + 1),
+            slots: 1,
+            speed: 1.0,
+        })
+        .collect();
+    let mut nodes = Nodes(Vec::new());
+    let all: Vec<Role> = roles(&members).collect();
+    for (member, role) in members.iter().zip(all) {
+        let identity = issue(role, &member.name)?.to_pem();
+        let number = u32::try_from(nodes.0.len()).unwrap_or(u32::MAX) + 1;
+        let slow = arguments.slow.iter().rfind(|slow| slow.node == number);
+        nodes.begin(&Orders {
+            certificates: identity.certificates,
+            key: identity.key,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            speed,
+            share: slow.map_or(1.0, |slow| slow.share),
+        })?;
+    }
+    for (member, child) in members.iter_mut().zip(&mut nodes.0) {
+        member.address = address_of(&member.name, child)?;
+    }
+    let client = issue(Role::Client, "client")?;
+    Ok((nodes, Crew { members, client }))
+}
+
+impl Nodes {
+    fn begin(&mut self, orders: &Orders) -> Result<(), Failure> {
+        let own = env::current_exe().map_err(Failure::run)?;
+        let child = Command::new(own)
+            .args(["node", "--told"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = child.map_err(|error| Failure::run(format!("a node: {error}")))?;
+        let line = serde_json::to_string(orders).expect("text and numbers");
+        let told = child.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
+        self.0.push(child);
+        told.transpose()
+            .map_err(|error| Failure::run(format!("a node: {error}")))?;
+        Ok(())
+    }
+}
+
+impl Drop for Nodes {
+    /// Nodes leave when nobody holds their stdin any more.
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            drop(child.stdin.take());
+        }
+        for child in &mut self.0 {
+            // It has gone, or is gone.
+            drop(child.wait());
+        }
+    }
+}
+
+fn address_of(name: &str, child: &mut Child) -> Result<String, Failure> {
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        let read = BufReader::new(stdout).read_line(&mut line);
+        read.map_err(|error| Failure::run(format!("{name}: {error}")))?;
+    }
+    let address = line.trim();
+    if address.parse::<SocketAddr>().is_err() {
+        return Err(Failure::Cluster(format!("{name} did not start: see above")));
+    }
+    Ok(address.to_owned())
+}
+
+/// Waits to be interrupted; meanwhile others may use the cluster.
+fn wait(crew: &Crew) -> Result<(), Failure> {
+    let folder = env::temp_dir().join(format!("migbsp-up-{}", std::process::id()));
+    let problem = |error: std::io::Error| Failure::run(format!("{}: {error}", folder.display()));
+    fs::create_dir(&folder).map_err(problem)?;
+    let waited = offer(crew, &folder);
+    // The keys in it are worth nothing once the nodes are gone.
+    let removed = fs::remove_dir_all(&folder).map_err(problem);
+    waited.and(removed)
+}
+
+fn offer(crew: &Crew, folder: &std::path::Path) -> Result<(), Failure> {
+    write_identity(folder, &crew.client).map_err(Failure::chain)?;
+    let hosts = folder.join("hosts");
+    let lines = crew.members.iter().map(|member| {
+        let Member {
+            name,
+            set,
+            slots,
+            address,
+            ..
+        } = member;
+        format!("{name} slots={slots} set={set} addr={address}\n")
+    });
+    output::write(&hosts, &lines.collect::<String>())?;
+    let options = format!(
+        "--cluster {} --identity {}",
+        hosts.display(),
+        folder.display()
+    );
+    output::print(&format!(
+        "{} nodes are up. In another terminal:\n\n  migbsp status {options}\n  migbsp run FILE {options}\n\n\
+         Ctrl-C ends them.\n",
+        crew.members.len()
+    ))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime
+        .map_err(Failure::run)?
+        .block_on(Told::default().to_end());
+    Ok(())
+}
+
+fn validity(days: u64) -> Result<Validity, Failure> {
+    Validity::starting(SystemTime::now(), Duration::from_secs(days * 86_400))
+        .map_err(Failure::chain)
+}
+
+/// For how long the certificates of a trial are valid.
+const DAYS: u64 = 30;
