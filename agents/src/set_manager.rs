@@ -107,7 +107,8 @@ impl SetManager {
                     self.early.push((from, Message::Confer(confer)));
                 } else {
                     self.superstep = confer.superstep;
-                    self.begin_call(rules, world);
+                    let began = world.now();
+                    self.begin_call(rules, began, world);
                 }
             }
             Event::Message { from, message } => self.take_part(rules, from, message, world),
@@ -159,12 +160,13 @@ impl SetManager {
             "superstep {}: everything sent has been received",
             self.superstep
         );
+        let ended = world.now();
         let is_first = self.set == rules.first;
         if is_first {
             world.record(record::Event::Superstep(record::Superstep {
                 index: self.superstep,
                 started: self.started,
-                ended: world.now(),
+                ended,
                 slowest: all.slowest.1,
                 computation: all.slowest.0,
                 mean: self.when.is_some().then(|| all.mean()),
@@ -183,7 +185,7 @@ impl SetManager {
                 });
                 self.tell_managers(rules, &confer, Cost::Encoded, world);
             }
-            self.begin_call(rules, world);
+            self.begin_call(rules, ended, world);
         } else {
             let start = Start {
                 superstep: self.superstep + 1,

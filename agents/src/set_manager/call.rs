@@ -92,10 +92,11 @@ impl Call {
 }
 
 impl SetManager {
-    /// A call follows the superstep that just ended.
-    pub(super) fn begin_call(&mut self, rules: &Rules, world: &mut dyn World) {
+    /// A call follows the superstep that ended when this Manager knew that everybody had arrived, or was told to confer:
+    /// at `began`.
+    pub(super) fn begin_call(&mut self, rules: &Rules, began: Instant, world: &mut dyn World) {
         assert!(self.call.is_none(), "one call at a time");
-        self.call = Some(Call::new(self.superstep, world.now()));
+        self.call = Some(Call::new(self.superstep, began));
         let measure = Message::Measure(Measure {
             superstep: self.superstep,
         });

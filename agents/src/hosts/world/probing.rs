@@ -16,8 +16,16 @@ use crate::setup::Rules;
 pub(super) struct Probing {
     /// The host that stands for each Set, as seen from here.
     ends: BTreeMap<SetId, HostId>,
-    /// When the probe under way left, and how long the empty one took, by host.
-    under_way: BTreeMap<HostId, (Clock, Option<Seconds>)>,
+    /// By host.
+    under_way: BTreeMap<HostId, UnderWay>,
+}
+
+/// A probe under way.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    left: Clock,
+    /// The shortest that one without content took, and one with, as far as they are back.
+    least: [Option<Seconds>; 2],
 }
 
 impl Probing {
@@ -48,8 +56,7 @@ impl HostWorld {
     pub(in super::super) fn probe(&mut self) {
         let ends: Vec<HostId> = self.probing.ends.values().copied().collect();
         for host in ends {
-            self.probing.under_way.insert(host, (Clock::now(), None));
-            self.send_probe(host, 0, false, 0);
+            self.send_probe(host, 0, [None; 2]);
         }
     }
 
@@ -61,41 +68,58 @@ impl HostWorld {
     /// A probe of another node, or one of ours that is back.
     pub(super) fn take_probe(&mut self, host: HostId, probe: Probe, came: Clock) {
         if !probe.is_back {
-            return self.send_probe(host, probe.number, true, 0);
+            let back = Probe {
+                is_back: true,
+                payload: Bytes::new(),
+                ..probe
+            };
+            return self.post_probe(host, back);
         }
-        let Some((left, empty)) = self.probing.under_way.remove(&host) else {
+        let Some(UnderWay { left, mut least }) = self.probing.under_way.remove(&host) else {
             return;
         };
         let took = seconds(came.saturating_duration_since(left));
-        let Some(least) = empty.filter(|_| PROBES_MIN <= probe.number) else {
-            // The first ones wake both ends up; the shortest says how far they are.
-            let least = empty.map_or(took, |before| before.min(took));
-            self.probing
-                .under_way
-                .insert(host, (Clock::now(), Some(least)));
-            let number = probe.number + 1;
-            let bytes = if number < PROBES_MIN { 0 } else { PROBE_LEN };
-            return self.send_probe(host, number, false, bytes);
-        };
+        // The first ones wake both ends up and open windows; the shortest says how far they are.
+        let kind = &mut least[usize::from(has_content(probe.number))];
+        *kind = Some(kind.map_or(took, |before| before.min(took)));
+        if probe.number + 1 < PROBES {
+            return self.send_probe(host, probe.number + 1, least);
+        }
         let ends = self.probing.ends.iter();
         let sets = ends.filter(|(_, end)| **end == host).map(|(set, _)| *set);
         let length = u64::try_from(PROBE_LEN).expect("a probe is small");
+        let [empty, full] = least.map(Option::unwrap_or_default);
         for set in sets {
-            self.rates.probed(set, least, (length, took));
+            self.rates.probed(set, empty, (length, full));
         }
     }
 
-    fn send_probe(&mut self, host: HostId, number: u32, is_back: bool, bytes: usize) {
-        let probe = Message::Probe(Probe {
+    fn send_probe(&mut self, host: HostId, number: u32, least: [Option<Seconds>; 2]) {
+        let left = Clock::now();
+        self.probing
+            .under_way
+            .insert(host, UnderWay { left, least });
+        let bytes = if has_content(number) { PROBE_LEN } else { 0 };
+        let probe = Probe {
             number,
-            is_back,
+            is_back: false,
             payload: Bytes::from(vec![0; bytes]),
-        });
-        self.post(host, Address::Node(self.own), Address::Node(host), &probe);
+        };
+        self.post_probe(host, probe);
+    }
+
+    fn post_probe(&mut self, host: HostId, probe: Probe) {
+        let (own, other) = (Address::Node(self.own), Address::Node(host));
+        self.post(host, own, other, &Message::Probe(probe));
     }
 }
 
-/// Probes without content.
-const PROBES_MIN: u32 = 4;
-/// Bytes of the one that follows them.
+/// The first half is without.
+const fn has_content(number: u32) -> bool {
+    PROBES / 2 <= number
+}
+
+/// Probes in all.
+const PROBES: u32 = 8;
+/// Bytes of one with content.
 const PROBE_LEN: usize = 1 << 20;
