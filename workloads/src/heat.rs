@@ -11,7 +11,7 @@ mod mode;
 mod strip;
 
 use bsp::units::Instructions;
-use bsp::{Program, Step, Superstep};
+use bsp::{Image, Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use self::strip::Strip;
@@ -134,6 +134,11 @@ impl Program for Heat {
             ctx.send(below, self.strip.last().to_vec());
         }
         Step::Continue
+    }
+
+    /// Without this, every call would encode the strip to see how long it is.
+    fn memory(&self) -> Option<Image> {
+        Some(self.strip.encoded_bytes().into())
     }
 }
 

@@ -1,10 +1,12 @@
 //! Programs of types that a node need not know.
 
+use std::cell::Cell;
 use std::fmt;
 
 use bsp::reference;
+use bsp::units::Bytes;
 use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 
 use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
@@ -43,7 +45,7 @@ pub(super) struct Incoming {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// A value, encoded.
-    Value(Bytes),
+    Value(bytes::Bytes),
     /// Nothing; it is so many bytes long.
     Sized(u64),
 }
@@ -54,7 +56,7 @@ pub(super) struct Executed {
     /// What it sent, in order.
     pub(super) sends: Vec<(Rank, Content)>,
     /// What it left behind, encoded, if it halted.
-    pub(super) output: Option<Bytes>,
+    pub(super) output: Option<bytes::Bytes>,
 }
 
 /// A type of program, for whoever has only its encoded states.
@@ -67,7 +69,7 @@ impl Kind {
     pub fn of<P: Program>() -> Self {
         Self(|rank, state| {
             let program: P = decode("the state of", rank, state)?;
-            Ok(Box::new(Typed(program)))
+            Ok(Box::new(Typed::new(program)))
         })
     }
 
@@ -93,7 +95,23 @@ impl Content {
     }
 }
 
-struct Typed<P>(P);
+struct Typed<P> {
+    program: P,
+    /// The length of its encoding, and after how many supersteps here it was measured.
+    length: Cell<Option<(Bytes, u64)>>,
+    /// Supersteps executed here.
+    executed: u64,
+}
+
+impl<P> Typed<P> {
+    const fn new(program: P) -> Self {
+        Self {
+            program,
+            length: Cell::new(None),
+            executed: 0,
+        }
+    }
+}
 
 impl<P: Program> Resident for Typed<P> {
     fn execute(&mut self, turn: Turn) -> Result<Executed, RunError> {
@@ -105,12 +123,18 @@ impl<P: Program> Resident for Typed<P> {
                     let message = decode("a message to", rank, &bytes)?;
                     inbox.messages.push((from, message));
                 }
-                Content::Sized(bytes) => inbox.sized.push((from, bsp::units::Bytes(bytes))),
+                Content::Sized(bytes) => inbox.sized.push((from, Bytes(bytes))),
             }
         }
         let mut outbox = Outbox::default();
         let who = (rank, turn.size);
-        let step = reference::execute(&mut self.0, who, turn.superstep, &mut inbox, &mut outbox)?;
+        let step = reference::execute(
+            &mut self.program,
+            who,
+            turn.superstep,
+            &mut inbox,
+            &mut outbox,
+        )?;
         let mut buffer = Vec::new();
         let mut sends = Vec::with_capacity(outbox.sends.len());
         let mut values = Vec::new();
@@ -119,13 +143,13 @@ impl<P: Program> Resident for Typed<P> {
                 Envelope::Value(message) => {
                     encode_into(&mut buffer, "a message of", rank, &message)?;
                     values.push((sends.len(), buffer.len()));
-                    sends.push((to, Content::Value(Bytes::new())));
+                    sends.push((to, Content::Value(bytes::Bytes::new())));
                 }
                 Envelope::Sized(bytes) => sends.push((to, Content::Sized(bytes.0))),
             }
         }
         // All values share one piece of memory.
-        let mut buffer = BytesMut::from(Bytes::from(buffer));
+        let mut buffer = BytesMut::from(bytes::Bytes::from(buffer));
         let mut begin = 0;
         for (index, end) in values {
             sends[index].1 = Content::Value(buffer.split_to(end - begin).freeze());
@@ -143,14 +167,23 @@ impl<P: Program> Resident for Typed<P> {
     }
 
     fn pack(&self, rank: Rank, state: &mut Vec<u8>) -> Result<(), RunError> {
-        encode_into(state, "the state of", rank, &self.0)
+        encode_into(state, "the state of", rank, &self.program)
     }
 
     fn image(&self) -> Image {
-        let declared = self.0.memory();
-        declared.unwrap_or_else(|| encoded_len(&self.0).into())
+        if let Some(declared) = self.program.memory() {
+            return declared;
+        }
+        let known = self.length.get();
+        let recent = known.filter(|(_, at)| self.executed < at + LENGTH_LASTS);
+        let (length, at) = recent.unwrap_or_else(|| (encoded_len(&self.program), self.executed));
+        self.length.set(Some((length, at)));
+        length.into()
     }
 }
+
+/// Supersteps after which the length of a state is measured again, which takes as long as encoding it.
+const LENGTH_LASTS: u64 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -169,7 +202,7 @@ mod tests {
 
         fn superstep(&mut self, ctx: &mut Superstep<'_, String>) -> Step<String> {
             for (_, said) in ctx.receive() {
-                ctx.send_sized(Rank(0), bsp::units::Bytes(7));
+                ctx.send_sized(Rank(0), Bytes(7));
                 ctx.send(Rank(1), said.clone());
                 self.0 = said;
             }
@@ -203,7 +236,7 @@ mod tests {
     fn a_program_whose_type_is_forgotten_receives_sends_halts_and_moves() {
         let kind = Kind::of::<Echo>();
         let mut state = Vec::new();
-        Typed(Echo("a".to_owned()))
+        Typed::new(Echo("a".to_owned()))
             .pack(Rank(0), &mut state)
             .unwrap();
         let mut resident = kind.unpack(Rank(0), &state).unwrap();
@@ -220,7 +253,7 @@ mod tests {
         assert_eq!(resident.image(), encoded_len(&"c").into());
         let mut resident = kind.unpack(Rank(0), &state).unwrap();
         let executed = resident.execute(turn(vec![said("end")])).unwrap();
-        assert_eq!(executed.output, Some(Bytes::from_static(b"\xa3end")));
+        assert_eq!(executed.output, Some(bytes::Bytes::from_static(b"\xa3end")));
     }
 
     #[test]
@@ -228,10 +261,10 @@ mod tests {
         let error = Kind::of::<Echo>().unpack(Rank(3), b"\xc1").err().unwrap();
         let expect = "the state of p4 cannot be decoded: ";
         assert!(error.to_string().starts_with(expect), "{error}");
-        let mut resident = Typed(Echo(String::new()));
+        let mut resident = Typed::new(Echo(String::new()));
         let broken = Incoming {
             from: Rank(1),
-            content: Content::Value(Bytes::from_static(b"\x01")),
+            content: Content::Value(bytes::Bytes::from_static(b"\x01")),
         };
         let error = resident.execute(turn(vec![broken])).unwrap_err();
         let expect = "a message to p1 cannot be decoded: ";

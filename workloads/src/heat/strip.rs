@@ -1,5 +1,6 @@
 //! Adjacent rows of the plate, with those beside them.
 
+use bsp::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::Mode;
@@ -75,6 +76,11 @@ impl Strip {
     /// The cells; none are left.
     pub(super) fn take_cells(&mut self) -> Vec<f64> {
         std::mem::take(&mut self.cells)
+    }
+
+    /// What its cells take when they are encoded: a mark and eight bytes each.
+    pub(super) fn encoded_bytes(&self) -> Bytes {
+        Bytes(9 * u64::try_from(self.cells.len()).expect("cells fit memory"))
     }
 
     /// The highest row.
