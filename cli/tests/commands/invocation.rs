@@ -6,6 +6,9 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+/// The program.
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_migbsp");
+
 /// A folder with files, and the binary to run in it.
 pub(crate) struct Folder {
     directory: TempDir,
@@ -50,7 +53,7 @@ impl Folder {
 
     /// The binary, ready to run here.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_migbsp"));
+        let mut command = Command::new(BINARY);
         command.args(arguments).current_dir(self.path()).env_clear();
         command
             .envs(self.variables.iter().cloned())
