@@ -19,7 +19,8 @@ use super::Machine;
 use super::cast::Cast;
 use super::failure::JobError;
 use super::node::Prepared;
-use super::world::{Company, HostWorld};
+use super::pool::Done;
+use super::world::{Company, HostWorld, Local};
 use crate::setup::{Rules, Setup};
 
 /// A node's part in a job, from its submission on.
@@ -92,40 +93,13 @@ impl Job {
     }
 
     async fn play(&mut self, senders: &mut BTreeMap<HostId, Sender>) -> Result<(), JobError> {
-        let own = self.submit.host;
         let rules = Arc::new(rules(&self.prepared.setup));
-        let gathering = tokio::time::timeout(GATHERING, self.gather(&rules));
-        let Ok(assembly) = gathering.await else {
-            let waited = GATHERING.as_secs();
-            return Err(JobError::cluster(format!(
-                "not everybody has come in {waited} s"
-            )));
-        };
-        let assembly = assembly?;
-        senders.clone_from(&assembly.senders);
         let (done, mut executed) = mpsc::unbounded_channel();
         let (tasks, mut local) = mpsc::unbounded_channel();
-        let company = Company {
-            endpoint: Arc::clone(&self.endpoint),
-            client: self.client.clone(),
-            peers: assembly.senders,
-        };
-        let member = &self.submit.members[own.index()];
-        let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
-        let machine = self.machine.giving(slots, member.speed);
-        let part = (
-            own,
-            &self.prepared.setup,
-            Arc::clone(&rules),
-            self.prepared.kind,
-        );
-        let mut world = HostWorld::new(part, company, machine, (&done, tasks));
-        for (rank, state) in assembly.states {
-            world.settle(rank, &state)?;
-        }
-        world.probe();
-        let world = Rc::new(RefCell::new(world));
-        let mut cast = Cast::new(own, &rules, &world);
+        let assembly = self.gather_in_time(&rules).await?;
+        senders.clone_from(&assembly.senders);
+        let world = self.world(&rules, assembly, (&done, tasks))?;
+        let mut cast = Cast::new(self.submit.host, &rules, &world);
         let mut is_ready = false;
         let mut flushing = tokio::time::interval(FLUSHING);
         loop {
@@ -162,6 +136,42 @@ impl Job {
                 _ = flushing.tick() => world.borrow_mut().flush(),
             }
         }
+    }
+
+    /// What this node sees of the job, its processes settled and its probes sent.
+    fn world(
+        &self,
+        rules: &Arc<Rules>,
+        assembly: Assembly,
+        told: (&mpsc::UnboundedSender<Done>, mpsc::UnboundedSender<Local>),
+    ) -> Result<Rc<RefCell<HostWorld>>, JobError> {
+        let own = self.submit.host;
+        let company = Company {
+            endpoint: Arc::clone(&self.endpoint),
+            client: self.client.clone(),
+            peers: assembly.senders,
+        };
+        let member = &self.submit.members[own.index()];
+        let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
+        let machine = self.machine.giving(slots, member.speed);
+        let Prepared { setup, kind } = &self.prepared;
+        let part = (own, setup, Arc::clone(rules), *kind);
+        let mut world = HostWorld::new(part, company, machine, told);
+        for (rank, state) in assembly.states {
+            world.settle(rank, &state)?;
+        }
+        world.probe();
+        Ok(Rc::new(RefCell::new(world)))
+    }
+
+    async fn gather_in_time(&mut self, rules: &Rules) -> Result<Assembly, JobError> {
+        let gathering = tokio::time::timeout(GATHERING, self.gather(rules)).await;
+        gathering.unwrap_or_else(|_| {
+            let waited = GATHERING.as_secs();
+            Err(JobError::cluster(format!(
+                "not everybody has come in {waited} s"
+            )))
+        })
     }
 
     /// Something has come from another machine; breaks when the job is over and the client has gone.

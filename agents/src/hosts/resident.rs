@@ -61,7 +61,9 @@ pub(super) struct Executed {
 
 /// A type of program, for whoever has only its encoded states.
 #[derive(Clone, Copy)]
-pub struct Kind(fn(Rank, &[u8]) -> Result<Box<dyn Resident>, RunError>);
+pub struct Kind(Unpack);
+
+type Unpack = fn(Rank, &[u8]) -> Result<Box<dyn Resident>, RunError>;
 
 impl Kind {
     /// The programs of type `P`.

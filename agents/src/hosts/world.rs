@@ -214,7 +214,7 @@ impl HostWorld {
                 self.tell_exchanged();
             }
             Message::Placed(placed) => self.place(placed.epoch, &placed.moves),
-            Message::Probe(probe) => self.take_probe(host, probe, came),
+            Message::Probe(probe) => self.take_probe(host, &probe, came),
             message => self.deliver(to, Event::Message { from, message }),
         }
     }
@@ -352,7 +352,7 @@ impl HostWorld {
         let message = Message::Errand(Box::new(errand));
         let frame = encode(Address::Node(self.own), Address::Client, &message);
         if let Err(error) = self.client.push(frame) {
-            self.error.get_or_insert(error.into());
+            self.error.get_or_insert_with(|| error.into());
         }
     }
 
@@ -363,7 +363,7 @@ impl HostWorld {
             return self.fail(error);
         };
         if let Err(error) = peer.push(encode(from, to, message)) {
-            self.error.get_or_insert(error.into());
+            self.error.get_or_insert_with(|| error.into());
         }
     }
 

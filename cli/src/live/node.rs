@@ -139,7 +139,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
     let told = Told::default();
     let ready =
         |address: SocketAddr| output::warn(&format!("{name} waits for clients at {address}"));
-    let ran = node.run(ready, told.clone().to_end());
+    let ran = node.run(ready, told.clone().comes());
     ran.map_err(|error| Failure::Cluster(error.to_string()))
 }
 

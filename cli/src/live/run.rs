@@ -93,7 +93,7 @@ pub(crate) fn follow(
         client: crew.client,
         request: &request,
         observer: &mut observer,
-        interrupted: Box::pin(told.clone().to_end()),
+        interrupted: Box::pin(told.clone().comes()),
     };
     let order = Order::of(&loaded);
     let entry = registry.find(&application.workload, None)?;

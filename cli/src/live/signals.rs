@@ -19,7 +19,7 @@ impl Told {
     }
 
     /// Ready when SIGINT, SIGTERM or SIGHUP has come.
-    pub(crate) async fn to_end(self) {
+    pub(crate) async fn comes(self) {
         let kinds = [
             SignalKind::interrupt(),
             SignalKind::terminate(),

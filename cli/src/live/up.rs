@@ -261,7 +261,7 @@ fn offer(crew: &Crew, folder: &std::path::Path) -> Result<(), Failure> {
         .build();
     runtime
         .map_err(Failure::run)?
-        .block_on(Told::default().to_end());
+        .block_on(Told::default().comes());
     Ok(())
 }
 

@@ -87,13 +87,8 @@ impl Drop for Network {
     }
 }
 
-#[test]
-fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
-    let Some(mut network) = Network::new(4, 2) else {
-        eprintln!("SKIPPED: no network namespaces here; they take root, `ip` and `tc`");
-        return;
-    };
-    let folder = Folder::new();
+/// Certificates, a list of hosts, and a node on each of them.
+fn start(folder: &Folder, network: &mut Network) {
     folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
     folder.stdout(&[
         "cert", "issue", "--role", "client", "--name", "me", "--dir", "ca",
@@ -131,6 +126,16 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
         network.nodes.push(node.unwrap());
     }
     fs::write(folder.path().join("hosts"), hosts).unwrap();
+}
+
+#[test]
+fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
+    let Some(mut network) = Network::new(4, 2) else {
+        eprintln!("SKIPPED: no network namespaces here; they take root, `ip` and `tc`");
+        return;
+    };
+    let folder = Folder::new();
+    start(&folder, &mut network);
     let cluster = ["--cluster", "hosts", "--identity", "ca"];
     let began = Instant::now();
     while folder.run(&[&["status"][..], &cluster].concat()).code != Some(0) {

@@ -66,12 +66,12 @@ impl HostWorld {
     }
 
     /// A probe of another node, or one of ours that is back.
-    pub(super) fn take_probe(&mut self, host: HostId, probe: Probe, came: Clock) {
+    pub(super) fn take_probe(&mut self, host: HostId, probe: &Probe, came: Clock) {
         if !probe.is_back {
             let back = Probe {
+                number: probe.number,
                 is_back: true,
                 payload: Bytes::new(),
-                ..probe
             };
             return self.post_probe(host, back);
         }
