@@ -433,3 +433,6 @@ fn ratio(bytes: u64, total: u64) -> f64 {
 
 /// Bytes from which on no more messages are put into a parcel.
 const PARCEL_LEN: usize = 8 << 20;
+
+#[cfg(test)]
+mod tests;

@@ -100,3 +100,129 @@ impl Journal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bsp::HostId;
+    use bsp::units::{Bytes, Instant, Instructions, Seconds};
+
+    use super::*;
+    use crate::record::{Evaluation, Migration, Superstep};
+
+    fn superstep(index: u64) -> Event {
+        Event::Superstep(Superstep {
+            index,
+            started: Instant::START,
+            ended: Instant::START,
+            slowest: Rank(0),
+            computation: Seconds::ZERO,
+            mean: None,
+            messages: 0,
+        })
+    }
+
+    fn observed(superstep: u64, rank: u32) -> Event {
+        Event::Observed(Observed {
+            superstep,
+            rank: Rank(rank),
+            image: Bytes(1).into(),
+            resident: Instructions(1),
+            forecast: None,
+            received: Vec::new(),
+        })
+    }
+
+    /// Process `set` is the only one of its Set.
+    fn evaluated(superstep: u64, set: u32) -> Event {
+        let found = Evaluation {
+            rank: Rank(set),
+            host: HostId(set),
+            instructions: Instructions(1),
+            bytes: Bytes(0),
+            target: SetId(set),
+            potentials: Vec::new(),
+        };
+        Event::Evaluated(Evaluated {
+            superstep,
+            set: SetId(set),
+            transfer_rates: Vec::new(),
+            hosts: Vec::new(),
+            toll: None,
+            processes: vec![found],
+        })
+    }
+
+    fn call(superstep: u64, moves: &[u32]) -> Event {
+        let migration = |rank: &u32| Migration {
+            rank: Rank(*rank),
+            from: HostId(0),
+            to: HostId(1),
+            potential: None,
+            t1: Seconds::ZERO,
+            t2: Seconds::ZERO,
+            cost: Seconds::ZERO,
+        };
+        Event::Call(Call {
+            superstep,
+            at: Instant::START,
+            cost: Seconds::ZERO,
+            interval: None,
+            tolerance: None,
+            balanced: None,
+            judged: Vec::new(),
+            threshold: None,
+            list: Vec::new(),
+            passed_over: Vec::new(),
+            considered: Vec::new(),
+            weighed: None,
+            migrations: moves.iter().map(migration).collect(),
+        })
+    }
+
+    fn moved(epoch: u64, rank: u32) -> Event {
+        Event::Moved(Moved {
+            at: Instant::START,
+            rank: Rank(rank),
+            host: HostId(1),
+            epoch,
+            bytes: Bytes(0),
+            took: Seconds::ZERO,
+        })
+    }
+
+    #[test]
+    fn a_call_waits_for_what_it_was_decided_from_and_all_else_for_the_call() {
+        let mut journal = Journal::new(2);
+        assert_eq!(journal.tell(superstep(0)), [superstep(0)]);
+        // Of the call after this one, too early.
+        let tells = [
+            observed(2, 1),
+            evaluated(1, 1),
+            call(1, &[0]),
+            superstep(1),
+            moved(1, 0),
+            observed(1, 0),
+            evaluated(2, 1),
+            evaluated(1, 0),
+        ];
+        for event in tells {
+            assert_eq!(journal.tell(event), []);
+            assert!(journal.spine.is_empty() || !journal.is_empty());
+        }
+        let expected = [
+            observed(1, 0),
+            observed(1, 1),
+            evaluated(1, 0),
+            evaluated(1, 1),
+            moved(1, 0),
+            call(1, &[0]),
+            superstep(1),
+        ];
+        assert_eq!(journal.tell(observed(1, 1)), expected);
+        assert!(journal.is_empty());
+        assert_eq!(journal.tell(call(2, &[])), []);
+        assert_eq!(journal.tell(evaluated(2, 0)), []);
+        let rest = journal.tell(observed(2, 0));
+        assert_eq!(rest.len(), 5, "{rest:?}");
+    }
+}

@@ -130,7 +130,8 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         for leave in self.leave.drain(..) {
-            drop(leave.send(()));
+            // One that has left already is waited for below.
+            leave.send(()).unwrap_or(());
         }
         for thread in self.threads.drain(..) {
             let ended = thread.join();
