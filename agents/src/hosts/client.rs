@@ -231,15 +231,27 @@ async fn submit<P: Program>(
         observer,
         done: Done::default(),
     };
-    let result = following.follow(programs).await;
+    let result = match following.follow(programs).await {
+        Err(error) => Err(following.reason(error).await),
+        done @ Ok(()) => done,
+    };
     let words = result
         .as_ref()
         .err()
         .map_or("the job is over", |error| &error.message);
-    for sender in &following.senders {
-        // Those that have gone know it already.
-        drop(sender.close(words).await);
-    }
+    let closing = following.senders.iter().cloned().map(|sender| {
+        let words = words.to_owned();
+        tokio::spawn(async move { sender.close(&words).await })
+    });
+    let closing: Vec<_> = closing.collect();
+    let closed = async {
+        for closed in closing {
+            // Those that have gone know it already.
+            drop(closed.await);
+        }
+    };
+    // One that does not hear it finds out by itself.
+    drop(tokio::time::timeout(PARTING, closed).await);
     result.map(|()| following.done)
 }
 
@@ -290,6 +302,26 @@ impl Following<'_> {
             self.take(host, news)?;
         }
         Ok(())
+    }
+
+    /// Why the job cannot go on, if `first` is what was heard first: where a program fails, its node leaves, and others
+    /// may be quicker to say that it has left.
+    async fn reason(&mut self, first: JobError) -> JobError {
+        if first.fault != Fault::Cluster {
+            return first;
+        }
+        let listening = async {
+            while let Some((_, news)) = self.news.recv().await {
+                if let News::Errand(Errand::Failed(failed)) = news
+                    && failed.fault != Fault::Cluster
+                {
+                    return Some(failed.into());
+                }
+            }
+            None
+        };
+        let better = tokio::time::timeout(LISTENING, listening).await;
+        better.ok().flatten().unwrap_or(first)
     }
 
     fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
@@ -418,7 +450,9 @@ impl Following<'_> {
                 fault: failed.fault,
                 message: match failed.fault {
                     Fault::Program | Fault::Input => failed.message,
-                    Fault::Cluster => format!("{name}: {}", failed.message),
+                    // What a node says of itself begins with its name.
+                    Fault::Cluster if failed.message.starts_with(name) => failed.message,
+                    Fault::Cluster => format!("{name} says: {}", failed.message),
                 },
             },
             News::Errand(errand) => {
@@ -479,5 +513,9 @@ const INTERRUPTED: &str = "interrupted";
 const ANSWERING: Duration = Duration::from_secs(10);
 /// How long nodes may take to meet.
 const MEETING: Duration = Duration::from_secs(40);
+/// How long to listen for a better reason for what went wrong.
+const LISTENING: Duration = Duration::from_millis(500);
+/// How long nodes may take to hear that the job is over.
+const PARTING: Duration = Duration::from_secs(2);
 /// What has come and has not been looked at.
 const NEWS_MAX: usize = 1024;

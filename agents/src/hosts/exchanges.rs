@@ -107,6 +107,12 @@ impl Exchanges {
         self.halted.iter().all(Option::is_some)
     }
 
+    /// The lowest of the processes that have not halted.
+    pub(super) fn first_running(&self) -> Option<Rank> {
+        let place = self.halted.iter().position(Option::is_none);
+        place.map(Rank::from_index)
+    }
+
     /// What a process receives next; taken when it executes its superstep, or leaves.
     pub(super) fn take_inbox(&mut self, rank: Rank) -> Vec<Incoming> {
         self.inboxes.remove(&rank).unwrap_or_default()

@@ -14,6 +14,7 @@ use protocol::identity::{Name, Role};
 use protocol::transport::{Delivered, Endpoint, Peer, PeerError, Received, Sender, Voice};
 use protocol::{Address, Errand, Member, Message, Start, Submit, encode};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::Machine;
 use super::cast::Cast;
@@ -39,6 +40,8 @@ pub(super) struct Job {
     pub(super) peer: mpsc::Sender<Peer>,
     /// Where the job's progress is looked up.
     pub(super) progress: Rc<RefCell<(u64, usize)>>,
+    /// Connections being set up: what is not there when the job ends must not come into the next one.
+    pub(super) calls: JoinSet<()>,
 }
 
 /// Something that comes from another machine.
@@ -296,19 +299,21 @@ impl Job {
     }
 
     /// Connects to the nodes behind this one in the list; those before it come by themselves.
-    fn call_others(&self, rules: &Rules) {
+    fn call_others(&mut self, rules: &Rules) {
         let own = self.submit.host.index();
         for (index, member) in self.submit.members.iter().enumerate().skip(own + 1) {
             let role = role_of(rules, HostId::from_index(index));
             let (endpoint, member) = (Arc::clone(&self.endpoint), member.clone());
             let (peer, input) = (self.peer.clone(), self.input.clone());
-            drop(actix_rt::spawn(async move {
+            let calling = async move {
                 match call(&endpoint, &member, role).await {
                     // The job may be over.
                     Ok(met) => drop(peer.send(met).await),
                     Err(error) => drop(input.send(Input::Unreachable(error)).await),
                 }
-            }));
+            };
+            // It ends with the job.
+            drop(self.calls.spawn(calling));
         }
     }
 

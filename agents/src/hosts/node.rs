@@ -18,6 +18,7 @@ use protocol::transport::{
 };
 use protocol::{Address, Errand, JobStatus, Message, Status, Submit, encode};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::failure::JobError;
 use super::job::{Input, Job};
@@ -143,6 +144,8 @@ struct Current {
     progress: Rc<RefCell<(u64, usize)>>,
     input: mpsc::Sender<Input>,
     peer: mpsc::Sender<Peer>,
+    /// Its client has gone: it is about to end.
+    is_ending: bool,
 }
 
 impl Desk {
@@ -187,6 +190,7 @@ impl Desk {
                         continue;
                     }
                     (Errand::Submit(submit), None) => {
+                        self.see_off().await;
                         match self.enter(*submit, party.to_string(), &sender) {
                             Ok((job, inputs)) => {
                                 if let Some(states) = states.take() {
@@ -208,6 +212,9 @@ impl Desk {
             };
             let is_last = matches!(next, Input::ClientGone(_));
             if let Some(input) = &input {
+                if is_last {
+                    self.ends(input);
+                }
                 // A job that is over takes no more.
                 drop(input.send(next).await);
             }
@@ -219,6 +226,29 @@ impl Desk {
             // Whatever became of it has been told.
             drop(running.await);
         }
+    }
+
+    /// The client of the job that is told through `input` has gone.
+    fn ends(&self, input: &mpsc::Sender<Input>) {
+        if let Some(current) = &mut *self.current.borrow_mut() {
+            current.is_ending |= current.input.same_channel(input);
+        }
+    }
+
+    /// Waits until a job is over whose client has gone: another need not be refused for that.
+    async fn see_off(&self) {
+        let is_ending = || {
+            self.current
+                .borrow()
+                .as_ref()
+                .is_some_and(|current| current.is_ending)
+        };
+        let ended = async {
+            while is_ending() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        drop(tokio::time::timeout(LEAVING, ended).await);
     }
 
     /// Begins with a job, if there is none and it can be done.
@@ -262,6 +292,7 @@ impl Desk {
             progress: Rc::clone(&progress),
             input: input.clone(),
             peer: peer.clone(),
+            is_ending: false,
         });
         let job = Job {
             submit,
@@ -274,6 +305,7 @@ impl Desk {
             peers,
             peer,
             progress,
+            calls: JoinSet::new(),
         };
         Ok((job, input))
     }
@@ -281,8 +313,11 @@ impl Desk {
     /// Takes part in a job, and is free again when it is over.
     async fn work(self: Rc<Self>, job: Job) {
         let client = job.client.clone();
-        if let Err(error) = job.take_part().await {
-            tracing::warn!(%error, "a job has ended without a result");
+        match actix_rt::spawn(job.take_part()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "a job has ended without a result"),
+            // The panic's own words are in the log already.
+            Err(_) => tell(&client, Errand::Failed(JobError::cluster(PANICKED).into())),
         }
         self.endpoint.end();
         *self.current.borrow_mut() = None;
@@ -371,6 +406,8 @@ fn elapsed(since: Clock) -> Seconds {
     Seconds::new(since.elapsed().as_secs_f64()).expect("a duration is finite")
 }
 
+/// What a client hears of a bug.
+const PANICKED: &str = "the node has failed; see its log";
 /// What comes and has not been looked at.
 const INPUTS_MAX: usize = 1024;
 /// How long a job that is ended may take to end.

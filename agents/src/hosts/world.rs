@@ -235,22 +235,25 @@ impl HostWorld {
     fn unpack(&self, state: State, took: Seconds) {
         let (kind, tasks) = (self.kind, self.tasks.clone());
         // Decoding takes as long as its state is large; meanwhile others have their messages carried.
-        drop(tokio::task::spawn_blocking(move || {
+        let unpacking = tokio::task::spawn_blocking(move || {
             let began = Clock::now();
             let rank = state.rank;
-            let unpacked = luggage::unpack(kind, rank, state.agent, &state.payload);
-            let told = unpacked.map_or_else(
-                |error| Local::Failed(error.into()),
-                |unpacked| {
-                    Local::Arrived(Box::new(Arrival {
-                        rank,
-                        epoch: state.epoch,
-                        bytes: length(&state.payload),
-                        took: took + seconds(began.elapsed()),
-                        unpacked,
-                    }))
-                },
-            );
+            let unpacked = luggage::unpack(kind, rank, state.agent, &state.payload)?;
+            Ok::<_, JobError>(Arrival {
+                rank,
+                epoch: state.epoch,
+                bytes: length(&state.payload),
+                took: took + seconds(began.elapsed()),
+                unpacked,
+            })
+        });
+        drop(tokio::spawn(async move {
+            let unpacked = unpacking.await;
+            let unpacked = unpacked.unwrap_or_else(|panic| {
+                Err(JobError::program(format!("decoding a process: {panic}")))
+            });
+            let told =
+                unpacked.map_or_else(Local::Failed, |arrival| Local::Arrived(Box::new(arrival)));
             // The job may be over.
             drop(tasks.send(told));
         }));
@@ -399,6 +402,8 @@ impl World for HostWorld {
     fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
         if self.superstep_limit <= superstep {
             let limit = self.superstep_limit;
+            // Whichever node says so, it is of the same process.
+            let rank = self.exchanges.first_running().unwrap_or(rank);
             return self.fail(reference::Error::NeverHalts { rank, limit }.into());
         }
         self.totals.supersteps = superstep + 1;

@@ -94,6 +94,17 @@ impl Writer {
         written.map_err(|source| self.error("events.jsonl", source))
     }
 
+    /// Hands what has been appended to the system.
+    ///
+    /// # Errors
+    ///
+    /// If the disk refuses it.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        let flushed = self.events.flush();
+        self.is_torn |= flushed.is_err();
+        flushed.map_err(|source| self.error("events.jsonl", source))
+    }
+
     /// Completes the record with what the run was and what came of it. `run.json` appears in one
     /// piece, and after everything else is on disk.
     ///

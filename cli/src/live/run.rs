@@ -1,6 +1,7 @@
 //! `migbsp run`: an experiment on the hosts of a cluster.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use agents::hosts::JobError;
 use agents::record::Event;
@@ -76,11 +77,16 @@ pub(crate) fn follow(
     let application = &loaded.experiment.application;
     let mut progress = Progress::new(arguments.progress, scenario, application.supersteps);
     let mut watch = Watch::default();
+    let mut flushed = Instant::now();
     let mut observer = |event: &Event| {
         progress.observe(event);
         watch.observe(event);
         if let Some(recorder) = &mut recorder {
             recorder.observe(event);
+            if FLUSHING < flushed.elapsed() {
+                recorder.flush();
+                flushed = Instant::now();
+            }
             // Nobody computes for a record that is lost.
             return recorder
                 .lost()
@@ -113,3 +119,6 @@ pub(crate) fn follow(
         Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
     }
 }
+
+/// How long the record may lag behind the run.
+const FLUSHING: Duration = Duration::from_secs(1);

@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
-use std::time::{Duration, SystemTime};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use agents::hosts::measured_speed;
 use clap::{Args, Parser, Subcommand};
@@ -201,8 +202,13 @@ impl Drop for Nodes {
         for child in &mut self.0 {
             drop(child.stdin.take());
         }
+        let told = Instant::now();
         for child in &mut self.0 {
-            // It has gone, or is gone.
+            while matches!(child.try_wait(), Ok(None)) && told.elapsed() < LEAVING {
+                thread::sleep(Duration::from_millis(10));
+            }
+            // One that is stopped does not hear that it is to leave.
+            drop(child.kill());
             drop(child.wait());
         }
     }
@@ -270,5 +276,7 @@ fn validity(days: u64) -> Result<Validity, Failure> {
         .map_err(Failure::chain)
 }
 
+/// How long nodes may take to leave.
+const LEAVING: Duration = Duration::from_secs(10);
 /// For how long the certificates of a trial are valid.
 const DAYS: u64 = 30;

@@ -63,6 +63,13 @@ impl Recorder {
         }
     }
 
+    /// Hands what happened to the system, so that a disk that is full says so, and that others can read it.
+    pub(crate) fn flush(&mut self) {
+        if self.lost.is_none() {
+            self.lost = self.writer.flush().err();
+        }
+    }
+
     /// Why events are missing, if some are.
     pub(crate) fn lost(&self) -> Option<String> {
         self.lost

@@ -11,6 +11,7 @@ mod files;
 mod flows;
 mod invocation;
 mod kernels;
+mod live;
 mod namespaces;
 mod paper;
 mod parity;

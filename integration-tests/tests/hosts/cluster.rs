@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use agents::Setup;
 use agents::hosts::{Finished, JobError, Kind, Node, Ours, Prepared, Request, run};
 use agents::record::Event;
+use agents::{Barrier, PlacementOptions, Scheduler, Setup, Shape, TransferStart, placement};
 use bsp::Program;
 use bsp::units::InstructionsPerSecond;
 use protocol::Member;
 use protocol::identity::{Authority, Identity, Role, Validity};
-use simulator::Platform;
+use simulator::{NetworkOptions, Platform};
 
 /// Nodes in Sets, which run until this is dropped.
 pub(crate) struct Cluster {
@@ -26,7 +26,7 @@ pub(crate) struct Cluster {
     threads: Vec<JoinHandle<()>>,
 }
 
-const RELEASE: &str = "test";
+pub(crate) const RELEASE: &str = "test";
 
 impl Cluster {
     /// Sets of so many nodes each, with one processor.
@@ -89,6 +89,28 @@ impl Cluster {
     pub(crate) fn identity(&self, role: Role, name: &str) -> Identity {
         let name = name.parse().unwrap();
         self.authority.issue(role, &name, validity(3600)).unwrap()
+    }
+
+    /// A job of so many processes, spread evenly.
+    pub(crate) fn setup(
+        &self,
+        processes: u32,
+        shape: Shape,
+        scheduler: Option<Scheduler>,
+    ) -> Setup {
+        let platform = Arc::clone(&self.platform);
+        Setup {
+            network: NetworkOptions::default(),
+            start: TransferStart::Eager,
+            placement: placement(&platform, &PlacementOptions::default(), processes).unwrap(),
+            platform,
+            barrier: Barrier {
+                shape,
+                ..Barrier::default()
+            },
+            scheduler,
+            superstep_limit: 10_000,
+        }
     }
 
     pub(crate) fn request(&self, setup: &Setup) -> Request {

@@ -1,36 +1,15 @@
 //! Programs with real data compute the same on real hosts as anywhere.
 
-use std::sync::Arc;
-
-use agents::{
-    Barrier, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart, placement,
-};
+use agents::{Payment, Scheduler, Script, Shape};
 use bsp::reference::{self, Limit};
 use bsp::{HostId, Program, Rank};
 use serde::Serialize;
-use simulator::NetworkOptions;
 use workloads::Common;
 use workloads::{lbm, lu, smith_waterman};
 
 use crate::cluster::Cluster;
 
 const SHAPES: [Shape; 2] = [Shape::Hierarchical, Shape::Central];
-
-fn setup(cluster: &Cluster, processes: u32, shape: Shape, scheduler: Option<Scheduler>) -> Setup {
-    let platform = Arc::clone(&cluster.platform);
-    Setup {
-        network: NetworkOptions::default(),
-        start: TransferStart::Eager,
-        placement: placement(&platform, &PlacementOptions::default(), processes).unwrap(),
-        platform,
-        barrier: Barrier {
-            shape,
-            ..Barrier::default()
-        },
-        scheduler,
-        superstep_limit: 10_000,
-    }
-}
 
 /// Calls after every superstep, and moves what the script says.
 fn scripted(script: Script) -> Scheduler {
@@ -64,12 +43,12 @@ fn check<P: Program>(cluster: &Cluster, processes: impl Fn() -> Vec<P>) {
     let script = Script(moves.collect());
     for shape in SHAPES {
         let (alone, _) = cluster
-            .run(&setup(cluster, size, shape, None), processes())
+            .run(&cluster.setup(size, shape, None), processes())
             .unwrap();
         assert_eq!(alone.end.supersteps, expected.supersteps, "{shape:?}");
         assert!(bits(&alone.outputs) == bits(&expected.outputs), "{shape:?}");
 
-        let setup = setup(cluster, size, shape, Some(scripted(script.clone())));
+        let setup = cluster.setup(size, shape, Some(scripted(script.clone())));
         let (moved, _) = cluster.run(&setup, processes()).unwrap();
         let moves: usize = moved.calls.iter().map(|call| call.migrations.len()).sum();
         assert!(

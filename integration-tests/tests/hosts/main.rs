@@ -8,4 +8,5 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod cluster;
+mod failures;
 mod kernels;

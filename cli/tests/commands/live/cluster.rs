@@ -1,0 +1,198 @@
+//! Daemons with certificates and a list of hosts, in a folder of their own.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::invocation::{Ended, Folder};
+use crate::live::under_way::{UnderWay, signal};
+
+/// Nodes, which run until this is dropped; `hosts` lists them, `ca` has their certificates and the client's.
+pub(crate) struct Cluster {
+    pub(crate) folder: Folder,
+    nodes: Vec<Daemon>,
+}
+
+/// A node.
+struct Daemon {
+    name: String,
+    child: Child,
+    line: String,
+}
+
+impl Cluster {
+    /// Nodes `node-1`, `node-2` and so on: Sets of so many each.
+    pub(crate) fn start(sets: &[usize]) -> Self {
+        let mut hosts = Vec::new();
+        for (set, count) in sets.iter().enumerate() {
+            let set = format!("set=s{set}");
+            hosts.push(("set-manager", set.clone()));
+            hosts.extend((1..*count).map(|_| ("node", set.clone())));
+        }
+        Self::of(&hosts)
+    }
+
+    /// Nodes with those certificates, and what the list of hosts says of each.
+    pub(crate) fn of(hosts: &[(&str, String)]) -> Self {
+        let folder = Folder::new().with("heat.toml", HEAT);
+        folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
+        let mut cluster = Self {
+            folder,
+            nodes: Vec::new(),
+        };
+        cluster.issue("client", "laptop");
+        for (role, set) in hosts {
+            cluster.add(role, set);
+        }
+        let lines: String = cluster.nodes.iter().map(|node| node.line.clone()).collect();
+        cluster.write("hosts", &lines);
+        cluster
+    }
+
+    pub(crate) fn issue(&self, role: &str, name: &str) {
+        let role = ["--role", role, "--name", name, "--dir", "ca"];
+        self.folder
+            .stdout(&[&["cert", "issue"][..], &role].concat());
+    }
+
+    fn add(&mut self, role: &str, set: &str) {
+        let name = format!("node-{}", self.nodes.len() + 1);
+        self.issue(role, &name);
+        let file = format!("{name}.toml");
+        self.write(
+            &file,
+            &format!(
+                "[node]\nname = \"{name}\"\nidentity = \"ca\"\nlisten = \"127.0.0.1:0\"\nspeed = 1e9\n"
+            ),
+        );
+        let mut child = self
+            .folder
+            .command(&["node", "--conf", &file])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (tell, told) = mpsc::channel();
+        let log = BufReader::new(child.stderr.take().unwrap());
+        thread::spawn(move || {
+            for line in log.lines().map_while(Result::ok) {
+                // Only the first is waited for; all are taken, so that the node can write.
+                drop(tell.send(line));
+            }
+        });
+        let line = told.recv_timeout(Duration::from_secs(10)).unwrap();
+        let address = line.rsplit(' ').next().unwrap();
+        self.nodes.push(Daemon {
+            line: format!("{name} {set} addr={address}\n"),
+            name,
+            child,
+        });
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
+    /// The list of hosts without those nodes.
+    pub(crate) fn list_without(&self, gone: &[&str]) -> String {
+        let nodes = self.nodes.iter();
+        let stay = nodes.filter(|node| !gone.contains(&node.name.as_str()));
+        stay.map(|node| node.line.clone()).collect()
+    }
+
+    /// A command for the nodes of `hosts`.
+    pub(crate) fn command(&self, hosts: &str, words: &[&str]) -> Command {
+        let options = ["--cluster", hosts, "--identity", "ca"];
+        self.folder.command(&[words, &options].concat())
+    }
+
+    /// Runs the plate on the nodes of `hosts`.
+    pub(crate) fn run(&self, hosts: &str) -> Ended {
+        let mut command = self.command(hosts, &["run", "heat.toml", "--format", "json"]);
+        UnderWay::start(&mut command).ends_within(20)
+    }
+
+    /// Runs the plate on the nodes of `hosts`, which has to succeed.
+    #[track_caller]
+    pub(crate) fn works(&self, hosts: &str) {
+        let ended = self.run(hosts);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+
+    /// Begins with a run that takes minutes, and waits until every node is at it.
+    pub(crate) fn begin(&self, more: &[&str]) -> UnderWay {
+        let long = ["run", "heat.toml", "--set", "application.supersteps=900000"];
+        let run = UnderWay::start(&mut self.command("hosts", &[&long, more].concat()));
+        let began = Instant::now();
+        let is_computing = |node: &Value| node["superstep"].as_u64().is_some_and(|at| 0 < at);
+        while !self.status("hosts").iter().all(is_computing) {
+            if run.is_over() || Duration::from_secs(10) < began.elapsed() {
+                panic!("it does not begin: {:?}", run.ends_within(0));
+            }
+        }
+        run
+    }
+
+    /// How the nodes of `hosts` are.
+    pub(crate) fn status(&self, hosts: &str) -> Vec<Value> {
+        let mut command = self.command(hosts, &["status", "--format", "json"]);
+        let shown = UnderWay::start(&mut command).ends_within(10).stdout;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        shown["nodes"].as_array().unwrap().clone()
+    }
+
+    /// Waits until no node of `hosts` has a job, for at most so many seconds.
+    #[track_caller]
+    pub(crate) fn is_free_within(&self, seconds: u64, hosts: &str) {
+        let began = Instant::now();
+        loop {
+            let nodes = self.status(hosts);
+            let is_free = |node: &Value| node["release"].is_string() && node["job"].is_null();
+            if nodes.iter().all(is_free) {
+                return;
+            }
+            let waited = began.elapsed();
+            assert!(waited < Duration::from_secs(seconds), "{nodes:?}");
+        }
+    }
+
+    /// Sends a node a signal, as `TERM`.
+    pub(crate) fn signal(&self, name: &str, kind: &str) {
+        let node = self.nodes.iter().find(|node| node.name == name);
+        signal(node.unwrap().child.id(), kind);
+    }
+
+    /// Waits for the end of a node that has been told to leave; its exit code.
+    pub(crate) fn exit_of(&mut self, name: &str) -> Option<i32> {
+        let node = self.nodes.iter_mut().find(|node| node.name == name);
+        node.unwrap().child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for node in &mut self.nodes {
+            // It may have gone already.
+            drop(node.child.kill());
+            drop(node.child.wait());
+        }
+    }
+}
+
+/// A plate so small that its supersteps are short.
+pub(crate) const HEAT: &str = r#"[application]
+workload = "heat"
+processes = 6
+supersteps = 30
+
+[application.heat]
+width = 40
+height = 40
+
+[platform]
+file = "two.xml"
+"#;

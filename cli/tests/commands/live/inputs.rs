@@ -1,0 +1,196 @@
+//! What is wrong with what is given is named.
+
+use crate::invocation::Folder;
+use crate::live::cluster::{Cluster, HEAT};
+use crate::live::under_way::UnderWay;
+
+/// A folder with certificates of a node and a client, a configuration of the node, and a list of hosts.
+fn folder() -> Folder {
+    let folder = Folder::new()
+        .with("heat.toml", HEAT)
+        .with("hosts", "node-1 addr=127.0.0.1:9\n")
+        .with("empty/nothing", "");
+    folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
+    for (role, name) in [("node", "node-1"), ("client", "laptop")] {
+        let issue = [
+            "cert", "issue", "--role", role, "--name", name, "--dir", "ca",
+        ];
+        folder.stdout(&issue);
+    }
+    folder
+}
+
+#[track_caller]
+fn check(folder: &Folder, arguments: &[&str], code: i32, message: &str) {
+    let ended = UnderWay::start(&mut folder.command(arguments)).ends_within(15);
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(code), ""),
+        "{ended:?}"
+    );
+    assert!(
+        ended.stderr.contains(message),
+        "{message:?}: {}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_mistake_in_the_configuration_of_a_node_is_named() {
+    let folder = folder();
+    for (text, message) in [
+        (
+            "",
+            "node.toml: node.name: missing; expected the name in the certificate",
+        ),
+        (
+            "[node]\nname = \"N_1\"",
+            "node.toml:2: node.name: met \"N_1\"",
+        ),
+        (
+            "[node]\nnam = \"n\"",
+            "node.toml:2: node.nam: unknown key; did you mean `name`?",
+        ),
+        ("[nodes]\n", "node.toml:1: nodes: unknown key"),
+        (
+            "[node]\nname = \"node-1\"\nidentity = \"ca\"\nshare = 0",
+            "node.toml:4: node.share: met 0, expected a fraction above 0 and at most 1",
+        ),
+        (
+            "[node]\nname = \"node-1\"\nidentity = \"ca\"\nspeed = -1.0",
+            "node.toml:4: node.speed: met -1, expected instructions per second",
+        ),
+        (
+            "[node]\nname = \"node-1\"\nlisten = \"here\"",
+            "node.toml:3: node.listen: ",
+        ),
+        (
+            "[node]\nname = \"node-1\"\nidentity = \"empty\"",
+            "empty/node-1.pem: No such file or directory",
+        ),
+        (
+            "[node]\nname = \"node-2\"\nidentity = \"ca\"",
+            "ca/node-2.pem: No such file or directory",
+        ),
+    ] {
+        let folder_of = |name: &str| folder.path().join(name);
+        std::fs::write(folder_of("node.toml"), text).unwrap();
+        check(&folder, &["node", "--conf", "node.toml"], 4, message);
+    }
+    check(
+        &folder,
+        &["node", "--conf", "absent.toml"],
+        4,
+        "absent.toml: cannot be read: No such file or directory",
+    );
+    check(&folder, &["node"], 2, "--conf <FILE>");
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let cluster = Cluster::start(&[1]);
+    let taken = &cluster.status("hosts")[0]["address"];
+    let text =
+        format!("[node]\nname = \"node-1\"\nidentity = \"ca\"\nlisten = {taken}\nspeed = 1e9\n");
+    cluster.write("node.toml", &text);
+    let address = taken.as_str().unwrap();
+    let message =
+        format!("binding {address}: Address already in use (os error 98): choose another");
+    check(
+        &cluster.folder,
+        &["node", "--conf", "node.toml"],
+        5,
+        &message,
+    );
+}
+
+#[test]
+fn a_cluster_that_is_not_there_is_named() {
+    let folder = folder();
+    let folder = folder.with("bad", "node-1\nnode-2 slots=none\n");
+    for command in [&["run", "heat.toml"][..], &["status"]] {
+        for (options, code, message) in [
+            (
+                &[][..],
+                2,
+                "--cluster FILE is missing, and this is no job of Slurm",
+            ),
+            (
+                &["--cluster", "absent"],
+                4,
+                "absent: cannot be read: No such file or directory",
+            ),
+            (&["--cluster", "bad"], 4, "bad:2: slots"),
+            (
+                &["--cluster", "hosts", "--identity", "empty"],
+                4,
+                "empty: no certificate of a client; `migbsp cert issue --role client --name NAME` makes one",
+            ),
+            (
+                &["--cluster", "hosts", "--identity", "ca", "--as", "node-1"],
+                4,
+                "ca: node-1 is a node, expected a client",
+            ),
+        ] {
+            check(&folder, &[command, options].concat(), code, message);
+        }
+    }
+    let options = ["--cluster", "hosts", "--identity", "ca"];
+    let run = [&["run", "heat.toml"][..], &options].concat();
+    let ideal = [&run[..], &["--set", "barrier.shape=ideal"]].concat();
+    check(
+        &folder,
+        &ideal,
+        4,
+        "barrier.shape: met \"ideal\", which only a simulated platform can do",
+    );
+    let silent = "set-manager node-1 at 127.0.0.1:9: no answer in 5 s: see whether it runs and its port is open";
+    check(&folder, &run, 5, silent);
+    let status = folder.run(&[&["status"][..], &options].concat());
+    assert_eq!(status.code, Some(5));
+    assert!(status.stdout.contains(silent), "{status:?}");
+    let words = "error: 1 of 1 nodes do not answer: see above\n";
+    assert!(status.stderr.ends_with(words), "{status:?}");
+}
+
+#[test]
+fn a_certificate_that_is_not_for_the_place_of_its_node_is_named() {
+    let set = || "set=s0".to_owned();
+    let cluster = Cluster::of(&[("node", set()), ("set-manager", set())]);
+    let ended = cluster.run("hosts");
+    assert_eq!(ended.code, Some(5));
+    assert!(ended.stderr.contains("node-1"), "{ended:?}");
+    assert!(ended.stderr.contains("set-manager"), "{ended:?}");
+}
+
+#[test]
+fn a_mistake_in_what_is_to_be_up_is_named() {
+    let folder = folder();
+    for (arguments, code, message) in [
+        (&["--local", "0"][..], 2, "0 is not in 1..=256"),
+        (
+            &["--local", "2", "--sets", "3"],
+            2,
+            "--sets 3: more than the 2 nodes of --local",
+        ),
+        (
+            &["--local", "2", "--slow", "3:0.5"],
+            2,
+            "--slow 3:0.5: there are only 2 nodes",
+        ),
+        (
+            &["--slow", "1:0"],
+            2,
+            "expected a fraction above 0 and at most 1, as in 4:0.4",
+        ),
+        (&["--slow", "1"], 2, "expected NODE:FRACTION, as 4:0.4"),
+        (&["--", "fly"], 2, "unrecognized subcommand 'fly'"),
+        (
+            &["--local", "1", "--", "run", "absent.toml"],
+            4,
+            "absent.toml: cannot be read: No such file or directory",
+        ),
+    ] {
+        check(&folder, &[&["up"], arguments].concat(), code, message);
+    }
+}

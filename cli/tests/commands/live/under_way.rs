@@ -1,0 +1,83 @@
+//! A command that is under way.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::invocation::Ended;
+
+/// A process of the binary that has not ended.
+pub(crate) struct UnderWay {
+    pid: u32,
+    ended: mpsc::Receiver<Ended>,
+}
+
+impl UnderWay {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child: Child = child.spawn().unwrap();
+        let pid = child.id();
+        let (tell, ended) = mpsc::channel();
+        thread::spawn(move || {
+            let output = child.wait_with_output().unwrap();
+            let told = tell.send(Ended {
+                code: output.status.code(),
+                stdout: String::from_utf8(output.stdout).unwrap(),
+                stderr: String::from_utf8(output.stderr).unwrap(),
+            });
+            // A test that has failed does not wait.
+            drop(told);
+        });
+        Self { pid, ended }
+    }
+
+    /// Sends it a signal, as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        signal(self.pid, name);
+    }
+
+    /// Waits for its end, which has to come within so many seconds.
+    #[track_caller]
+    pub(crate) fn ends_within(&self, seconds: u64) -> Ended {
+        let began = Instant::now();
+        let Ok(ended) = self.ended.recv_timeout(Duration::from_secs(seconds)) else {
+            signal(self.pid, "KILL");
+            panic!("it has not ended in {seconds} s");
+        };
+        println!("ended after {:.1} s", began.elapsed().as_secs_f64());
+        ended
+    }
+
+    /// The processes that it has started.
+    pub(crate) fn children(&self) -> Vec<u32> {
+        let pid = self.pid;
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        text.split_whitespace()
+            .map(|pid| pid.parse().unwrap())
+            .collect()
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        !is_alive(self.pid)
+    }
+}
+
+/// Sends a process a signal, as `TERM`.
+pub(crate) fn signal(pid: u32, name: &str) {
+    let sent = Command::new("sh")
+        .args(["-c", &format!("kill -{name} {pid}")])
+        .stderr(Stdio::null())
+        .status();
+    // That it has gone already is no failure.
+    assert!(sent.is_ok(), "{sent:?}");
+}
+
+/// Whether a process exists that is no zombie.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    status.is_ok_and(|status| {
+        let state = status.rsplit(") ").next().unwrap_or_default();
+        !state.starts_with('Z')
+    })
+}

@@ -1,0 +1,93 @@
+//! A cluster for as long as a command takes.
+
+use serde_json::Value;
+
+use crate::invocation::Folder;
+use crate::live::cluster::HEAT;
+use crate::live::under_way::{UnderWay, is_alive};
+
+/// The plate that ships, but larger and for a shorter time.
+const PLATE: [&str; 12] = [
+    "--set",
+    "application.heat.width=1500",
+    "--set",
+    "application.heat.height=1500",
+    "--set",
+    "application.supersteps=150",
+    "--set",
+    "scheduler.policy=adaptive",
+    "--set",
+    "barrier.shape=hierarchical",
+    "--format",
+    "json",
+];
+
+#[test]
+fn processes_leave_a_slow_node_and_compute_what_a_simulation_does() {
+    let folder = Folder::new();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conf/heat-local.toml");
+    let up = ["up", "--local", "4", "--sets", "2", "--slow", "4:0.4", "--"];
+    let run = ["run", file, "--out", "runs"];
+    let live = folder.stdout(&[&up[..], &run, &PLATE].concat());
+    let live: Value = serde_json::from_str(&live).unwrap();
+    assert_eq!(live["schema"], "migbsp.live/1");
+    assert!(live["run"]["verified"].is_string(), "{live}");
+    let calls = live["run"]["calls"].as_array().unwrap().iter();
+    let mut moves = calls.flat_map(|call| call["migrations"].as_array().unwrap());
+    assert!(moves.any(|of| of["from"] == "node-4"), "{live}");
+    folder.stdout(&["verify", "runs/iii"]);
+    folder.stdout(&["explain", "runs/iii"]);
+    let simulated = folder.stdout(
+        &[
+            &["simulate", file, "--set", "scheduler.scenario=iii"],
+            &PLATE[..],
+        ]
+        .concat(),
+    );
+    let simulated: Value = serde_json::from_str(&simulated).unwrap();
+    let digest = &live["run"]["outputs_sha256"];
+    assert!(digest.is_string());
+    assert_eq!(digest, &simulated["runs"][0]["outputs_sha256"]);
+}
+
+#[test]
+fn nodes_say_how_they_are() {
+    let folder = Folder::new();
+    let status = ["up", "--local", "3", "--", "status"];
+    let table = folder.stdout(&status);
+    let rows = table.lines().filter(|line| line.contains("127.0.0.1:"));
+    assert_eq!(rows.count(), 3, "{table}");
+    let shown = folder.stdout(&[&status[..], &["--format", "json"]].concat());
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["schema"], "migbsp.status/1");
+    assert_eq!(shown["nodes"].as_array().unwrap().len(), 3);
+    for node in shown["nodes"].as_array().unwrap() {
+        assert_eq!(node["release"], env!("CARGO_PKG_VERSION"));
+        assert_eq!((&node["jobs"], &node["job"]), (&0.into(), &().into()));
+    }
+}
+
+#[test]
+fn nobody_is_left_behind() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    for signal in ["KILL", "INT"] {
+        let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
+        let out = ["--out", signal];
+        let up = [&["up", "--local", "2", "--"], &run[..], &out].concat();
+        let up = UnderWay::start(&mut folder.command(&up));
+        // It computes when there is something to be recorded.
+        let record = folder.path().join(signal).join("iii/events.jsonl");
+        while std::fs::metadata(&record).map_or(0, |data| data.len()) == 0 {
+            assert!(!up.is_over(), "{:?}", up.ends_within(0));
+        }
+        let nodes = up.children();
+        assert_eq!(nodes.len(), 2);
+        up.signal(signal);
+        let code = up.ends_within(10).code;
+        assert_eq!(code, (signal == "INT").then_some(130));
+        let began = std::time::Instant::now();
+        while nodes.iter().any(|pid| is_alive(*pid)) {
+            assert!(began.elapsed().as_secs() < 10, "{signal}: {nodes:?}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Whatever goes wrong ends the run with a message, and the cluster is free again.
+
+use agents::hosts::{Request, run};
+use agents::{Setup, Shape};
+use bsp::reference::{self, Limit};
+use bsp::{Program, Rank, Step, Superstep};
+use protocol::Fault;
+use protocol::identity::{Identity, Role};
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Cluster, RELEASE};
+
+/// Counts to three; process 2 does something else in superstep 1.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Counter(Flaw);
+
+/// What is wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum Flaw {
+    Nothing,
+    Panics,
+    GivesUp,
+    SendsToNobody,
+    SendsToTheDead,
+    NeverHalts,
+}
+
+impl Program for Counter {
+    type Message = u64;
+    type Output = u64;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+        let is_it = ctx.rank() == Rank(2) && ctx.index() == 1;
+        match self.0 {
+            Flaw::Panics if is_it => panic!("on purpose"),
+            Flaw::GivesUp if is_it => ctx.fail("no more"),
+            Flaw::SendsToNobody if is_it => ctx.send(Rank(9), 1),
+            Flaw::SendsToTheDead if ctx.index() == 1 && ctx.rank() == Rank(0) => {
+                return Step::Halt(0);
+            }
+            Flaw::SendsToTheDead if is_it => ctx.send(Rank(0), 1),
+            // The lowest rank that is still running is named, not the first.
+            Flaw::NeverHalts if ctx.rank() != Rank(0) => return Step::Continue,
+            _ => {}
+        }
+        if ctx.index() < 3 {
+            Step::Continue
+        } else {
+            Step::Halt(ctx.index())
+        }
+    }
+}
+
+fn counters(flaw: Flaw) -> Vec<Counter> {
+    vec![Counter(flaw); 5]
+}
+
+fn setup(cluster: &Cluster) -> Setup {
+    cluster.setup(5, Shape::Hierarchical, None)
+}
+
+/// A cluster that did its work before still does.
+#[track_caller]
+fn works(cluster: &Cluster) {
+    let setup = setup(cluster);
+    let (finished, _) = cluster.run(&setup, counters(Flaw::Nothing)).unwrap();
+    assert_eq!(finished.outputs, [3; 5]);
+}
+
+#[test]
+fn what_is_wrong_with_a_program_is_told_as_the_reference_runner_does() {
+    let cluster = Cluster::start(&[2, 1]);
+    for flaw in [
+        Flaw::Panics,
+        Flaw::GivesUp,
+        Flaw::SendsToNobody,
+        Flaw::SendsToTheDead,
+        Flaw::NeverHalts,
+    ] {
+        let expected = reference::run(counters(flaw), Limit(20)).unwrap_err();
+        let setup = Setup {
+            superstep_limit: 20,
+            ..setup(&cluster)
+        };
+        let error = cluster.run(&setup, counters(flaw)).unwrap_err();
+        assert_eq!(error.fault, Fault::Program, "{error}");
+        assert_eq!(error.message, expected.to_string());
+    }
+    works(&cluster);
+}
+
+/// A run on `members` ends with a fault of the cluster and says `expected`.
+#[track_caller]
+fn check(cluster: &Cluster, client: Identity, request: &Request, expected: &str) {
+    let ran = run(
+        client,
+        request,
+        counters(Flaw::Nothing),
+        &mut |_| Ok(()),
+        std::future::pending(),
+    );
+    let error = ran.unwrap_err();
+    assert_eq!(error.fault, Fault::Cluster, "{error}");
+    assert!(error.message.contains(expected), "{error}");
+    works(cluster);
+}
+
+#[test]
+fn a_client_of_another_release_hears_both() {
+    let cluster = Cluster::start(&[2]);
+    let request = Request {
+        release: "other".to_owned(),
+        ..cluster.request(&setup(&cluster))
+    };
+    let expected =
+        format!("n0 is of release {RELEASE}, the client of other: run the same everywhere");
+    check(
+        &cluster,
+        cluster.identity(Role::Client, "tester"),
+        &request,
+        &expected,
+    );
+}
+
+#[test]
+fn a_node_that_is_not_there_or_is_another_is_named() {
+    let cluster = Cluster::start(&[3]);
+    let request = cluster.request(&setup(&cluster));
+    let client = || cluster.identity(Role::Client, "tester");
+    let mut absent = request.clone();
+    // Nobody listens at the discard port.
+    absent.members[2].address = "127.0.0.1:9".to_owned();
+    let expected = "connecting to node n2 at 127.0.0.1:9: no answer in 5 s: see whether it runs";
+    check(&cluster, client(), &absent, expected);
+    let mut other = request.clone();
+    other.members[2].address = request.members[1].address.clone();
+    check(&cluster, client(), &other, "connecting to node n2 at ");
+    let mut unknown = request;
+    unknown.members[1].address = "no-such-host.invalid:7447".to_owned();
+    check(&cluster, client(), &unknown, "no-such-host.invalid:7447: ");
+}
+
+#[test]
+fn a_stranger_is_not_let_in() {
+    let cluster = Cluster::start(&[1]);
+    let request = cluster.request(&setup(&cluster));
+    let other = Cluster::start(&[1]);
+    check(
+        &cluster,
+        other.identity(Role::Client, "tester"),
+        &request,
+        "connecting to set-manager n0 at ",
+    );
+    check(&cluster, cluster.identity(Role::Node, "n7"), &request, "n0");
+}
