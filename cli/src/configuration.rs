@@ -72,6 +72,30 @@ pub(crate) fn load(
     assignments: &[String],
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
+    load_over(Experiment::defaults(), file, assignments, registry)
+}
+
+/// The same for the hosts of a cluster: the experiment need not name a platform.
+///
+/// # Errors
+///
+/// As [`load`].
+pub(crate) fn load_for_cluster(
+    file: &Path,
+    assignments: &[String],
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let hosts = layers::parse(CLUSTER, "the cluster").map_err(Failure::input)?;
+    let defaults = layers::merge(&[Experiment::defaults(), hosts]).map_err(Failure::input)?;
+    load_over(defaults, file, assignments, registry)
+}
+
+fn load_over(
+    defaults: Node,
+    file: &Path,
+    assignments: &[String],
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
     if file.extension().is_some_and(|ending| ending == "xml") {
         let name = file.display();
         let problem = "is a platform; an experiment is a TOML file that names it in platform.file";
@@ -81,13 +105,8 @@ pub(crate) fn load(
     let from_file = layers::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
     let from_environment = layers::environment(env::vars_os())?;
     let from_arguments = layers::assignments(assignments)?;
-    let written = layers::merge(&[
-        Experiment::defaults(),
-        from_file,
-        from_environment,
-        from_arguments,
-    ])
-    .map_err(Failure::input)?;
+    let written = layers::merge(&[defaults, from_file, from_environment, from_arguments])
+        .map_err(Failure::input)?;
     let experiment = Experiment::new(&written, registry)?;
     let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
     Ok(Loaded {
@@ -181,3 +200,6 @@ impl Loaded {
         files.path("platform.file", &self.experiment.platform.file)
     }
 }
+
+/// What stands for a platform in experiments on real hosts that name none.
+const CLUSTER: &str = "[platform]\nfile = \"cluster\"";

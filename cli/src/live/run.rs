@@ -64,7 +64,7 @@ pub(crate) fn follow(
             .processes
             .map(|n| format!("application.processes={n}")),
     );
-    let loaded = configuration::load(&arguments.file, &set, registry)?;
+    let loaded = configuration::load_for_cluster(&arguments.file, &set, registry)?;
     let (stage, request) = request(&loaded, &crew.members, registry)?;
     let scenario = scenario(&stage);
     if let Some(folder) = &arguments.out {

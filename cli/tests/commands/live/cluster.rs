@@ -192,7 +192,4 @@ supersteps = 30
 [application.heat]
 width = 40
 height = 40
-
-[platform]
-file = "two.xml"
 "#;
