@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::invocation::Ended;
 
@@ -40,12 +40,10 @@ impl UnderWay {
     /// Waits for its end, which has to come within so many seconds.
     #[track_caller]
     pub(crate) fn ends_within(&self, seconds: u64) -> Ended {
-        let began = Instant::now();
         let Ok(ended) = self.ended.recv_timeout(Duration::from_secs(seconds)) else {
             signal(self.pid, "KILL");
             panic!("it has not ended in {seconds} s");
         };
-        println!("ended after {:.1} s", began.elapsed().as_secs_f64());
         ended
     }
 
