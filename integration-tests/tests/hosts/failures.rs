@@ -113,7 +113,7 @@ fn a_client_of_another_release_hears_both() {
         ..cluster.request(&setup(&cluster))
     };
     let expected =
-        format!("n0 is of release {RELEASE}, the client of other: run the same everywhere");
+        format!(" is of release {RELEASE}, the client of other: run the same everywhere");
     check(
         &cluster,
         cluster.identity(Role::Client, "tester"),
