@@ -1,40 +1,85 @@
 //! Being told to end.
 
+use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::thread;
 
+use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 /// The signal that came, if one did.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told(Arc<AtomicU8>);
+pub(crate) struct Told {
+    number: Arc<AtomicU8>,
+    /// Nobody waits for a signal any more.
+    is_late: Arc<AtomicBool>,
+}
+
+/// Says, when it goes, that nobody waits any more.
+struct Waiting(Told);
 
 impl Told {
     /// The number of the signal.
     pub(crate) fn signal(&self) -> Option<u8> {
-        match self.0.load(Ordering::Relaxed) {
+        match self.number.load(Ordering::Relaxed) {
             0 => None,
             number => Some(number),
         }
     }
 
-    /// Ready when SIGINT, SIGTERM or SIGHUP has come.
+    /// Ready when SIGINT, SIGTERM or SIGHUP has come. From then on, or once this is not waited for any more, a signal ends the
+    /// process at once: whoever is impatient says so again.
     pub(crate) async fn comes(self) {
+        let waiting = Waiting(self.clone());
+        let (tell, told) = oneshot::channel();
+        let listening = thread::Builder::new().name("signals".to_owned());
+        if listening.spawn(move || self.listen(tell)).is_err() || told.await.is_err() {
+            // Whoever cannot be told is ended by the system.
+            std::future::pending::<()>().await;
+        }
+        drop(waiting);
+    }
+
+    fn listen(&self, tell: oneshot::Sender<()>) {
+        let built = runtime::Builder::new_current_thread().enable_all().build();
+        let Ok(runtime) = built else { return };
+        let _entered = runtime.enter();
         let kinds = [
             SignalKind::interrupt(),
             SignalKind::terminate(),
             SignalKind::hangup(),
         ];
         let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
-            // Whoever cannot be told is ended by the system.
-            return std::future::pending().await;
+            return;
         };
-        let kind = tokio::select! {
-            _ = interrupt.recv() => SignalKind::interrupt(),
-            _ = terminate.recv() => SignalKind::terminate(),
-            _ = hangup.recv() => SignalKind::hangup(),
-        };
-        let number = u8::try_from(kind.as_raw_value()).unwrap_or(u8::MAX);
-        self.0.store(number, Ordering::Relaxed);
+        let mut tell = Some(tell);
+        loop {
+            let [interrupted, terminated, hung_up] = kinds;
+            let kind = runtime.block_on(async {
+                tokio::select! {
+                    _ = interrupt.recv() => interrupted,
+                    _ = terminate.recv() => terminated,
+                    _ = hangup.recv() => hung_up,
+                }
+            });
+            let number = u8::try_from(kind.as_raw_value()).unwrap_or(u8::MAX);
+            let waiting = tell
+                .take()
+                .filter(|_| !self.is_late.load(Ordering::Relaxed));
+            let Some(waiting) = waiting else {
+                process::exit(128_i32.saturating_add(number.into()));
+            };
+            self.number.store(number, Ordering::Relaxed);
+            // It may have ceased to wait this very moment; then the next one ends the process.
+            waiting.send(()).unwrap_or_default();
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.is_late.store(true, Ordering::Relaxed);
     }
 }

@@ -276,7 +276,7 @@ fn validity(days: u64) -> Result<Validity, Failure> {
         .map_err(Failure::chain)
 }
 
-/// How long nodes may take to leave.
-const LEAVING: Duration = Duration::from_secs(10);
+/// How long nodes may take to leave; nothing that they have is of use to anybody.
+const LEAVING: Duration = Duration::from_secs(3);
 /// For how long the certificates of a trial are valid.
 const DAYS: u64 = 30;

@@ -122,16 +122,21 @@ impl Cluster {
         }
     }
 
+    /// What nodes make of the next job, whatever is submitted.
+    pub(crate) fn prepare<P: Program>(&self, setup: &Setup) {
+        *self.job.lock().unwrap() = Some(Prepared {
+            setup: setup.clone(),
+            kind: Kind::of::<P>(),
+        });
+    }
+
     /// Runs `programs` on the cluster, and what was recorded.
     pub(crate) fn run<P: Program>(
         &self,
         setup: &Setup,
         programs: Vec<P>,
     ) -> Result<(Finished<P::Output>, Vec<Event>), JobError> {
-        *self.job.lock().unwrap() = Some(Prepared {
-            setup: setup.clone(),
-            kind: Kind::of::<P>(),
-        });
+        self.prepare::<P>(setup);
         let mut events = Vec::new();
         let mut observer = |event: &Event| {
             events.push(event.clone());

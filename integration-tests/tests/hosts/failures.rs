@@ -1,5 +1,7 @@
 //! Whatever goes wrong ends the run with a message, and the cluster is free again.
 
+use std::sync::Arc;
+
 use agents::hosts::{Request, run};
 use agents::{Setup, Shape};
 use bsp::reference::{self, Limit};
@@ -152,4 +154,18 @@ fn a_stranger_is_not_let_in() {
         "connecting to set-manager n0 at ",
     );
     check(&cluster, cluster.identity(Role::Node, "n7"), &request, "n0");
+}
+
+#[test]
+fn a_node_that_panics_says_so() {
+    let cluster = Cluster::start(&[2]);
+    // Nodes believe that there is one host, and one of them is the second.
+    let fewer = Cluster::start(&[1]);
+    cluster.prepare::<Counter>(&Setup {
+        platform: Arc::clone(&fewer.platform),
+        ..setup(&cluster)
+    });
+    let client = cluster.identity(Role::Client, "tester");
+    let request = cluster.request(&setup(&cluster));
+    check(&cluster, client, &request, "see its log");
 }

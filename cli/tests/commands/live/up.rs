@@ -1,10 +1,13 @@
 //! A cluster for as long as a command takes.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::invocation::Folder;
 use crate::live::cluster::HEAT;
-use crate::live::under_way::{UnderWay, is_alive};
+use crate::live::under_way::{UnderWay, is_alive, signal};
 
 /// The plate that ships, but larger and for a shorter time.
 const PLATE: [&str; 12] = [
@@ -70,24 +73,42 @@ fn nodes_say_how_they_are() {
 #[test]
 fn nobody_is_left_behind() {
     let folder = Folder::new().with("heat.toml", HEAT);
-    for signal in ["KILL", "INT"] {
+    for kind in ["KILL", "INT"] {
         let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
-        let out = ["--out", signal];
+        let out = ["--out", kind];
         let up = [&["up", "--local", "2", "--"], &run[..], &out].concat();
         let up = UnderWay::start(&mut folder.command(&up));
-        // It computes when there is something to be recorded.
-        let record = folder.path().join(signal).join("iii/events.jsonl");
-        while std::fs::metadata(&record).map_or(0, |data| data.len()) == 0 {
-            assert!(!up.is_over(), "{:?}", up.ends_within(0));
-        }
-        let nodes = up.children();
+        let nodes = begun(&up, &folder.path().join(kind));
         assert_eq!(nodes.len(), 2);
-        up.signal(signal);
+        up.signal(kind);
         let code = up.ends_within(10).code;
-        assert_eq!(code, (signal == "INT").then_some(130));
+        assert_eq!(code, (kind == "INT").then_some(130));
         let began = std::time::Instant::now();
         while nodes.iter().any(|pid| is_alive(*pid)) {
-            assert!(began.elapsed().as_secs() < 10, "{signal}: {nodes:?}");
+            assert!(began.elapsed().as_secs() < 10, "{kind}: {nodes:?}");
         }
     }
+}
+
+#[test]
+fn a_node_that_stops_holds_nobody_up() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
+    let up = [&["up", "--local", "2", "--"], &run[..], &["--out", "runs"]].concat();
+    let up = UnderWay::start(&mut folder.command(&up));
+    let nodes = begun(&up, &folder.path().join("runs"));
+    signal(nodes[1], "STOP");
+    let ended = up.ends_within(15);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert!(ended.stderr.contains("node-2"), "{ended:?}");
+    assert!(!nodes.iter().any(|pid| is_alive(*pid)));
+}
+
+/// The nodes of a run that computes: there is something to be recorded.
+fn begun(up: &UnderWay, folder: &Path) -> Vec<u32> {
+    let record = folder.join("iii/events.jsonl");
+    while fs::metadata(&record).map_or(0, |data| data.len()) == 0 {
+        assert!(!up.is_over(), "{:?}", up.ends_within(0));
+    }
+    up.children()
 }
