@@ -1,0 +1,160 @@
+//! Nodes as processes of this machine, which are told on stdin who they are and end when it does.
+
+use std::env;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Child, Command, Stdio, exit};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use agents::hosts::{Node, Ours, Request, run};
+use agents::record::Event;
+use anyhow::Context;
+use bsp::units::InstructionsPerSecond;
+use protocol::Member;
+use protocol::identity::{Authority, Identity, Pem, Role, Validity};
+
+use crate::job::{Case, Load, Peak, prepare};
+
+const RELEASE: &str = "speed";
+
+/// Node processes, which end when this is dropped.
+pub(crate) struct Cluster {
+    authority: Authority,
+    members: Vec<Member>,
+    nodes: Vec<Child>,
+}
+
+impl Cluster {
+    /// So many nodes, in so many Sets.
+    pub(crate) fn start(nodes: usize, sets: usize) -> anyhow::Result<Self> {
+        let authority = Authority::generate("speed".parse()?, validity(7200)?)?;
+        let mut cluster = Self {
+            members: Vec::new(),
+            nodes: Vec::new(),
+            authority,
+        };
+        for index in 0..nodes {
+            let set = index * sets / nodes;
+            let is_first = index == 0 || (index - 1) * sets / nodes != set;
+            let role = if is_first {
+                Role::SetManager
+            } else {
+                Role::Node
+            };
+            let name = format!("n{index}");
+            let (node, address) = child("--node", &cluster.identity(role, &name)?)?;
+            cluster.nodes.push(node);
+            cluster.members.push(Member {
+                name,
+                address,
+                set: format!("s{set}"),
+                slots: 1,
+                speed: 1.0,
+            });
+        }
+        Ok(cluster)
+    }
+
+    fn identity(&self, role: Role, name: &str) -> anyhow::Result<Identity> {
+        Ok(self.authority.issue(role, &name.parse()?, validity(3600)?)?)
+    }
+
+    /// Runs the processes of `case`: what was recorded, and the peaks of memory that they saw, by rank.
+    pub(crate) fn run(&self, case: &Case) -> anyhow::Result<(Vec<Event>, Vec<Peak>)> {
+        let request = Request {
+            release: RELEASE.to_owned(),
+            members: self.members.clone(),
+            experiment: serde_json::to_string(case)?,
+            setup: case.setup(&self.members)?,
+        };
+        let mut events = Vec::new();
+        let mut observer = |event: &Event| {
+            events.push(event.clone());
+            Ok(())
+        };
+        let client = self.identity(Role::Client, "speed")?;
+        let programs: Vec<Load> = case.programs();
+        let never = std::future::pending();
+        let finished = run(client, &request, programs, &mut observer, never)?;
+        Ok((events, finished.outputs))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        end(&mut self.nodes);
+    }
+}
+
+/// Ends children that leave when their stdin does.
+pub(crate) fn end(children: &mut [Child]) {
+    for child in children.iter_mut() {
+        drop(child.stdin.take());
+    }
+    for child in children {
+        // It has gone, or is gone.
+        drop(child.wait());
+    }
+}
+
+/// This program as `what`, with an identity, and the address that it says.
+pub(crate) fn child(what: &str, identity: &Identity) -> anyhow::Result<(Child, String)> {
+    let mut child = Command::new(env::current_exe()?)
+        .arg(what)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let Pem { certificates, key } = identity.to_pem();
+    let told = serde_json::to_string(&(certificates, key))?;
+    writeln!(child.stdin.as_mut().context("no stdin")?, "{told}")?;
+    let mut address = String::new();
+    BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut address)?;
+    Ok((child, address.trim().to_owned()))
+}
+
+/// Who this child is.
+pub(crate) fn told() -> anyhow::Result<Identity> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let (certificates, key) = serde_json::from_str(&line)?;
+    Ok(Identity::from_pem(&Pem { certificates, key })?)
+}
+
+/// Says where this child is.
+pub(crate) fn say_where(address: SocketAddr) {
+    let mut out = io::stdout().lock();
+    // Whoever does not hear it ends this child.
+    drop(writeln!(out, "{address}").and_then(|()| out.flush()));
+}
+
+/// Ends this process when its stdin ends.
+pub(crate) fn end_with_stdin() {
+    thread::spawn(|| {
+        // Whatever ends it, nobody is there any more who wants this process.
+        drop(io::copy(&mut io::stdin().lock().take(u64::MAX), &mut io::sink()));
+        exit(0);
+    });
+}
+
+/// A node.
+pub(crate) fn node() -> anyhow::Result<()> {
+    let node = Node {
+        identity: told()?,
+        address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        release: RELEASE.to_owned(),
+        speed: InstructionsPerSecond::new(1e9).ok(),
+        share: 1.0,
+        ours: Ours::Siblings,
+        prepare: Box::new(prepare),
+    };
+    end_with_stdin();
+    node.run(say_where, std::future::pending())?;
+    Ok(())
+}
+
+/// A validity of so many seconds from now on.
+pub(crate) fn validity(seconds: u64) -> anyhow::Result<Validity> {
+    let length = Duration::from_secs(seconds);
+    Ok(Validity::starting(SystemTime::now(), length)?)
+}

@@ -1,0 +1,53 @@
+//! How fast runs on real hosts are: node processes on this machine, and beside them Open MPI, plain TCP and one
+//! stream of the transport.
+//!
+//! ```text
+//! cargo run --release -p integration-tests --example live_speed -- [quick] [--busy] [--json] [--only WORD]
+//! ```
+//!
+//! `quick` takes a tenth of the supersteps, `--busy` keeps one processor of the machine busy meanwhile, `--only`
+//! measures what has the word in its name. Open MPI is measured where `mpicc` and `mpirun` are installed.
+
+mod cases;
+mod cluster;
+mod job;
+mod memory;
+mod others;
+mod stream;
+mod table;
+
+use std::env;
+use std::process::ExitCode;
+
+use cases::Scale;
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["--node"] => cluster::node()?,
+        ["--sink"] => stream::sink()?,
+        ["--echo", address] => others::echo(address)?,
+        ["--spin"] => others::spin()?,
+        _ => measure(&words)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(words: &[&str]) -> anyhow::Result<()> {
+    let has = |word: &str| words.contains(&word);
+    let only = words.iter().skip_while(|word| **word != "--only").nth(1);
+    let scale = Scale {
+        divisor: if has("quick") { 10 } else { 1 },
+        only: only.map(ToString::to_string),
+    };
+    let busy = has("--busy").then(others::Spinner::start).transpose()?;
+    let rows = cases::all(&scale)?;
+    drop(busy);
+    if has("--json") {
+        table::print_json(&rows)
+    } else {
+        table::print(&rows);
+        Ok(())
+    }
+}
