@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, Message};
+use tokio::sync::mpsc;
 
 use crate::node::Node;
 use crate::process::Process;
@@ -18,6 +19,18 @@ use crate::world::{Event, World};
 pub struct Deliver(pub Event);
 
 impl Message for Deliver {
+    type Result = ();
+}
+
+/// An event among others that go to many actors together.
+#[derive(Debug)]
+pub(crate) struct Handed {
+    pub(crate) event: Event,
+    /// Dropped once what follows from the event is done.
+    pub(crate) _waited_for: mpsc::Sender<std::convert::Infallible>,
+}
+
+impl Message for Handed {
     type Result = ();
 }
 
@@ -61,6 +74,15 @@ macro_rules! agents {
             fn handle(&mut self, Deliver(event): Deliver, _: &mut Context<Self>) {
                 let Surroundings { rules, world } = &*self.surroundings;
                 self.machine.on(rules, event, &mut *world.borrow_mut());
+            }
+        }
+
+        impl Handler<Handed> for $agent {
+            type Result = ();
+
+            fn handle(&mut self, handed: Handed, ctx: &mut Context<Self>) {
+                let Handed { event, _waited_for } = handed;
+                self.handle(Deliver(event), ctx);
             }
         }
     )*};

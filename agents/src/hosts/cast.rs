@@ -1,17 +1,19 @@
 //! The agents of one host, as actors with mailboxes.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use actix::{Actor, Addr, Handler};
 use bsp::{HostId, Rank, SetId};
 use protocol::Address;
+use tokio::sync::mpsc;
 
 use super::failure::JobError;
 use super::world::HostWorld;
-use crate::actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent, Surroundings};
+use crate::actors::{Handed, NodeAgent, ProcessAgent, SetManagerAgent, Surroundings};
 use crate::node::Node;
 use crate::process::Process;
 use crate::set_manager::SetManager;
@@ -75,44 +77,77 @@ impl Cast {
         }
     }
 
-    /// Tells an agent what happens, and waits until it has done what follows.
-    pub(super) async fn deliver(&mut self, delivery: Delivery) -> Result<(), JobError> {
-        let Delivery { to, event } = delivery;
-        match to {
-            Address::Process(rank) => {
-                if matches!(event, Event::Moved(_)) {
-                    let process = Process::new(&self.surroundings.rules, rank, self.own);
-                    let agent = ProcessAgent::new(process, &self.surroundings);
-                    self.processes.insert(rank, agent.start());
-                }
-                tell(self.processes.get(&rank), to, event).await
-            }
-            Address::Node(host) => {
-                let node = Some(&self.node).filter(|_| host == self.own);
-                tell(node, to, event).await
-            }
-            Address::SetManager(set) => {
-                let manager = self.manager.as_ref().filter(|(own, _)| *own == set);
-                tell(manager.map(|(_, manager)| manager), to, event).await
-            }
-            Address::Client => tell::<NodeAgent>(None, to, event).await,
+    /// Tells agents what happens, in this order to each of them, and waits until all have done what follows.
+    ///
+    /// They are told together, because a mailbox that is waited for costs more than what most events lead to.
+    pub(super) async fn deliver(&mut self, deliveries: VecDeque<Delivery>) -> Result<(), JobError> {
+        let told: Vec<Address> = deliveries.iter().map(|delivery| delivery.to).collect();
+        let (waited_for, mut handled) = mpsc::channel(1);
+        for delivery in deliveries {
+            self.hand(delivery, &waited_for)?;
         }
+        drop(waited_for);
+        // Nothing is ever sent: there is an answer when nobody holds the other end any more.
+        let None = handled.recv().await;
+        let failed = told.into_iter().find(|agent| !self.lives(*agent));
+        // An actor that does not live has panicked; the panic's own words are in this node's log.
+        failed.map_or(Ok(()), |agent| {
+            Err(JobError::cluster(format!(
+                "the agent {agent:?} has failed; see the log of its node"
+            )))
+        })
+    }
+
+    fn hand(&mut self, delivery: Delivery, waited_for: &Token) -> Result<(), JobError> {
+        let Delivery { to, event } = delivery;
+        if let (Address::Process(rank), Event::Moved(_)) = (to, &event) {
+            let process = Process::new(&self.surroundings.rules, rank, self.own);
+            let agent = ProcessAgent::new(process, &self.surroundings);
+            self.processes.insert(rank, agent.start());
+        }
+        let handed = Handed {
+            event,
+            _waited_for: waited_for.clone(),
+        };
+        match to {
+            Address::Process(rank) => tell(self.processes.get(&rank), to, handed),
+            Address::Node(_) => tell(self.node(to), to, handed),
+            Address::SetManager(_) => tell(self.manager(to), to, handed),
+            Address::Client => tell::<NodeAgent>(None, to, handed),
+        }
+    }
+
+    fn lives(&self, agent: Address) -> bool {
+        match agent {
+            Address::Process(rank) => self.processes.get(&rank).is_some_and(Addr::connected),
+            Address::Node(_) => self.node(agent).is_some_and(Addr::connected),
+            Address::SetManager(_) => self.manager(agent).is_some_and(Addr::connected),
+            Address::Client => false,
+        }
+    }
+
+    fn node(&self, agent: Address) -> Option<&Addr<NodeAgent>> {
+        Some(&self.node).filter(|_| agent == Address::Node(self.own))
+    }
+
+    fn manager(&self, agent: Address) -> Option<&Addr<SetManagerAgent>> {
+        let (set, manager) = self.manager.as_ref()?;
+        (agent == Address::SetManager(*set)).then_some(manager)
     }
 }
 
-async fn tell<A>(agent: Option<&Addr<A>>, to: Address, event: Event) -> Result<(), JobError>
+/// Held by whoever has still something to do.
+type Token = mpsc::Sender<Infallible>;
+
+fn tell<A>(agent: Option<&Addr<A>>, to: Address, handed: Handed) -> Result<(), JobError>
 where
-    A: Actor<Context = actix::Context<A>> + Handler<Deliver>,
+    A: Actor<Context = actix::Context<A>> + Handler<Handed>,
 {
     let Some(agent) = agent else {
+        let event = handed.event;
         let problem = format!("a message for {to:?}, which is not here: {event:?}");
         return Err(JobError::cluster(problem));
     };
-    // A closed mailbox is an actor that panicked; the panic's own words are in this node's log.
-    let told = agent.send(Deliver(event)).await;
-    told.map_err(|_| {
-        JobError::cluster(format!(
-            "the agent {to:?} has failed; see the log of its node"
-        ))
-    })
+    agent.do_send(handed);
+    Ok(())
 }

@@ -107,13 +107,16 @@ impl Job {
         let mut flushing = tokio::time::interval(FLUSHING);
         loop {
             loop {
-                let next = world.borrow_mut().next()?;
-                let Some(delivery) = next else { break };
-                cast.deliver(delivery).await?;
+                let deliveries = world.borrow_mut().next()?;
+                if deliveries.is_empty() {
+                    break;
+                }
+                cast.deliver(deliveries).await?;
                 cast.release(world.borrow_mut().departed());
             }
             {
                 let mut world = world.borrow_mut();
+                world.execute();
                 world.end_if_over();
                 if world.is_full() {
                     world.flush();
@@ -125,7 +128,10 @@ impl Job {
                 *self.progress.borrow_mut() = world.progress();
             }
             tokio::select! {
-                Some(done) = executed.recv() => world.borrow_mut().executed(done),
+                Some(done) = executed.recv() => {
+                    let mut world = world.borrow_mut();
+                    done.into_iter().for_each(|done| world.executed(done));
+                }
                 Some(happened) = local.recv() => world.borrow_mut().happened(happened),
                 Some(input) = self.inputs.recv() => {
                     let is_begin = matches!(input, Input::Errand(Errand::Begin));

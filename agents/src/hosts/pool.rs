@@ -49,7 +49,11 @@ pub(super) struct Done {
 
 impl Pool {
     /// `count` threads that tell `done` what they have executed.
-    pub(super) fn new(count: NonZeroU32, pace: Pace, done: &mpsc::UnboundedSender<Done>) -> Self {
+    pub(super) fn new(
+        count: NonZeroU32,
+        pace: Pace,
+        done: &mpsc::UnboundedSender<Vec<Done>>,
+    ) -> Self {
         let (tasks, queue) = crossbeam_channel::unbounded();
         for index in 0..count.get() {
             let (queue, done) = (Receiver::clone(&queue), done.clone());
@@ -74,9 +78,21 @@ impl Drop for Pool {
     }
 }
 
-fn work(queue: &Receiver<Task>, pace: Pace, done: &mpsc::UnboundedSender<Done>) {
-    while let Ok(task) = queue.recv() {
-        let executed = execute(task, pace);
+/// Executes what comes, and tells it when there is nothing more to be done, so that whoever waits for all of it
+/// is woken once.
+fn work(queue: &Receiver<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Done>>) {
+    while let Ok(first) = queue.recv() {
+        let mut next = Some(first);
+        let mut executed = Vec::new();
+        while let Some(task) = next {
+            let latest = execute(task, pace);
+            let has_failed = latest.result.is_err();
+            executed.push(latest);
+            if has_failed || executed.len() == TOLD_TOGETHER {
+                break;
+            }
+            next = queue.try_recv().ok();
+        }
         if done.send(executed).is_err() {
             return;
         }
@@ -121,3 +137,6 @@ fn duration(time: Seconds) -> Duration {
 fn instructions(amount: f64) -> Instructions {
     Instructions(amount as u64)
 }
+
+/// Of more, the first are told while others are executed.
+const TOLD_TOGETHER: usize = 64;

@@ -45,6 +45,8 @@ pub(super) struct HostWorld {
     /// Programs that are not being executed.
     residents: BTreeMap<Rank, Box<dyn Resident>>,
     exchanges: Exchanges,
+    /// Processes whose turn has come, until all agents know that the superstep begins.
+    starting: Vec<Task>,
     /// Who has computed in this superstep.
     computed: Vec<Computed>,
     /// Processes that wait for what they are to receive.
@@ -122,7 +124,7 @@ impl HostWorld {
         (own, setup, rules, kind): (HostId, &Setup, Arc<Rules>, Kind),
         company: Company,
         machine: Machine,
-        (done, tasks): (&mpsc::UnboundedSender<Done>, mpsc::UnboundedSender<Local>),
+        (done, tasks): (&mpsc::UnboundedSender<Vec<Done>>, mpsc::UnboundedSender<Local>),
     ) -> Self {
         let senders_stay = setup
             .scheduler
@@ -148,6 +150,7 @@ impl HostWorld {
             machine,
             rules,
             residents: BTreeMap::new(),
+            starting: Vec::new(),
             computed: Vec::new(),
             exchanging: BTreeSet::new(),
             rates: Rates::default(),
@@ -174,11 +177,18 @@ impl HostWorld {
         self.began = Clock::now();
     }
 
-    /// What happens next to an agent here, if anything does at once.
-    pub(super) fn next(&mut self) -> Result<Option<Delivery>, JobError> {
+    /// What happens next to agents here, as far as anything does at once.
+    pub(super) fn next(&mut self) -> Result<VecDeque<Delivery>, JobError> {
         match self.error.take() {
             Some(error) => Err(error),
-            None => Ok(self.deliveries.pop_front()),
+            None => Ok(std::mem::take(&mut self.deliveries)),
+        }
+    }
+
+    /// Has everybody executed whose turn has come: together, so that a thread that sleeps is woken once.
+    pub(super) fn execute(&mut self) {
+        for task in self.starting.drain(..) {
+            self.pool.execute(task);
         }
     }
 
@@ -421,7 +431,7 @@ impl World for HostWorld {
             superstep,
             inbox: self.exchanges.take_inbox(rank),
         };
-        self.pool.execute(Task {
+        self.starting.push(Task {
             resident,
             turn,
             delay,
