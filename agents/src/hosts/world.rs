@@ -124,7 +124,10 @@ impl HostWorld {
         (own, setup, rules, kind): (HostId, &Setup, Arc<Rules>, Kind),
         company: Company,
         machine: Machine,
-        (done, tasks): (&mpsc::UnboundedSender<Vec<Done>>, mpsc::UnboundedSender<Local>),
+        (done, tasks): (
+            &mpsc::UnboundedSender<Vec<Done>>,
+            mpsc::UnboundedSender<Local>,
+        ),
     ) -> Self {
         let senders_stay = setup
             .scheduler

@@ -23,14 +23,15 @@ impl Scale {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
+        let only = self.only.as_ref();
+        only.is_none_or(|only| name.contains(only.as_str()) || only.contains(name))
     }
 }
 
 /// Measures everything.
 pub(crate) fn all(scale: &Scale) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let mpi = if scale.has("empty") || scale.has("ring") {
+    let mpi = if ["empty", "ring"].iter().any(|name| scale.has(name)) {
         others::mpi(scale.of(4000))?
     } else {
         None
@@ -69,24 +70,39 @@ fn references(scale: &Scale, mpi: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::R
         reference("Open MPI: ring of 100 KB and barrier, 8 ranks", mpi.ring);
     }
     let rounds = usize::try_from(scale.of(10_000))?;
-    reference("TCP: round trip, 2 processes", median(others::tcp(1, rounds)?));
+    reference(
+        "TCP: round trip, 2 processes",
+        median(others::tcp(1, rounds)?),
+    );
     reference("TCP: barrier, 4 processes", median(others::tcp(3, rounds)?));
     Ok(())
 }
 
 fn empty(scale: &Scale, mpi: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Result<()> {
     for (nodes, processes) in [(2, 8), (4, 8), (2, 200)] {
+        if !scale.has(&format!("empty {processes} on {nodes}")) {
+            continue;
+        }
         let cluster = Cluster::start(nodes, 1)?;
         for is_central in [false, true] {
             let case = Case {
                 is_central,
-                ..Case::empty(processes, scale.of(if processes < 100 { 6000 } else { 2000 }))
+                ..Case::empty(
+                    processes,
+                    scale.of(if processes < 100 { 6000 } else { 2000 }),
+                )
             };
             let superstep = median(supersteps(&cluster.run(&case)?.0));
-            let shape = if is_central { "central" } else { "hierarchical" };
+            let shape = if is_central {
+                "central"
+            } else {
+                "hierarchical"
+            };
             let few = mpi.filter(|_| processes == 8);
             rows.push(Row {
-                criterion: format!("empty superstep, {processes} processes on {nodes} nodes, {shape}"),
+                criterion: format!(
+                    "empty superstep, {processes} processes on {nodes} nodes, {shape}"
+                ),
                 limit: Some(if processes == 8 { 250.0 } else { 1000.0 }),
                 median: superstep * 1e6,
                 unit: "us",
@@ -137,20 +153,69 @@ fn moves(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Result<(
             limited_by,
         });
     };
-    row("one stream: 100 MB", None, raw * 1e3, "ms", None, "for comparison");
+    row(
+        "one stream: 100 MB",
+        None,
+        raw * 1e3,
+        "ms",
+        None,
+        "for comparison",
+    );
     let speed = Some(("one stream's throughput", raw / took));
     let limits = "encoding and decoding beside encryption";
-    row("state of 100 MB moves (60 % of the stream)", Some(160.0), took * 1e3, "ms", speed, limits);
-    row("call that moves it", None, cost * 1e3, "ms", None, "the move");
+    row(
+        "state of 100 MB moves (60 % of the stream)",
+        Some(160.0),
+        took * 1e3,
+        "ms",
+        speed,
+        limits,
+    );
+    row(
+        "call that moves it",
+        None,
+        cost * 1e3,
+        "ms",
+        None,
+        "the move",
+    );
     // Only the way there, on nodes that have no memory left over from before.
     let (_, peaks) = Cluster::start(2, 2)?.run(&moving(large, 8))?;
     let (source, target) = above(&peaks, large)?;
-    row("memory above the state, source", Some(32.0), source, "MiB", None, "chunks on their way");
-    row("memory above the state, target", Some(32.0), target, "MiB", None, "chunks not yet decoded");
+    row(
+        "memory above the state, source",
+        Some(32.0),
+        source,
+        "MiB",
+        None,
+        "chunks on their way",
+    );
+    row(
+        "memory above the state, target",
+        Some(32.0),
+        target,
+        "MiB",
+        None,
+        "chunks not yet decoded",
+    );
     let (events, _) = cluster.run(&moving(1000, scale.of(2000)))?;
     let (took, cost) = (median(self::took(&events)), median(costs(&events)));
-    row("state of 1 KB moves", Some(1.0), took * 1e3, "ms", None, "waking threads that sleep");
-    row("call that moves it", None, cost * 1e3, "ms", None, "messages of the call");
+    row(
+        "state of 1 KB moves",
+        Some(1.0),
+        took * 1e3,
+        "ms",
+        None,
+        "waking threads that sleep",
+    );
+    row(
+        "call that moves it",
+        None,
+        cost * 1e3,
+        "ms",
+        None,
+        "messages of the call",
+    );
     Ok(())
 }
 
@@ -227,9 +292,15 @@ fn took(events: &[Event]) -> Vec<f64> {
 
 /// What source and target occupied beyond a state of so many bytes, MiB.
 fn above(peaks: &[Peak], state: usize) -> anyhow::Result<(f64, f64)> {
-    let (source, target) = (peaks.first().context("no peak")?, peaks.get(1).context("no peak")?);
+    let (source, target) = (
+        peaks.first().context("no peak")?,
+        peaks.get(1).context("no peak")?,
+    );
     let mebibytes = |(before, peak): &Peak| (*peak as f64 - *before as f64) / 1024.0;
-    Ok((mebibytes(source), mebibytes(target) - state as f64 / 1048576.0))
+    Ok((
+        mebibytes(source),
+        mebibytes(target) - state as f64 / 1048576.0,
+    ))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

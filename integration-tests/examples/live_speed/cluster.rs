@@ -57,7 +57,9 @@ impl Cluster {
     }
 
     fn identity(&self, role: Role, name: &str) -> anyhow::Result<Identity> {
-        Ok(self.authority.issue(role, &name.parse()?, validity(3600)?)?)
+        Ok(self
+            .authority
+            .issue(role, &name.parse()?, validity(3600)?)?)
     }
 
     /// Runs the processes of `case`: what was recorded, and the peaks of memory that they saw, by rank.
@@ -132,7 +134,10 @@ pub(crate) fn say_where(address: SocketAddr) {
 pub(crate) fn end_with_stdin() {
     thread::spawn(|| {
         // Whatever ends it, nobody is there any more who wants this process.
-        drop(io::copy(&mut io::stdin().lock().take(u64::MAX), &mut io::sink()));
+        drop(io::copy(
+            &mut io::stdin().lock().take(u64::MAX),
+            &mut io::sink(),
+        ));
         exit(0);
     });
 }

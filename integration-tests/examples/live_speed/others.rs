@@ -25,7 +25,11 @@ pub(crate) fn mpi(rounds: u64) -> anyhow::Result<Option<Mpi>> {
     let (source, program) = (folder.join("ranks.c"), folder.join("ranks"));
     fs::write(&source, include_str!("ranks.c"))?;
     let mut compiler = Command::new("mpicc");
-    let compiled = compiler.args(["-O2", "-o"]).arg(&program).arg(&source).status();
+    let compiled = compiler
+        .args(["-O2", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .status();
     let has_mpi = compiled.is_ok_and(|status| status.success());
     let measured = has_mpi.then(|| {
         let output = Command::new("mpirun")

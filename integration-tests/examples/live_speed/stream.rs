@@ -22,7 +22,9 @@ pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
         let endpoint = Endpoint::bind(own, anywhere(), Guests::Nobody, Bounds::default())?;
         endpoint.begin(job()?, 0);
         let address: SocketAddr = address.parse()?;
-        let peer = endpoint.connect(address, Role::Node, &"sink".parse()?).await?;
+        let peer = endpoint
+            .connect(address, Role::Node, &"sink".parse()?)
+            .await?;
         let payload = Bytes::from(vec![3; bytes]);
         let mut took = Vec::new();
         for _ in 0..times {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quinn::{IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
+use quinn::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
 
 use crate::Limits;
 
@@ -73,8 +73,13 @@ impl Bounds {
         let varint = |value: u64| VarInt::from_u64(value).unwrap_or(VarInt::MAX);
         let mut discovery = MtuDiscoveryConfig::default();
         discovery.upper_bound(self.datagram);
+        let mut acknowledging = AckFrequencyConfig::default();
+        acknowledging
+            .ack_eliciting_threshold(UNACKNOWLEDGED)
+            .max_ack_delay(Some(ACKNOWLEDGING));
         let mut transport = TransportConfig::default();
         transport
+            .ack_frequency_config(Some(acknowledging))
             .max_concurrent_bidi_streams(VarInt::from_u32(0))
             .max_concurrent_uni_streams(VarInt::from_u32(u32::from(self.states) + 1))
             .stream_receive_window(VarInt::from_u32(self.stream_window))
@@ -96,3 +101,8 @@ fn idle(idle: Duration) -> IdleTimeout {
 
 /// Bytes of the handshake of one connection; certificates of ours take under 2 KiB.
 const CRYPTO_BUFFER: usize = 16 << 10;
+/// Packets that may come before they are acknowledged alone: mostly an answer does so on its way, and a packet that
+/// says nothing else wakes whoever waits for an answer, in vain.
+const UNACKNOWLEDGED: VarInt = VarInt::from_u32(8);
+/// How long a sender waits at most to hear that something has come.
+const ACKNOWLEDGING: Duration = Duration::from_millis(5);
