@@ -13,9 +13,9 @@ use crate::error::RunError;
 ///
 /// # Errors
 ///
-/// If its type refuses to be encoded.
+/// If its type refuses to be encoded, or `bytes` takes no more.
 pub(crate) fn encode_into(
-    bytes: &mut Vec<u8>,
+    bytes: &mut impl io::Write,
     what: &'static str,
     rank: Rank,
     value: &impl Serialize,
@@ -39,6 +39,24 @@ pub(crate) fn decode<T: DeserializeOwned>(
     bytes: &[u8],
 ) -> Result<T, RunError> {
     rmp_serde::from_slice(bytes).map_err(|error| RunError::Encoding {
+        what,
+        rank,
+        action: "decoded",
+        message: error.to_string(),
+    })
+}
+
+/// The value that is `what` (as "the state of") `rank`, and comes next in `bytes`.
+///
+/// # Errors
+///
+/// If it does not.
+pub(crate) fn decode_from<T: DeserializeOwned>(
+    what: &'static str,
+    rank: Rank,
+    bytes: impl io::Read,
+) -> Result<T, RunError> {
+    rmp_serde::from_read(bytes).map_err(|error| RunError::Encoding {
         what,
         rank,
         action: "decoded",

@@ -13,6 +13,7 @@ mod journal;
 mod luggage;
 mod meter;
 mod node;
+mod pieces;
 mod pool;
 mod rates;
 mod resident;

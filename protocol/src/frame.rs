@@ -15,7 +15,7 @@
 use bytes::{BufMut, Bytes};
 
 use crate::head::{self, HeadError};
-use crate::message::{Address, Message};
+use crate::message::{Address, Message, State};
 use crate::size::{encoded_len, length_of};
 
 /// What both ends have to agree on; changes when any byte of any frame does.
@@ -217,6 +217,23 @@ impl Prefix {
         Ok((from, to, attach(message, payload)?))
     }
 
+    /// The state of which `head` has come, and whose payload is still to come.
+    ///
+    /// # Errors
+    ///
+    /// If it is no message, or its state is shorter than its agent's part of it. Other messages come back without
+    /// a payload.
+    pub(crate) fn open_state(
+        &self,
+        head: &[u8],
+    ) -> Result<(Address, Address, Message), DecodeError> {
+        let opened = head::read::<(Address, Address, Message)>(head)?;
+        if let Message::State(state) = &opened.2 {
+            check_state(state, self.payload)?;
+        }
+        Ok(opened)
+    }
+
     /// Where the frame ends.
     fn end(&self) -> u64 {
         length_of(PREFIX_LEN)
@@ -258,21 +275,23 @@ pub fn encode(from: Address, to: Address, message: &Message) -> Frame {
     if let Err(error) = check(message) {
         panic!("{error}");
     }
-    let parts = (from, to, message);
     let payload = message.payload().cloned().unwrap_or_default();
+    let head = announce((from, to, message), length_of(payload.len()));
+    Frame { head, payload }
+}
+
+/// Prefix and head of a frame whose payload comes from elsewhere, so many bytes of it.
+pub(crate) fn announce(parts: (Address, Address, &Message), payload: u64) -> Bytes {
     let length = usize::try_from(encoded_len(&parts)).expect("what fits memory fits a usize");
     let prefix = Prefix {
         head: length,
-        payload: length_of(payload.len()),
+        payload,
     };
     let mut head = Vec::with_capacity(PREFIX_LEN + length);
     prefix.put(&mut head);
     rmp_serde::encode::write(&mut head, &parts).expect("a message encodes into memory");
-    assert_eq!(head.len(), PREFIX_LEN + length, "the length of {message:?}");
-    Frame {
-        head: head.into(),
-        payload,
-    }
+    assert_eq!(head.len(), PREFIX_LEN + length, "the length of {parts:?}");
+    head.into()
 }
 
 /// The message that `frame` carries, its sender first. Its payload is a part of `frame`, not a copy.
@@ -320,14 +339,7 @@ fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> 
 /// What types of fields do not say; both ends look.
 fn check(message: &Message) -> Result<(), DecodeError> {
     if let Message::State(state) = message {
-        let met = state.payload.len();
-        if length_of(met) < state.agent.into() {
-            return Err(DecodeError::State {
-                rank: state.rank,
-                met,
-                agent: state.agent,
-            });
-        }
+        check_state(state, length_of(state.payload.len()))?;
     }
     if let Message::Parcel(parcel) = message {
         let lengths = parcel.letters.iter().map(|letter| letter.bytes);
@@ -344,6 +356,17 @@ fn check(message: &Message) -> Result<(), DecodeError> {
                 return Err(DecodeError::Load { host, met });
             }
         }
+    }
+    Ok(())
+}
+
+fn check_state(state: &State, length: u64) -> Result<(), DecodeError> {
+    if length < state.agent.into() {
+        return Err(DecodeError::State {
+            rank: state.rank,
+            met: usize::try_from(length).unwrap_or(usize::MAX),
+            agent: state.agent,
+        });
     }
     Ok(())
 }

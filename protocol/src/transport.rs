@@ -35,5 +35,5 @@ pub use receiver::{Received, Receiver};
 pub use refusal::Refusal;
 pub use sender::{Sender, TrySendError};
 pub use session::JobId;
-pub use state::{Delivered, StateReceiver};
+pub use state::{Body, Delivered, Opened, StateReceiver};
 pub use tls::{Guests, alpn};

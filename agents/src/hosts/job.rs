@@ -11,8 +11,8 @@ use std::time::{Duration, Instant as Clock};
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use protocol::identity::{Name, Role};
-use protocol::transport::{Delivered, Endpoint, Peer, PeerError, Received, Sender, Voice};
-use protocol::{Address, Errand, Member, Message, Start, Submit, encode};
+use protocol::transport::{Delivered, Endpoint, Opened, Peer, PeerError, Received, Sender, Voice};
+use protocol::{Address, Errand, Member, Message, Start, State, Submit, encode};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -20,8 +20,9 @@ use super::Machine;
 use super::cast::Cast;
 use super::failure::JobError;
 use super::node::Prepared;
+use super::pieces::{Joiner, way};
 use super::pool::Done;
-use super::world::{Company, HostWorld, Local};
+use super::world::{Coming, Company, HostWorld, Local};
 use crate::setup::{Rules, Setup};
 
 /// A node's part in a job, from its submission on.
@@ -52,8 +53,10 @@ pub(super) enum Input {
     ClientGone(Option<PeerError>),
     /// A message from an agent on a host.
     Message(HostId, (Address, Address), Message, Clock),
-    /// The state of a process from a host; none: from the client.
-    State(Option<HostId>, Box<Delivered>),
+    /// The state of a process that starts here, from the client.
+    State(Box<Delivered>),
+    /// The state of a process that moves here begins to come, and the way on which the rest does.
+    Coming(Address, Address, Box<State>, Coming),
     /// A node has gone; in order, with its words, or not.
     Gone(HostId, Result<String, PeerError>),
     /// A node cannot be connected to.
@@ -152,7 +155,10 @@ impl Job {
         &self,
         rules: &Arc<Rules>,
         assembly: Assembly,
-        told: (&mpsc::UnboundedSender<Done>, mpsc::UnboundedSender<Local>),
+        told: (
+            &mpsc::UnboundedSender<Vec<Done>>,
+            mpsc::UnboundedSender<Local>,
+        ),
     ) -> Result<Rc<RefCell<HostWorld>>, JobError> {
         let own = self.submit.host;
         let company = Company {
@@ -192,17 +198,7 @@ impl Job {
         let mut world = world.borrow_mut();
         match input {
             Input::Message(host, ends, message, came) => world.take(host, ends, message, came),
-            Input::State(Some(_), delivered) => {
-                let Delivered {
-                    to,
-                    state,
-                    took,
-                    from,
-                } = *delivered;
-                let took =
-                    bsp::units::Seconds::new(took.as_secs_f64()).expect("a duration is finite");
-                world.take_state((from, to), state, took);
-            }
+            Input::Coming(from, to, state, coming) => world.take_state((from, to), *state, coming),
             Input::Errand(Errand::Begin) => world.begin(),
             Input::ClientGone(None) if world.has_ended() => {
                 return Ok(std::ops::ControlFlow::Break(()));
@@ -234,7 +230,9 @@ impl Job {
             Input::Message(host, (from, _), _, _) => JobError::cluster(format!(
                 "{host} sent a message of {from:?} before the job began"
             )),
-            Input::State(..) => JobError::cluster("a state came at the wrong time"),
+            Input::State(_) | Input::Coming(..) => {
+                JobError::cluster("a state came at the wrong time")
+            }
         }
     }
 
@@ -259,7 +257,7 @@ impl Job {
                         assembly.has_met = true;
                         self.call_others(rules);
                     }
-                    Input::State(None, delivered) => {
+                    Input::State(delivered) => {
                         let state = delivered.state;
                         let place = rules.placement.get(state.rank.index());
                         if place != Some(&own) || assembly.states.insert(state.rank, state.payload).is_some() {
@@ -416,8 +414,19 @@ fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
     let inputs = input.clone();
     drop(actix_rt::spawn(async move {
         // That it has gone is heard above.
-        while let Ok(delivered) = states.receive().await {
-            let input = Input::State(Some(host), Box::new(delivered));
+        while let Ok(opened) = states.open().await {
+            let Opened {
+                from,
+                to,
+                state,
+                began,
+                body,
+            } = opened;
+            let (sender, pieces) = way();
+            let pieces = Joiner::new(body.len(), pieces);
+            drop(actix_rt::spawn(async move { body.read(sender).await }));
+            let coming = Coming { began, pieces };
+            let input = Input::Coming(from, to, Box::new(state), coming);
             if inputs.send(input).await.is_err() {
                 return;
             }

@@ -7,13 +7,24 @@
 //! | so many | the messages: list of (sender, size if it is only a size, value) as MessagePack |
 //! | all others | the program |
 
+use std::io::{self, Read, Write};
+
 use bsp::Rank;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::pieces::{Cutter, Joiner};
 use super::resident::{Content, Incoming, Kind, Resident};
 use crate::encoding::{decode, encode_into};
 use crate::error::RunError;
+
+/// A process that is to leave.
+pub(super) struct Luggage {
+    rank: Rank,
+    agent: Vec<u8>,
+    messages: Vec<u8>,
+    resident: Box<dyn Resident>,
+}
 
 /// A process that has come.
 pub(super) struct Unpacked {
@@ -25,51 +36,88 @@ pub(super) struct Unpacked {
 #[derive(Serialize, Deserialize)]
 struct Row(Rank, Option<u64>, Bytes);
 
-/// The payload of the state of a process; `agent` has been encoded already.
-pub(super) fn pack(
-    rank: Rank,
-    agent: Vec<u8>,
-    inbox: Vec<Incoming>,
-    resident: &dyn Resident,
-) -> Result<Bytes, RunError> {
-    let rows: Vec<Row> = inbox.into_iter().map(Row::from).collect();
-    let mut messages = Vec::new();
-    encode_into(&mut messages, "the messages to", rank, &rows)?;
-    let program = resident.image().data.0;
-    let mut payload = agent;
-    let room = usize::try_from(program).unwrap_or(0).min(RESERVED_MAX);
-    payload.reserve(LENGTH_LEN + messages.len() + room);
-    let length = u64::try_from(messages.len()).expect("lengths fit 64 bits");
-    payload.extend_from_slice(&length.to_le_bytes());
-    payload.append(&mut messages);
-    resident.pack(rank, &mut payload)?;
-    Ok(payload.into())
+impl Luggage {
+    /// What `rank` takes with it; `agent` has been encoded already.
+    pub(super) fn new(
+        rank: Rank,
+        agent: Vec<u8>,
+        inbox: Vec<Incoming>,
+        resident: Box<dyn Resident>,
+    ) -> Result<Self, RunError> {
+        let rows: Vec<Row> = inbox.into_iter().map(Row::from).collect();
+        let mut messages = Vec::new();
+        encode_into(&mut messages, "the messages to", rank, &rows)?;
+        Ok(Self {
+            rank,
+            agent,
+            messages,
+            resident,
+        })
+    }
+
+    /// How long it is when it is packed.
+    pub(super) fn len(&self) -> u64 {
+        length(self.agent.len() + LENGTH_LEN + self.messages.len()) + self.resident.packed_len()
+    }
+
+    /// Packs it, piece by piece.
+    pub(super) fn pack(self, mut pieces: Cutter) -> Result<(), RunError> {
+        let rank = self.rank;
+        let lengths = length(self.messages.len()).to_le_bytes();
+        let before = [&self.agent[..], &lengths, &self.messages].concat();
+        let given_up = |error: io::Error| problem(rank, "encoded", &error);
+        pieces.write_all(&before).map_err(given_up)?;
+        self.resident.pack(rank, &mut pieces)?;
+        pieces.flush().map_err(given_up)
+    }
 }
 
-/// What [`pack`] packed; the first `agent` bytes are the agent's.
+/// What was packed; the first `agent` bytes are the agent's.
 pub(super) fn unpack(
     kind: Kind,
     rank: Rank,
     agent: u32,
-    payload: &Bytes,
+    pieces: &mut Joiner,
 ) -> Result<Unpacked, RunError> {
-    let short = || RunError::Encoding {
+    let agent = take(rank, agent.into(), pieces)?;
+    let mut length = [0; LENGTH_LEN];
+    let read = pieces.read_exact(&mut length);
+    read.map_err(|error| problem(rank, "decoded", &error))?;
+    let messages = take(rank, u64::from_le_bytes(length), pieces)?;
+    let rows: Vec<Row> = decode("the messages to", rank, &messages)?;
+    let resident = kind.unpack_from(rank, pieces)?;
+    if !pieces.is_over() {
+        return Err(problem(rank, "decoded", &"more bytes behind it"));
+    }
+    Ok(Unpacked {
+        agent: agent.into(),
+        inbox: rows.into_iter().map(Incoming::from).collect(),
+        resident,
+    })
+}
+
+/// The next `length` bytes; no more is reserved than has come.
+fn take(rank: Rank, length: u64, pieces: &mut Joiner) -> Result<Vec<u8>, RunError> {
+    let mut bytes = Vec::new();
+    let read = pieces.take(length).read_to_end(&mut bytes);
+    read.map_err(|error| problem(rank, "decoded", &error))?;
+    if self::length(bytes.len()) < length {
+        return Err(problem(rank, "decoded", &"it ends too soon"));
+    }
+    Ok(bytes)
+}
+
+fn problem(rank: Rank, action: &'static str, problem: &impl ToString) -> RunError {
+    RunError::Encoding {
         what: "the state of",
         rank,
-        action: "decoded",
-        message: format!("it ends after {} bytes", payload.len()),
-    };
-    let agent_len = usize::try_from(agent).expect("u32 fits usize");
-    let rest = payload.get(agent_len..).ok_or_else(short)?;
-    let (length, rest) = rest.split_first_chunk::<LENGTH_LEN>().ok_or_else(short)?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| short())?;
-    let (messages, program) = rest.split_at_checked(length).ok_or_else(short)?;
-    let rows: Vec<Row> = decode("the messages to", rank, messages)?;
-    Ok(Unpacked {
-        agent: payload.slice(..agent_len),
-        inbox: rows.into_iter().map(Incoming::from).collect(),
-        resident: kind.unpack(rank, program)?,
-    })
+        action,
+        message: problem.to_string(),
+    }
+}
+
+fn length(bytes: usize) -> u64 {
+    u64::try_from(bytes).expect("lengths fit 64 bits")
 }
 
 impl From<Incoming> for Row {
@@ -89,13 +137,12 @@ impl From<Row> for Incoming {
 }
 
 const LENGTH_LEN: usize = 8;
-/// Memory that is reserved on the word of a program.
-const RESERVED_MAX: usize = 1 << 30;
 
 #[cfg(test)]
 mod tests {
     use bsp::{Program, Step, Superstep};
 
+    use super::super::pieces::way;
     use super::*;
 
     #[derive(Serialize, Deserialize)]
@@ -110,10 +157,25 @@ mod tests {
         }
     }
 
+    /// What comes of one piece; the first 5 bytes are the agent's.
+    fn unpacked(payload: &[u8]) -> Result<Unpacked, RunError> {
+        let (sender, pieces) = way();
+        sender
+            .blocking_send(Bytes::copy_from_slice(payload))
+            .unwrap();
+        let mut pieces = Joiner::new(length(payload.len()), pieces);
+        unpack(Kind::of::<Idle>(), Rank(1), 5, &mut pieces)
+    }
+
+    fn packed(luggage: Luggage) -> Vec<u8> {
+        let (sender, mut pieces) = way();
+        luggage.pack(Cutter::new(sender)).unwrap();
+        pieces.blocking_recv().unwrap().to_vec()
+    }
+
     #[test]
     fn what_is_packed_is_unpacked_and_what_is_cut_is_refused() {
-        let kind = Kind::of::<Idle>();
-        let resident = kind.unpack(Rank(1), b"\x07").unwrap();
+        let resident = Kind::of::<Idle>().unpack(Rank(1), b"\x07").unwrap();
         let inbox = vec![
             Incoming {
                 from: Rank(2),
@@ -124,21 +186,21 @@ mod tests {
                 content: Content::Sized(1 << 40),
             },
         ];
-        let payload = pack(Rank(1), b"agent".to_vec(), inbox.clone(), &*resident).unwrap();
-        let unpacked = unpack(kind, Rank(1), 5, &payload).unwrap();
-        assert_eq!(
-            (&unpacked.agent[..], &unpacked.inbox),
-            (&b"agent"[..], &inbox)
-        );
-        let mut program = Vec::new();
-        unpacked.resident.pack(Rank(1), &mut program).unwrap();
-        assert_eq!(program, b"\x07");
+        let luggage = |inbox, resident| Luggage::new(Rank(1), b"agent".to_vec(), inbox, resident);
+        let leaving = luggage(inbox.clone(), resident).unwrap();
+        let announced = leaving.len();
+        let payload = packed(leaving);
+        assert_eq!(length(payload.len()), announced);
+        let come = unpacked(&payload).unwrap();
+        assert_eq!((&come.agent[..], &come.inbox), (&b"agent"[..], &inbox));
+        assert_eq!(packed(luggage(inbox, come.resident).unwrap()), payload);
         for length in 0..payload.len() {
-            let cut = payload.slice(..length);
-            assert!(unpack(kind, Rank(1), 5, &cut).is_err(), "{length} bytes");
+            assert!(unpacked(&payload[..length]).is_err(), "{length} bytes");
         }
-        let mut long = payload.to_vec();
+        let longer = [&payload[..], &[0]].concat();
+        assert!(unpacked(&longer).is_err());
+        let mut long = payload;
         long[5..13].fill(0xff);
-        assert!(unpack(kind, Rank(1), 5, &long.into()).is_err());
+        assert!(unpacked(&long).is_err());
     }
 }

@@ -385,11 +385,7 @@ impl Desk {
 async fn hand_on(mut states: StateReceiver, input: mpsc::Sender<Input>) {
     // That the client has gone is heard elsewhere, and a job that is over takes no more.
     while let Ok(delivered) = states.receive().await {
-        if input
-            .send(Input::State(None, Box::new(delivered)))
-            .await
-            .is_err()
-        {
+        if input.send(Input::State(Box::new(delivered))).await.is_err() {
             return;
         }
     }

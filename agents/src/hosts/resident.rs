@@ -8,7 +8,8 @@ use bsp::units::Bytes;
 use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
 use bytes::BytesMut;
 
-use crate::encoding::{decode, encode_into, encoded_len};
+use super::pieces::{Cutter, Joiner};
+use crate::encoding::{decode, decode_from, encode_into, encoded_len};
 use crate::error::RunError;
 
 /// A process's program on a host.
@@ -17,7 +18,10 @@ pub(super) trait Resident: Send {
     fn execute(&mut self, turn: Turn) -> Result<Executed, RunError>;
 
     /// Appends the encoded program to `state`.
-    fn pack(&self, rank: Rank, state: &mut Vec<u8>) -> Result<(), RunError>;
+    fn pack(&self, rank: Rank, state: &mut Cutter) -> Result<(), RunError>;
+
+    /// The length of the encoded program.
+    fn packed_len(&self) -> u64;
 
     /// The memory that it occupies: what it declares, or its encoded length.
     fn image(&self) -> Image;
@@ -61,23 +65,37 @@ pub(super) struct Executed {
 
 /// A type of program, for whoever has only its encoded states.
 #[derive(Clone, Copy)]
-pub struct Kind(Unpack);
+pub struct Kind {
+    unpack: fn(Rank, &[u8]) -> Unpacked,
+    unpack_from: fn(Rank, &mut Joiner) -> Unpacked,
+}
 
-type Unpack = fn(Rank, &[u8]) -> Result<Box<dyn Resident>, RunError>;
+type Unpacked = Result<Box<dyn Resident>, RunError>;
 
 impl Kind {
     /// The programs of type `P`.
     #[must_use]
     pub fn of<P: Program>() -> Self {
-        Self(|rank, state| {
-            let program: P = decode("the state of", rank, state)?;
-            Ok(Box::new(Typed::new(program)))
-        })
+        Self {
+            unpack: |rank, state| {
+                let program: P = decode("the state of", rank, state)?;
+                Ok(Box::new(Typed::new(program)))
+            },
+            unpack_from: |rank, state| {
+                let program: P = decode_from("the state of", rank, state)?;
+                Ok(Box::new(Typed::new(program)))
+            },
+        }
     }
 
     /// The program of `rank` whose encoded state is `state`.
-    pub(super) fn unpack(self, rank: Rank, state: &[u8]) -> Result<Box<dyn Resident>, RunError> {
-        (self.0)(rank, state)
+    pub(super) fn unpack(self, rank: Rank, state: &[u8]) -> Unpacked {
+        (self.unpack)(rank, state)
+    }
+
+    /// The program of `rank` whose encoded state comes next in `state`.
+    pub(super) fn unpack_from(self, rank: Rank, state: &mut Joiner) -> Unpacked {
+        (self.unpack_from)(rank, state)
     }
 }
 
@@ -168,8 +186,12 @@ impl<P: Program> Resident for Typed<P> {
         Ok(Executed { sends, output })
     }
 
-    fn pack(&self, rank: Rank, state: &mut Vec<u8>) -> Result<(), RunError> {
+    fn pack(&self, rank: Rank, state: &mut Cutter) -> Result<(), RunError> {
         encode_into(state, "the state of", rank, &self.program)
+    }
+
+    fn packed_len(&self) -> u64 {
+        encoded_len(&self.program).0
     }
 
     fn image(&self) -> Image {

@@ -19,8 +19,9 @@ use tokio::sync::mpsc;
 use super::Machine;
 use super::exchanges::Exchanges;
 use super::failure::JobError;
-use super::luggage::{self, Unpacked};
+use super::luggage::{self, Luggage, Unpacked};
 use super::meter::thread_time;
+use super::pieces::{self, Cutter, Joiner};
 use super::pool::{Done, Pool, Task};
 use super::rates::Rates;
 use super::resident::{Kind, Resident, Turn};
@@ -55,8 +56,8 @@ pub(super) struct HostWorld {
     ways: BTreeMap<HostId, Way>,
     rates: Rates,
     probing: Probing,
-    /// How long states took that have come and are not yet decoded.
-    arriving: BTreeMap<Rank, Seconds>,
+    /// States that come and whose agents have not been told yet.
+    arriving: BTreeMap<Rank, Coming>,
     /// What happens at once, to agents here.
     deliveries: VecDeque<Delivery>,
     /// Processes whose agents are not needed here any more.
@@ -108,6 +109,12 @@ pub(super) struct Arrival {
     bytes: u64,
     took: Seconds,
     unpacked: Unpacked,
+}
+
+/// A state that is on its way to this node.
+pub(super) struct Coming {
+    pub(super) began: Clock,
+    pub(super) pieces: Joiner,
 }
 
 /// With whom a node is in a job.
@@ -232,41 +239,51 @@ impl HostWorld {
         }
     }
 
-    /// The state of a process has come for `to`, in `took`.
+    /// The state of a process begins to come for `to`.
     pub(super) fn take_state(
         &mut self,
         (from, to): (Address, Address),
         state: State,
-        took: Seconds,
+        coming: Coming,
     ) {
-        self.arriving.insert(state.rank, took);
+        self.arriving.insert(state.rank, coming);
         let message = Message::State(Box::new(state));
         self.deliver(to, Event::Message { from, message });
     }
 
-    /// Decodes a process that has come.
-    fn unpack(&self, state: State, took: Seconds) {
+    /// Decodes a process while it comes.
+    fn unpack(&self, state: &State, coming: Coming) {
+        let State {
+            rank, epoch, agent, ..
+        } = *state;
         let (kind, tasks) = (self.kind, self.tasks.clone());
+        let Coming { began, mut pieces } = coming;
         // Decoding takes as long as its state is large; meanwhile others have their messages carried.
         let unpacking = tokio::task::spawn_blocking(move || {
-            let began = Clock::now();
-            let rank = state.rank;
-            let unpacked = luggage::unpack(kind, rank, state.agent, &state.payload)?;
-            Ok::<_, JobError>(Arrival {
+            let bytes = pieces.len();
+            let unpacked = luggage::unpack(kind, rank, agent, &mut pieces);
+            if pieces.was_cut() {
+                // Its sender is lost, which is told where it is listened to.
+                return Ok(None);
+            }
+            Ok::<_, JobError>(Some(Arrival {
                 rank,
-                epoch: state.epoch,
-                bytes: length(&state.payload),
-                took: took + seconds(began.elapsed()),
-                unpacked,
-            })
+                epoch,
+                bytes,
+                took: seconds(began.elapsed()),
+                unpacked: unpacked?,
+            }))
         });
         drop(tokio::spawn(async move {
             let unpacked = unpacking.await;
             let unpacked = unpacked.unwrap_or_else(|panic| {
                 Err(JobError::program(format!("decoding a process: {panic}")))
             });
-            let told =
-                unpacked.map_or_else(Local::Failed, |arrival| Local::Arrived(Box::new(arrival)));
+            let told = match unpacked {
+                Ok(None) => return,
+                Ok(Some(arrival)) => Local::Arrived(Box::new(arrival)),
+                Err(error) => Local::Failed(error),
+            };
             // The job may be over.
             drop(tasks.send(told));
         }));
@@ -469,8 +486,9 @@ impl World for HostWorld {
     }
 
     fn install(&mut self, _: HostId, state: State) {
-        let took = self.arriving.remove(&state.rank).unwrap_or_default();
-        self.unpack(state, took);
+        let coming = self.arriving.remove(&state.rank);
+        let coming = coming.expect("its node was told of it when it began to come");
+        self.unpack(&state, coming);
     }
 
     fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
@@ -591,30 +609,33 @@ async fn leave(
     let began = Clock::now();
     let length_of_agent = u32::try_from(agent.len()).expect("an agent's state is small");
     // Encoding takes as long as its state is large; meanwhile others have their messages carried.
-    let packing =
-        tokio::task::spawn_blocking(move || luggage::pack(rank, agent, inbox, &*resident));
-    let payload = packing
-        .await
-        .map_err(|error| JobError::program(error.to_string()))??;
-    let bytes = length(&payload);
+    let weighing = tokio::task::spawn_blocking(move || {
+        let luggage = Luggage::new(rank, agent, inbox, resident)?;
+        Ok::<_, RunError>((luggage.len(), luggage))
+    });
+    let broken = |error: tokio::task::JoinError| JobError::program(error.to_string());
+    let (bytes, luggage) = weighing.await.map_err(broken)??;
+    let (sender, pieces) = pieces::way();
+    let packing = tokio::task::spawn_blocking(move || luggage.pack(Cutter::new(sender)));
     let state = State {
         rank,
         epoch,
         agent: length_of_agent,
         declared: None,
-        payload,
+        payload: Bytes::new(),
     };
     let (from, target) = (Address::Node(from), Address::Node(to));
-    peer.send_state(from, target, state).await?;
+    let sent = peer.send_pieces(from, target, state, (bytes, pieces)).await;
+    match packing.await.map_err(broken)? {
+        // If nobody takes the pieces any more, that is what is wrong.
+        Err(error) if sent.is_ok() || !peer.is_lost() => return Err(error.into()),
+        Ok(()) | Err(_) => sent?,
+    }
     Ok(Local::Sent(to, bytes, seconds(began.elapsed())))
 }
 
 fn seconds(duration: std::time::Duration) -> Seconds {
     Seconds::new(duration.as_secs_f64()).expect("a duration is finite")
-}
-
-fn length(bytes: &Bytes) -> u64 {
-    u64::try_from(bytes.len()).expect("lengths fit 64 bits")
 }
 
 /// Bytes of lines that wait for being sent to the client.

@@ -11,6 +11,7 @@
 
 use bytes::Bytes;
 use quinn::{SendStream, WriteError};
+use tokio::sync::mpsc;
 
 use crate::transport::Refusal;
 use crate::transport::source::{Fault, Source};
@@ -33,48 +34,115 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Reads a payload of `length` bytes.
+/// Writes a payload of `length` bytes behind `before`, as it is made; whether all of it came.
+///
+/// # Panics
+///
+/// If a piece is not as long as a chunk, nor the last.
+pub(super) async fn write_pieces(
+    stream: &mut SendStream,
+    before: Bytes,
+    length: u64,
+    mut pieces: mpsc::Receiver<Bytes>,
+) -> Result<bool, WriteError> {
+    stream.write_chunk(before).await?;
+    let mut left = length;
+    while 0 < left {
+        let Some(chunk) = pieces.recv().await else {
+            return Ok(false);
+        };
+        let expected = next_len(left);
+        assert_eq!(chunk.len(), expected, "{left} bytes are left");
+        left -= u64::from(length_of(expected));
+        let header = header(&chunk);
+        stream.write_all_chunks(&mut [header, chunk]).await?;
+    }
+    Ok(true)
+}
+
+/// Reads a payload of `length` bytes into one piece.
 ///
 /// Its memory grows with what has come, twice as much each time, and what is reserved is not touched
 /// before: an announcement alone costs next to nothing.
 pub(super) async fn read(source: &mut Source, length: u64) -> Result<Bytes, Fault> {
     let memory = || Refusal::Memory { bytes: length };
-    let length = usize::try_from(length).map_err(|_| memory())?;
+    let whole = usize::try_from(length).map_err(|_| memory())?;
     let mut payload = Vec::new();
-    while payload.len() < length {
-        let begin = payload.len();
-        let chunk = CHUNK_LEN.min(length - begin);
-        let expected = checksum_of_next(source, begin, chunk).await?;
-        let mut hasher = crc32fast::Hasher::new();
-        while payload.len() < begin + chunk {
-            let left = begin + chunk - payload.len();
-            let Some(bytes) = source.some(left).await? else {
-                return Err(Refusal::ended("a state", payload.len(), length).into());
-            };
-            if payload.capacity() < payload.len() + bytes.len() {
-                let more = payload.len().max(RESERVED_MIN).max(bytes.len());
-                let more = more.min(length - payload.len());
-                payload.try_reserve_exact(more).map_err(|_| memory())?;
-            }
-            hasher.update(&bytes);
-            payload.extend_from_slice(&bytes);
-        }
-        let met = hasher.finalize();
-        if met != expected {
-            let at = u64::try_from(begin).unwrap_or(u64::MAX);
-            return Err(Refusal::Corrupted { at, met, expected }.into());
-        }
+    while payload.len() < whole {
+        let begin = u64::try_from(payload.len()).unwrap_or(u64::MAX);
+        read_chunk(source, &mut payload, (begin, length)).await?;
     }
     Ok(payload.into())
 }
 
+/// Reads a payload of `length` bytes and hands on every chunk that is intact; if nobody takes them any more, they are
+/// forgotten.
+pub(super) async fn read_pieces(
+    source: &mut Source,
+    length: u64,
+    pieces: &mpsc::Sender<Bytes>,
+) -> Result<(), Fault> {
+    let mut begin = 0;
+    while begin < length {
+        let mut chunk = Vec::new();
+        read_chunk(source, &mut chunk, (begin, length)).await?;
+        begin += u64::from(length_of(chunk.len()));
+        // Whoever does not want it any more has said why elsewhere.
+        drop(pieces.send(chunk.into()).await);
+    }
+    Ok(())
+}
+
+/// Appends the chunk that begins at byte `begin` of a payload of `length` bytes.
+async fn read_chunk(
+    source: &mut Source,
+    payload: &mut Vec<u8>,
+    (begin, length): (u64, u64),
+) -> Result<(), Fault> {
+    let memory = || Refusal::Memory { bytes: length };
+    let chunk = next_len(length - begin);
+    let expected = checksum_of_next(source, begin, chunk).await?;
+    let mut hasher = crc32fast::Hasher::new();
+    let end = payload.len() + chunk;
+    while payload.len() < end {
+        let left = end - payload.len();
+        let Some(bytes) = source.some(left).await? else {
+            let met = begin + u64::from(length_of(chunk - left));
+            return Err(Refusal::Ended {
+                what: "a state",
+                met,
+                expected: length,
+            }
+            .into());
+        };
+        if payload.capacity() < payload.len() + bytes.len() {
+            let more = payload.len().max(RESERVED_MIN).max(bytes.len());
+            let more = more.min(usize::try_from(length).map_err(|_| memory())? - payload.len());
+            payload.try_reserve_exact(more).map_err(|_| memory())?;
+        }
+        hasher.update(&bytes);
+        payload.extend_from_slice(&bytes);
+    }
+    let met = hasher.finalize();
+    if met != expected {
+        let at = begin;
+        return Err(Refusal::Corrupted { at, met, expected }.into());
+    }
+    Ok(())
+}
+
+/// How long the next chunk is when so many bytes are left.
+fn next_len(left: u64) -> usize {
+    usize::try_from(left).map_or(CHUNK_LEN, |left| left.min(CHUNK_LEN))
+}
+
 /// The checksum that the chunk of `length` bytes should have.
-async fn checksum_of_next(source: &mut Source, begin: usize, length: usize) -> Result<u32, Fault> {
+async fn checksum_of_next(source: &mut Source, begin: u64, length: usize) -> Result<u32, Fault> {
     let [l0, l1, l2, l3, c0, c1, c2, c3] = source.array("the header of a chunk").await?;
     let met = u32::from_le_bytes([l0, l1, l2, l3]);
     let expected = length_of(length);
     if met != expected {
-        let at = u64::try_from(begin).unwrap_or(u64::MAX);
+        let at = begin;
         return Err(Refusal::Chunk { at, met, expected }.into());
     }
     Ok(u32::from_le_bytes([c0, c1, c2, c3]))

@@ -9,7 +9,7 @@ use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::peer::Link;
 use crate::transport::session::{STAMP_LEN, Stamp};
 use crate::transport::state;
-use crate::{Address, Frame, State};
+use crate::{Address, Frame, Message, State};
 
 /// What goes to a peer.
 ///
@@ -92,6 +92,12 @@ impl Sender {
         self.put(frame, None)
     }
 
+    /// Whether the connection is over.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.link.connection.close_reason().is_some()
+    }
+
     /// How long a packet takes to the peer and back, as far as is known.
     #[must_use]
     pub fn round_trip(&self) -> Duration {
@@ -115,17 +121,40 @@ impl Sender {
         to: Address,
         state: State,
     ) -> Result<(), PeerError> {
-        let (stream, sequence) = {
-            // The number says in which order the streams were opened.
-            let mut next = self.states.lock().await;
-            let stream = self.link.connection.open_uni().await;
-            let stream = stream.map_err(|error| self.link.lost(error))?;
-            *next += 1;
-            (stream, *next - 1)
-        };
-        let stamp = self.stamp(sequence);
+        let (stream, stamp) = self.open_stream().await?;
         let sent = state::send(stream, stamp, from, to, state).await;
         sent.map_err(|error| of_write(&self.link, error))
+    }
+
+    /// Sends the state of a process as [`Self::send_state`] does, but its payload of so many bytes as it is made, in
+    /// pieces of [`CHUNK_LEN`] but the last: no more of it is kept than is on its way.
+    ///
+    /// If less is made, the peer is told that the state is given up, which it takes for a failure.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::send_state`].
+    ///
+    /// # Panics
+    ///
+    /// If a piece is not as long as it should be.
+    ///
+    /// [`CHUNK_LEN`]: crate::transport::CHUNK_LEN
+    pub async fn send_pieces(
+        &self,
+        from: Address,
+        to: Address,
+        state: State,
+        payload: (u64, mpsc::Receiver<Bytes>),
+    ) -> Result<(), PeerError> {
+        let (stream, stamp) = self.open_stream().await?;
+        let message = Message::State(Box::new(state));
+        let sent = state::send_pieces(stream, stamp, (from, to, &message), payload).await;
+        match sent {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.link.gone()),
+            Err(error) => Err(of_write(&self.link, error)),
+        }
     }
 
     /// Closes the connection in order, after everything that was sent before: frames, and states whose
@@ -160,6 +189,16 @@ impl Sender {
         let epoch = self.epoch();
         let item = Item::Frame { frame, epoch, room };
         self.queue.send(item).map_err(|_| self.link.gone())
+    }
+
+    /// A stream for a state, and its stamp.
+    async fn open_stream(&self) -> Result<(SendStream, Stamp), PeerError> {
+        // The number says in which order the streams were opened.
+        let mut next = self.states.lock().await;
+        let stream = self.link.connection.open_uni().await;
+        let stream = stream.map_err(|error| self.link.lost(error))?;
+        *next += 1;
+        Ok((stream, self.stamp(*next - 1)))
     }
 
     fn stamp(&self, sequence: u64) -> Stamp {

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
-use quinn::{SendStream, WriteError};
+use bytes::{Bytes, BytesMut};
+use quinn::{SendStream, VarInt, WriteError};
+use tokio::sync::mpsc;
 
+use crate::frame::announce;
 use crate::transport::close::PeerError;
 use crate::transport::greeting::{OPENING_LEN, STATE, opened};
 use crate::transport::peer::Link;
@@ -35,6 +37,29 @@ pub struct Delivered {
     pub took: Duration,
 }
 
+/// A state that begins to come.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its sender.
+    pub from: Address,
+    /// Its receiver.
+    pub to: Address,
+    /// Itself, without its payload.
+    pub state: State,
+    /// When it began to come.
+    pub began: Instant,
+    /// Its payload.
+    pub body: Body,
+}
+
+/// The payload of a state, which is still to be read.
+#[derive(Debug)]
+pub struct Body {
+    link: Arc<Link>,
+    source: Source,
+    length: u64,
+}
+
 impl StateReceiver {
     pub(super) const fn new(link: Arc<Link>, order: Order) -> Self {
         Self { link, order }
@@ -48,18 +73,38 @@ impl StateReceiver {
     ///
     /// If the connection is over, in order or not, or because the peer sent what it may not.
     pub async fn receive(&mut self) -> Result<Delivered, PeerError> {
-        match self.read().await {
-            Ok(read) => Ok(read),
-            Err(Fault::Refused(refusal)) => Err(self.link.refuse(refusal)),
-            Err(Fault::Lost(source)) => Err(self.link.lost(source)),
-            Err(Fault::Reset) => {
-                let refusal = Refusal::ended("a state", 0, OPENING_LEN);
-                Err(self.link.refuse(refusal))
-            }
-        }
+        let link = Arc::clone(&self.link);
+        self.read().await.map_err(|fault| of_fault(&link, fault))
+    }
+
+    /// The next state that begins to come: its payload is still to be read. States may be read at the same time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::receive`].
+    pub async fn open(&mut self) -> Result<Opened, PeerError> {
+        let link = Arc::clone(&self.link);
+        self.begin().await.map_err(|fault| of_fault(&link, fault))
     }
 
     async fn read(&mut self) -> Result<Delivered, Fault> {
+        let mut opened = self.begin().await?;
+        let Body { source, length, .. } = &mut opened.body;
+        let payload = chunks::read(source, *length).await?;
+        source.end().await?;
+        let state = State {
+            payload,
+            ..opened.state
+        };
+        Ok(Delivered {
+            from: opened.from,
+            to: opened.to,
+            state,
+            took: opened.began.elapsed(),
+        })
+    }
+
+    async fn begin(&mut self) -> Result<Opened, Fault> {
         let stream = self.link.connection.accept_uni().await;
         let began = Instant::now();
         let mut source = Source::new(stream.map_err(Fault::Lost)?);
@@ -76,22 +121,80 @@ impl StateReceiver {
             };
             head.extend_from_slice(&bytes);
         }
-        let payload = chunks::read(&mut source, prefix.payload_len()).await?;
-        source.end().await?;
-        let (from, to, message) = prefix.open(&head, payload).map_err(Refusal::from)?;
+        let (from, to, message) = prefix.open_state(&head).map_err(Refusal::from)?;
         self.link.check(from, &message)?;
-        if let Message::State(state) = message {
-            Ok(Delivered {
-                from,
-                to,
-                state: *state,
-                took: began.elapsed(),
-            })
-        } else {
+        let Message::State(state) = message else {
             let role = self.link.peer.subject.role;
-            Err(rights::denied(role, from, &message).into())
-        }
+            return Err(rights::denied(role, from, &message).into());
+        };
+        let body = Body {
+            link: Arc::clone(&self.link),
+            source,
+            length: prefix.payload_len(),
+        };
+        Ok(Opened {
+            from,
+            to,
+            state: *state,
+            began,
+            body,
+        })
     }
+}
+
+impl Body {
+    /// How many bytes it has.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Reads it and hands on what is intact, in pieces of [`CHUNK_LEN`] but the last; waits while nobody takes them.
+    ///
+    /// # Errors
+    ///
+    /// If the connection is over, or because the peer sent what it may not.
+    ///
+    /// [`CHUNK_LEN`]: crate::transport::CHUNK_LEN
+    pub async fn read(mut self, pieces: mpsc::Sender<Bytes>) -> Result<(), PeerError> {
+        let read = async {
+            chunks::read_pieces(&mut self.source, self.length, &pieces).await?;
+            self.source.end().await
+        };
+        let read = read.await;
+        read.map_err(|fault| of_fault(&self.link, fault))
+    }
+}
+
+fn of_fault(link: &Link, fault: Fault) -> PeerError {
+    match fault {
+        Fault::Refused(refusal) => link.refuse(refusal),
+        Fault::Lost(source) => link.lost(source),
+        Fault::Reset => link.refuse(Refusal::ended("a state", 0, OPENING_LEN)),
+    }
+}
+
+/// Sends `state` on `stream`, its payload as it is made, and waits until the peer has all of it; whether all was made.
+pub(super) async fn send_pieces(
+    mut stream: SendStream,
+    stamp: Stamp,
+    message: (Address, Address, &Message),
+    (length, pieces): (u64, mpsc::Receiver<Bytes>),
+) -> Result<bool, WriteError> {
+    let head = announce(message, length);
+    let before = before(stamp, &head);
+    if !chunks::write_pieces(&mut stream, before, length, pieces).await? {
+        stream.reset(VarInt::from_u32(0))?;
+        return Ok(false);
+    }
+    finish(stream).await?;
+    Ok(true)
 }
 
 /// Sends `state` on `stream`, and waits until the peer has all of it.
@@ -103,11 +206,20 @@ pub(super) async fn send(
     state: State,
 ) -> Result<(), WriteError> {
     let frame = encode(from, to, &Message::State(Box::new(state)));
-    let mut before = BytesMut::with_capacity(OPENING_LEN + STAMP_LEN + frame.head.len());
+    let before = before(stamp, &frame.head);
+    chunks::write(&mut stream, before, frame.payload).await?;
+    finish(stream).await
+}
+
+fn before(stamp: Stamp, head: &[u8]) -> Bytes {
+    let mut before = BytesMut::with_capacity(OPENING_LEN + STAMP_LEN + head.len());
     before.extend_from_slice(&STATE);
     stamp.put(&mut before);
-    before.extend_from_slice(&frame.head);
-    chunks::write(&mut stream, before.freeze(), frame.payload).await?;
+    before.extend_from_slice(head);
+    before.freeze()
+}
+
+async fn finish(mut stream: SendStream) -> Result<(), WriteError> {
     stream.finish()?;
     match stream.stopped().await {
         Ok(None) => Ok(()),
