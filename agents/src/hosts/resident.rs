@@ -211,9 +211,12 @@ const LENGTH_LASTS: u64 = 100;
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use bsp::Superstep;
     use serde::{Deserialize, Serialize};
 
+    use super::super::pieces::way;
     use super::*;
 
     /// Sends what it has received to the next process, and its length; halts when it is told "end".
@@ -247,6 +250,16 @@ mod tests {
         }
     }
 
+    fn packed(resident: &dyn Resident) -> Vec<u8> {
+        let (sender, mut pieces) = way();
+        let mut cutter = Cutter::new(sender);
+        resident.pack(Rank(0), &mut cutter).unwrap();
+        cutter.flush().unwrap();
+        let packed = pieces.blocking_recv().unwrap();
+        assert_eq!(u64::try_from(packed.len()).unwrap(), resident.packed_len());
+        packed.to_vec()
+    }
+
     fn turn(inbox: Vec<Incoming>) -> Turn {
         Turn {
             rank: Rank(0),
@@ -259,10 +272,7 @@ mod tests {
     #[test]
     fn a_program_whose_type_is_forgotten_receives_sends_halts_and_moves() {
         let kind = Kind::of::<Echo>();
-        let mut state = Vec::new();
-        Typed::new(Echo("a".to_owned()))
-            .pack(Rank(0), &mut state)
-            .unwrap();
+        let state = packed(&Typed::new(Echo("a".to_owned())));
         let mut resident = kind.unpack(Rank(0), &state).unwrap();
         let executed = resident.execute(turn(vec![said("b"), said("c")])).unwrap();
         let sized = (Rank(0), Content::Sized(7));
@@ -272,8 +282,7 @@ mod tests {
             [sized.clone(), value("b"), sized, value("c")]
         );
         assert_eq!(executed.output, None);
-        let mut state = Vec::new();
-        resident.pack(Rank(0), &mut state).unwrap();
+        let state = packed(&*resident);
         assert_eq!(resident.image(), encoded_len(&"c").into());
         let mut resident = kind.unpack(Rank(0), &state).unwrap();
         let executed = resident.execute(turn(vec![said("end")])).unwrap();

@@ -142,7 +142,7 @@ fn moves(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Result<(
     let large = 100 * 1_000_000;
     let raw = median(stream::measure(large, 7)?);
     let (events, _) = cluster.run(&moving(large, 48))?;
-    let (took, cost) = (median(took(&events)), median(costs(&events)));
+    let cost = median(costs(&events));
     let mut row = |criterion: &str, limit, median: f64, unit, ratio, limited_by| {
         rows.push(Row {
             criterion: criterion.to_owned(),
@@ -153,31 +153,23 @@ fn moves(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Result<(
             limited_by,
         });
     };
+    let comparison = "for comparison";
     row(
         "one stream: 100 MB",
         None,
         raw * 1e3,
         "ms",
         None,
-        "for comparison",
+        comparison,
     );
-    let speed = Some(("one stream's throughput", raw / took));
-    let limits = "encoding and decoding beside encryption";
+    let speed = Some(("one stream's throughput", raw / cost));
     row(
-        "state of 100 MB moves (60 % of the stream)",
+        "call that moves a state of 100 MB",
         Some(160.0),
-        took * 1e3,
-        "ms",
-        speed,
-        limits,
-    );
-    row(
-        "call that moves it",
-        None,
         cost * 1e3,
         "ms",
-        None,
-        "the move",
+        speed,
+        "encryption; encoding and decoding meanwhile",
     );
     // Only the way there, on nodes that have no memory left over from before.
     let (_, peaks) = Cluster::start(2, 2)?.run(&moving(large, 8))?;
@@ -199,22 +191,15 @@ fn moves(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Result<(
         "chunks not yet decoded",
     );
     let (events, _) = cluster.run(&moving(1000, scale.of(2000)))?;
-    let (took, cost) = (median(self::took(&events)), median(costs(&events)));
+    let cost = median(costs(&events));
+    let limited_by = "the messages of the call";
     row(
-        "state of 1 KB moves",
+        "call that moves a state of 1 KB",
         Some(1.0),
-        took * 1e3,
-        "ms",
-        None,
-        "waking threads that sleep",
-    );
-    row(
-        "call that moves it",
-        None,
         cost * 1e3,
         "ms",
         None,
-        "messages of the call",
+        limited_by,
     );
     Ok(())
 }
@@ -280,14 +265,6 @@ fn costs(events: &[Event]) -> Vec<f64> {
         _ => None,
     });
     costs.collect()
-}
-
-fn took(events: &[Event]) -> Vec<f64> {
-    let took = events.iter().filter_map(|event| match event {
-        Event::Moved(moved) => Some(moved.took.get()),
-        _ => None,
-    });
-    took.collect()
 }
 
 /// What source and target occupied beyond a state of so many bytes, MiB.

@@ -1,6 +1,7 @@
 use bytes::{Bytes, BytesMut};
 use protocol::State;
 use protocol::transport::{Bounds, CHUNK_LEN};
+use tokio::sync::mpsc;
 
 use crate::{NODE, confer, frame, pair, receive};
 
@@ -74,4 +75,74 @@ async fn a_state_is_read_into_one_piece_of_memory() {
     let owned: BytesMut = payload.try_into_mut().unwrap();
     assert_eq!((owned.as_ptr(), owned.len()), (begin, 5_000_000));
     drop(Bytes::from(owned));
+}
+
+#[tokio::test]
+async fn a_state_is_sent_and_read_piece_by_piece() {
+    let mut pair = pair(Bounds::default()).await;
+    for length in [0, 1, CHUNK_LEN, 3 * CHUNK_LEN + 1] {
+        let whole = state(1, length);
+        let without = State {
+            payload: Bytes::new(),
+            ..whole.clone()
+        };
+        let (made, pieces) = mpsc::channel(1);
+        let (taken, mut coming) = mpsc::channel(1);
+        let payload = (u64::try_from(length).unwrap(), pieces);
+        let sending = pair
+            .a
+            .sender
+            .send_pieces(NODE, NODE, without.clone(), payload);
+        let making = async {
+            for piece in whole.payload.chunks(CHUNK_LEN) {
+                made.send(Bytes::copy_from_slice(piece)).await.unwrap();
+            }
+        };
+        let reading = async {
+            let opened = pair.b.states.open().await.unwrap();
+            assert_eq!(
+                (opened.from, opened.to, &opened.state),
+                (NODE, NODE, &without)
+            );
+            assert_eq!(opened.body.len(), payload_len(&whole));
+            opened.body.read(taken).await.unwrap();
+        };
+        let joining = async {
+            let mut joined = BytesMut::new();
+            while let Some(piece) = coming.recv().await {
+                joined.extend_from_slice(&piece);
+            }
+            joined
+        };
+        let (sent, (), (), joined) = tokio::join!(sending, making, reading, joining);
+        sent.unwrap();
+        assert!(joined == whole.payload, "{length} bytes");
+    }
+}
+
+#[tokio::test]
+async fn a_state_that_is_given_up_is_a_failure_at_the_other_end() {
+    let mut pair = pair(Bounds::default()).await;
+    let (made, pieces) = mpsc::channel(1);
+    let without = state(1, 0);
+    let sending = pair
+        .a
+        .sender
+        .send_pieces(NODE, NODE, without, (2_000_000, pieces));
+    drop(made);
+    let (taken, mut coming) = mpsc::channel(1);
+    let reading = async {
+        let opened = pair.b.states.open().await;
+        match opened {
+            Ok(opened) => opened.body.read(taken).await,
+            Err(error) => Err(error),
+        }
+    };
+    let (sent, read) = tokio::join!(sending, reading);
+    assert!(sent.is_err() && read.is_err());
+    assert_eq!(coming.recv().await, None);
+}
+
+fn payload_len(state: &State) -> u64 {
+    u64::try_from(state.payload.len()).unwrap()
 }
