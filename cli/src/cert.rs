@@ -1,22 +1,26 @@
-//! `migbsp cert`: the authority of a cluster, and the certificates that it issues.
+//! `migbsp cert`: the authority of a cluster, and the certificates that it issues and revokes.
 
 mod date;
 mod folder;
 mod init;
 mod issue;
 mod report;
+mod revoke;
 mod show;
 mod validity;
 
 pub(crate) use folder::folder;
 
+use std::io;
 use std::path::Path;
 
 use clap::Subcommand;
-use protocol::identity::files::FileError;
+use protocol::identity::Authority;
+use protocol::identity::files::{FileError, read_authority};
 
 use crate::cert::init::InitArguments;
 use crate::cert::issue::IssueArguments;
+use crate::cert::revoke::RevokeArguments;
 use crate::cert::show::ShowArguments;
 use crate::failure::Failure;
 
@@ -29,6 +33,9 @@ pub(crate) enum CertCommand {
     /// Issue a certificate and a key to a node, a Set Manager or a client
     #[command(long_about = ISSUE_ABOUT, after_long_help = ISSUE_HELP)]
     Issue(IssueArguments),
+    /// Take certificates back: those who have them get into the cluster no more
+    #[command(long_about = REVOKE_ABOUT, after_long_help = REVOKE_HELP)]
+    Revoke(RevokeArguments),
     /// Say what certificates are about, and how long they are valid
     #[command(long_about = SHOW_ABOUT, after_long_help = SHOW_HELP)]
     Show(ShowArguments),
@@ -43,6 +50,7 @@ pub(crate) fn command(command: &CertCommand) -> Result<(), Failure> {
     match command {
         CertCommand::Init(arguments) => init::command(arguments),
         CertCommand::Issue(arguments) => issue::command(arguments),
+        CertCommand::Revoke(arguments) => revoke::command(arguments),
         CertCommand::Show(arguments) => show::command(arguments),
     }
 }
@@ -58,6 +66,23 @@ fn fault(error: FileError) -> Failure {
     }
 }
 
+/// The authority in `folder`, which is the one that was `given` or the default.
+///
+/// # Errors
+///
+/// If there is none, which one command changes, or its files are at fault.
+fn authority(folder: &Path, given: Option<&Path>) -> Result<Authority, Failure> {
+    read_authority(folder).map_err(|error| match &error {
+        FileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            let option = option(given);
+            Failure::Input(format!(
+                "{error}; `migbsp cert init --cluster NAME{option}` makes an authority"
+            ))
+        }
+        _ => fault(error),
+    })
+}
+
 /// The option that names `folder`, if it was given; to go on with.
 fn option(dir: Option<&Path>) -> String {
     dir.map_or_else(String::new, |folder| format!(" --dir {}", folder.display()))
@@ -68,8 +93,8 @@ Make the authority of a cluster: a certificate, which all of the cluster trust, 
 signs the certificates of all others.
 
 Whoever has the key can let anybody into the cluster. It stays where it was made, readable by its owner \
-alone; hosts get what `migbsp cert issue` makes for them. There is no revocation: a new authority, and \
-new certificates, lock out all who had old ones.";
+alone; hosts get what `migbsp cert issue` makes for them. `migbsp cert revoke` takes certificates back; \
+a new authority, and new certificates, lock out all who had old ones.";
 
 const INIT_HELP: &str = "\
 Files:
@@ -110,6 +135,28 @@ Examples:
 
 The whole way to a cluster: docs/cluster.md.";
 
+const REVOKE_ABOUT: &str = "\
+Take certificates back: those who have them get into the cluster no more.
+
+The authority signs a list of all certificates that it has taken back. Nodes and clients with that list beside \
+their own certificate refuse whoever is on it, whichever side connects. Run this where the authority is, and bring \
+the list to every node and client: it is read when they start, and open connections stay as they are.";
+
+const REVOKE_HELP: &str = "\
+Files:
+  DIR/authority.crl  the list, which grows: what is on it stays on it, and it does not expire
+A certificate of another authority is refused, and then nothing is written. Of a certificate \
+whose file is lost the number will do: `serial`, as `migbsp cert show --format json` once said it.
+
+Examples:
+  migbsp cert revoke certs/node-3.pem
+  migbsp cert revoke --dir /media/key/lab node-3.pem laptop.pem
+  migbsp cert revoke --serial 5f0cbe3a9d1f4e6b8a7c2d10e94b3f5a6c7d8e9f
+  for n in 1 2 4; do scp ~/.config/migbsp/authority.crl node-$n:.config/migbsp/; done
+
+Exit codes: 0 the list is written; 1 it cannot be; 2 usage; 4 no authority, or a file that is no certificate of it.
+What it does to a cluster: docs/cluster.md.";
+
 const SHOW_ABOUT: &str = "\
 Say what certificates are about, and how long they are valid.
 
@@ -128,4 +175,5 @@ Examples:
   migbsp cert show --format json | jq '.certificates[] | select(.days_left < 7)'
   openssl x509 -in node-1.pem -noout -text           what another program says
 
-`days` is what is left, rounded down: below zero, a certificate has expired.";
+`days` is what is left, rounded down: below zero, a certificate has expired. `revoked` is what the list \
+authority.crl in the folder of the file names.";

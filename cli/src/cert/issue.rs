@@ -1,16 +1,15 @@
 //! `migbsp cert issue`.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use protocol::identity::files::{FileError, read_authority, write_identity};
+use protocol::identity::files::write_identity;
 use protocol::identity::{Name, Role};
 
 use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
-use crate::cert::{fault, option, validity};
+use crate::cert::{authority, fault, validity};
 use crate::failure::Failure;
 use crate::output::print;
 
@@ -41,7 +40,7 @@ pub(super) fn command(arguments: &IssueArguments) -> Result<(), Failure> {
     }
     let given = arguments.dir.as_deref();
     let folder = folder(given)?;
-    let authority = read_authority(&folder).map_err(|error| missing(error, given))?;
+    let authority = authority(&folder, given)?;
     let validity = validity::of_member(&authority, arguments.days)?;
     let identity = authority
         .issue(arguments.role, &arguments.name, validity)
@@ -68,19 +67,6 @@ pub(super) fn command(arguments: &IssueArguments) -> Result<(), Failure> {
 fn role() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(["node", "set-manager", "client"])
         .try_map(|name| name.parse::<Role>())
-}
-
-/// Where no authority is, one can be made.
-fn missing(error: FileError, given: Option<&Path>) -> Failure {
-    match &error {
-        FileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            let option = option(given);
-            Failure::Input(format!(
-                "{error}; `migbsp cert init --cluster NAME{option}` makes an authority"
-            ))
-        }
-        _ => fault(error),
-    }
 }
 
 /// What the files of authorities are called.

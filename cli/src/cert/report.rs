@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use protocol::identity::{Holder, Listed, Validity};
+use protocol::identity::{Holder, Listed, Serial, Validity};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -37,6 +37,8 @@ struct Row {
     /// Rounded down.
     days_left: i64,
     state: &'static str,
+    /// What `cert revoke` goes by.
+    serial: String,
     sha256: String,
 }
 
@@ -50,10 +52,17 @@ impl Report {
         }
     }
 
-    /// `file` holds `certificates`.
-    pub(super) fn add(&mut self, file: &str, certificates: &[Listed]) {
-        let rows = certificates.iter();
-        let rows = rows.map(|certificate| Row::new(file, certificate, self.now));
+    /// `file` holds `certificates`, and the list beside it names those that are `revoked`.
+    pub(super) fn add(
+        &mut self,
+        file: &str,
+        certificates: &[Listed],
+        revoked: Option<&BTreeSet<Serial>>,
+    ) {
+        let rows = certificates.iter().map(|certificate| {
+            let is_revoked = revoked.is_some_and(|serials| serials.contains(&certificate.serial));
+            Row::new(file, certificate, is_revoked, self.now)
+        });
         self.certificates.extend(rows);
     }
 
@@ -95,10 +104,11 @@ impl Report {
 }
 
 impl Row {
-    fn new(file: &str, certificate: &Listed, now: SystemTime) -> Self {
+    fn new(file: &str, certificate: &Listed, is_revoked: bool, now: SystemTime) -> Self {
         let Listed {
             holder,
             validity,
+            serial,
             der,
         } = certificate;
         let (name, role, cluster) = match holder {
@@ -117,7 +127,12 @@ impl Row {
             not_before: date(validity.from()),
             not_after: date(validity.until()),
             days_left: days(now, validity.until()),
-            state: state(*validity, now),
+            state: if is_revoked {
+                "revoked"
+            } else {
+                state(*validity, now)
+            },
+            serial: serial.to_string(),
             sha256: hexadecimal(&Sha256::digest(der)),
         }
     }

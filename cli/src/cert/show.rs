@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
-use protocol::identity::files::list_certificates;
+use protocol::identity::Revocations;
+use protocol::identity::files::{list_certificates, read_revocations};
 
 use crate::cert::fault;
 use crate::cert::folder::folder;
@@ -36,7 +37,10 @@ pub(super) fn command(arguments: &ShowArguments) -> Result<(), Failure> {
     for path in paths {
         for file in expanded(path)? {
             let certificates = list_certificates(&file).map_err(fault)?;
-            report.add(&file.display().to_string(), &certificates);
+            let beside = file.parent().unwrap_or(&file);
+            let revocations = read_revocations(beside).map_err(fault)?;
+            let revoked = revocations.as_ref().map(Revocations::serials);
+            report.add(&file.display().to_string(), &certificates, revoked);
         }
     }
     match arguments.format {

@@ -29,20 +29,13 @@ pub(super) fn of_authority(days: u32) -> Result<Validity, Failure> {
 /// If `authority` ends before.
 pub(super) fn of_member(authority: &Authority, days: Option<u32>) -> Result<Validity, Failure> {
     let (now, limit) = (SystemTime::now(), authority.validity().until());
-    let left = limit.duration_since(now).unwrap_or_default();
+    let left = left(authority, now)?;
     let asked = length(days.unwrap_or(DAYS));
     let granted = if days.is_none() {
         asked.min(left)
     } else {
         asked
     };
-    if left.is_zero() {
-        return Err(Failure::Input(format!(
-            "the authority of {} ended at {}: make a new one, and new certificates",
-            authority.cluster(),
-            date(limit)
-        )));
-    }
     if left < granted {
         return Err(Failure::Usage(format!(
             "--days {}: the authority of {} ends at {}: ask for less, or make a new authority",
@@ -52,6 +45,24 @@ pub(super) fn of_member(authority: &Authority, days: Option<u32>) -> Result<Vali
         )));
     }
     Validity::starting(now, granted).map_err(Failure::run)
+}
+
+/// How long `authority` goes on signing.
+///
+/// # Errors
+///
+/// If it has ended.
+pub(super) fn left(authority: &Authority, now: SystemTime) -> Result<Duration, Failure> {
+    let limit = authority.validity().until();
+    let left = limit.duration_since(now).unwrap_or_default();
+    if left.is_zero() {
+        return Err(Failure::Input(format!(
+            "the authority of {} ended at {}: make a new one, and new certificates",
+            authority.cluster(),
+            date(limit)
+        )));
+    }
+    Ok(left)
 }
 
 fn length(days: u32) -> Duration {

@@ -1,10 +1,12 @@
-//! `cert init`, `cert issue` and `cert show`; and the commands of docs/cluster.md, in their order.
+//! `cert init`, `cert issue`, `cert revoke` and `cert show`; and the commands of docs/cluster.md, in their order.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use protocol::identity::files::{read_identity, write_identity};
+use protocol::identity::files::{
+    read_authority, read_identity, read_revocations, write_authority, write_identity,
+};
 use protocol::identity::{Authority, Identity, Role, Validity};
 use serde_json::Value;
 
@@ -281,6 +283,166 @@ fn what_is_no_certificate_is_refused_by_name() {
     );
 }
 
+/// What `cert revoke` does in a folder in which `ca` has an authority.
+fn revoke<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["cert", "revoke", "--dir", "ca"][..], more].concat()
+}
+
+/// The numbers on the list in `ca`, which its authority has signed.
+fn revoked(folder: &Folder) -> Vec<String> {
+    let ca = folder.path().join("ca");
+    let list = read_revocations(&ca).unwrap().unwrap();
+    assert!(read_authority(&ca).unwrap().has_signed(&list));
+    list.serials().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_list_of_the_revoked_grows() {
+    let folder = folder();
+    let names = ["n1", "n2", "n3", "n4"];
+    for name in names {
+        folder.stdout(&issue("node", name, &["--out", "certs"]));
+    }
+    let [one, two, three, _] = names.map(|name| {
+        let identity = read(&folder, "certs", name);
+        identity.certificate().serial.to_string()
+    });
+    let check = |arguments: &[&str], shown: &[&str], expect: &[&String]| {
+        let text = folder.stdout(&revoke(arguments));
+        for line in shown {
+            assert!(text.contains(line), "{line:?} in {text}");
+        }
+        let count = format!(
+            "ca/authority.crl now names {} in all. Copy it",
+            expect.len()
+        );
+        assert!(text.contains(&count), "{text}");
+        let mut expect: Vec<String> = expect.iter().copied().cloned().collect();
+        expect.sort();
+        assert_eq!(revoked(&folder), expect);
+    };
+    let shown = format!("Revoked in lab:\n\n  node n1  {one}\n\n");
+    check(&["certs/n1.pem"], &[&shown], &[&one]);
+    let shown = [
+        format!("  node n1      {one}  (was already)\n"),
+        format!("  node n2      {two}\n"),
+        format!("  certificate  {three}\n"),
+    ];
+    check(
+        &[
+            "certs/n1.pem",
+            "certs/n2.pem",
+            "--serial",
+            &three.to_uppercase(),
+        ],
+        &shown.each_ref().map(String::as_str),
+        &[&one, &two, &three],
+    );
+    fs::copy(
+        folder.path().join("ca/authority.crl"),
+        folder.path().join("certs/authority.crl"),
+    )
+    .unwrap();
+    read(&folder, "certs", "n4");
+    let own = read_identity(&folder.path().join("certs"), &"n1".parse().unwrap());
+    let error = own.unwrap_err().to_string();
+    assert!(error.contains("Revoked"), "{error}");
+}
+
+#[test]
+fn what_a_list_beside_them_names_is_shown_as_revoked() {
+    let folder = folder();
+    for name in ["n1", "n2"] {
+        folder.stdout(&issue("node", name, &[]));
+    }
+    folder.stdout(&revoke(&["ca/n2.pem"]));
+    let files = ["ca/n1.pem", "ca/n2.pem"];
+    let shown = [&["cert", "show", "--format", "json"][..], &files].concat();
+    let shown = json(&folder.stdout(&shown));
+    let rows = shown["certificates"].as_array().unwrap();
+    let states: Vec<_> = rows.iter().map(|row| row["state"].clone()).collect();
+    assert_eq!(states, ["valid", "valid", "revoked", "valid"]);
+    assert_eq!(rows[2]["serial"], *revoked(&folder)[0]);
+    fs::write(folder.path().join("ca/authority.crl"), "none").unwrap();
+    let expect = "ca/authority.crl: the list of revocations: expected one list";
+    for arguments in [vec!["cert", "show", "ca"], revoke(&["ca/n1.pem"])] {
+        let ended = folder.run(&arguments);
+        assert_eq!(ended.code, Some(4));
+        assert!(ended.stderr.contains(expect), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn only_what_the_authority_issued_is_revoked() {
+    let folder = folder();
+    folder.stdout(&issue("node", "n1", &[]));
+    for (dir, cluster) in [("far", "elsewhere"), ("twin", "lab")] {
+        folder.stdout(&["cert", "init", "--cluster", cluster, "--dir", dir]);
+        folder.stdout(&[
+            "cert", "issue", "--role", "node", "--name", "n1", "--dir", dir,
+        ]);
+    }
+    let of_another = |file: &'static str| revoke(&["ca/n1.pem", file]);
+    folder.fails(
+        &of_another("far/n1.pem"),
+        4,
+        "far/n1.pem: a certificate of the cluster elsewhere, expected one of lab, whose authority is in ca",
+    );
+    folder.fails(
+        &of_another("twin/n1.pem"),
+        4,
+        "twin/n1.pem: a certificate that another authority of lab signed, expected the one in ca",
+    );
+    folder.fails(
+        &of_another("ca/authority.pem"),
+        4,
+        "ca/authority.pem: the certificate of an authority, expected that of a node, a Set Manager or a client",
+    );
+    folder.fails(
+        &of_another("absent.pem"),
+        4,
+        "reading absent.pem: No such file or directory (os error 2)",
+    );
+    folder.fails(
+        &["cert", "revoke", "--dir", "absent", "ca/n1.pem"],
+        4,
+        "reading absent/authority.pem: No such file or directory (os error 2); \
+         `migbsp cert init --cluster NAME --dir absent` makes an authority",
+    );
+    for (arguments, expect) in [
+        (vec![], "<FILE>..."),
+        (vec!["--serial", "0x1"], "\"0x1\" is no serial number"),
+    ] {
+        let ended = folder.run(&revoke(&arguments));
+        assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{arguments:?}");
+        assert!(ended.stderr.contains(expect), "{}", ended.stderr);
+    }
+    let list = folder.path().join("ca/authority.crl");
+    assert!(!list.exists());
+    folder.stdout(&["cert", "revoke", "--dir", "twin", "twin/n1.pem"]);
+    fs::copy(folder.path().join("twin/authority.crl"), list).unwrap();
+    folder.fails(
+        &revoke(&["ca/n1.pem"]),
+        4,
+        "ca/authority.crl: not signed by the authority beside it: put its own list there, or remove this one",
+    );
+}
+
+#[test]
+fn an_authority_that_has_ended_revokes_nothing() {
+    let folder = Folder::new();
+    let (ca, day) = (folder.path().join("ca"), Duration::from_secs(86_400));
+    let past = Validity::between(SystemTime::now() - 9 * day, SystemTime::now() - day).unwrap();
+    let authority = Authority::generate("lab".parse().unwrap(), past).unwrap();
+    fs::create_dir(&ca).unwrap();
+    write_authority(&ca, &authority).unwrap();
+    let ended = folder.run(&revoke(&["--serial", "b5"]));
+    assert_eq!(ended.code, Some(4));
+    let expect = "the authority of lab ended at 2";
+    assert!(ended.stderr.contains(expect), "{}", ended.stderr);
+    assert!(!ca.join("authority.crl").exists());
+}
+
 #[test]
 fn the_commands_of_the_guide_run_in_their_order() {
     let folder = Folder::new();
@@ -302,4 +464,4 @@ fn the_commands_of_the_guide_run_in_their_order() {
 }
 
 /// How many commands the guide has.
-const GUIDE: usize = 6;
+const GUIDE: usize = 7;

@@ -10,11 +10,12 @@ use rcgen::{
 };
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivatePkcs8KeyDer};
 use time::OffsetDateTime;
+use x509_parser::prelude::{CertificateRevocationList, FromDer, X509Certificate};
 
 use crate::identity::subject::SCHEME;
 use crate::identity::{
-    Certificate, Identity, Name, Pem, PemError, Revocations, Role, Serial, Subject, Validity,
-    authority_of, key_belongs,
+    Certificate, Identity, Listed, Name, Pem, PemError, Revocations, Role, Serial, Subject,
+    Validity, authority_of, key_belongs,
 };
 
 /// Whom all nodes of a cluster trust, and who issues their certificates.
@@ -75,7 +76,7 @@ impl Authority {
     /// If `pem` is not one certificate of an authority and the key that belongs to it.
     pub fn from_pem(pem: &Pem) -> Result<Self, PemError> {
         let [certificate] = pem.certificates()?;
-        let (cluster, validity) = authority_of(&certificate)?;
+        let (cluster, validity, _) = authority_of(&certificate)?;
         let problem = |problem: String| PemError::Key { problem };
         let key = KeyPair::from_pem(&pem.key).map_err(|error| problem(error.to_string()))?;
         key_belongs(
@@ -171,6 +172,24 @@ impl Authority {
         Ok(signed(params.signed_by(&self.issuer)?.into()))
     }
 
+    /// Whether it signed the certificate that `listed` is, valid today or not.
+    #[must_use]
+    pub fn has_issued(&self, listed: &Listed) -> bool {
+        let parsed = X509Certificate::from_der(&listed.der);
+        parsed.is_ok_and(|(_, certificate)| {
+            let signer = self.parsed();
+            let signed = certificate.verify_signature(Some(signer.public_key()));
+            signed.is_ok()
+        })
+    }
+
+    /// Whether it signed the list `revocations`.
+    #[must_use]
+    pub fn has_signed(&self, revocations: &Revocations) -> bool {
+        let parsed = CertificateRevocationList::from_der(revocations.list());
+        parsed.is_ok_and(|(_, list)| list.verify_signature(self.parsed().public_key()).is_ok())
+    }
+
     /// The cluster it speaks for.
     #[must_use]
     pub const fn cluster(&self) -> &Name {
@@ -181,6 +200,12 @@ impl Authority {
     #[must_use]
     pub const fn validity(&self) -> Validity {
         self.validity
+    }
+
+    fn parsed(&self) -> X509Certificate<'_> {
+        let (_, certificate) = X509Certificate::from_der(&self.certificate)
+            .expect("the certificate of an authority was made or read here");
+        certificate
     }
 }
 

@@ -82,12 +82,12 @@ impl Certificate {
     }
 }
 
-/// The cluster whose authority has the certificate `der`, and how long it is valid.
-pub(crate) fn authority_of(der: &[u8]) -> Result<(Name, Validity), CertificateError> {
+/// The cluster whose authority has the certificate `der`, how long it is valid, and its number.
+pub(crate) fn authority_of(der: &[u8]) -> Result<(Name, Validity, Serial), CertificateError> {
     let parts = Parts::parse(der)?;
     let cluster = parts.uri.strip_prefix(SCHEME).unwrap_or(&parts.uri);
     let cluster = cluster.parse().map_err(SubjectError::Name)?;
-    Ok((cluster, parts.validity))
+    Ok((cluster, parts.validity, parts.serial))
 }
 
 /// What we read of any certificate.

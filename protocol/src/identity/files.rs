@@ -110,11 +110,16 @@ pub fn read_identity(folder: &Path, name: &Name) -> Result<Identity, FileError> 
 ///
 /// # Errors
 ///
-/// If the file cannot be written; then the one before is as it was.
+/// If the file cannot be written, or is too long to be read again; then the one before is as it was.
 pub fn write_revocations(folder: &Path, revocations: &Revocations) -> Result<(), FileError> {
     let (path, new) = (folder.join(REVOCATIONS), folder.join(REVOCATIONS_NEW));
+    let text = revocations.to_pem();
+    let met = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    if FILE_MAX < met {
+        return Err(FileError::TooLong { path, met });
+    }
     let write = |mut file: File| {
-        file.write_all(revocations.to_pem().as_bytes())?;
+        file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&new, &path)
     };

@@ -47,7 +47,7 @@ impl Identity {
     pub fn from_pem(pem: &Pem) -> Result<Self, PemError> {
         let [own, authority] = pem.certificates()?;
         let certificate = Certificate::parse(&own)?;
-        let (cluster, _) = authority_of(&authority)?;
+        let (cluster, ..) = authority_of(&authority)?;
         if cluster != certificate.subject.cluster {
             return Err(PemError::Cluster {
                 met: cluster,

@@ -1,4 +1,4 @@
-use crate::identity::{Certificate, Name, PemError, Subject, Validity, authority_of, pem};
+use crate::identity::{Certificate, Name, PemError, Serial, Subject, Validity, authority_of, pem};
 
 /// A certificate as anybody can read it. No key is needed for that; who signed it is not asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,6 +7,8 @@ pub struct Listed {
     pub holder: Holder,
     /// When it may be used.
     pub validity: Validity,
+    /// Its number, by which its authority can revoke it.
+    pub serial: Serial,
     /// The certificate itself, in DER: what fingerprints are made of.
     pub der: Vec<u8>,
 }
@@ -38,17 +40,22 @@ impl Listed {
     }
 
     fn one(der: &[u8]) -> Result<Self, PemError> {
-        let (holder, validity) = match authority_of(der) {
-            Ok((cluster, validity)) => (Holder::Authority(cluster), validity),
+        let (holder, validity, serial) = match authority_of(der) {
+            Ok((cluster, validity, serial)) => (Holder::Authority(cluster), validity, serial),
             Err(_) => {
-                let certificate = Certificate::parse(der)?;
-                (Holder::Member(certificate.subject), certificate.validity)
+                let Certificate {
+                    subject,
+                    validity,
+                    serial,
+                } = Certificate::parse(der)?;
+                (Holder::Member(subject), validity, serial)
             }
         };
         let der = der.to_vec();
         Ok(Self {
             holder,
             validity,
+            serial,
             der,
         })
     }

@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use protocol::identity::files::{
-    read_identity, read_revocations, write_identity, write_revocations,
+    FileError, read_identity, read_revocations, write_identity, write_revocations,
 };
-use protocol::identity::{Identity, Revocations, Role, Serial};
+use protocol::identity::{Identity, Listed, Revocations, Role, Serial};
 
 use crate::{authority, days, issued, name, now};
 
@@ -79,4 +79,32 @@ fn a_list_beside_an_identity_is_read_with_it() {
     let error = read_identity(folder.path(), &name("n1")).unwrap_err();
     let expect = "authority.crl: the list of revocations: expected one";
     assert!(error.to_string().contains(expect), "{error}");
+}
+
+#[test]
+fn an_authority_knows_what_it_signed() {
+    let (own, twin) = (authority("lab"), authority("lab"));
+    let identity = own.issue(Role::Node, &name("n1"), days(1)).unwrap();
+    let listed = Listed::all(&identity.to_pem().certificates).unwrap();
+    assert_eq!(listed[0].serial, serial(&identity));
+    let list = own.revoke(&serials(&[&identity]), now()).unwrap();
+    for (authority, expect) in [(&own, true), (&twin, false)] {
+        assert_eq!(authority.has_issued(&listed[0]), expect);
+        assert_eq!(authority.has_signed(&list), expect);
+    }
+}
+
+#[test]
+fn a_list_too_long_to_be_read_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = authority("lab");
+    let write = |count: u32| {
+        let serials = (0..count).map(|index| format!("7f{index:038x}").parse().unwrap());
+        let revocations = authority.revoke(&serials.collect(), now()).unwrap();
+        write_revocations(folder.path(), &revocations).map(|()| revocations)
+    };
+    let written = write(1_000).unwrap();
+    let error = write(2_000).unwrap_err();
+    assert!(matches!(error, FileError::TooLong { .. }), "{error}");
+    assert_eq!(read_revocations(folder.path()).unwrap(), Some(written));
 }

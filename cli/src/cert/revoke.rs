@@ -1,0 +1,133 @@
+//! `migbsp cert revoke`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::Args;
+use protocol::identity::files::{list_certificates, read_revocations, write_revocations};
+use protocol::identity::{Authority, Holder, Serial};
+
+use crate::cert::folder::folder;
+use crate::cert::{authority, fault, validity};
+use crate::failure::Failure;
+use crate::output::print;
+
+/// What `cert revoke` is told.
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArguments {
+    /// Files with the certificates: NAME.pem
+    #[arg(value_name = "FILE", required_unless_present = "serials")]
+    files: Vec<PathBuf>,
+    /// The number of a certificate whose file is lost; may be given several times
+    #[arg(long = "serial", id = "serials", value_name = "HEX")]
+    serials: Vec<Serial>,
+    /// Where the authority is, and its list [default: ~/.config/migbsp]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// A certificate to be revoked, and how it is called.
+struct Target {
+    serial: Serial,
+    label: String,
+}
+
+pub(super) fn command(arguments: &RevokeArguments) -> Result<(), Failure> {
+    let given = arguments.dir.as_deref();
+    let folder = folder(given)?;
+    let authority = authority(&folder, given)?;
+    let now = SystemTime::now();
+    validity::left(&authority, now)?;
+    let before = listed(&authority, &folder)?;
+    let mut targets = Vec::new();
+    for file in &arguments.files {
+        targets.extend(members(&authority, &folder, file)?);
+    }
+    targets.extend(arguments.serials.iter().map(|serial| Target {
+        serial: serial.clone(),
+        label: "certificate".to_owned(),
+    }));
+    let mut all = before.clone();
+    all.extend(targets.iter().map(|target| target.serial.clone()));
+    let revocations = authority.revoke(&all, now).map_err(Failure::chain)?;
+    write_revocations(&folder, &revocations).map_err(fault)?;
+    print(&text(&authority, &folder, &targets, &before, all.len()))
+}
+
+/// What the list in `folder` names, if there is one.
+fn listed(authority: &Authority, folder: &Path) -> Result<BTreeSet<Serial>, Failure> {
+    let Some(revocations) = read_revocations(folder).map_err(fault)? else {
+        return Ok(BTreeSet::new());
+    };
+    if !authority.has_signed(&revocations) {
+        return Err(Failure::Input(format!(
+            "{}: not signed by the authority beside it: put its own list there, or remove this one",
+            folder.join(LIST).display()
+        )));
+    }
+    Ok(revocations.serials().clone())
+}
+
+/// The certificates in `file` that `authority` issued, which have to be all but its own.
+fn members(authority: &Authority, folder: &Path, file: &Path) -> Result<Vec<Target>, Failure> {
+    let at = |problem: String| Failure::Input(format!("{}: {problem}", file.display()));
+    let mut targets = Vec::new();
+    for certificate in list_certificates(file).map_err(fault)? {
+        let Holder::Member(subject) = &certificate.holder else {
+            continue;
+        };
+        let (met, expected) = (&subject.cluster, authority.cluster());
+        if met != expected {
+            return Err(at(format!(
+                "a certificate of the cluster {met}, expected one of {expected}, whose authority is in {}",
+                folder.display()
+            )));
+        }
+        if !authority.has_issued(&certificate) {
+            return Err(at(format!(
+                "a certificate that another authority of {met} signed, expected the one in {}",
+                folder.display()
+            )));
+        }
+        targets.push(Target {
+            label: format!("{} {}", subject.role, subject.name),
+            serial: certificate.serial,
+        });
+    }
+    if targets.is_empty() {
+        let expected = "expected that of a node, a Set Manager or a client";
+        return Err(at(format!("the certificate of an authority, {expected}")));
+    }
+    Ok(targets)
+}
+
+fn text(
+    authority: &Authority,
+    folder: &Path,
+    targets: &[Target],
+    before: &BTreeSet<Serial>,
+    count: usize,
+) -> String {
+    let mut text = format!("Revoked in {}:\n\n", authority.cluster());
+    let labels = targets.iter().map(|target| target.label.len());
+    let width = labels.max().unwrap_or(0);
+    for Target { serial, label } in targets {
+        let known = if before.contains(serial) {
+            "  (was already)"
+        } else {
+            ""
+        };
+        text.push_str(&format!("  {label:width$}  {serial}{known}\n"));
+    }
+    let list = folder.join(LIST);
+    text.push_str(&format!(
+        "\n{} now names {count} in all. Copy it beside the certificate of every node and client:\n\
+         they read it when they start; until then, and on connections that are open, nothing changes.\n",
+        list.display()
+    ));
+    text
+}
+
+/// What the list of revocations is called.
+const LIST: &str = "authority.crl";
