@@ -76,11 +76,7 @@ pub fn run<P: Program>(
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let endpoint = endpoint(identity)?;
-        let following = submit(&endpoint, request, programs, observer);
-        let result = tokio::select! {
-            result = following => result,
-            () = interrupted => Err(JobError::cluster(INTERRUPTED)),
-        };
+        let result = submit(&endpoint, request, programs, observer, interrupted).await;
         if let Some(endpoint) = Arc::into_inner(endpoint) {
             endpoint.close().await;
         }
@@ -214,10 +210,16 @@ async fn submit<P: Program>(
     request: &Request,
     programs: Vec<P>,
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    interrupted: impl Future<Output = ()>,
 ) -> Result<Done, JobError> {
+    let mut interrupted = pin!(interrupted);
+    let peers = tokio::select! {
+        peers = connect(endpoint, request) => peers?,
+        () = &mut interrupted => return Err(JobError::cluster(INTERRUPTED)),
+    };
     let mut senders = Vec::new();
     let (tell_news, news) = mpsc::channel(NEWS_MAX);
-    for (index, peer) in connect(endpoint, request).await?.into_iter().enumerate() {
+    for (index, peer) in peers.into_iter().enumerate() {
         let host = HostId::from_index(index);
         senders.push(peer.sender.clone());
         listen(host, peer, &tell_news);
@@ -231,9 +233,14 @@ async fn submit<P: Program>(
         observer,
         done: Done::default(),
     };
-    let result = match following.follow(programs).await {
-        Err(error) => Err(following.reason(error).await),
-        done @ Ok(()) => done,
+    let followed = tokio::select! {
+        followed = following.follow(programs) => Some(followed),
+        () = interrupted => None,
+    };
+    let result = match followed {
+        Some(Err(error)) => Err(following.reason(error).await),
+        Some(Ok(())) => Ok(()),
+        None => Err(JobError::cluster(INTERRUPTED)),
     };
     let words = result
         .as_ref()
@@ -414,8 +421,12 @@ impl Following<'_> {
                 Ok(())
             }
             News::Output(rank, output) => {
-                self.done.outputs.insert(rank, output);
-                Ok(())
+                let exists = rank.index() < self.request.setup.placement.len();
+                let is_new = exists && self.done.outputs.insert(rank, output).is_none();
+                let name = self.name(host);
+                let problem =
+                    || JobError::cluster(format!("{name} says once more that {rank} is done"));
+                is_new.then_some(()).ok_or_else(problem)
             }
             news @ (News::Errand(_) | News::Gone(_)) => Err(self.fault(host, news)),
         }

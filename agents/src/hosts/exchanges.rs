@@ -102,6 +102,20 @@ impl Exchanges {
         self.hosts[rank.index()] = host;
     }
 
+    /// How many processes live here that have not halted.
+    pub(super) fn living_here(&self) -> usize {
+        let places = self.hosts.iter().zip(&self.halted);
+        places
+            .filter(|(host, halted)| **host == self.own && halted.is_none())
+            .count()
+    }
+
+    /// How many supersteps there were, once all processes have halted.
+    pub(super) fn supersteps(&self) -> Option<u64> {
+        let last = self.halted.iter().copied().collect::<Option<Vec<u64>>>()?;
+        last.into_iter().max().map(|last| last + 1)
+    }
+
     /// Whether all processes have halted.
     pub(super) fn is_over(&self) -> bool {
         self.halted.iter().all(Option::is_some)
@@ -246,7 +260,7 @@ impl Exchanges {
             Some(_) | None => {
                 let early = self.early.entry(host).or_default();
                 // No node is more than one superstep ahead of another.
-                early.retain(|(other, _)| parcel.superstep <= other.superstep + 1);
+                early.retain(|(other, _)| parcel.superstep <= other.superstep.saturating_add(1));
                 early.push_back((parcel, took));
                 return Ok(());
             }
@@ -301,15 +315,16 @@ impl Exchanges {
         let letter = parcel.letters.iter().find(|letter| {
             size <= letter.from.0
                 || size <= letter.to.0
-                || (is_known && !lives(letter.to, self.own))
+                || (is_known && !(lives(letter.from, host) && lives(letter.to, self.own)))
         });
         if let Some(Letter { from, to, .. }) = letter {
             return Some(format!(
-                "{host} sent a message from {from} to {to}, which is not here"
+                "{host} sent a message from {from} to {to}, which do not live there and here"
             ));
         }
-        let halted = parcel.halted.iter().find(|rank| size <= rank.0);
-        halted.map(|rank| format!("{host} says that {rank} has halted, which does not exist"))
+        let strange = |rank: &&Rank| size <= rank.0 || (is_known && !lives(**rank, host));
+        let halted = parcel.halted.iter().find(strange);
+        halted.map(|rank| format!("{host} says that {rank} has halted, which does not live there"))
     }
 
     /// Whether `count` processes are all that wait here for what they receive.

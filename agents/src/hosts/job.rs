@@ -23,6 +23,7 @@ use super::node::Prepared;
 use super::pieces::{Joiner, way};
 use super::pool::Done;
 use super::world::{Coming, Company, HostWorld, Local};
+use crate::error::RunError;
 use crate::setup::{Rules, Setup};
 
 /// A node's part in a job, from its submission on.
@@ -70,7 +71,10 @@ pub(super) enum Input {
 struct Assembly {
     senders: BTreeMap<HostId, Sender>,
     states: BTreeMap<Rank, Bytes>,
-    has_met: bool,
+    /// What has come from nodes that see how far others are.
+    early: Vec<Input>,
+    /// When the client said that all shall meet.
+    met: Option<tokio::time::Instant>,
 }
 
 impl Job {
@@ -102,11 +106,15 @@ impl Job {
         let rules = Arc::new(rules(&self.prepared.setup));
         let (done, mut executed) = mpsc::unbounded_channel();
         let (tasks, mut local) = mpsc::unbounded_channel();
-        let assembly = self.gather_in_time(&rules).await?;
+        let mut assembly = self.gather(&rules).await?;
         senders.clone_from(&assembly.senders);
-        let world = self.world(&rules, assembly, (&done, tasks))?;
+        let early = std::mem::take(&mut assembly.early);
+        let world = self.world(&rules, assembly, (&done, tasks)).await?;
         let mut cast = Cast::new(self.submit.host, &rules, &world);
         let mut is_ready = false;
+        // Whoever begins before us has to wait: our clock does not run yet.
+        let mut held = Some(Vec::new());
+        self.take_all(early, &world)?;
         let mut flushing = tokio::time::interval(FLUSHING);
         loop {
             loop {
@@ -138,11 +146,16 @@ impl Job {
                 Some(happened) = local.recv() => world.borrow_mut().happened(happened),
                 Some(input) = self.inputs.recv() => {
                     let is_begin = matches!(input, Input::Errand(Errand::Begin));
+                    if let Some(held) = held.as_mut().filter(|_| waits(&input)) {
+                        held.push(input);
+                        continue;
+                    }
                     if self.take(input, &world)?.is_break() {
                         return Ok(());
                     }
                     if is_begin {
                         begin(&rules, &cast, &mut world.borrow_mut());
+                        self.take_all(held.take().unwrap_or_default(), &world)?;
                     }
                 }
                 _ = flushing.tick() => world.borrow_mut().flush(),
@@ -151,7 +164,7 @@ impl Job {
     }
 
     /// What this node sees of the job, its processes settled and its probes sent.
-    fn world(
+    async fn world(
         &self,
         rules: &Arc<Rules>,
         assembly: Assembly,
@@ -172,21 +185,33 @@ impl Job {
         let Prepared { setup, kind } = &self.prepared;
         let part = (own, setup, Arc::clone(rules), *kind);
         let mut world = HostWorld::new(part, company, machine, told);
-        for (rank, state) in assembly.states {
-            world.settle(rank, &state)?;
+        let (kind, states) = (*kind, assembly.states);
+        // Decoding takes as long as states are large; meanwhile others have their messages carried.
+        let unpacking = tokio::task::spawn_blocking(move || {
+            let unpack = |(rank, state): (Rank, Bytes)| Ok((rank, kind.unpack(rank, &state[..])?));
+            states
+                .into_iter()
+                .map(unpack)
+                .collect::<Result<Vec<_>, RunError>>()
+        });
+        let unpacked = unpacking.await;
+        let unpacked =
+            unpacked.map_err(|panic| JobError::program(format!("decoding a process: {panic}")))?;
+        for (rank, resident) in unpacked? {
+            world.settle(rank, resident);
         }
         world.probe();
         Ok(Rc::new(RefCell::new(world)))
     }
 
-    async fn gather_in_time(&mut self, rules: &Rules) -> Result<Assembly, JobError> {
-        let gathering = tokio::time::timeout(GATHERING, self.gather(rules)).await;
-        gathering.unwrap_or_else(|_| {
-            let waited = GATHERING.as_secs();
-            Err(JobError::cluster(format!(
-                "not everybody has come in {waited} s"
-            )))
-        })
+    /// What has come from other nodes before it was looked at.
+    fn take_all(&self, inputs: Vec<Input>, world: &RefCell<HostWorld>) -> Result<(), JobError> {
+        for input in inputs {
+            if self.take(input, world)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Something has come from another machine; breaks when the job is over and the client has gone.
@@ -197,6 +222,11 @@ impl Job {
     ) -> Result<std::ops::ControlFlow<()>, JobError> {
         let mut world = world.borrow_mut();
         match input {
+            // States have streams of their own.
+            Input::Message(host, _, Message::State(state), _) => {
+                let problem = format!("{host} sent the state of {} among its messages", state.rank);
+                return Err(JobError::cluster(problem));
+            }
             Input::Message(host, ends, message, came) => world.take(host, ends, message, came),
             Input::Coming(from, to, state, coming) => world.take_state((from, to), *state, coming),
             Input::Errand(Errand::Begin) => world.begin(),
@@ -243,18 +273,22 @@ impl Job {
         let residents = placement.filter(|host| **host == own).count();
         let others = self.submit.members.len() - 1;
         let mut assembly = Assembly::default();
-        let mut early = Vec::new();
         let is_complete = |assembly: &Assembly| {
-            assembly.has_met
+            assembly.met.is_some()
                 && assembly.senders.len() == others
                 && assembly.states.len() == residents
         };
         while !is_complete(&assembly) {
             tokio::select! {
                 Some(peer) = self.peers.recv() => self.welcome(rules, peer, &mut assembly)?,
+                // States may take as long as they are large; those who bring them are heard of if they are lost.
+                () = overdue(assembly.met), if assembly.senders.len() < others => {
+                    let waited = MEETING.as_secs();
+                    return Err(JobError::cluster(format!("not all other nodes have come in {waited} s")));
+                }
                 Some(input) = self.inputs.recv() => match input {
                     Input::Errand(Errand::Meet) => {
-                        assembly.has_met = true;
+                        assembly.met = Some(tokio::time::Instant::now());
                         self.call_others(rules);
                     }
                     Input::State(delivered) => {
@@ -265,14 +299,10 @@ impl Job {
                         }
                     }
                     // A node that has everybody may already look how far others are.
-                    input @ Input::Message(..) => early.push(input),
+                    input @ Input::Message(..) => assembly.early.push(input),
                     other => return Err(self.fault(other)),
                 },
             }
-        }
-        for input in early {
-            // There is room: what comes early is one probe per node.
-            drop(self.input.try_send(input));
         }
         Ok(assembly)
     }
@@ -326,6 +356,28 @@ impl Job {
         let frame = encode(Address::Node(self.submit.host), Address::Client, &message);
         // If it has gone, that is said where it is heard.
         drop(self.client.push(frame));
+    }
+}
+
+/// Ready when those that were told to meet should have.
+async fn overdue(met: Option<tokio::time::Instant>) {
+    match met {
+        Some(met) => tokio::time::sleep_until(met + MEETING).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether it has to wait until the job begins here, too.
+fn waits(input: &Input) -> bool {
+    match input {
+        Input::Message(_, _, message, _) => !matches!(message, Message::Probe(_)),
+        Input::Coming(..) => true,
+        Input::Errand(_)
+        | Input::ClientGone(_)
+        | Input::State(_)
+        | Input::Gone(..)
+        | Input::Unreachable(_)
+        | Input::Leave => false,
     }
 }
 
@@ -434,7 +486,7 @@ fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
     }));
 }
 
-/// How long everybody has to come.
-const GATHERING: Duration = Duration::from_secs(30);
+/// How long nodes may take to meet.
+const MEETING: Duration = Duration::from_secs(30);
 /// How often the client is told what has been recorded.
 const FLUSHING: Duration = Duration::from_millis(50);

@@ -16,7 +16,7 @@ use protocol::identity::{Identity, Role};
 use protocol::transport::{
     BindError, Endpoint, Guests, JobId, Peer, Received, Sender, StateReceiver,
 };
-use protocol::{Address, Errand, JobStatus, Message, Status, Submit, encode};
+use protocol::{Address, Errand, Frame, JobStatus, Message, Status, Submit, encode};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -186,7 +186,12 @@ impl Desk {
             let next = match messages.receive().await {
                 Ok(Received::Message(_, _, Message::Errand(errand))) => match (*errand, &input) {
                     (Errand::Inquire, _) => {
-                        tell(&sender, Errand::Status(Box::new(self.status())));
+                        // It waits while the client does not read.
+                        drop(
+                            sender
+                                .send(frame(Errand::Status(Box::new(self.status()))))
+                                .await,
+                        );
                         continue;
                     }
                     (Errand::Submit(submit), None) => {
@@ -206,7 +211,8 @@ impl Desk {
                     }
                     (errand, _) => Input::Errand(errand),
                 },
-                Ok(Received::Message(..)) => unreachable!("a client sends nothing else"),
+                // The connection carries nothing else.
+                Ok(Received::Message(..)) => Input::ClientGone(None),
                 Ok(Received::Closed { .. }) => Input::ClientGone(None),
                 Err(error) => Input::ClientGone(Some(error)),
             };
@@ -280,7 +286,18 @@ impl Desk {
         }
         let job = NonZeroU64::new(submit.job).map(JobId);
         let job = job.ok_or_else(|| JobError::cluster("a job without a number"))?;
+        let slots = member.map_or(0, |member| member.slots);
+        if SLOTS_MAX < slots {
+            let problem =
+                format!("{own} has slots={slots}, expected at most {SLOTS_MAX}: a thread each");
+            return Err(JobError::input(problem));
+        }
         let prepared = (self.prepare)(&submit)?;
+        let places = u32::try_from(prepared.setup.placement.len());
+        if places != Ok(submit.processes) {
+            let problem = "the client and the node make different jobs of the experiment: run the same release everywhere";
+            return Err(JobError::cluster(problem));
+        }
         let (input, inputs) = mpsc::channel(INPUTS_MAX);
         let (peer, peers) = mpsc::channel(submit.members.len());
         let progress = Rc::new(RefCell::new((0, 0)));
@@ -392,10 +409,13 @@ async fn hand_on(mut states: StateReceiver, input: mpsc::Sender<Input>) {
 }
 
 fn tell(client: &Sender, errand: Errand) {
-    let message = Message::Errand(Box::new(errand));
-    let frame = encode(Address::Node(bsp::HostId(0)), Address::Client, &message);
     // If it has gone, that is heard where it is listened to.
-    drop(client.push(frame));
+    drop(client.push(frame(errand)));
+}
+
+fn frame(errand: Errand) -> Frame {
+    let message = Message::Errand(Box::new(errand));
+    encode(Address::Node(bsp::HostId(0)), Address::Client, &message)
 }
 
 fn elapsed(since: Clock) -> Seconds {
@@ -404,6 +424,8 @@ fn elapsed(since: Clock) -> Seconds {
 
 /// What a client hears of a bug.
 const PANICKED: &str = "the node has failed; see its log";
+/// Threads that a node starts.
+const SLOTS_MAX: u32 = 1024;
 /// What comes and has not been looked at.
 const INPUTS_MAX: usize = 1024;
 /// How long a job that is ended may take to end.

@@ -1,11 +1,12 @@
 //! The threads that execute supersteps, apart from those that carry messages.
 
 use std::num::NonZeroU32;
+use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bsp::Rank;
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
+use bsp::{Rank, reference};
 use crossbeam_channel::{Receiver, Sender};
 use tokio::sync::mpsc;
 
@@ -107,9 +108,20 @@ fn execute(task: Task, pace: Pace) -> Done {
     } = task;
     let began = Instant::now();
     thread::sleep(duration(delay));
-    let rank = turn.rank;
+    let (rank, superstep) = (turn.rank, turn.superstep);
     let before = thread_time();
-    let result = resident.execute(turn);
+    // The program itself is guarded; what encodes and decodes its values is its author's, too.
+    let executed = panic::catch_unwind(AssertUnwindSafe(|| resident.execute(turn)));
+    let result = executed.unwrap_or_else(|_| {
+        let message =
+            "while its messages were encoded or decoded; see the log of its node".to_owned();
+        Err(reference::Error::Panicked {
+            rank,
+            superstep,
+            message,
+        }
+        .into())
+    });
     let busy = thread_time().saturating_sub(before);
     if pace.share < 1.0 {
         thread::sleep(busy.mul_f64(1.0 / pace.share - 1.0));

@@ -135,6 +135,7 @@ impl<P> Typed<P> {
 
 impl<P: Program> Resident for Typed<P> {
     fn execute(&mut self, turn: Turn) -> Result<Executed, RunError> {
+        self.executed += 1;
         let rank = turn.rank;
         let mut inbox = Inbox::default();
         for Incoming { from, content } in turn.inbox {

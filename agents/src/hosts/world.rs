@@ -55,6 +55,8 @@ pub(super) struct HostWorld {
     pool: Pool,
     ways: BTreeMap<HostId, Way>,
     rates: Rates,
+    /// How often the placement has changed.
+    epoch: u64,
     probing: Probing,
     /// States that come and whose agents have not been told yet.
     arriving: BTreeMap<Rank, Coming>,
@@ -84,6 +86,8 @@ struct Computed {
 #[derive(Debug, Default)]
 struct Totals {
     supersteps: u64,
+    /// Supersteps that were recorded here.
+    recorded: u64,
     /// Bytes of states that left.
     moved: u64,
     /// The client has been told that all is over here.
@@ -164,6 +168,7 @@ impl HostWorld {
             computed: Vec::new(),
             exchanging: BTreeSet::new(),
             rates: Rates::default(),
+            epoch: 0,
             arriving: BTreeMap::new(),
             deliveries: VecDeque::new(),
             departed: Vec::new(),
@@ -176,10 +181,8 @@ impl HostWorld {
     }
 
     /// A process that starts here.
-    pub(super) fn settle(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError> {
-        let resident = self.kind.unpack(rank, state)?;
+    pub(super) fn settle(&mut self, rank: Rank, resident: Box<dyn Resident>) {
         self.residents.insert(rank, resident);
-        Ok(())
     }
 
     /// The clock begins.
@@ -233,9 +236,46 @@ impl HostWorld {
                 }
                 self.tell_exchanged();
             }
-            Message::Placed(placed) => self.place(placed.epoch, &placed.moves),
+            Message::Placed(placed) => self.take_placed(from, &placed),
             Message::Probe(probe) => self.take_probe(host, &probe, came),
-            message => self.deliver(to, Event::Message { from, message }),
+            message => {
+                let speaks = match from {
+                    Address::Process(_) => self.host_of(from) == Some(host),
+                    // For others the connection has been told for whom its peer speaks.
+                    Address::Node(_) | Address::SetManager(_) | Address::Client => true,
+                };
+                if speaks {
+                    self.deliver(to, Event::Message { from, message });
+                } else {
+                    self.fail(RunError::Peer(format!(
+                        "{host} spoke for {from:?}, which is not there"
+                    )));
+                }
+            }
+        }
+    }
+
+    /// A Manager says where processes live from now on.
+    fn take_placed(&mut self, from: Address, placed: &Placed) {
+        let is_central = self.rules.barrier.shape != Shape::Hierarchical;
+        let own_set = self.rules.sets[self.own.index()];
+        let teller = if is_central {
+            self.rules.first
+        } else {
+            own_set
+        };
+        let hosts = self.rules.sets.len();
+        let exists = |(rank, host): &(Rank, HostId)| {
+            self.exchanges.host_of(*rank).is_some() && host.index() < hosts
+        };
+        let is_next = placed.epoch == self.epoch + 1;
+        if from == Address::SetManager(teller) && is_next && placed.moves.iter().all(exists) {
+            self.place(placed.epoch, &placed.moves);
+        } else {
+            let epoch = placed.epoch;
+            self.fail(RunError::Peer(format!(
+                "{from:?} told placement {epoch}, which does not follow"
+            )));
         }
     }
 
@@ -336,6 +376,7 @@ impl HostWorld {
         for (rank, host) in moves {
             self.exchanges.place(*rank, *host);
         }
+        self.epoch = epoch;
         self.endpoint.advance(epoch);
         // Whatever was sent before the placement before this one has arrived.
         self.endpoint.retire(epoch.saturating_sub(1));
@@ -356,12 +397,15 @@ impl HostWorld {
 
     /// How far the job has come here.
     pub(super) fn progress(&self) -> (u64, usize) {
-        (self.totals.supersteps, self.residents.len())
+        (self.totals.supersteps, self.exchanges.living_here())
     }
 
     /// Tells the client that all is over here, once it is.
     pub(super) fn end_if_over(&mut self) {
-        let is_over = self.exchanges.is_over() && self.outputs.is_empty();
+        // The first Manager knows later than parcels tell that the last superstep is over.
+        let is_first = self.own == self.rules.first_host();
+        let is_told = !is_first || self.exchanges.supersteps() == Some(self.totals.recorded);
+        let is_over = self.exchanges.is_over() && is_told && self.outputs.is_empty();
         if is_over && !self.totals.has_ended {
             self.totals.has_ended = true;
             self.flush();
@@ -579,6 +623,7 @@ impl World for HostWorld {
     }
 
     fn record(&mut self, event: record::Event) {
+        self.totals.recorded += u64::from(matches!(event, record::Event::Superstep(_)));
         match serde_json::to_string(&event) {
             Ok(line) => {
                 self.lines.push_str(&line);

@@ -42,7 +42,8 @@ Formats:
   json   one object, schema migbsp.live/1, times in seconds at full precision
   csv    one row per migration, as `simulate` has them
 
-Exit codes: 1 the program is at fault; 4 the experiment; 5 the cluster; 130 interrupted.
+Exit codes: 1 the program is at fault; 2 the command line; 3 what came out is no result; 4 the experiment; \
+5 the cluster; 130 interrupted.
 
 Examples:
   migbsp run conf/heat-local.toml --cluster hosts -n 16

@@ -205,11 +205,15 @@ fn what_no_node_sends_is_refused() {
         refused(parcel(0, &[], false))
             .starts_with("host 1 sent messages of superstep 0, which is over")
     );
-    assert!(refused(parcel(1, &[(2, "x")], false)).contains("to p3, which is not here"));
-    assert!(refused(parcel(1, &[(7, "x")], false)).contains("to p8, which is not here"));
+    assert!(
+        refused(parcel(1, &[(2, "x")], false)).contains("to p3, which do not live there and here")
+    );
+    assert!(
+        refused(parcel(1, &[(7, "x")], false)).contains("to p8, which do not live there and here")
+    );
     let mut strange = parcel(1, &[], false);
     strange.halted = vec![Rank(3)];
-    assert!(refused(strange).contains("p4 has halted, which does not exist"));
+    assert!(refused(strange).contains("p4 has halted, which does not live there"));
 }
 
 #[test]
