@@ -130,13 +130,13 @@ mod tests {
         // The second call takes what the first had won.
         assert_eq!(paid(&[(2, 1, 1.5), (5, 2, 1.0)]), Some(4));
         assert_eq!(paid(&[(2, 1, 100.0)]), None);
-        let payback = pace(&supersteps, &[(2, 1, 1.5), (5, 2, 1.0)])
+        let payback = pace(&supersteps, &[(2, 1, 1.5), (4, 2, 2.0)])
             .payback()
             .unwrap();
         assert_eq!(
             payback.sentence(),
-            "3 migrations: a superstep took 2000.000 ms before the first and 500.000 ms after the last (medians); the \
-             calls cost 2500.000 ms, and had paid for themselves after 4 supersteps."
+            "3 migrations: a superstep took 2000.000 ms before the first and 1000.000 ms after the last (medians); the \
+             calls cost 3500.000 ms, and had paid for themselves after 4 supersteps."
         );
         assert_eq!(pace(&supersteps, &[]).payback(), None);
         assert_eq!(pace(&supersteps, &[(6, 1, 1.0)]).payback(), None);
