@@ -128,7 +128,7 @@ mod tests {
         };
         assert_eq!(paid(&[(2, 1, 1.5)]), Some(2));
         // The second call takes what the first had won.
-        assert_eq!(paid(&[(2, 1, 1.5), (5, 2, 1.0)]), Some(4));
+        assert_eq!(paid(&[(2, 1, 1.5), (4, 2, 2.0)]), Some(4));
         assert_eq!(paid(&[(2, 1, 100.0)]), None);
         let payback = pace(&supersteps, &[(2, 1, 1.5), (4, 2, 2.0)])
             .payback()
