@@ -78,12 +78,12 @@ impl Strip {
         std::mem::take(&mut self.cells)
     }
 
-    /// What its cells take when they are encoded: a mark and eight bytes each.
+    /// What the strip and the numbers beside it take at most when they are encoded: a mark and eight bytes a cell.
     pub(super) fn encoded_bytes(&self) -> Bytes {
-        Bytes(9 * u64::try_from(self.cells.len()).expect("cells fit memory"))
+        let cells = self.cells.len() + self.above.len() + self.below.len();
+        Bytes(9 * u64::try_from(cells).expect("cells fit memory") + HEADS)
     }
 
-    /// The highest row.
     pub(super) fn first(&self) -> &[f64] {
         &self.cells[..self.above.len()]
     }
@@ -93,3 +93,6 @@ impl Strip {
         &self.cells[self.cells.len() - self.above.len()..]
     }
 }
+
+/// Bytes of the lengths of three lists, and of three numbers.
+const HEADS: u64 = 64;
