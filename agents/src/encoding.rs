@@ -20,12 +20,8 @@ pub(crate) fn encode_into(
     rank: Rank,
     value: &impl Serialize,
 ) -> Result<(), RunError> {
-    rmp_serde::encode::write(bytes, value).map_err(|error| RunError::Encoding {
-        what,
-        rank,
-        action: "encoded",
-        message: error.to_string(),
-    })
+    rmp_serde::encode::write(bytes, value)
+        .map_err(|error| RunError::encoding(what, rank, "encoded", &error))
 }
 
 /// The value that is `what` (as "the state of") `rank`.
@@ -38,12 +34,7 @@ pub(crate) fn decode<T: DeserializeOwned>(
     rank: Rank,
     bytes: &[u8],
 ) -> Result<T, RunError> {
-    rmp_serde::from_slice(bytes).map_err(|error| RunError::Encoding {
-        what,
-        rank,
-        action: "decoded",
-        message: error.to_string(),
-    })
+    rmp_serde::from_slice(bytes).map_err(|error| RunError::encoding(what, rank, "decoded", &error))
 }
 
 /// The value that is `what` (as "the state of") `rank`, and comes next in `bytes`.
@@ -56,12 +47,7 @@ pub(crate) fn decode_from<T: DeserializeOwned>(
     rank: Rank,
     bytes: impl io::Read,
 ) -> Result<T, RunError> {
-    rmp_serde::from_read(bytes).map_err(|error| RunError::Encoding {
-        what,
-        rank,
-        action: "decoded",
-        message: error.to_string(),
-    })
+    rmp_serde::from_read(bytes).map_err(|error| RunError::encoding(what, rank, "decoded", &error))
 }
 
 /// The length of a value's encoding.

@@ -58,3 +58,20 @@ pub enum RunError {
         waiting: usize,
     },
 }
+
+impl RunError {
+    /// `what` (as "the state of") `rank` could not be encoded or decoded, as `action` has it, because of `problem`.
+    pub(crate) fn encoding(
+        what: &'static str,
+        rank: bsp::Rank,
+        action: &'static str,
+        problem: &impl ToString,
+    ) -> Self {
+        Self::Encoding {
+            what,
+            rank,
+            action,
+            message: problem.to_string(),
+        }
+    }
+}

@@ -22,7 +22,6 @@ mod way;
 mod world;
 
 use std::num::NonZeroU32;
-use std::time::Duration;
 
 use bsp::units::InstructionsPerSecond;
 
@@ -34,16 +33,6 @@ pub use pool::Pace;
 pub use resident::Kind;
 
 use meter::LoadMeter;
-use protocol::transport::Bounds;
-
-/// A node that is lost is noticed within seconds; one that is only busy has a thread for saying so.
-fn bounds() -> Bounds {
-    Bounds {
-        keep_alive: Duration::from_secs(2),
-        idle: Duration::from_secs(8),
-        ..Bounds::default()
-    }
-}
 
 /// The machine that a node stands for, as it is used.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use simulator::{NetworkOptions, Platform};
 
 use crate::script::Script;
 
-/// Everything that decides how a simulated run goes, besides the programs.
+/// Everything that decides how a run goes, besides the programs; on real hosts, what concerns the network is not used.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Hosts and the network between them.
@@ -26,6 +26,15 @@ pub struct Setup {
     pub scheduler: Option<Scheduler>,
     /// A computation that takes more supersteps than this counts as one that never halts.
     pub superstep_limit: u64,
+}
+
+impl Setup {
+    /// Whether messages count for the Set where their sender was when the run began.
+    #[must_use]
+    pub fn senders_stay(&self) -> bool {
+        let scheduler = self.scheduler.as_ref();
+        scheduler.is_some_and(|s| s.model.parameters().sender_set == migbsp::SenderSet::Initial)
+    }
 }
 
 /// When a message may start.

@@ -9,7 +9,7 @@ mod revoke;
 mod show;
 mod validity;
 
-pub(crate) use folder::folder;
+pub(crate) use folder::{certificates, folder};
 
 use std::io;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub(crate) fn command(command: &CertCommand) -> Result<(), Failure> {
 }
 
 /// Files that are in the way or cannot be written are not the fault of what is in them.
-fn fault(error: FileError) -> Failure {
+pub(crate) fn fault(error: FileError) -> Failure {
     match error {
         FileError::Exists { .. } | FileError::Write { .. } => Failure::run(error),
         FileError::Read { .. }

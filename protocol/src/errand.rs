@@ -23,7 +23,7 @@ pub enum Errand {
     Begin,
     /// What happened, in the words of the record: one line each.
     Recorded(String),
-    /// The node's part of the job is over, and so is everybody's.
+    /// Everybody has halted, and the node has told all that there is to tell of it.
     Ended(Ended),
     /// The job cannot go on.
     Failed(Failed),
@@ -107,7 +107,7 @@ pub struct Status {
     pub release: String,
     /// How long it has been up.
     pub up: Seconds,
-    /// Instructions per second of one processor, as measured when it began.
+    /// Instructions per second of one processor, as far as programs are given it.
     pub speed: f64,
     /// How many processors it has.
     pub processors: u32,

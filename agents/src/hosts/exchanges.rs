@@ -29,6 +29,8 @@ pub(super) struct Exchanges {
     starts: Option<Vec<HostId>>,
     /// The superstep in which each process halted.
     halted: Vec<Option<u64>>,
+    /// How many have not.
+    running: usize,
     /// What processes here receive in the superstep to come, ordered by sender.
     inboxes: BTreeMap<Rank, Vec<Incoming>>,
     /// Parcels of supersteps that have not begun here.
@@ -78,6 +80,7 @@ impl Exchanges {
             sets,
             starts: senders_stay.then(|| hosts.clone()),
             halted: vec![None; hosts.len()],
+            running: hosts.len(),
             hosts,
             inboxes: BTreeMap::new(),
             early: BTreeMap::new(),
@@ -112,13 +115,17 @@ impl Exchanges {
 
     /// How many supersteps there were, once all processes have halted.
     pub(super) fn supersteps(&self) -> Option<u64> {
-        let last = self.halted.iter().copied().collect::<Option<Vec<u64>>>()?;
-        last.into_iter().max().map(|last| last + 1)
+        if 0 < self.running {
+            return None;
+        }
+        self.halted.iter().flatten().max().map(|last| last + 1)
     }
 
-    /// Whether all processes have halted.
-    pub(super) fn is_over(&self) -> bool {
-        self.halted.iter().all(Option::is_some)
+    /// A process has halted, as may be told more than once.
+    fn halt(&mut self, rank: Rank, superstep: u64) {
+        if self.halted[rank.index()].replace(superstep).is_none() {
+            self.running -= 1;
+        }
     }
 
     /// The lowest of the processes that have not halted.
@@ -176,11 +183,12 @@ impl Exchanges {
 
     /// A process here has computed.
     pub(super) fn computed(&mut self, rank: Rank, executed: Executed) -> Result<(), RunError> {
-        let round = self.round.as_mut().expect("it computed in a superstep");
+        let round = self.round.as_ref().expect("it computed in a superstep");
         let superstep = round.superstep;
         if executed.output.is_some() {
-            self.halted[rank.index()] = Some(superstep);
+            self.halt(rank, superstep);
         }
+        let round = self.round.as_mut().expect("looked at above");
         let count = u32::try_from(executed.sends.len()).expect("a process sends fewer messages");
         round.sent.insert(rank, count);
         self.messages += u64::from(count);
@@ -253,7 +261,7 @@ impl Exchanges {
             return Err(RunError::Peer(stranger));
         }
         for rank in &parcel.halted {
-            self.halted[rank.index()] = Some(parcel.superstep);
+            self.halt(*rank, parcel.superstep);
         }
         let round = match &mut self.round {
             Some(round) if round.superstep == parcel.superstep => round,

@@ -115,7 +115,7 @@ impl Job {
         // Whoever begins before us has to wait: our clock does not run yet.
         let mut held = Some(Vec::new());
         self.take_all(early, &world)?;
-        let mut flushing = tokio::time::interval(FLUSHING);
+        let mut reporting = tokio::time::interval(REPORTING);
         loop {
             loop {
                 let deliveries = world.borrow_mut().next()?;
@@ -130,13 +130,12 @@ impl Job {
                 world.execute();
                 world.end_if_over();
                 if world.is_full() {
-                    world.flush();
+                    world.report();
                 }
                 if !is_ready && world.has_probed() {
                     is_ready = true;
                     self.tell(Errand::Ready);
                 }
-                *self.progress.borrow_mut() = world.progress();
             }
             tokio::select! {
                 Some(done) = executed.recv() => {
@@ -158,7 +157,11 @@ impl Job {
                         self.take_all(held.take().unwrap_or_default(), &world)?;
                     }
                 }
-                _ = flushing.tick() => world.borrow_mut().flush(),
+                _ = reporting.tick() => {
+                    let mut world = world.borrow_mut();
+                    world.report();
+                    *self.progress.borrow_mut() = world.progress();
+                }
             }
         }
     }
@@ -489,4 +492,4 @@ fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
 /// How long nodes may take to meet.
 const MEETING: Duration = Duration::from_secs(30);
 /// How often the client is told what has been recorded.
-const FLUSHING: Duration = Duration::from_millis(50);
+const REPORTING: Duration = Duration::from_millis(50);

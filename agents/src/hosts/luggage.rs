@@ -108,12 +108,7 @@ fn take(rank: Rank, length: u64, pieces: &mut Joiner) -> Result<Vec<u8>, RunErro
 }
 
 fn problem(rank: Rank, action: &'static str, problem: &impl ToString) -> RunError {
-    RunError::Encoding {
-        what: "the state of",
-        rank,
-        action,
-        message: problem.to_string(),
-    }
+    RunError::encoding("the state of", rank, action, problem)
 }
 
 fn length(bytes: usize) -> u64 {

@@ -14,18 +14,18 @@ use std::time::{Duration, Instant as Clock};
 use bsp::units::{InstructionsPerSecond, Seconds};
 use protocol::identity::{Identity, Role};
 use protocol::transport::{
-    BindError, Endpoint, Guests, JobId, Peer, Received, Sender, StateReceiver,
+    BindError, Bounds, Endpoint, Guests, JobId, Peer, Received, Sender, StateReceiver,
 };
 use protocol::{Address, Errand, Frame, JobStatus, Message, Status, Submit, encode};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::Machine;
 use super::failure::JobError;
 use super::job::{Input, Job};
 use super::meter::{LoadMeter, Ours, measured_speed, processors};
 use super::pool::Pace;
 use super::resident::Kind;
-use super::{Machine, bounds};
 use crate::setup::Setup;
 
 /// A node of a cluster.
@@ -94,7 +94,7 @@ impl Node {
         actix_rt::System::new().block_on(async move {
             let guests =
                 Guests::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
-            let endpoint = Endpoint::bind(self.identity, self.address, guests, bounds())?;
+            let endpoint = Endpoint::bind(self.identity, self.address, guests, Bounds::default())?;
             ready(endpoint.address()?);
             let desk = Rc::new(Desk {
                 endpoint: Arc::new(endpoint),
@@ -211,9 +211,8 @@ impl Desk {
                     }
                     (errand, _) => Input::Errand(errand),
                 },
-                // The connection carries nothing else.
-                Ok(Received::Message(..)) => Input::ClientGone(None),
-                Ok(Received::Closed { .. }) => Input::ClientGone(None),
+                // One that sends anything else is no client of ours any more.
+                Ok(Received::Message(..) | Received::Closed { .. }) => Input::ClientGone(None),
                 Err(error) => Input::ClientGone(Some(error)),
             };
             let is_last = matches!(next, Input::ClientGone(_));
@@ -344,7 +343,6 @@ impl Desk {
     }
 
     fn status(&self) -> Status {
-        let counters = self.endpoint.counters();
         let load = |window| {
             let window = Seconds::new(window).expect("a window is finite");
             self.machine.load.load(window)
@@ -368,13 +366,7 @@ impl Desk {
             load: (load(900.0), load(60.0)),
             job,
             jobs: *self.jobs.borrow(),
-            refused: counters.handshakes
-                + counters.greetings
-                + counters.foreign
-                + counters.stale
-                + counters.replayed
-                + counters.denied
-                + counters.malformed,
+            refused: self.endpoint.counters().refused(),
         }
     }
 

@@ -6,7 +6,6 @@ use std::fmt;
 use bsp::reference;
 use bsp::units::Bytes;
 use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
-use bytes::BytesMut;
 
 use super::pieces::{Cutter, Joiner};
 use crate::encoding::{decode, decode_from, encode_into, encoded_len};
@@ -170,10 +169,10 @@ impl<P: Program> Resident for Typed<P> {
             }
         }
         // All values share one piece of memory.
-        let mut buffer = BytesMut::from(bytes::Bytes::from(buffer));
+        let mut buffer = bytes::Bytes::from(buffer);
         let mut begin = 0;
         for (index, end) in values {
-            sends[index].1 = Content::Value(buffer.split_to(end - begin).freeze());
+            sends[index].1 = Content::Value(buffer.split_to(end - begin));
             begin = end;
         }
         let output = match step {

@@ -1,27 +1,26 @@
 //! The outside of agents on a real host.
 
 mod probing;
+mod telling;
+mod travel;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Instant as Clock;
+use std::time::{Duration, Instant as Clock};
 
 use bsp::reference;
 use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use bytes::Bytes;
-use migbsp::SenderSet;
 use protocol::transport::{Endpoint, Sender};
-use protocol::{Address, Ended, Errand, Message, Migrate, Placed, State, encode};
+use protocol::{Address, Message, Migrate, Placed, State, encode};
 use tokio::sync::mpsc;
 
 use super::Machine;
 use super::exchanges::Exchanges;
 use super::failure::JobError;
-use super::luggage::{self, Luggage, Unpacked};
 use super::meter::thread_time;
-use super::pieces::{self, Cutter, Joiner};
 use super::pool::{Done, Pool, Task};
 use super::rates::Rates;
 use super::resident::{Kind, Resident, Turn};
@@ -29,8 +28,11 @@ use super::way::Way;
 use crate::error::RunError;
 use crate::record;
 use crate::setup::{Rules, Setup, Shape};
-use crate::world::{Cost, Delivery, Event, Moved, World};
+use crate::world::{Cost, Delivery, Event, World};
 use probing::Probing;
+use travel::Arrival;
+
+pub(super) use travel::Coming;
 
 /// What one node sees of a job, and what is under way there.
 pub(super) struct HostWorld {
@@ -106,21 +108,6 @@ pub(super) enum Local {
     Failed(JobError),
 }
 
-/// A process that has come to this node.
-pub(super) struct Arrival {
-    rank: Rank,
-    epoch: u64,
-    bytes: u64,
-    took: Seconds,
-    unpacked: Unpacked,
-}
-
-/// A state that is on its way to this node.
-pub(super) struct Coming {
-    pub(super) began: Clock,
-    pub(super) pieces: Joiner,
-}
-
 /// With whom a node is in a job.
 pub(super) struct Company {
     pub(super) endpoint: Arc<Endpoint>,
@@ -140,10 +127,6 @@ impl HostWorld {
             mpsc::UnboundedSender<Local>,
         ),
     ) -> Self {
-        let senders_stay = setup
-            .scheduler
-            .as_ref()
-            .is_some_and(|scheduler| scheduler.model.parameters().sender_set == SenderSet::Initial);
         let hosts = setup.placement.clone();
         Self {
             own,
@@ -157,7 +140,7 @@ impl HostWorld {
                 .map(|host| (*host, Way::new()))
                 .collect(),
             probing: Probing::new(&rules, own),
-            exchanges: Exchanges::new(own, rules.sets.clone(), hosts, senders_stay),
+            exchanges: Exchanges::new(own, rules.sets.clone(), hosts, setup.senders_stay()),
             endpoint: company.endpoint,
             client: company.client,
             peers: company.peers,
@@ -257,19 +240,14 @@ impl HostWorld {
 
     /// A Manager says where processes live from now on.
     fn take_placed(&mut self, from: Address, placed: &Placed) {
-        let is_central = self.rules.barrier.shape != Shape::Hierarchical;
         let own_set = self.rules.sets[self.own.index()];
-        let teller = if is_central {
-            self.rules.first
-        } else {
-            own_set
-        };
         let hosts = self.rules.sets.len();
         let exists = |(rank, host): &(Rank, HostId)| {
             self.exchanges.host_of(*rank).is_some() && host.index() < hosts
         };
-        let is_next = placed.epoch == self.epoch + 1;
-        if from == Address::SetManager(teller) && is_next && placed.moves.iter().all(exists) {
+        let is_due =
+            from == Address::SetManager(self.teller(own_set)) && placed.epoch == self.epoch + 1;
+        if is_due && placed.moves.iter().all(exists) {
             self.place(placed.epoch, &placed.moves);
         } else {
             let epoch = placed.epoch;
@@ -279,54 +257,13 @@ impl HostWorld {
         }
     }
 
-    /// The state of a process begins to come for `to`.
-    pub(super) fn take_state(
-        &mut self,
-        (from, to): (Address, Address),
-        state: State,
-        coming: Coming,
-    ) {
-        self.arriving.insert(state.rank, coming);
-        let message = Message::State(Box::new(state));
-        self.deliver(to, Event::Message { from, message });
-    }
-
-    /// Decodes a process while it comes.
-    fn unpack(&self, state: &State, coming: Coming) {
-        let State {
-            rank, epoch, agent, ..
-        } = *state;
-        let (kind, tasks) = (self.kind, self.tasks.clone());
-        let Coming { began, mut pieces } = coming;
-        // Decoding takes as long as its state is large; meanwhile others have their messages carried.
-        let unpacking = tokio::task::spawn_blocking(move || {
-            let bytes = pieces.len();
-            let unpacked = luggage::unpack(kind, rank, agent, &mut pieces);
-            if pieces.was_cut() {
-                // Its sender is lost, which is told where it is listened to.
-                return Ok(None);
-            }
-            Ok::<_, JobError>(Some(Arrival {
-                rank,
-                epoch,
-                bytes,
-                took: seconds(began.elapsed()),
-                unpacked: unpacked?,
-            }))
-        });
-        drop(tokio::spawn(async move {
-            let unpacked = unpacking.await;
-            let unpacked = unpacked.unwrap_or_else(|panic| {
-                Err(JobError::program(format!("decoding a process: {panic}")))
-            });
-            let told = match unpacked {
-                Ok(None) => return,
-                Ok(Some(arrival)) => Local::Arrived(Box::new(arrival)),
-                Err(error) => Local::Failed(error),
-            };
-            // The job may be over.
-            drop(tasks.send(told));
-        }));
+    /// The Manager that tells the hosts of `set` where processes live: the one that lets theirs go on, so that they
+    /// hear it before.
+    fn teller(&self, set: SetId) -> SetId {
+        match self.rules.barrier.shape {
+            Shape::Hierarchical => set,
+            Shape::Central | Shape::Ideal => self.rules.first,
+        }
     }
 
     /// Something that this node brought about has happened.
@@ -344,33 +281,6 @@ impl HostWorld {
         }
     }
 
-    /// A process lives here now, or will when the placement is that of its epoch.
-    fn admit(&mut self, arrival: Arrival) {
-        let Arrival {
-            rank,
-            epoch,
-            bytes,
-            took,
-            unpacked,
-        } = arrival;
-        self.residents.insert(rank, unpacked.resident);
-        self.exchanges.put_inbox(rank, unpacked.inbox);
-        self.record(record::Event::Moved(record::Moved {
-            at: self.now(),
-            rank,
-            host: self.own,
-            epoch,
-            bytes: bsp::units::Bytes(bytes),
-            took,
-        }));
-        let moved = Moved {
-            agent: unpacked.agent,
-            host: self.own,
-            epoch,
-        };
-        self.deliver(Address::Process(rank), Event::Moved(Box::new(moved)));
-    }
-
     /// Processes live elsewhere from now on.
     fn place(&mut self, epoch: u64, moves: &[(Rank, HostId)]) {
         for (rank, host) in moves {
@@ -380,57 +290,6 @@ impl HostWorld {
         self.endpoint.advance(epoch);
         // Whatever was sent before the placement before this one has arrived.
         self.endpoint.retire(epoch.saturating_sub(1));
-    }
-
-    /// Tells the client what has been recorded since the last time.
-    pub(super) fn flush(&mut self) {
-        if !self.lines.is_empty() {
-            let lines = std::mem::take(&mut self.lines);
-            self.tell_client(Errand::Recorded(lines));
-        }
-    }
-
-    /// Whether so much has been recorded that the client should be told.
-    pub(super) fn is_full(&self) -> bool {
-        LINES_MAX <= self.lines.len()
-    }
-
-    /// How far the job has come here.
-    pub(super) fn progress(&self) -> (u64, usize) {
-        (self.totals.supersteps, self.exchanges.living_here())
-    }
-
-    /// Tells the client that all is over here, once it is.
-    pub(super) fn end_if_over(&mut self) {
-        // The first Manager knows later than parcels tell that the last superstep is over.
-        let is_first = self.own == self.rules.first_host();
-        let is_told = !is_first || self.exchanges.supersteps() == Some(self.totals.recorded);
-        let is_over = self.exchanges.is_over() && is_told && self.outputs.is_empty();
-        if is_over && !self.totals.has_ended {
-            self.totals.has_ended = true;
-            self.flush();
-            let ended = Ended {
-                seconds: seconds(self.began.elapsed()),
-                supersteps: self.totals.supersteps,
-                messages: self.exchanges.messages,
-                bytes: self.exchanges.bytes,
-                moved: self.totals.moved,
-            };
-            self.tell_client(Errand::Ended(ended));
-        }
-    }
-
-    /// Whether the client has been told so.
-    pub(super) const fn has_ended(&self) -> bool {
-        self.totals.has_ended
-    }
-
-    fn tell_client(&mut self, errand: Errand) {
-        let message = Message::Errand(Box::new(errand));
-        let frame = encode(Address::Node(self.own), Address::Client, &message);
-        if let Err(error) = self.client.push(frame) {
-            self.error.get_or_insert_with(|| error.into());
-        }
     }
 
     /// To another node.
@@ -512,21 +371,7 @@ impl World for HostWorld {
     }
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
-        let Migrate { rank, to, .. } = order;
-        let resident = self.residents.remove(&rank);
-        let (Some(resident), Some(peer)) = (resident, self.peers.get(&to).cloned()) else {
-            return self.fail(RunError::Peer(format!(
-                "{rank} is to move to {to}, but cannot"
-            )));
-        };
-        self.departed.push(rank);
-        let inbox = self.exchanges.take_inbox(rank);
-        let tasks = self.tasks.clone();
-        drop(tokio::spawn(async move {
-            let told = leave(order, (agent, inbox, resident), peer).await;
-            // The job may be over.
-            drop(tasks.send(told.unwrap_or_else(Local::Failed)));
-        }));
+        self.send_off(order, agent);
     }
 
     fn install(&mut self, _: HostId, state: State) {
@@ -536,32 +381,24 @@ impl World for HostWorld {
     }
 
     fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
-        // Whoever lets processes go on tells their hosts, so that they hear it before.
-        let is_central = self.rules.barrier.shape != Shape::Hierarchical;
-        if is_central && set != self.rules.first {
+        if self.teller(set) != set {
             return;
         }
         let moves: Vec<(Rank, HostId)> = moves.iter().map(|order| (order.rank, order.to)).collect();
         self.place(epoch, &moves);
         let placed = Message::Placed(Box::new(Placed { epoch, moves }));
-        let sets = Arc::clone(&self.rules);
-        for (index, _) in sets
-            .sets
-            .iter()
-            .enumerate()
-            .filter(|(_, of)| is_central || **of == set)
-        {
-            let host = HostId::from_index(index);
-            if host != self.own {
-                self.post(host, Address::SetManager(set), Address::Node(host), &placed);
-            }
+        let sets = self.rules.sets.iter().enumerate();
+        let told = sets.filter(|(_, of)| self.teller(**of) == set);
+        let hosts = told.map(|(index, _)| HostId::from_index(index));
+        let others: Vec<HostId> = hosts.filter(|host| *host != self.own).collect();
+        for host in others {
+            self.post(host, Address::SetManager(set), Address::Node(host), &placed);
         }
     }
 
     fn wake(&mut self, agent: Address, after: Seconds) {
         let tasks = self.tasks.clone();
-        let after =
-            std::time::Duration::try_from_secs_f64(after.get()).unwrap_or(std::time::Duration::MAX);
+        let after = Duration::try_from_secs_f64(after.get()).unwrap_or(Duration::MAX);
         drop(tokio::spawn(async move {
             tokio::time::sleep(after).await;
             // The job may be over.
@@ -575,25 +412,7 @@ impl World for HostWorld {
     }
 
     fn finished(&mut self, rank: Rank) {
-        let payload = self.outputs.remove(&rank).unwrap_or_default();
-        self.departed.push(rank);
-        let state = State {
-            rank,
-            epoch: 0,
-            agent: 0,
-            declared: None,
-            payload,
-        };
-        let (client, tasks, own) = (self.client.clone(), self.tasks.clone(), self.own);
-        drop(tokio::spawn(async move {
-            let sent = client
-                .send_state(Address::Node(own), Address::Client, state)
-                .await;
-            if let Err(error) = sent {
-                // The job may be over.
-                drop(tasks.send(Local::Failed(error.into())));
-            }
-        }));
+        self.hand_over(rank);
     }
 
     fn image(&self, rank: Rank) -> Image {
@@ -638,50 +457,6 @@ impl World for HostWorld {
     }
 }
 
-/// Sends a process to the host that it moves to.
-async fn leave(
-    order: Migrate,
-    (agent, inbox, resident): (Vec<u8>, Vec<super::resident::Incoming>, Box<dyn Resident>),
-    peer: Sender,
-) -> Result<Local, JobError> {
-    let Migrate {
-        rank,
-        from,
-        to,
-        epoch,
-        ..
-    } = order;
-    let began = Clock::now();
-    let length_of_agent = u32::try_from(agent.len()).expect("an agent's state is small");
-    // Encoding takes as long as its state is large; meanwhile others have their messages carried.
-    let weighing = tokio::task::spawn_blocking(move || {
-        let luggage = Luggage::new(rank, agent, inbox, resident)?;
-        Ok::<_, RunError>((luggage.len(), luggage))
-    });
-    let broken = |error: tokio::task::JoinError| JobError::program(error.to_string());
-    let (bytes, luggage) = weighing.await.map_err(broken)??;
-    let (sender, pieces) = pieces::way();
-    let packing = tokio::task::spawn_blocking(move || luggage.pack(Cutter::new(sender)));
-    let state = State {
-        rank,
-        epoch,
-        agent: length_of_agent,
-        declared: None,
-        payload: Bytes::new(),
-    };
-    let (from, target) = (Address::Node(from), Address::Node(to));
-    let sent = peer.send_pieces(from, target, state, (bytes, pieces)).await;
-    match packing.await.map_err(broken)? {
-        // If nobody takes the pieces any more, that is what is wrong.
-        Err(error) if sent.is_ok() || !peer.is_lost() => return Err(error.into()),
-        Ok(()) | Err(_) => sent?,
-    }
-    Ok(Local::Sent(to, bytes, seconds(began.elapsed())))
-}
-
-fn seconds(duration: std::time::Duration) -> Seconds {
+fn seconds(duration: Duration) -> Seconds {
     Seconds::new(duration.as_secs_f64()).expect("a duration is finite")
 }
-
-/// Bytes of lines that wait for being sent to the client.
-const LINES_MAX: usize = 32 << 10;

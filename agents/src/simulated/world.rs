@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::SenderSet;
 use protocol::{Address, Message, Migrate, State};
 use simulator::{Activity, Engine, LinkId, Platform};
 
@@ -103,7 +102,7 @@ impl SimulatedWorld {
             plan: Plan::default(),
             planned: 0,
             hosts: setup.placement.clone(),
-            starts: senders_stay(setup).then(|| setup.placement.clone()),
+            starts: setup.senders_stay().then(|| setup.placement.clone()),
             began: vec![Instant::START; size],
             traffic: Traffic::new(size, setup.scheduler.is_some()),
             letters: Vec::new(),
@@ -593,14 +592,6 @@ impl World for SimulatedWorld {
     fn fail(&mut self, error: RunError) {
         self.error.get_or_insert(error);
     }
-}
-
-/// Whether messages count for the Set where their sender was when the run began.
-fn senders_stay(setup: &Setup) -> bool {
-    setup
-        .scheduler
-        .as_ref()
-        .is_some_and(|scheduler| scheduler.model.parameters().sender_set == SenderSet::Initial)
 }
 
 impl Unheard {

@@ -1,6 +1,6 @@
 //! Where authorities and certificates are kept.
 
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::path::{Path, PathBuf};
 
 use etcetera::{BaseStrategy, choose_base_strategy};
@@ -22,6 +22,24 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
         },
         Ok,
     )
+}
+
+/// The files with certificates in `folder`, those that end in .pem, in the order of their names.
+///
+/// # Errors
+///
+/// If the folder cannot be read.
+pub(crate) fn certificates(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let unread = |error| Failure::Input(format!("{}: cannot be read: {error}", folder.display()));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unread)? {
+        let file = entry.map_err(unread)?.path();
+        if file.extension().is_some_and(|ending| ending == "pem") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Makes `folder` if there is none, for its owner alone: keys will be in it.

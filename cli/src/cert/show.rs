@@ -1,6 +1,5 @@
 //! `migbsp cert show`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -9,7 +8,7 @@ use protocol::identity::Revocations;
 use protocol::identity::files::{list_certificates, read_revocations};
 
 use crate::cert::fault;
-use crate::cert::folder::folder;
+use crate::cert::folder::{certificates, folder};
 use crate::cert::report::Report;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
@@ -55,20 +54,12 @@ fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
-    let at = |problem: String| Failure::Input(format!("{}: {problem}", path.display()));
-    let unread = |error| at(format!("cannot be read: {error}"));
-    let mut files = Vec::new();
-    for entry in fs::read_dir(path).map_err(unread)? {
-        let file = entry.map_err(unread)?.path();
-        if file.extension().is_some_and(|ending| ending == "pem") {
-            files.push(file);
-        }
-    }
+    let files = certificates(path)?;
     if files.is_empty() {
-        return Err(at(
-            "no certificate; expected files that end in .pem".to_owned()
-        ));
+        let place = path.display();
+        return Err(Failure::Input(format!(
+            "{place}: no certificate; expected files that end in .pem"
+        )));
     }
-    files.sort();
     Ok(files)
 }

@@ -31,6 +31,13 @@ pub(crate) struct CrewArguments {
     name: Option<protocol::identity::Name>,
 }
 
+impl CrewArguments {
+    /// Whether any of them is given.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.cluster.is_some() || self.identity.is_some() || self.name.is_some()
+    }
+}
+
 impl Crew {
     /// The crew that the arguments, or Slurm, name.
     ///

@@ -1,10 +1,10 @@
 //! Certificates and keys, as commands find them.
 
-use std::fs;
+use std::ffi::OsStr;
 use std::path::Path;
 
-use protocol::identity::files::read_identity;
-use protocol::identity::{Identity, Name, Role};
+use protocol::identity::files::{list_certificates, read_identity};
+use protocol::identity::{Holder, Identity, Name, Role};
 
 use crate::cert;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ pub(crate) fn find(
 ) -> Result<Identity, Failure> {
     let folder = cert::folder(folder)?;
     if let Some(name) = name {
-        let identity = read_identity(&folder, name).map_err(Failure::input)?;
+        let identity = read_identity(&folder, name).map_err(cert::fault)?;
         let met = identity.certificate().subject.role;
         if met != role {
             let place = folder.display();
@@ -30,37 +30,15 @@ pub(crate) fn find(
         }
         return Ok(identity);
     }
+    let mut names = names_of(&folder, role)?;
     let place = folder.display();
-    let entries = fs::read_dir(&folder).map_err(|error| {
-        Failure::Input(format!("{place}: cannot be read: {error}; {}", how(role)))
-    })?;
-    let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let is_key = path.extension().is_some_and(|ending| ending == "key");
-        let stem = path.file_stem().and_then(|stem| stem.to_str());
-        let Some(name) = stem
-            .filter(|_| is_key)
-            .and_then(|stem| stem.parse::<Name>().ok())
-        else {
-            continue;
-        };
-        // What cannot be read, or is an authority's, is somebody else's.
-        let identity = read_identity(&folder, &name).ok();
-        found.extend(identity.filter(|identity| identity.certificate().subject.role == role));
-    }
-    match found.len() {
+    match names.len() {
         0 => Err(Failure::Input(format!(
-            "{place}: no certificate of a {role}; {}",
-            how(role)
+            "{place}: no certificate of a {role}; `migbsp cert issue --role {role} --name NAME` makes one"
         ))),
-        1 => Ok(found.remove(0)),
+        1 => read_identity(&folder, &names.remove(0)).map_err(cert::fault),
         _ => {
-            let mut names: Vec<String> = found
-                .iter()
-                .map(|identity| identity.certificate().subject.name.to_string())
-                .collect();
-            names.sort();
+            let names: Vec<&str> = names.iter().map(Name::as_str).collect();
             let names = names.join(", ");
             Err(Failure::Usage(format!(
                 "{place}: several certificates of a {role}; say which of {names}"
@@ -69,6 +47,21 @@ pub(crate) fn find(
     }
 }
 
-fn how(role: Role) -> String {
-    format!("`migbsp cert issue --role {role} --name NAME` makes one")
+/// Who in `folder` has a certificate for `role`, in a file that is called so.
+fn names_of(folder: &Path, role: Role) -> Result<Vec<Name>, Failure> {
+    let mut names = Vec::new();
+    for file in cert::certificates(folder)? {
+        // What is no certificate, or is called differently, is somebody else's.
+        let Ok(certificates) = list_certificates(&file) else {
+            continue;
+        };
+        let stem = file.file_stem().and_then(OsStr::to_str);
+        if let Some(Holder::Member(subject)) = certificates.first().map(|first| &first.holder)
+            && subject.role == role
+            && stem == Some(subject.name.as_str())
+        {
+            names.push(subject.name.clone());
+        }
+    }
+    Ok(names)
 }

@@ -24,7 +24,7 @@ pub(crate) struct RunArguments {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    crew: CrewArguments,
+    pub(crate) crew: CrewArguments,
     /// How many processes [default: as the experiment says]
     #[arg(short = 'n', long = "np", value_name = "N")]
     processes: Option<u32>,

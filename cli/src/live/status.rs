@@ -13,7 +13,7 @@ use crate::output::{Format, print, print_json, rounded, table};
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StatusArguments {
     #[command(flatten)]
-    crew: CrewArguments,
+    pub(crate) crew: CrewArguments,
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     format: Format,

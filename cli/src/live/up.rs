@@ -112,15 +112,21 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
     }
     let then = match &arguments.command[..] {
         [] => None,
-        words => {
-            let parsed = Then::try_parse_from(words);
-            Some(
-                parsed
-                    .map_err(|error| Failure::Usage(error.render().to_string()))?
-                    .command,
-            )
-        }
+        words => match Then::try_parse_from(words) {
+            Ok(then) => Some(then.command),
+            Err(help) if !help.use_stderr() => return output::print(&help.to_string()),
+            Err(error) => return Err(Failure::Usage(error.to_string())),
+        },
     };
+    let elsewhere = match &then {
+        Some(ThenCommand::Run(run)) => run.crew.is_given(),
+        Some(ThenCommand::Status(status)) => status.crew.is_given(),
+        None => false,
+    };
+    if elsewhere {
+        let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
+        return Err(Failure::Usage(problem.to_owned()));
+    }
     let (nodes, crew) = start(arguments)?;
     let result = match then {
         Some(ThenCommand::Run(mut run)) => {

@@ -70,25 +70,3 @@ fn an_alignment_is_the_same_on_real_processes() {
 fn a_factorisation_is_the_same_on_real_processes() {
     check("lu-kernel.toml", &["scheduler.policy=fixed+greedy-refine"]);
 }
-
-#[test]
-fn processes_leave_a_slow_node_that_is_real_and_that_pays() {
-    let folder = Folder::new();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conf/heat-local.toml");
-    let up = [
-        "up", "--local", "4", "--sets", "2", "--slow", "4:0.4", "--", "run", file,
-    ];
-    let short = ["--set", "application.supersteps=150", "--format", "json"];
-    let live: Value = serde_json::from_str(&folder.stdout(&[&up[..], &short].concat())).unwrap();
-    let calls = live["run"]["calls"].as_array().unwrap().iter();
-    let moves: Vec<&Value> = calls
-        .flat_map(|call| call["migrations"].as_array().unwrap())
-        .collect();
-    let leaves = |migration: &&&Value| migration["from"] == "node-4" && migration["to"] != "node-4";
-    assert!(moves.iter().any(|migration| leaves(&migration)), "{live}");
-    assert!(
-        live["payback"]["paid_after"].is_u64(),
-        "{}",
-        live["payback"]
-    );
-}

@@ -79,9 +79,14 @@ impl Identity {
         let day = self.certificate.validity.from();
         let day = day.duration_since(SystemTime::UNIX_EPOCH);
         let day = UnixTime::since_unix_epoch(day.unwrap_or_default());
-        verifier
-            .verify_client_cert(&self.own, &[], day)
-            .map_err(|error| problem(&error))?;
+        match verifier.verify_client_cert(&self.own, &[], day) {
+            Ok(_) => {}
+            Err(rustls::Error::InvalidCertificate(rustls::CertificateError::Revoked)) => {
+                let name = self.certificate.subject.name;
+                return Err(PemError::Revoked { name });
+            }
+            Err(error) => return Err(problem(&error)),
+        }
         Ok(Self {
             revoked: Some(revocations),
             ..self

@@ -50,6 +50,12 @@ pub enum PemError {
         /// What is wrong.
         problem: String,
     },
+    /// A certificate that the list of revocations beside it names.
+    #[error("the certificate of {name} is revoked: it needs another")]
+    Revoked {
+        /// Whose it is.
+        name: Name,
+    },
     /// A key that does not belong to the certificate.
     #[error("the key does not belong to the first certificate: {problem}")]
     Key {

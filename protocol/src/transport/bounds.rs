@@ -54,8 +54,8 @@ impl Default for Bounds {
             handshakes_per_address: 64,
             retry_from: 256,
             handshake: Duration::from_secs(5),
-            keep_alive: Duration::from_secs(5),
-            idle: Duration::from_secs(15),
+            keep_alive: Duration::from_secs(2),
+            idle: Duration::from_secs(8),
             datagram: 6500,
         }
     }

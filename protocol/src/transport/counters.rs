@@ -27,6 +27,15 @@ pub struct Counters {
     pub malformed: u64,
 }
 
+impl Counters {
+    /// Everybody and everything that was refused; whoever was only asked to prove its address was not.
+    #[must_use]
+    pub const fn refused(&self) -> u64 {
+        let connections = self.turned_away + self.crowded + self.handshakes + self.greetings;
+        connections + self.foreign + self.stale + self.replayed + self.denied + self.malformed
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) retries: AtomicU64,

@@ -55,7 +55,7 @@ fn a_list_is_refused_unless_the_authority_signed_it() {
     let revoked = issue();
     let list = own.revoke(&serials(&[&revoked]), now()).unwrap();
     let error = revoked.refusing(list).unwrap_err().to_string();
-    assert!(error.contains("Revoked"), "{error}");
+    assert!(error.contains("is revoked"), "{error}");
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn parcels_may_be_early_and_those_that_have_halted_are_waited_for_no_more() {
     exchanges.computed(Rank(1), executed(&[], true)).unwrap();
     exchanges.computed(Rank(0), executed(&[], true)).unwrap();
     assert_eq!(exchanges.complete().unwrap().unwrap().len(), 2);
-    assert!(exchanges.is_over());
+    assert_eq!(exchanges.supersteps(), Some(2));
 }
 
 #[test]

@@ -194,3 +194,25 @@ fn a_mistake_in_what_is_to_be_up_is_named() {
         check(&folder, &[&["up"], arguments].concat(), code, message);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn why_a_certificate_does_not_count_is_said() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = folder();
+    let status = ["status", "--cluster", "hosts", "--identity", "ca"];
+    let key = folder.path().join("ca/laptop.key");
+    set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
+    let exposed = "ca/laptop.key: others may read this key (mode 644): chmod 600 it";
+    check(&folder, &status, 4, exposed);
+    set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
+    folder.stdout(&["cert", "revoke", "--dir", "ca", "ca/laptop.pem"]);
+    check(
+        &folder,
+        &status,
+        4,
+        "ca/authority.crl: the certificate of laptop is revoked",
+    );
+}

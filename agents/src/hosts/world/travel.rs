@@ -1,0 +1,172 @@
+//! Processes that leave for another host, and those that come.
+
+use std::time::Instant as Clock;
+
+use bsp::Rank;
+use bsp::units::Seconds;
+use bytes::Bytes;
+use protocol::transport::Sender;
+use protocol::{Address, Message, Migrate, State};
+
+use super::super::failure::JobError;
+use super::super::luggage::{self, Luggage, Unpacked};
+use super::super::pieces::{self, Cutter, Joiner};
+use super::super::resident::{Incoming, Resident};
+use super::{HostWorld, Local, seconds};
+use crate::error::RunError;
+use crate::record;
+use crate::world::{Event, Moved, World};
+
+/// A process that has come to this node.
+pub(in super::super) struct Arrival {
+    rank: Rank,
+    epoch: u64,
+    bytes: u64,
+    took: Seconds,
+    unpacked: Unpacked,
+}
+
+/// A state that is on its way to this node.
+pub(in super::super) struct Coming {
+    pub(in super::super) began: Clock,
+    pub(in super::super) pieces: Joiner,
+}
+
+impl HostWorld {
+    /// Sends a process and its agent to the host that it moves to.
+    pub(super) fn send_off(&mut self, order: Migrate, agent: Vec<u8>) {
+        let Migrate { rank, to, .. } = order;
+        let resident = self.residents.remove(&rank);
+        let (Some(resident), Some(peer)) = (resident, self.peers.get(&to).cloned()) else {
+            return self.fail(RunError::Peer(format!(
+                "{rank} is to move to {to}, but cannot"
+            )));
+        };
+        self.departed.push(rank);
+        let inbox = self.exchanges.take_inbox(rank);
+        let tasks = self.tasks.clone();
+        drop(tokio::spawn(async move {
+            let told = leave(order, (agent, inbox, resident), peer).await;
+            // The job may be over.
+            drop(tasks.send(told.unwrap_or_else(Local::Failed)));
+        }));
+    }
+
+    /// The state of a process begins to come for `to`.
+    pub(in super::super) fn take_state(
+        &mut self,
+        (from, to): (Address, Address),
+        state: State,
+        coming: Coming,
+    ) {
+        self.arriving.insert(state.rank, coming);
+        let message = Message::State(Box::new(state));
+        self.deliver(to, Event::Message { from, message });
+    }
+
+    /// Decodes a process while it comes.
+    pub(super) fn unpack(&self, state: &State, coming: Coming) {
+        let State {
+            rank, epoch, agent, ..
+        } = *state;
+        let (kind, tasks) = (self.kind, self.tasks.clone());
+        let Coming { began, mut pieces } = coming;
+        // Decoding takes as long as its state is large; meanwhile others have their messages carried.
+        let unpacking = tokio::task::spawn_blocking(move || {
+            let bytes = pieces.len();
+            let unpacked = luggage::unpack(kind, rank, agent, &mut pieces);
+            if pieces.was_cut() {
+                // Its sender is lost, which is told where it is listened to.
+                return Ok(None);
+            }
+            Ok::<_, JobError>(Some(Arrival {
+                rank,
+                epoch,
+                bytes,
+                took: seconds(began.elapsed()),
+                unpacked: unpacked?,
+            }))
+        });
+        drop(tokio::spawn(async move {
+            let unpacked = unpacking.await;
+            let unpacked = unpacked.unwrap_or_else(|panic| {
+                Err(JobError::program(format!("decoding a process: {panic}")))
+            });
+            let told = match unpacked {
+                Ok(None) => return,
+                Ok(Some(arrival)) => Local::Arrived(Box::new(arrival)),
+                Err(error) => Local::Failed(error),
+            };
+            // The job may be over.
+            drop(tasks.send(told));
+        }));
+    }
+
+    /// A process lives here now, or will when the placement is that of its epoch.
+    pub(super) fn admit(&mut self, arrival: Arrival) {
+        let Arrival {
+            rank,
+            epoch,
+            bytes,
+            took,
+            unpacked,
+        } = arrival;
+        self.residents.insert(rank, unpacked.resident);
+        self.exchanges.put_inbox(rank, unpacked.inbox);
+        self.record(record::Event::Moved(record::Moved {
+            at: self.now(),
+            rank,
+            host: self.own,
+            epoch,
+            bytes: bsp::units::Bytes(bytes),
+            took,
+        }));
+        let moved = Moved {
+            agent: unpacked.agent,
+            host: self.own,
+            epoch,
+        };
+        self.deliver(Address::Process(rank), Event::Moved(Box::new(moved)));
+    }
+}
+
+/// Sends a process to the host that it moves to.
+async fn leave(
+    order: Migrate,
+    (agent, inbox, resident): (Vec<u8>, Vec<Incoming>, Box<dyn Resident>),
+    peer: Sender,
+) -> Result<Local, JobError> {
+    let Migrate {
+        rank,
+        from,
+        to,
+        epoch,
+        ..
+    } = order;
+    let began = Clock::now();
+    let length_of_agent = u32::try_from(agent.len()).expect("an agent's state is small");
+    // Encoding takes as long as its state is large; meanwhile others have their messages carried.
+    let weighing = tokio::task::spawn_blocking(move || {
+        let luggage = Luggage::new(rank, agent, inbox, resident)?;
+        Ok::<_, RunError>((luggage.len(), luggage))
+    });
+    let broken = |error: tokio::task::JoinError| JobError::program(error.to_string());
+    let (bytes, luggage) = weighing.await.map_err(broken)??;
+    let (sender, pieces) = pieces::way();
+    let packing = tokio::task::spawn_blocking(move || luggage.pack(Cutter::new(sender)));
+    let state = State {
+        rank,
+        epoch,
+        agent: length_of_agent,
+        declared: None,
+        payload: Bytes::new(),
+    };
+    let (from, target) = (Address::Node(from), Address::Node(to));
+    let sent = peer.send_pieces(from, target, state, (bytes, pieces)).await;
+    match packing.await.map_err(broken)? {
+        // If nobody takes the pieces any more, that is what is wrong.
+        Err(error) if sent.is_ok() || !peer.is_lost() => return Err(error.into()),
+        Ok(()) | Err(_) => sent?,
+    }
+    Ok(Local::Sent(to, bytes, seconds(began.elapsed())))
+}
