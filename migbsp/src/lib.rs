@@ -26,6 +26,7 @@ mod planning;
 mod policy;
 mod potential;
 mod process;
+pub mod rebalance;
 mod scene;
 mod seats;
 mod selection;

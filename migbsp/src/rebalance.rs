@@ -1,0 +1,17 @@
+//! Load rebalancing: the assignment of processes to machines that meets a target level at least migration cost.
+//!
+//! With the target fixed this is the generalised assignment problem. A [`Problem`] says who computes
+//! what on which machine and what moving costs; a [`Method`] looks for a [`Solution`] until its
+//! [`Budget`] is used up. Pure: the only randomness is that of the seed, and a budget in steps gives
+//! the same solution everywhere. Sources: Chen, Wang and Lau 2008 and, for what goes beyond them,
+//! each file.
+
+mod budget;
+mod method;
+mod problem;
+mod solution;
+
+pub use budget::Budget;
+pub use method::{Method, UnknownMethod};
+pub use problem::{Machine, Problem, ProblemError, Resident, Way};
+pub use solution::Solution;

@@ -1,0 +1,233 @@
+//! Who computes what where, and what moving costs.
+
+/// An assignment that is to be balanced.
+///
+/// Workloads, capacities and sizes are in units of the caller's; a level is workload by capacity, and a cost
+/// what the ways make of sizes: seconds, if work is per second and ways are in seconds.
+///
+/// Invariant: at least one machine and one process; capacities are finite and positive; workloads, sizes
+/// and ways finite and not negative; homes and groups exist.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    machines: Vec<Machine>,
+    residents: Vec<Resident>,
+    /// Group × group, by the group that is left.
+    ways: Vec<Vec<Way>>,
+}
+
+/// What computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// Workload it does in a unit of time.
+    pub capacity: f64,
+    /// The group of machines it belongs to: a cluster, or a Set.
+    pub group: usize,
+}
+
+/// A process, as it is before anybody moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resident {
+    /// What it computes.
+    pub workload: f64,
+    /// What has to move with it.
+    pub size: f64,
+    /// The machine it is on.
+    pub home: usize,
+}
+
+/// What moving takes from a machine of one group to another machine of one group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Way {
+    /// For every process.
+    pub fixed: f64,
+    /// For every unit of its size.
+    pub per_size: f64,
+}
+
+/// Why there is no such problem.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProblemError {
+    /// Nothing to compute on.
+    #[error("no machine, expected at least one")]
+    NoMachine,
+    /// Nothing to move.
+    #[error("no process, expected at least one")]
+    NoProcess,
+    /// A capacity that is none.
+    #[error("machine {machine} has capacity {met}, expected a number above 0")]
+    Capacity {
+        /// Which machine.
+        machine: usize,
+        /// What it has.
+        met: f64,
+    },
+    /// A group without ways.
+    #[error("machine {machine} is in group {met}, expected one of 0..{groups}")]
+    Group {
+        /// Which machine.
+        machine: usize,
+        /// Where it is said to be.
+        met: usize,
+        /// How many there are.
+        groups: usize,
+    },
+    /// A workload or a size that is none.
+    #[error("process {process} has {what} {met}, expected a number of at least 0")]
+    Amount {
+        /// Which process.
+        process: usize,
+        /// Its workload or its size.
+        what: &'static str,
+        /// What it is.
+        met: f64,
+    },
+    /// A home that does not exist.
+    #[error("process {process} is on machine {met}, expected one of 0..{machines}")]
+    Home {
+        /// Which process.
+        process: usize,
+        /// Where it is said to be.
+        met: usize,
+        /// How many there are.
+        machines: usize,
+    },
+    /// Ways that are no square of numbers.
+    #[error(
+        "ways from group {from}: expected one to each of {groups} groups, finite and not negative"
+    )]
+    Way {
+        /// From where.
+        from: usize,
+        /// How many groups there are.
+        groups: usize,
+    },
+}
+
+impl Problem {
+    /// Processes on machines; `ways` by the groups that are left and entered.
+    ///
+    /// # Errors
+    ///
+    /// If it contradicts the invariant; the first place where it does is named.
+    pub fn new(
+        machines: Vec<Machine>,
+        residents: Vec<Resident>,
+        ways: Vec<Vec<Way>>,
+    ) -> Result<Self, ProblemError> {
+        let groups = ways.len();
+        for (from, row) in ways.iter().enumerate() {
+            let numbers = |way: &Way| is_amount(way.fixed) && is_amount(way.per_size);
+            if row.len() != groups || !row.iter().all(numbers) {
+                return Err(ProblemError::Way { from, groups });
+            }
+        }
+        if machines.is_empty() {
+            return Err(ProblemError::NoMachine);
+        }
+        for (machine, &Machine { capacity, group }) in machines.iter().enumerate() {
+            if !(capacity.is_finite() && 0.0 < capacity) {
+                let met = capacity;
+                return Err(ProblemError::Capacity { machine, met });
+            }
+            if groups <= group {
+                let met = group;
+                return Err(ProblemError::Group {
+                    machine,
+                    met,
+                    groups,
+                });
+            }
+        }
+        if residents.is_empty() {
+            return Err(ProblemError::NoProcess);
+        }
+        for (process, resident) in residents.iter().enumerate() {
+            for (what, met) in [("workload", resident.workload), ("size", resident.size)] {
+                if !is_amount(met) {
+                    return Err(ProblemError::Amount { process, what, met });
+                }
+            }
+            let (met, machines) = (resident.home, machines.len());
+            if machines <= met {
+                return Err(ProblemError::Home {
+                    process,
+                    met,
+                    machines,
+                });
+            }
+        }
+        Ok(Self {
+            machines,
+            residents,
+            ways,
+        })
+    }
+
+    /// What computes.
+    #[must_use]
+    pub fn machines(&self) -> &[Machine] {
+        &self.machines
+    }
+
+    /// What is computed, as it is before anybody moves.
+    #[must_use]
+    pub fn residents(&self) -> &[Resident] {
+        &self.residents
+    }
+
+    /// What it costs that `process` ends on `machine`: nothing at home.
+    #[must_use]
+    pub fn cost(&self, process: usize, machine: usize) -> f64 {
+        let Resident { size, home, .. } = self.residents[process];
+        if home == machine {
+            return 0.0;
+        }
+        let way = self.ways[self.machines[home].group][self.machines[machine].group];
+        way.fixed + way.per_size * size
+    }
+
+    /// Where everybody is before anybody moves.
+    #[must_use]
+    pub fn homes(&self) -> Vec<usize> {
+        self.residents
+            .iter()
+            .map(|resident| resident.home)
+            .collect()
+    }
+
+    /// The level that no assignment can be below: all work on all machines, divisible at will.
+    #[must_use]
+    pub fn ideal(&self) -> f64 {
+        let work: f64 = self
+            .residents
+            .iter()
+            .map(|resident| resident.workload)
+            .sum();
+        let capacity: f64 = self.machines.iter().map(|machine| machine.capacity).sum();
+        work / capacity
+    }
+
+    /// The workload of each machine under `assignment`.
+    #[must_use]
+    pub fn loads(&self, assignment: &[usize]) -> Vec<f64> {
+        let mut loads = vec![0.0; self.machines.len()];
+        for (resident, &machine) in self.residents.iter().zip(assignment) {
+            loads[machine] += resident.workload;
+        }
+        loads
+    }
+
+    /// The highest level of a machine under `assignment`.
+    #[must_use]
+    pub fn level(&self, assignment: &[usize]) -> f64 {
+        let levels = self.loads(assignment);
+        let levels = levels.iter().zip(&self.machines);
+        levels
+            .map(|(load, machine)| load / machine.capacity)
+            .fold(0.0, f64::max)
+    }
+}
+
+fn is_amount(number: f64) -> bool {
+    number.is_finite() && 0.0 <= number
+}
