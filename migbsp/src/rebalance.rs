@@ -7,9 +7,11 @@
 //! each file.
 
 mod budget;
+mod incumbent;
 mod method;
 mod problem;
 mod solution;
+mod state;
 
 pub use budget::Budget;
 pub use method::{Method, UnknownMethod};

@@ -1,0 +1,106 @@
+//! The best that was seen so far.
+
+use crate::rebalance::solution::highest;
+use crate::rebalance::state::State;
+use crate::rebalance::{Problem, Solution};
+
+/// The cheapest assignment seen that meets the target and, as long as none does, the one with the lowest
+/// level.
+#[derive(Clone, Debug)]
+pub(super) struct Incumbent {
+    target: f64,
+    assignment: Vec<usize>,
+    level: f64,
+    /// Infinite as long as none meets the target.
+    cost: f64,
+    /// The number of steps after which it was seen.
+    seen_at: u64,
+}
+
+impl Incumbent {
+    /// Before anything but the homes was seen.
+    pub(super) fn at_home(problem: &Problem, target: f64) -> Self {
+        let assignment = problem.homes();
+        let level = problem.level(&assignment);
+        let cost = if level <= highest(target) {
+            0.0
+        } else {
+            f64::INFINITY
+        };
+        Self {
+            target,
+            assignment,
+            level,
+            cost,
+            seen_at: 0,
+        }
+    }
+
+    /// Looks at `state`, `steps` after the search began; whether it is better than all before.
+    pub(super) fn see(&mut self, state: &State<'_>, steps: u64) -> bool {
+        self.see_parts(state.level(), state.cost(), steps, || state.assignment())
+    }
+
+    /// [`Incumbent::see`] for a search with a state of its own: an assignment is asked for only if it is
+    /// better.
+    pub(super) fn see_parts<'a>(
+        &mut self,
+        level: f64,
+        cost: f64,
+        steps: u64,
+        assignment: impl FnOnce() -> &'a [usize],
+    ) -> bool {
+        let is_better = if self.is_feasible() {
+            self.meets(level) && cost < self.cost
+        } else {
+            self.meets(level) || level < self.level
+        };
+        if is_better {
+            self.assignment.clear();
+            self.assignment.extend_from_slice(assignment());
+            self.level = level;
+            self.cost = if self.meets(level) {
+                cost
+            } else {
+                f64::INFINITY
+            };
+            self.seen_at = steps;
+        }
+        is_better
+    }
+
+    /// Whether `level` meets the target.
+    #[inline]
+    pub(super) fn meets(&self, level: f64) -> bool {
+        level <= highest(self.target)
+    }
+
+    pub(super) const fn target(&self) -> f64 {
+        self.target
+    }
+
+    /// Whether something that meets the target was seen.
+    pub(super) const fn is_feasible(&self) -> bool {
+        self.cost < f64::INFINITY
+    }
+
+    /// Where everybody is in it.
+    pub(super) fn assignment(&self) -> &[usize] {
+        &self.assignment
+    }
+
+    /// What it costs; infinite as long as none meets the target.
+    pub(super) const fn cost(&self) -> f64 {
+        self.cost
+    }
+
+    /// The number of steps after which it was seen.
+    pub(super) const fn seen_at(&self) -> u64 {
+        self.seen_at
+    }
+
+    /// What it is worth.
+    pub(super) fn solution(self, problem: &Problem) -> Solution {
+        Solution::of(problem, self.target, self.assignment)
+    }
+}

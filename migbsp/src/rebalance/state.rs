@@ -1,0 +1,245 @@
+//! Where everybody is in the course of a search.
+
+use crate::rebalance::Problem;
+
+/// An assignment, with what a search asks about it all the time.
+///
+/// Memory is linear in processes and machines. Loads are sums in the order of the lists, so that they depend on
+/// the assignment alone and not on how the search came there.
+///
+/// Invariant: lists, loads, levels and ranking are those of the assignment.
+#[derive(Debug)]
+pub(super) struct State<'a> {
+    problem: &'a Problem,
+    assignment: Vec<usize>,
+    /// By machine: who is on it, in ascending order.
+    lists: Vec<Vec<Entry>>,
+    loads: Vec<f64>,
+    levels: Vec<f64>,
+    /// The machines from the highest level to the lowest; of equal ones, the first comes first.
+    ranking: Vec<usize>,
+    cost: f64,
+}
+
+/// A process on the list of its machine, which is in ascending order of workload and number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub(super) workload: f64,
+    pub(super) process: usize,
+}
+
+impl<'a> State<'a> {
+    /// Where everybody is before anybody moves.
+    pub(super) fn at_home(problem: &'a Problem) -> Self {
+        Self::of(problem, problem.homes())
+    }
+
+    /// Everybody where `assignment` says.
+    pub(super) fn of(problem: &'a Problem, assignment: Vec<usize>) -> Self {
+        let machines = problem.machines().len();
+        let mut lists = vec![Vec::new(); machines];
+        let mut cost = 0.0;
+        for (process, &machine) in assignment.iter().enumerate() {
+            let workload = problem.residents()[process].workload;
+            lists[machine].push(Entry { workload, process });
+            cost += problem.cost(process, machine);
+        }
+        for list in &mut lists {
+            list.sort_unstable_by(Entry::order);
+        }
+        let mut state = Self {
+            problem,
+            assignment,
+            lists,
+            loads: vec![0.0; machines],
+            levels: vec![0.0; machines],
+            ranking: (0..machines).collect(),
+            cost,
+        };
+        for machine in 0..machines {
+            state.weigh(machine);
+        }
+        let levels = &state.levels;
+        state
+            .ranking
+            .sort_unstable_by(|&a, &b| levels[b].total_cmp(&levels[a]).then(a.cmp(&b)));
+        state
+    }
+
+    /// Becomes equal to `other`, which is of the same problem; takes no memory.
+    pub(super) fn become_like(&mut self, other: &Self) {
+        self.assignment.clone_from(&other.assignment);
+        self.lists.clone_from(&other.lists);
+        self.loads.clone_from(&other.loads);
+        self.levels.clone_from(&other.levels);
+        self.ranking.clone_from(&other.ranking);
+        self.cost = other.cost;
+    }
+
+    /// `process` goes to `machine`, unless it is there.
+    pub(super) fn relocate(&mut self, process: usize, machine: usize) {
+        let left = self.assignment[process];
+        if left == machine {
+            return;
+        }
+        self.cost += self.problem.cost(process, machine) - self.problem.cost(process, left);
+        self.assignment[process] = machine;
+        let workload = self.problem.residents()[process].workload;
+        let entry = Entry { workload, process };
+        let at = self.lists[left]
+            .binary_search_by(|other| other.order(&entry))
+            .expect("a process is on the list of its machine");
+        self.lists[left].remove(at);
+        let at = self.lists[machine].partition_point(|other| other.order(&entry).is_lt());
+        self.lists[machine].insert(at, entry);
+        self.rank(left);
+        self.rank(machine);
+    }
+
+    pub(super) const fn problem(&self) -> &'a Problem {
+        self.problem
+    }
+
+    /// The machine of every process.
+    pub(super) fn assignment(&self) -> &[usize] {
+        &self.assignment
+    }
+
+    /// Who is on `machine`, in ascending order.
+    #[inline]
+    pub(super) fn list(&self, machine: usize) -> &[Entry] {
+        &self.lists[machine]
+    }
+
+    /// The workload on `machine`.
+    #[inline]
+    pub(super) fn load(&self, machine: usize) -> f64 {
+        self.loads[machine]
+    }
+
+    /// The level of `machine`.
+    #[inline]
+    pub(super) fn level_of(&self, machine: usize) -> f64 {
+        self.levels[machine]
+    }
+
+    /// The highest level of a machine.
+    #[inline]
+    pub(super) fn level(&self) -> f64 {
+        self.levels[self.ranking[0]]
+    }
+
+    /// The machines from the highest level to the lowest.
+    #[inline]
+    pub(super) fn ranking(&self) -> &[usize] {
+        &self.ranking
+    }
+
+    /// What all that are not at home cost, to the last digits but a few.
+    pub(super) const fn cost(&self) -> f64 {
+        self.cost
+    }
+
+    fn weigh(&mut self, machine: usize) {
+        let load = self.lists[machine].iter().map(|entry| entry.workload).sum();
+        self.loads[machine] = load;
+        self.levels[machine] = load / self.problem.machines()[machine].capacity;
+    }
+
+    /// Weighs `machine` anew and brings it to its place in the ranking.
+    fn rank(&mut self, machine: usize) {
+        let old = self.place(machine);
+        let before = self.levels[machine];
+        self.weigh(machine);
+        let levels = &self.levels;
+        let key = levels[machine];
+        let is_above = |&other: &usize| {
+            levels[other]
+                .total_cmp(&key)
+                .reverse()
+                .then(other.cmp(&machine))
+                .is_lt()
+        };
+        if before < key {
+            let new = self.ranking[..old].partition_point(is_above);
+            self.ranking[new..=old].rotate_right(1);
+        } else {
+            let new = old + self.ranking[old + 1..].partition_point(is_above);
+            self.ranking[old..=new].rotate_left(1);
+        }
+    }
+
+    fn place(&self, machine: usize) -> usize {
+        let key = self.levels[machine];
+        self.ranking
+            .binary_search_by(|&other| {
+                let order = self.levels[other].total_cmp(&key).reverse();
+                order.then(other.cmp(&machine))
+            })
+            .expect("every machine has its place")
+    }
+}
+
+impl Entry {
+    fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let workloads = self.workload.total_cmp(&other.workload);
+        workloads.then(self.process.cmp(&other.process))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rebalance::{Machine, Resident, Way};
+
+    fn problem(workloads: &[f64], machines: usize) -> Problem {
+        let machine = |capacity| Machine { capacity, group: 0 };
+        let resident = |(process, &workload): (usize, &f64)| Resident {
+            workload,
+            size: 1.0,
+            home: process % machines,
+        };
+        let way = Way {
+            fixed: 0.5,
+            per_size: 1.0,
+        };
+        let capacities = [1.0, 2.5, 0.7, 1.0, 4.0];
+        Problem::new(
+            capacities[..machines]
+                .iter()
+                .copied()
+                .map(machine)
+                .collect(),
+            workloads.iter().enumerate().map(resident).collect(),
+            vec![vec![way]],
+        )
+        .unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_state_depends_on_its_assignment_alone(
+            workloads in prop::collection::vec(0.0..9.0, 1..30),
+            machines in 1..6_usize,
+            moves in prop::collection::vec((0..30_usize, 0..5_usize), 0..60),
+        ) {
+            let problem = problem(&workloads, machines);
+            let mut state = State::at_home(&problem);
+            for (process, machine) in moves {
+                state.relocate(process % workloads.len(), machine % machines);
+            }
+            let fresh = State::of(&problem, state.assignment().to_vec());
+            prop_assert_eq!(&state.lists, &fresh.lists);
+            prop_assert_eq!(&state.loads, &fresh.loads);
+            prop_assert_eq!(&state.levels, &fresh.levels);
+            prop_assert_eq!(&state.ranking, &fresh.ranking);
+            prop_assert!((state.cost() - fresh.cost()).abs() < 1e-9);
+            let mut again = State::at_home(&problem);
+            again.become_like(&state);
+            prop_assert_eq!(again.ranking(), fresh.ranking());
+            prop_assert_eq!(again.assignment(), fresh.assignment());
+        }
+    }
+}
