@@ -45,7 +45,7 @@ const OWNERS: [(&str, &str); 17] = [
 const PURE: [(&str, &[&str]); 4] = [
     // The encoding is for its test kit alone, behind a feature.
     ("bsp", &["rmp-serde", "serde", "thiserror"]),
-    ("migbsp", &["serde", "thiserror"]),
+    ("migbsp", &["rand_chacha", "serde", "thiserror"]),
     (
         "simulator",
         &[

@@ -1,7 +1,8 @@
 //! The MigBSP rescheduling model: when to reschedule, which processes move, and where to.
 //!
-//! Pure: told what happened, it answers what to do. It never waits, reads, sends or draws a random
-//! number, so the same model runs in a unit test, in a simulation and on real hosts. Reading order:
+//! Pure: told what happened, it answers what to do. It never waits, reads or sends, and only [`rebalance`]
+//! draws random numbers, from the seed it is given: so the same model runs in a unit test, in a
+//! simulation and on real hosts. Reading order:
 //! [`Parameters`]; a [`Process`] and what it [observes](Observation); [`When`] to call; the
 //! [`Evaluation`] of a process; [`merge`] and [`select`]; and the [`Processors`] of a target Set.
 //! That is MigBSP. Beside it, a [`Policy`] may call by another rule, and have a [`Plan`] made of the

@@ -7,13 +7,26 @@
 //! each file.
 
 mod budget;
+mod draws;
+mod found;
+mod groups;
 mod incumbent;
 mod method;
+mod mparv;
+mod pair;
+mod penalties;
 mod problem;
 mod solution;
 mod state;
+mod tabu;
+mod thresholds;
+mod variant;
 
 pub use budget::Budget;
+pub use found::Found;
+pub use groups::{Family, Group, UnknownGroup, Workloads};
 pub use method::{Method, UnknownMethod};
 pub use problem::{Machine, Problem, ProblemError, Resident, Way};
 pub use solution::Solution;
+pub use thresholds::Thresholds;
+pub use variant::{Penalised, Variant};

@@ -3,7 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::rebalance::{Budget, Problem, Solution};
+use crate::rebalance::budget::Meter;
+use crate::rebalance::incumbent::Incumbent;
+use crate::rebalance::mparv::mparv;
+use crate::rebalance::tabu::tabu;
+use crate::rebalance::{Budget, Found, Problem, Solution, Variant};
 
 /// How to look for an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,17 +49,37 @@ impl Method {
     ];
 
     /// The cheapest assignment it finds in `problem` whose level is at most `target`; if it finds none, the
-    /// one with the lowest level.
+    /// one with the lowest level. Where everybody is at home, if that meets the target.
     #[must_use]
-    pub fn solve(
+    pub fn solve(self, problem: &Problem, target: f64, budget: Budget<'_>, seed: u64) -> Solution {
+        self.search(problem, target, budget, seed).solution
+    }
+
+    /// [`Method::solve`], and how much was looked at.
+    #[must_use]
+    pub fn search(self, problem: &Problem, target: f64, budget: Budget<'_>, seed: u64) -> Found {
+        let mut incumbent = Incumbent::at_home(problem, target);
+        let mut meter = Meter::new(budget);
+        if !incumbent.is_feasible() {
+            self.improve(problem, seed, &mut incumbent, &mut meter);
+        }
+        Found::of(problem, incumbent, &meter)
+    }
+
+    fn improve(
         self,
         problem: &Problem,
-        target: f64,
-        _budget: Budget<'_>,
-        _seed: u64,
-    ) -> Solution {
-        // Replaced as the methods land.
-        Solution::of(problem, target, problem.homes())
+        seed: u64,
+        incumbent: &mut Incumbent,
+        meter: &mut Meter<'_>,
+    ) {
+        match self {
+            Self::Imlp | Self::Hyb | Self::Best => Variant::IMLP.improve(problem, incumbent, meter),
+            Self::Islp => Variant::ISLP.improve(problem, incumbent, meter),
+            Self::Mlp => Variant::MLP.improve(problem, incumbent, meter),
+            Self::Tabu => tabu(problem, seed, incumbent, meter),
+            Self::Mparv => mparv(problem, incumbent, meter),
+        }
     }
 
     const fn name(self) -> &'static str {

@@ -181,7 +181,7 @@ impl<'a> State<'a> {
 }
 
 impl Entry {
-    fn order(&self, other: &Self) -> std::cmp::Ordering {
+    pub(super) fn order(&self, other: &Self) -> std::cmp::Ordering {
         let workloads = self.workload.total_cmp(&other.workload);
         workloads.then(self.process.cmp(&other.process))
     }

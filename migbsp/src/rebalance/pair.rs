@@ -1,0 +1,156 @@
+//! What two machines may do for the one with the higher level.
+
+use crate::rebalance::state::State;
+
+/// A process goes to another machine, and another may come back for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Exchange {
+    /// Where the level is to fall, and where it is going to rise.
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) process: usize,
+    pub(super) back: Option<usize>,
+    /// The higher one of the two levels, afterwards.
+    pub(super) level: f64,
+    /// The same with penalties: the less, the better.
+    pub(super) merit: f64,
+}
+
+/// Who may move where, and who is discouraged from it.
+pub(super) trait Rule {
+    /// Whether `process` may go to `machine`.
+    fn allows(&self, process: usize, machine: usize) -> bool;
+
+    /// How many units of level it has to make good if it does: at least 0.
+    fn penalty(&self, process: usize, machine: usize) -> f64;
+}
+
+impl Exchange {
+    /// Does it.
+    pub(super) fn make(&self, state: &mut State<'_>) {
+        state.relocate(self.process, self.to);
+        if let Some(back) = self.back {
+            state.relocate(back, self.from);
+        }
+    }
+
+    /// The best of what brings both levels below `bound`, and how many were looked at.
+    ///
+    /// The procedure `F` of Chen, Wang and Lau 2008, sections 3.2 and 3.3. Work `w` that goes over leaves
+    /// the levels `(d₁ − w)/c₁` and `(d₂ + w)/c₂`; both are equal at `w = (d₁c₂ − d₂c₁)/(c₁ + c₂)`, and on
+    /// either side of it the higher one grows. So for each process that may go, those that may come
+    /// back are looked at from the ideal difference on in both directions, for as long as the levels
+    /// alone are worth it.
+    pub(super) fn best(
+        state: &State<'_>,
+        (from, to): (usize, usize),
+        bound: f64,
+        rule: &impl Rule,
+    ) -> (Option<Self>, u64) {
+        let machines = state.problem().machines();
+        let mut search = Search {
+            pair: (from, to),
+            loads: (state.load(from), state.load(to)),
+            capacities: (machines[from].capacity, machines[to].capacity),
+            bound,
+            best: None,
+            merit: f64::INFINITY,
+            looked: 0,
+        };
+        let ideal = search.ideal();
+        let residents = state.list(to);
+        for entry in state.list(from) {
+            let process = entry.process;
+            if entry.workload <= 0.0 || !rule.allows(process, to) {
+                continue;
+            }
+            let penalty = rule.penalty(process, to);
+            search.look(entry.workload, (process, None), penalty, || 0.0);
+            let lighter = residents.partition_point(|other| other.workload < entry.workload);
+            let lighter = &residents[..lighter];
+            let middle = entry.workload - ideal;
+            let middle = lighter.partition_point(|other| other.workload < middle);
+            let (below, above) = lighter.split_at(middle);
+            let mut goes_on = |workload: f64, back: usize| {
+                if !rule.allows(back, from) {
+                    return true;
+                }
+                let processes = (process, Some(back));
+                let more = || rule.penalty(back, from);
+                search.look(entry.workload - workload, processes, penalty, more)
+            };
+            for other in above {
+                if !goes_on(other.workload, other.process) {
+                    break;
+                }
+            }
+            for other in below.iter().rev() {
+                if !goes_on(other.workload, other.process) {
+                    break;
+                }
+            }
+        }
+        (search.best, search.looked)
+    }
+}
+
+/// The two machines, and the best so far.
+struct Search {
+    pair: (usize, usize),
+    loads: (f64, f64),
+    capacities: (f64, f64),
+    bound: f64,
+    best: Option<Exchange>,
+    merit: f64,
+    looked: u64,
+}
+
+impl Search {
+    /// Looks at what happens if `work` goes over: whether its levels alone are worth it.
+    #[inline]
+    fn look(
+        &mut self,
+        work: f64,
+        (process, back): (usize, Option<usize>),
+        penalty: f64,
+        more: impl FnOnce() -> f64,
+    ) -> bool {
+        self.looked += 1;
+        let level = self.level(work);
+        if self.bound <= level || self.merit <= level + penalty {
+            return false;
+        }
+        let merit = level + (penalty + more());
+        if merit < self.merit {
+            let (from, to) = self.pair;
+            self.merit = merit;
+            self.best = Some(Exchange {
+                from,
+                to,
+                process,
+                back,
+                level,
+                merit,
+            });
+        }
+        true
+    }
+
+    #[inline]
+    fn level(&self, work: f64) -> f64 {
+        let left = (self.loads.0 - work) / self.capacities.0;
+        let entered = (self.loads.1 + work) / self.capacities.1;
+        left.max(entered)
+    }
+
+    /// The work that has to go over for both levels to be equal.
+    fn ideal(&self) -> f64 {
+        let difference = self.loads.0 * self.capacities.1 - self.loads.1 * self.capacities.0;
+        difference / (self.capacities.0 + self.capacities.1)
+    }
+}
+
+/// What a level has to be below to be lower than `level` by more than sums may differ in their last digits.
+pub(super) fn below(level: f64) -> f64 {
+    level * (1.0 - 1e-10)
+}

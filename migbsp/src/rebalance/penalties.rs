@@ -1,0 +1,36 @@
+//! How often an assignment that was found had somebody somewhere.
+
+/// By process and machine, how often it was found there and not at home: the matrix `B`.
+///
+/// Memory is linear in processes and in what is not 0.
+#[derive(Clone, Debug)]
+pub(super) struct Penalties {
+    /// By process, in ascending order of machines.
+    rows: Vec<Vec<(usize, f64)>>,
+}
+
+impl Penalties {
+    /// Before anything was found.
+    pub(super) fn none(processes: usize) -> Self {
+        Self {
+            rows: vec![Vec::new(); processes],
+        }
+    }
+
+    /// `process` was found on `machine`.
+    pub(super) fn add(&mut self, process: usize, machine: usize) {
+        let row = &mut self.rows[process];
+        match row.binary_search_by_key(&machine, |&(machine, _)| machine) {
+            Ok(at) => row[at].1 += 1.0,
+            Err(at) => row.insert(at, (machine, 1.0)),
+        }
+    }
+
+    /// How often `process` was found on `machine`.
+    #[inline]
+    pub(super) fn of(&self, process: usize, machine: usize) -> f64 {
+        let row = &self.rows[process];
+        row.binary_search_by_key(&machine, |&(machine, _)| machine)
+            .map_or(0.0, |at| row[at].1)
+    }
+}

@@ -1,0 +1,188 @@
+//! Iterated multi-level local search, and what may be varied about it.
+
+use crate::rebalance::budget::Meter;
+use crate::rebalance::incumbent::Incumbent;
+use crate::rebalance::pair::{Exchange, Rule, below};
+use crate::rebalance::penalties::Penalties;
+use crate::rebalance::state::State;
+use crate::rebalance::{Budget, Found, Problem, Thresholds};
+
+/// How IMLP looks: the defaults are those that its authors found best.
+///
+/// Chen, Wang and Lau 2008, algorithms 1 and 2. Each iteration starts where everybody is at home and brings
+/// down the highest level, pair by pair of machines, until the target is met or nothing helps. Dear
+/// migrations are considered only where cheap ones fail, and what was found before is discouraged, so that
+/// something else is found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variant {
+    /// How many levels there are of what a migration may cost: at least 1; with 1 it is ISLP.
+    pub levels: u32,
+    /// What it may cost on each.
+    pub thresholds: Thresholds,
+    /// What is discouraged.
+    pub penalised: Penalised,
+    /// By how much, in units of level, whenever it was found: γ.
+    pub gamma: f64,
+    /// After how many iterations to stop even if there is budget left; with 1 it is MLP.
+    pub iterations: u64,
+}
+
+/// What of an assignment that was found is discouraged from then on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Penalised {
+    /// Every migration.
+    Full,
+    /// Every migration to a machine with the highest level.
+    Limit,
+    /// Nothing.
+    None,
+}
+
+impl Default for Variant {
+    fn default() -> Self {
+        Self::IMLP
+    }
+}
+
+impl Variant {
+    /// IMLP-CRS2-level6-full-1.
+    pub const IMLP: Self = Self {
+        levels: 6,
+        thresholds: Thresholds::CommonRatio(2.0),
+        penalised: Penalised::Full,
+        gamma: 1.0,
+        iterations: u64::MAX,
+    };
+    /// Without regard to what a migration costs, but for the choice among what is found.
+    pub const ISLP: Self = Self {
+        levels: 1,
+        ..Self::IMLP
+    };
+    /// The first iteration alone.
+    pub const MLP: Self = Self {
+        iterations: 1,
+        ..Self::IMLP
+    };
+
+    /// The cheapest assignment it finds in `problem` whose level is at most `target`; if it finds none, the
+    /// one with the lowest level.
+    #[must_use]
+    pub fn search(&self, problem: &Problem, target: f64, budget: Budget<'_>) -> Found {
+        let mut incumbent = Incumbent::at_home(problem, target);
+        let mut meter = Meter::new(budget);
+        if !incumbent.is_feasible() {
+            self.improve(problem, &mut incumbent, &mut meter);
+        }
+        Found::of(problem, incumbent, &meter)
+    }
+
+    /// Iterates until the budget is spent, or everything from there on would be the same again.
+    pub(super) fn improve(
+        &self,
+        problem: &Problem,
+        incumbent: &mut Incumbent,
+        meter: &mut Meter<'_>,
+    ) {
+        let thresholds = self.thresholds.of(problem, self.levels.max(1));
+        let mut penalties = Penalties::none(problem.residents().len());
+        let homes = State::at_home(problem);
+        let mut state = State::at_home(problem);
+        for _ in 0..self.iterations {
+            let descent = Descent {
+                thresholds: &thresholds,
+                penalties: &penalties,
+                gamma: self.gamma,
+            };
+            descent.run(&mut state, incumbent, meter);
+            incumbent.see(&state, meter.steps());
+            if meter.is_spent() || !self.penalise(&state, &mut penalties) {
+                return;
+            }
+            state.become_like(&homes);
+        }
+    }
+
+    /// Discourages what `state` has; whether that is anything.
+    fn penalise(&self, state: &State<'_>, penalties: &mut Penalties) -> bool {
+        let highest = below(state.level());
+        let mut is_any = false;
+        let residents = state.problem().residents();
+        for (process, (&machine, resident)) in state.assignment().iter().zip(residents).enumerate()
+        {
+            let is_penalised = match self.penalised {
+                Penalised::Full => true,
+                Penalised::Limit => highest < state.level_of(machine),
+                Penalised::None => false,
+            };
+            if is_penalised && machine != resident.home {
+                penalties.add(process, machine);
+                is_any = true;
+            }
+        }
+        is_any
+    }
+}
+
+/// One iteration.
+struct Descent<'a> {
+    thresholds: &'a [f64],
+    penalties: &'a Penalties,
+    gamma: f64,
+}
+
+impl Descent<'_> {
+    /// Brings `state`'s level down until it meets the target, nothing helps, or the budget is spent.
+    fn run(&self, state: &mut State<'_>, incumbent: &Incumbent, meter: &mut Meter<'_>) {
+        while !incumbent.meets(state.level()) {
+            let Some(exchange) = self.step(state, meter) else {
+                return;
+            };
+            exchange.make(state);
+        }
+    }
+
+    /// What helps the machine with the highest level, at the lowest price level at which anything does.
+    fn step(&self, state: &State<'_>, meter: &mut Meter<'_>) -> Option<Exchange> {
+        let (&top, others) = state.ranking().split_first()?;
+        let bound = below(state.level());
+        for &threshold in self.thresholds {
+            let rule = Within {
+                problem: state.problem(),
+                threshold,
+                penalties: self.penalties,
+                gamma: self.gamma,
+            };
+            for &other in others.iter().rev() {
+                if meter.is_spent() {
+                    return None;
+                }
+                let (exchange, looked) = Exchange::best(state, (top, other), bound, &rule);
+                meter.count(looked + 1);
+                if exchange.is_some() {
+                    return exchange;
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Who moves pays no more than the threshold: nothing on the way home.
+struct Within<'a> {
+    problem: &'a Problem,
+    threshold: f64,
+    penalties: &'a Penalties,
+    gamma: f64,
+}
+
+impl Rule for Within<'_> {
+    #[inline]
+    fn allows(&self, process: usize, machine: usize) -> bool {
+        self.problem.cost(process, machine) <= self.threshold
+    }
+
+    #[inline]
+    fn penalty(&self, process: usize, machine: usize) -> f64 {
+        self.gamma * self.penalties.of(process, machine)
+    }
+}
