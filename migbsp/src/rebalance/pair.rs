@@ -154,3 +154,111 @@ impl Search {
 pub(super) fn below(level: f64) -> f64 {
     level * (1.0 - 1e-10)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rebalance::{Machine, Problem, Resident, Way};
+
+    /// Allowed up to a cost, penalised by a table.
+    struct Table<'a> {
+        problem: &'a Problem,
+        threshold: f64,
+        penalties: Vec<f64>,
+    }
+
+    impl Rule for Table<'_> {
+        fn allows(&self, process: usize, machine: usize) -> bool {
+            self.problem.cost(process, machine) <= self.threshold
+        }
+
+        fn penalty(&self, process: usize, machine: usize) -> f64 {
+            let at = process * self.problem.machines().len() + machine;
+            self.penalties[at % self.penalties.len()]
+        }
+    }
+
+    /// The least merit of all moves and exchanges, and how many bring both levels below `bound`.
+    fn by_force(
+        state: &State<'_>,
+        (from, to): (usize, usize),
+        bound: f64,
+        rule: &impl Rule,
+    ) -> (f64, usize) {
+        let residents = state.problem().residents();
+        let on = |machine| {
+            let all = state.assignment().iter().enumerate();
+            all.filter(move |&(_, &other)| other == machine)
+                .map(|(process, _)| process)
+        };
+        let mut merits = Vec::new();
+        for process in on(from).filter(|&process| rule.allows(process, to)) {
+            let backs = on(to).filter(|&back| rule.allows(back, from)).map(Some);
+            for back in backs.chain([None]) {
+                let returned = back.map_or(0.0, |back| residents[back].workload);
+                let work = residents[process].workload - returned;
+                let machines = state.problem().machines();
+                let left = (state.load(from) - work) / machines[from].capacity;
+                let level = left.max((state.load(to) + work) / machines[to].capacity);
+                if 0.0 < work && level < bound {
+                    let more = back.map_or(0.0, |back| rule.penalty(back, from));
+                    merits.push(level + (rule.penalty(process, to) + more));
+                }
+            }
+        }
+        let least = merits.iter().copied().fold(f64::INFINITY, f64::min);
+        (least, merits.len())
+    }
+
+    fn problem(machines: &[(f64, usize)], residents: &[(f64, f64, usize)]) -> Problem {
+        let way = |from: usize, to: usize| Way {
+            fixed: 0.25,
+            per_size: if from == to { 0.1 } else { 1.0 },
+        };
+        let machine = |&(capacity, group): &(f64, usize)| Machine { capacity, group };
+        let resident = |&(workload, size, home): &(f64, f64, usize)| Resident {
+            workload,
+            size,
+            home: home % machines.len(),
+        };
+        Problem::new(
+            machines.iter().map(machine).collect(),
+            residents.iter().map(resident).collect(),
+            vec![vec![way(0, 0), way(0, 1)], vec![way(1, 0), way(1, 1)]],
+        )
+        .unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn nothing_between_two_machines_is_better_than_the_best(
+            machines in prop::collection::vec((0.5..3.0, 0..2_usize), 2..4),
+            residents in prop::collection::vec((0.0..9.0, 0.0..5.0, 0..3_usize), 1..20),
+            places in prop::collection::vec(0..3_usize, 20),
+            threshold in prop_oneof![Just(f64::INFINITY), 0.0..5.0],
+            penalties in prop::collection::vec(prop_oneof![Just(0.0), 0.0..3.0], 1..40),
+            is_bounded: bool,
+        ) {
+            let problem = problem(&machines, &residents);
+            let places = places.iter().map(|place| place % machines.len());
+            let state = State::of(&problem, places.take(residents.len()).collect());
+            let rule = Table { problem: &problem, threshold, penalties };
+            let pair = (state.ranking()[0], state.ranking()[1]);
+            let bound = if is_bounded { below(state.level()) } else { f64::INFINITY };
+            let (best, looked) = Exchange::best(&state, pair, bound, &rule);
+            let (least, count) = by_force(&state, pair, bound, &rule);
+            prop_assert_eq!(best.is_some(), 0 < count);
+            let Some(best) = best else { return Ok(()) };
+            prop_assert!((best.merit - least).abs() <= 1e-9 * least, "{:?}, {}", best, least);
+            prop_assert!(0 < looked);
+            let mut state = state;
+            best.make(&mut state);
+            let level = state.level_of(pair.0).max(state.level_of(pair.1));
+            prop_assert!((level - best.level).abs() <= 1e-9 * level);
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Rebalancing, checked by what it claims: with a checker of its own, on drawn problems and on reference
+//! instances.
+
+use migbsp::rebalance::{
+    Budget, Found, Group, Machine, Method, Penalised, Problem, Resident, Solution, Thresholds,
+    Variant, Way,
+};
+use proptest::prelude::*;
+
+/// The methods that are there to be compared.
+const PUBLISHED: [Method; 5] = [
+    Method::Imlp,
+    Method::Islp,
+    Method::Mlp,
+    Method::Tabu,
+    Method::Mparv,
+];
+
+/// Recomputes what `solution` claims from the definition.
+fn check(problem: &Problem, target: f64, solution: &Solution, ways: &[Vec<Way>]) {
+    let machines = problem.machines();
+    let residents = problem.residents();
+    assert_eq!(solution.assignment.len(), residents.len());
+    let mut cost = 0.0;
+    let mut migrations = 0;
+    for (resident, &machine) in residents.iter().zip(&solution.assignment) {
+        assert!(machine < machines.len(), "machine {machine}");
+        if machine != resident.home {
+            let way = ways[machines[resident.home].group][machines[machine].group];
+            cost += way.fixed + way.per_size * resident.size;
+            migrations += 1;
+        }
+    }
+    let mut level: f64 = 0.0;
+    for (number, machine) in machines.iter().enumerate() {
+        let on = residents.iter().zip(&solution.assignment);
+        let on = on.filter(|&(_, &other)| other == number);
+        let load: f64 = on.map(|(resident, _)| resident.workload).sum();
+        level = level.max(load / machine.capacity);
+    }
+    assert!((solution.cost - cost).abs() <= 1e-9 * (1.0 + cost));
+    assert!(0.0 <= solution.cost);
+    assert!((solution.level - level).abs() <= 1e-9 * (1.0 + level));
+    assert_eq!(solution.migrations, migrations);
+    assert_eq!(solution.feasible, solution.level <= target * (1.0 + 1e-9));
+    let initial = problem.level(&problem.homes());
+    if initial <= target {
+        assert_eq!(solution.migrations, 0);
+    } else if !solution.feasible {
+        assert!(solution.level <= initial, "nothing is better than worse");
+    }
+}
+
+fn clusters() -> Vec<Vec<Way>> {
+    let way = |from, to| Way {
+        fixed: 0.0,
+        per_size: if from == to { 0.01 } else { 0.1 },
+    };
+    let row = |from| (0..3).map(|to| way(from, to)).collect();
+    (0..3).map(row).collect()
+}
+
+/// The same problem with every migration at cost 1.
+fn uniform(problem: &Problem) -> Problem {
+    let way = Way {
+        fixed: 1.0,
+        per_size: 0.0,
+    };
+    let (machines, residents) = (problem.machines().to_vec(), problem.residents().to_vec());
+    Problem::new(machines, residents, vec![vec![way; 3]; 3]).unwrap()
+}
+
+/// So many times the steps of the first iteration.
+fn times_first_iteration(problem: &Problem, target: f64, times: u64) -> Budget<'static> {
+    let first = Method::Mlp.search(problem, target, Budget::Steps(u64::MAX), 0);
+    Budget::Steps(times * first.steps)
+}
+
+struct Reference {
+    problem: Problem,
+    targets: Vec<f64>,
+    lower_bounds: Vec<f64>,
+    best_known: Vec<f64>,
+    imlp: Vec<f64>,
+}
+
+fn reference(text: &str) -> Reference {
+    let value: serde_json::Value = serde_json::from_str(text).unwrap();
+    let numbers = |value: &serde_json::Value| -> Vec<f64> {
+        let all = value.as_array().unwrap().iter();
+        all.map(|number| number.as_f64().unwrap()).collect()
+    };
+    let index = |value: &serde_json::Value| usize::try_from(value.as_u64().unwrap()).unwrap();
+    let groups = value["cluster"].as_array().unwrap().iter().map(index);
+    let machine = |(capacity, group)| Machine { capacity, group };
+    let capacities = numbers(&value["capacities"]);
+    let resident = |process: &serde_json::Value| Resident {
+        workload: process[0].as_f64().unwrap(),
+        size: process[1].as_f64().unwrap(),
+        home: index(&process[2]),
+    };
+    let processes = value["processes"].as_array().unwrap().iter();
+    assert_eq!(value["bandwidth"]["intra"], 100);
+    assert_eq!(value["bandwidth"]["inter"], 10);
+    Reference {
+        problem: Problem::new(
+            capacities.into_iter().zip(groups).map(machine).collect(),
+            processes.map(resident).collect(),
+            clusters(),
+        )
+        .unwrap(),
+        targets: numbers(&value["targets"]),
+        lower_bounds: numbers(&value["lower_bound"]),
+        best_known: numbers(&value["best_known_cost"]),
+        imlp: numbers(&value["imlp_cost"]),
+    }
+}
+
+#[test]
+fn reference_instances_are_solved_above_their_bounds_and_near_their_costs() {
+    for text in [
+        include_str!("rebalancing/I1_1_s9001.json"),
+        include_str!("rebalancing/I3_3_s9001.json"),
+    ] {
+        let reference = reference(text);
+        let problem = &reference.problem;
+        for (at, &target) in reference.targets.iter().enumerate() {
+            for method in Method::ALL {
+                let solution = method.solve(problem, target, Budget::Steps(1_000_000), 5);
+                check(problem, target, &solution, &clusters());
+                let bound = reference.lower_bounds[at] - 1e-6;
+                assert!(!solution.feasible || bound <= solution.cost, "{method}");
+            }
+            let solution = Method::Imlp.solve(problem, target, Budget::Steps(1_000_000), 5);
+            assert!(solution.feasible, "{target}");
+            let of_best = solution.cost / reference.best_known[at];
+            let of_imlp = solution.cost / reference.imlp[at];
+            assert!(of_best < 3.0, "{target}: {of_best} of the best known");
+            assert!(
+                (0.5..1.1).contains(&of_imlp),
+                "{target}: {of_imlp} of IMLP's"
+            );
+        }
+    }
+}
+
+#[test]
+fn cheap_moves_first_and_many_iterations_both_pay() {
+    let groups = [
+        ("I3,1", 90.0),
+        ("I3,2", 77.0),
+        ("I3,3", 85.0),
+        ("I4,1", 85.0),
+        ("I4,2", 78.0),
+        ("I4,3", 94.4),
+    ];
+    for (name, target) in groups {
+        let group: Group = name.parse().unwrap();
+        let mut costs = [0.0; 4];
+        let mut compared = 0;
+        for seed in 0..15 {
+            let problem = group.draw(seed);
+            let budget = times_first_iteration(&problem, target, 16);
+            let methods = [Method::Imlp, Method::Mlp, Method::Islp, Method::Tabu];
+            let found = methods.map(|method| method.solve(&problem, target, budget, seed));
+            if found.iter().all(|solution| solution.feasible) {
+                compared += 1;
+                for (cost, solution) in costs.iter_mut().zip(&found) {
+                    *cost += solution.cost;
+                }
+            }
+        }
+        assert!(5 <= compared, "{name}: {compared}");
+        assert!(costs.is_sorted_by(|a, b| a < b), "{name}: {costs:?}");
+    }
+}
+
+/// Table 4 of Chen, Wang and Lau 2008, in rows that agree with themselves.
+#[test]
+fn as_few_processes_migrate_as_printed() {
+    for (name, target, printed) in [
+        ("I1,1", 79.3, 11.8),
+        ("I1,3", 76.4, 70.8),
+        ("I1,5", 78.0, 235.9),
+        ("I4,4", 79.7, 97.5),
+    ] {
+        let group: Group = name.parse().unwrap();
+        let problems = (0..20).map(|seed| uniform(&group.draw(seed)));
+        let migrations: Vec<f64> = problems
+            .map(|problem| {
+                let budget = times_first_iteration(&problem, target, 32);
+                let solution = Method::Islp.solve(&problem, target, budget, 0);
+                assert!(solution.feasible, "{name} {target}");
+                solution.cost
+            })
+            .collect();
+        let mean = migrations.iter().sum::<f64>() / 20.0;
+        assert!(
+            (mean / printed - 1.0).abs() < 0.05,
+            "{name} {target}: {mean}, printed {printed}"
+        );
+    }
+}
+
+#[test]
+fn who_meets_the_target_stays() {
+    let problem = "I2,1".parse::<Group>().unwrap().draw(1);
+    let initial = problem.level(&problem.homes());
+    for method in Method::ALL {
+        let found = method.search(&problem, initial, Budget::Steps(1000), 0);
+        let expected = Found {
+            solution: Solution::of(&problem, initial, problem.homes()),
+            steps: 0,
+            steps_to_best: 0,
+        };
+        assert_eq!(found, expected, "{method}");
+    }
+}
+
+#[test]
+fn one_machine_and_a_target_out_of_reach_end() {
+    let machine = Machine {
+        capacity: 1.0,
+        group: 0,
+    };
+    let resident = Resident {
+        workload: 3.0,
+        size: 1.0,
+        home: 0,
+    };
+    let way = Way {
+        fixed: 1.0,
+        per_size: 0.0,
+    };
+    for machines in [1, 2] {
+        let problem =
+            Problem::new(vec![machine; machines], vec![resident; 2], vec![vec![way]]).unwrap();
+        for method in Method::ALL {
+            let solution = method.solve(&problem, 1.0, Budget::Steps(10_000), 0);
+            check(&problem, 1.0, &solution, &[vec![way]]);
+            assert!(!solution.feasible, "{method}");
+        }
+    }
+}
+
+#[test]
+fn a_budget_in_time_is_kept() {
+    let problem = "I3,3".parse::<Group>().unwrap().draw(1);
+    let asked = std::cell::Cell::new(0);
+    let spent = || {
+        asked.set(asked.get() + 1);
+        f64::from(asked.get()) / 40.0
+    };
+    for method in PUBLISHED {
+        asked.set(0);
+        let solution = method.solve(&problem, 85.0, Budget::Spent(&spent), 1);
+        check(&problem, 85.0, &solution, &clusters());
+        assert!(asked.get() <= 41, "{method}: {}", asked.get());
+    }
+}
+
+#[test]
+fn every_variant_finds_something_that_is_checked() {
+    let problem = "I3,1".parse::<Group>().unwrap().draw(2);
+    let thresholds = [
+        Thresholds::CommonRatio(2.0),
+        Thresholds::CommonRatio(3.0),
+        Thresholds::Arithmetic,
+        Thresholds::Count,
+    ];
+    for thresholds in thresholds {
+        for penalised in [Penalised::Full, Penalised::Limit, Penalised::None] {
+            for levels in [1, 3, 9] {
+                let variant = Variant {
+                    levels,
+                    thresholds,
+                    penalised,
+                    ..Variant::IMLP
+                };
+                let found = variant.search(&problem, 90.0, Budget::Steps(20_000));
+                check(&problem, 90.0, &found.solution, &clusters());
+                assert!(found.solution.feasible, "{variant:?}");
+            }
+        }
+    }
+}
+
+fn problems() -> impl Strategy<Value = Problem> {
+    let machine = (0.5..3.0, 0..3_usize).prop_map(|(capacity, group)| Machine { capacity, group });
+    let machines = prop::collection::vec(machine, 1..7);
+    let residents = prop::collection::vec((0.0..9.0, 0.0..50.0, 0..7_usize), 1..25);
+    (machines, residents).prop_map(|(machines, residents)| {
+        let resident = |(workload, size, home): (f64, f64, usize)| Resident {
+            workload,
+            size,
+            home: home % machines.len(),
+        };
+        let residents = residents.into_iter().map(resident).collect();
+        Problem::new(machines, residents, clusters()).unwrap()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_solution_is_what_it_claims_and_the_same_again(
+        problem in problems(),
+        share in 0.0..1.1,
+        steps in 0..5000_u64,
+        seed: u64,
+    ) {
+        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let target = ideal + share * (initial - ideal);
+        for method in Method::ALL {
+            let solution = method.solve(&problem, target, Budget::Steps(steps), seed);
+            check(&problem, target, &solution, &clusters());
+            let again = method.solve(&problem, target, Budget::Steps(steps), seed);
+            prop_assert_eq!(solution, again);
+        }
+    }
+
+    #[test]
+    fn more_steps_are_never_worse(
+        problem in problems(),
+        share in 0.0..1.0,
+        fewer in 0..3000_u64,
+        more in 0..3000_u64,
+    ) {
+        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let target = ideal + share * (initial - ideal);
+        for method in PUBLISHED {
+            let [fewer, more] = [fewer, fewer + more]
+                .map(|steps| method.solve(&problem, target, Budget::Steps(steps), 1));
+            if fewer.feasible {
+                prop_assert!(more.feasible, "{}", method);
+                prop_assert!(more.cost <= fewer.cost * (1.0 + 1e-9), "{}", method);
+            } else if !more.feasible {
+                prop_assert!(more.level <= fewer.level * (1.0 + 1e-9), "{}", method);
+            }
+        }
+    }
+}
