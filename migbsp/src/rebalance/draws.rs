@@ -16,18 +16,12 @@ impl Draws {
         Self(ChaCha8Rng::from_seed(key))
     }
 
-    /// One of `0..count`, which is not empty, each as likely as any other but for 1 in 2³².
+    /// One of `0..count`, which is not empty and at most 2³² long, each as likely as any other but for 1 in 2³².
     #[inline]
-    pub(super) fn below(&mut self, count: u32) -> u32 {
-        let scaled = u64::from(self.0.next_u32()) * u64::from(count);
-        u32::try_from(scaled >> 32).expect("below the count")
-    }
-
-    /// A place in a list that is so long; [`Draws::below`] for what there is a list of.
-    #[inline]
-    pub(super) fn place(&mut self, length: usize) -> usize {
-        let count = u32::try_from(length).expect("a list has fewer than 2³² places");
-        usize::try_from(self.below(count)).expect("a place in a list")
+    pub(super) fn below(&mut self, count: usize) -> usize {
+        let count = u64::try_from(count).expect("a count fits 64 bits");
+        let product = u64::from(self.0.next_u32()) * count;
+        usize::try_from(product >> 32).expect("below a count that fits")
     }
 
     /// From 0 up to 1, which it does not reach.
@@ -46,7 +40,7 @@ impl Draws {
     /// Puts `list` into an order in which each is as likely as any other.
     pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
-            list.swap(last, self.place(last + 1));
+            list.swap(last, self.below(last + 1));
         }
     }
 }
@@ -69,7 +63,7 @@ mod tests {
         let mut draws = Draws::new(7, b"the tests of this module");
         let mut met = [0; 5];
         for _ in 0..1000 {
-            met[draws.place(5)] += 1;
+            met[draws.below(5)] += 1;
             assert!((0.0..1.0).contains(&draws.unit()));
             assert!((3.0..4.0).contains(&draws.between(3.0, 4.0)));
         }

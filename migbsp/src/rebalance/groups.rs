@@ -136,7 +136,7 @@ impl Group {
         loop {
             let machines = 0..self.machines();
             let homes = machines.flat_map(|machine| {
-                let count = fewest + draws.place(kinds);
+                let count = fewest + draws.below(kinds);
                 std::iter::repeat_n(machine, count)
             });
             let homes: Vec<usize> = homes.collect();
@@ -153,13 +153,15 @@ impl Group {
             Family::I4 => count / 5,
         };
         let (light, heavy) = match (self.family, reading) {
-            (Family::I1 | Family::I2 | Family::I3, _) => ((20, 200), (20, 200)),
-            (Family::I4, Workloads::Swapped) => ((20, 36), (144, 200)),
-            (Family::I4, Workloads::Literal) => ((20, 144), (36, 200)),
+            (Family::I1 | Family::I2 | Family::I3, _) => (20..=200, 20..=200),
+            (Family::I4, Workloads::Swapped) => (20..=36, 144..=200),
+            (Family::I4, Workloads::Literal) => (20..=144, 36..=200),
         };
+        let light: Vec<u32> = light.collect();
+        let heavy: Vec<u32> = heavy.collect();
         let mut workload = |process| {
-            let (lowest, highest) = if process < first { light } else { heavy };
-            f64::from(lowest + draws.below(highest - lowest + 1))
+            let choice = if process < first { &light } else { &heavy };
+            f64::from(choice[draws.below(choice.len())])
         };
         (0..count).map(&mut workload).collect()
     }

@@ -34,10 +34,10 @@ pub(super) fn tabu(problem: &Problem, seed: u64, incumbent: &mut Incumbent, mete
         taboos.forbid(
             exchange.process,
             exchange.from,
-            tenure + draws.place(tenure),
+            tenure + draws.below(tenure),
         );
         if let Some(back) = exchange.back {
-            taboos.forbid(back, exchange.to, tenure + draws.place(tenure));
+            taboos.forbid(back, exchange.to, tenure + draws.below(tenure));
         }
         incumbent.see(&state, meter.steps());
     }
