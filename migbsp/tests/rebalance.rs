@@ -1,6 +1,8 @@
 //! Rebalancing, checked by what it claims: with a checker of its own, on drawn problems and on reference
 //! instances.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
 use migbsp::rebalance::{
     Budget, Found, Group, Machine, Method, Penalised, Problem, Resident, Solution, Thresholds,
     Variant, Way,

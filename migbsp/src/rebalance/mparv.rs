@@ -169,3 +169,60 @@ fn mean_capacity(problem: &Problem) -> f64 {
     }
     all / machines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rebalance::{Budget, Resident, Way};
+
+    /// Machines of capacity 1, by the workloads on them.
+    fn problem(machines: &[&[f64]]) -> Problem {
+        let machine = Machine {
+            capacity: 1.0,
+            group: 0,
+        };
+        let way = Way {
+            fixed: 1.0,
+            per_size: 0.0,
+        };
+        let of = |(home, workloads): (usize, &&[f64])| {
+            let resident = move |&workload: &f64| Resident {
+                workload,
+                size: 1.0,
+                home,
+            };
+            workloads.iter().map(resident).collect::<Vec<_>>()
+        };
+        let residents = machines.iter().enumerate().flat_map(of).collect();
+        Problem::new(vec![machine; machines.len()], residents, vec![vec![way]]).unwrap()
+    }
+
+    fn check(machines: &[&[f64]], level: f64, expect: &[usize]) {
+        let problem = problem(machines);
+        let mut meter = Meter::new(Budget::Steps(u64::MAX));
+        let state = partition(&State::at_home(&problem), level, &mut meter);
+        assert_eq!(state.assignment(), expect);
+    }
+
+    #[test]
+    fn of_two_large_ones_the_smaller_stays() {
+        check(&[&[6.0, 7.0], &[2.0], &[3.0, 1.0]], 10.0, &[0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn whoever_is_largest_leaves_a_machine_that_holds_too_many_small_ones() {
+        check(&[&[4.0, 3.0, 4.5], &[1.0], &[6.0]], 10.0, &[0, 0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn who_fits_stays() {
+        check(&[&[4.0, 3.0], &[9.0], &[1.0, 6.0]], 10.0, &[0, 0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_level_is_tried_wherever_the_partition_may_change() {
+        let problem = problem(&[&[2.0, 4.0], &[1.0]]);
+        let expect = [1.0, 2.0, 4.0, 6.0, 8.0, 12.0];
+        assert_eq!(breakpoints(&State::at_home(&problem)), expect);
+    }
+}

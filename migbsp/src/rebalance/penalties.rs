@@ -34,3 +34,23 @@ impl Penalties {
             .map_or(0.0, |at| row[at].1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_time_counts_where_it_was_found() {
+        let mut penalties = Penalties::none(2);
+        for machine in [7, 3, 7, 5, 7] {
+            penalties.add(1, machine);
+        }
+        let row = |process| {
+            [3, 5, 6, 7]
+                .map(|machine| penalties.of(process, machine))
+                .to_vec()
+        };
+        assert_eq!(row(0), [0.0; 4]);
+        assert_eq!(row(1), [1.0, 1.0, 0.0, 3.0]);
+    }
+}

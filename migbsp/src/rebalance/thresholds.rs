@@ -113,3 +113,79 @@ fn groups(problem: &Problem) -> usize {
     let groups = problem.machines().iter().map(|machine| machine.group + 1);
     groups.max().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rebalance::{Group, Machine, Resident, Way};
+
+    /// Chen, Wang and Lau 2008, section 4.1, "average values"; the last level allows everything.
+    #[test]
+    fn thresholds_are_the_printed_ones_in_the_mean() {
+        let printed = [
+            (Thresholds::CommonRatio(2.0), [0.312, 0.625, 1.25, 2.5, 5.0]),
+            (Thresholds::Arithmetic, [1.666, 3.333, 5.0, 6.666, 8.333]),
+            (Thresholds::Count, [0.082, 0.292, 0.555, 0.814, 3.873]),
+        ];
+        const WITHIN: [f64; 5] = [0.06, 0.06, 0.06, 0.06, 0.15];
+        let group: Group = "I3,3".parse().unwrap();
+        for (thresholds, printed) in printed {
+            let mut means = [0.0; 5];
+            for seed in 0..50 {
+                let found = thresholds.of(&group.draw(seed), 6);
+                assert_eq!(found.len(), 6);
+                assert_eq!(found[5].to_bits(), f64::INFINITY.to_bits());
+                for (mean, threshold) in means.iter_mut().zip(found) {
+                    *mean += threshold / 50.0;
+                }
+            }
+            // The last one printed is beyond what the printed shares of costs allow: 3.25.
+            for ((mean, printed), within) in means.iter().zip(printed).zip(WITHIN) {
+                let ratio = mean / printed;
+                assert!((ratio - 1.0).abs() < within, "{thresholds:?}: {means:.3?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_level_allows_everything() {
+        let problem = "I1,1".parse::<Group>().unwrap().draw(1);
+        let all = [
+            Thresholds::CommonRatio(2.0),
+            Thresholds::Arithmetic,
+            Thresholds::Count,
+        ];
+        for thresholds in all {
+            assert_eq!(thresholds.of(&problem, 1), [f64::INFINITY]);
+        }
+    }
+
+    #[test]
+    fn equally_many_migrations_become_allowed() {
+        let machine = |group| Machine {
+            capacity: 1.0,
+            group,
+        };
+        let resident = |size| Resident {
+            workload: 1.0,
+            size,
+            home: 0,
+        };
+        let way = |per_size| Way {
+            fixed: 0.0,
+            per_size,
+        };
+        // Two processes on the first machine: inside its group to one other, for 1 and 2, and outside to
+        // two, for 10 and 20 each.
+        let problem = Problem::new(
+            [0, 0, 1, 1].map(machine).to_vec(),
+            [1.0, 2.0].map(resident).to_vec(),
+            vec![vec![way(1.0), way(10.0)], vec![way(10.0), way(1.0)]],
+        )
+        .unwrap();
+        assert_eq!(
+            Thresholds::Count.of(&problem, 3),
+            [2.0, 10.0, f64::INFINITY]
+        );
+    }
+}
