@@ -51,7 +51,7 @@ impl Exchange {
         let mut search = Search {
             pair: (from, to),
             loads: (state.load(from), state.load(to)),
-            capacities: (machines[from].capacity, machines[to].capacity),
+            times: (1.0 / machines[from].capacity, 1.0 / machines[to].capacity),
             bound,
             best: None,
             merit: f64::INFINITY,
@@ -66,12 +66,13 @@ impl Exchange {
             }
             let penalty = rule.penalty(process, to);
             search.look(entry.workload, (process, None), penalty, || 0.0);
-            let lighter = residents.partition_point(|other| other.workload < entry.workload);
-            let lighter = &residents[..lighter];
             let middle = entry.workload - ideal;
-            let middle = lighter.partition_point(|other| other.workload < middle);
-            let (below, above) = lighter.split_at(middle);
+            let middle = residents.partition_point(|other| other.workload < middle);
+            let (below, above) = residents.split_at(middle);
             let mut goes_on = |workload: f64, back: usize| {
+                if entry.workload <= workload {
+                    return false;
+                }
                 if !rule.allows(back, from) {
                     return true;
                 }
@@ -98,7 +99,8 @@ impl Exchange {
 struct Search {
     pair: (usize, usize),
     loads: (f64, f64),
-    capacities: (f64, f64),
+    /// What a unit of work takes on them.
+    times: (f64, f64),
     bound: f64,
     best: Option<Exchange>,
     merit: f64,
@@ -138,15 +140,15 @@ impl Search {
 
     #[inline]
     fn level(&self, work: f64) -> f64 {
-        let left = (self.loads.0 - work) / self.capacities.0;
-        let entered = (self.loads.1 + work) / self.capacities.1;
+        let left = (self.loads.0 - work) * self.times.0;
+        let entered = (self.loads.1 + work) * self.times.1;
         left.max(entered)
     }
 
     /// The work that has to go over for both levels to be equal.
     fn ideal(&self) -> f64 {
-        let difference = self.loads.0 * self.capacities.1 - self.loads.1 * self.capacities.0;
-        difference / (self.capacities.0 + self.capacities.1)
+        let difference = self.loads.0 * self.times.0 - self.loads.1 * self.times.1;
+        difference / (self.times.0 + self.times.1)
     }
 }
 
