@@ -115,6 +115,7 @@ impl Node {
             | Message::Planned(_)
             | Message::Installed(_)
             | Message::Parcel(_)
+            | Message::Taken(_)
             | Message::Placed(_)
             | Message::Probe(_)
             | Message::Errand(_) => unreachable!("{} was told {message:?}", self.host),

@@ -68,6 +68,8 @@ pub enum Message {
     Halted(Rank),
     /// What the processes of one node sent those of another.
     Parcel(Box<Parcel>),
+    /// The parcel of this superstep is here, of which that was not certain, or which says who has halted.
+    Taken(u64),
     /// Processes live elsewhere from now on.
     Placed(Box<Placed>),
     /// How long does this take to you? Send it back.
@@ -373,6 +375,8 @@ pub struct Parcel {
     pub sent: Seconds,
     /// Whether it is the last of this sender's to this receiver in this superstep.
     pub is_last: bool,
+    /// Whether the receiver is to expect one in the sender's next superstep, too; in the last parcel.
+    pub is_followed: bool,
     /// The processes of the sender that halted in this superstep, in the last parcel.
     pub halted: Vec<Rank>,
     /// The messages, those of a process in the order sent.

@@ -14,10 +14,14 @@ use crate::world::Exchange;
 
 /// Where everybody lives, as one node knows it, and what is on its way there.
 ///
-/// In every superstep each node on which processes live sends a [`Parcel`] to every other node, even an empty
-/// one: with the last one it says which of its processes have halted, so that all nodes always know from whom
-/// something is still to come. A superstep is complete here when everybody here has computed and every node has
-/// sent its last parcel.
+/// A node sends a [`Parcel`] to those for whose processes it has messages, and to those who expect one of it: who
+/// has sent one that was not empty is expected to send one in the next superstep, too, until a few in a row were
+/// empty. What is expected is waited for. Whoever sends a parcel that is not expected waits himself, until it has been
+/// [taken](protocol::Message::Taken): he arrives at the barrier only then, so that nobody goes on without it. That a
+/// process has halted is told to everybody, and has to be taken by everybody.
+///
+/// A superstep is complete here when everybody here has computed, what is expected has come, and what has to be
+/// taken has been. What comes when it is complete counts in the next one.
 #[derive(Debug)]
 pub(super) struct Exchanges {
     own: HostId,
@@ -33,6 +37,12 @@ pub(super) struct Exchanges {
     running: usize,
     /// What processes here receive in the superstep to come, ordered by sender.
     inboxes: BTreeMap<Rank, Vec<Incoming>>,
+    /// Nodes that expect a parcel of this one in every superstep, and how many in a row were empty.
+    awaiting: BTreeMap<HostId, u32>,
+    /// Nodes of which this one expects a parcel in every superstep in which processes live there.
+    expected: BTreeSet<HostId>,
+    /// The last superstep that is complete here.
+    completed: Option<u64>,
     /// Parcels of supersteps that have not begun here.
     early: BTreeMap<HostId, VecDeque<(Parcel, Seconds)>>,
     round: Option<Round>,
@@ -51,6 +61,8 @@ struct Round {
     sent: BTreeMap<Rank, u32>,
     /// Nodes whose last parcel is still to come.
     waiting: BTreeSet<HostId>,
+    /// Nodes that have not taken yet what they have to.
+    untaken: BTreeSet<HostId>,
     /// For processes here: to whom, and what.
     letters: Vec<(Rank, Incoming)>,
     /// For processes elsewhere, by host.
@@ -75,8 +87,15 @@ impl Exchanges {
         hosts: Vec<HostId>,
         senders_stay: bool,
     ) -> Self {
+        let others = || {
+            let all = (0..sets.len()).map(HostId::from_index);
+            all.filter(move |host| *host != own)
+        };
         Self {
             own,
+            awaiting: others().map(|host| (host, 0)).collect(),
+            expected: others().collect(),
+            completed: None,
             sets,
             starts: senders_stay.then(|| hosts.clone()),
             halted: vec![None; hosts.len()],
@@ -158,23 +177,41 @@ impl Exchanges {
                 .filter(takes_part)
         };
         let own = self.own;
-        let mut waiting: BTreeSet<HostId> = living().map(|rank| self.hosts[rank.index()]).collect();
-        waiting.remove(&own);
-        self.round = Some(Round {
+        let mut round = Round {
             superstep,
             residents: living()
                 .filter(|rank| self.hosts[rank.index()] == own)
                 .collect(),
             sent: BTreeMap::new(),
-            waiting,
+            waiting: living()
+                .map(|rank| self.hosts[rank.index()])
+                .filter(|host| self.expected.contains(host))
+                .collect(),
+            untaken: BTreeSet::new(),
             letters: Vec::new(),
             leaving: BTreeMap::new(),
             received: BTreeMap::new(),
-        });
+        };
+        let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
+        for to in &round.residents.clone() {
+            for Incoming {
+                from,
+                content,
+                late,
+            } in self.inboxes.get(to).into_iter().flatten()
+            {
+                if let Some(took) = late {
+                    let ends = (*from, *to);
+                    round.received((&self.sets, hosts), ends, content.len(), *took);
+                }
+            }
+        }
+        self.round = Some(round);
         for (host, parcels) in std::mem::take(&mut self.early) {
             for (parcel, took) in parcels {
                 if superstep <= parcel.superstep {
-                    self.take(host, parcel, took)?;
+                    self.check(host, &parcel)?;
+                    self.put(host, parcel, took);
                 }
             }
         }
@@ -204,6 +241,7 @@ impl Exchanges {
                     Incoming {
                         from: rank,
                         content,
+                        late: None,
                     },
                 ));
                 let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
@@ -232,7 +270,7 @@ impl Exchanges {
         round.is_some_and(|round| round.sent.len() == round.residents.len())
     }
 
-    /// What goes to each of `others` now that everybody here has computed.
+    /// What goes to `others` now that everybody here has computed.
     pub(super) fn parcels(
         &mut self,
         others: impl Iterator<Item = HostId>,
@@ -245,63 +283,114 @@ impl Exchanges {
         let mut parcels = Vec::new();
         for host in others {
             let letters = round.leaving.remove(&host).unwrap_or_default();
-            parcels.extend(pack(superstep, now, letters, &halted).map(|parcel| (host, parcel)));
+            let empty = self.awaiting.remove(&host);
+            if letters.is_empty() && halted.is_empty() && empty.is_none() {
+                continue;
+            }
+            // A host without processes waits for nothing, but has to know who has halted before it has some.
+            if empty.is_none() || !halted.is_empty() {
+                round.untaken.insert(host);
+            }
+            let empty = match empty {
+                _ if !letters.is_empty() => Some(0),
+                None => None,
+                Some(before) => Some(before + 1).filter(|empty| *empty < PATIENCE),
+            };
+            self.awaiting.extend(empty.map(|empty| (host, empty)));
+            let last = Last {
+                is_followed: empty.is_some(),
+                halted: halted.clone(),
+            };
+            parcels.extend(pack(superstep, now, letters, last).map(|parcel| (host, parcel)));
         }
         parcels
     }
 
-    /// A parcel has come from `host`, after `took`.
+    /// A parcel has come from `host`, after `took`; whether `host` waits for being told so.
     pub(super) fn take(
         &mut self,
         host: HostId,
         parcel: Parcel,
         took: Seconds,
-    ) -> Result<(), RunError> {
-        if let Some(stranger) = self.stranger(host, &parcel) {
-            return Err(RunError::Peer(stranger));
-        }
+    ) -> Result<bool, RunError> {
+        self.check(host, &parcel)?;
         for rank in &parcel.halted {
             self.halt(*rank, parcel.superstep);
         }
-        let round = match &mut self.round {
-            Some(round) if round.superstep == parcel.superstep => round,
+        let mut is_awaited = false;
+        if parcel.is_last {
+            let was_expected = self.expected.remove(&host);
+            is_awaited = !was_expected || !parcel.halted.is_empty();
+            if parcel.is_followed {
+                self.expected.insert(host);
+            }
+        }
+        match &mut self.round {
+            Some(round) if round.superstep == parcel.superstep => self.put(host, parcel, took),
+            // Nobody lived here then, so that nobody waited for it.
+            Some(round) if parcel.superstep < round.superstep => {
+                if !parcel.is_followed {
+                    round.waiting.remove(&host);
+                }
+            }
+            None if self.completed == Some(parcel.superstep) => self.put_late(parcel, took)?,
             Some(_) | None => {
                 let early = self.early.entry(host).or_default();
                 // No node is more than one superstep ahead of another.
                 early.retain(|(other, _)| parcel.superstep <= other.superstep.saturating_add(1));
                 early.push_back((parcel, took));
-                return Ok(());
             }
-        };
-        let total = u64::try_from(parcel.payload.len()).expect("lengths fit 64 bits");
-        let mut payload = parcel.payload;
-        for letter in parcel.letters {
-            let length = usize::try_from(letter.bytes).expect("no longer than the parcel");
-            let bytes = payload.split_to(length);
-            let content = if letter.is_sized {
-                Content::Sized(letter.bytes)
-            } else {
-                Content::Value(bytes)
-            };
-            let incoming = Incoming {
-                from: letter.from,
-                content,
-            };
-            round.letters.push((letter.to, incoming));
-            // What came together took its part of the time each.
-            let part = ratio(letter.bytes, total);
-            let took_alone = Seconds::new(took.get() * part).expect("a part of a time");
-            let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
-            let sets = (&self.sets[..], &hosts[..]);
-            let ends = (letter.from, letter.to);
-            round.received(sets, ends, letter.bytes, took_alone);
-            let received = round.received.entry(letter.to).or_default();
-            received.longest = received.longest.max(took);
         }
+        Ok(is_awaited)
+    }
+
+    /// `host` has taken what it had to in `superstep`.
+    pub(super) fn taken(&mut self, host: HostId, superstep: u64) -> Result<(), RunError> {
+        let round = self.round.as_mut();
+        let round = round.filter(|round| round.superstep == superstep);
+        if round.is_some_and(|round| round.untaken.remove(&host)) {
+            return Ok(());
+        }
+        Err(RunError::Peer(format!(
+            "{host} has taken a parcel of superstep {superstep} that was not sent"
+        )))
+    }
+
+    /// What is in a parcel of the superstep under way belongs to it.
+    fn put(&mut self, host: HostId, parcel: Parcel, took: Seconds) {
+        let round = self.round.as_mut().expect("it is under way");
         if parcel.is_last {
             round.waiting.remove(&host);
         }
+        for (to, bytes, took_alone, incoming) in unpack(parcel, took) {
+            let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
+            let ends = (incoming.from, to);
+            round.received((&self.sets, hosts), ends, bytes, took_alone);
+            let received = round.received.entry(to).or_default();
+            received.longest = received.longest.max(took);
+            round.letters.push((to, incoming));
+        }
+    }
+
+    /// What is in a parcel of the superstep that is complete here counts in the next.
+    fn put_late(&mut self, parcel: Parcel, took: Seconds) -> Result<(), RunError> {
+        let superstep = parcel.superstep;
+        for (to, _, took_alone, mut incoming) in unpack(parcel, took) {
+            let is_sized = matches!(incoming.content, Content::Sized(_));
+            check_receiver((incoming.from, to), is_sized, superstep, &self.halted)?;
+            incoming.late = Some(took_alone);
+            let inbox = self.inboxes.entry(to).or_default();
+            // Those of one sender come together: behind them are those of higher ranks.
+            let place = inbox.partition_point(|other| other.from <= incoming.from);
+            inbox.insert(place, incoming);
+        }
         Ok(())
+    }
+
+    /// Whether the sender of a parcel from `host` is to be trusted.
+    fn check(&self, host: HostId, parcel: &Parcel) -> Result<(), RunError> {
+        self.stranger(host, parcel)
+            .map_or(Ok(()), |stranger| Err(RunError::Peer(stranger)))
     }
 
     /// What is wrong with a parcel from `host`, if its sender is not to be trusted.
@@ -312,14 +401,14 @@ impl Exchanges {
             .round
             .as_ref()
             .is_some_and(|round| parcel.superstep < round.superstep);
-        if is_late {
+        if is_late && !parcel.letters.is_empty() {
             let superstep = parcel.superstep;
             return Some(format!(
                 "{host} sent messages of superstep {superstep}, which is over"
             ));
         }
         // A host that has not heard of the last moves yet keeps what comes early for somebody on his way.
-        let is_known = self.round.is_some();
+        let is_known = self.round.is_some() || self.completed == Some(parcel.superstep);
         let letter = parcel.letters.iter().find(|letter| {
             size <= letter.from.0
                 || size <= letter.to.0
@@ -344,11 +433,14 @@ impl Exchanges {
     /// What everybody here exchanged, by rank, once the superstep is complete.
     pub(super) fn complete(&mut self) -> Result<Option<Vec<(Rank, Exchange)>>, RunError> {
         let is_complete = |round: &mut Round| {
-            round.waiting.is_empty() && round.sent.len() == round.residents.len()
+            round.waiting.is_empty()
+                && round.untaken.is_empty()
+                && round.sent.len() == round.residents.len()
         };
         let Some(round) = self.round.take_if(is_complete) else {
             return Ok(None);
         };
+        self.completed = Some(round.superstep);
         for (to, incoming) in &round.letters {
             let is_sized = matches!(incoming.content, Content::Sized(_));
             check_receiver(
@@ -407,17 +499,24 @@ impl Received {
     }
 }
 
+/// What only the last parcel to a node says.
+struct Last {
+    is_followed: bool,
+    halted: Vec<Rank>,
+}
+
 /// `letters` in parcels of bounded length, at least one.
 fn pack(
     superstep: u64,
     sent: Seconds,
     letters: Vec<(Letter, Content)>,
-    halted: &[Rank],
+    last: Last,
 ) -> impl Iterator<Item = Parcel> + use<> {
     let empty = || Parcel {
         superstep,
         sent,
         is_last: false,
+        is_followed: false,
         halted: Vec::new(),
         letters: Vec::new(),
         payload: bytes::Bytes::new(),
@@ -441,9 +540,34 @@ fn pack(
     }
     parcel.payload = payload.into();
     parcel.is_last = true;
-    parcel.halted = halted.to_vec();
+    parcel.is_followed = last.is_followed;
+    parcel.halted = last.halted;
     parcels.push(parcel);
     parcels.into_iter()
+}
+
+/// What is in a parcel that took `took`: for whom, how many bytes, how long each took, and what.
+fn unpack(parcel: Parcel, took: Seconds) -> impl Iterator<Item = (Rank, u64, Seconds, Incoming)> {
+    let total = u64::try_from(parcel.payload.len()).expect("lengths fit 64 bits");
+    let mut payload = parcel.payload;
+    parcel.letters.into_iter().map(move |letter| {
+        let length = usize::try_from(letter.bytes).expect("no longer than the parcel");
+        let bytes = payload.split_to(length);
+        let content = if letter.is_sized {
+            Content::Sized(letter.bytes)
+        } else {
+            Content::Value(bytes)
+        };
+        let incoming = Incoming {
+            from: letter.from,
+            content,
+            late: None,
+        };
+        // What came together took its part of the time each.
+        let part = ratio(letter.bytes, total);
+        let took_alone = Seconds::new(took.get() * part).expect("a part of a time");
+        (letter.to, letter.bytes, took_alone, incoming)
+    })
 }
 
 /// The part that `bytes` are of `total`; all of it, if there are none.
@@ -460,6 +584,8 @@ fn ratio(bytes: u64, total: u64) -> f64 {
     }
 }
 
+/// Empty parcels in a row after which none is expected: sending again costs an answer then.
+const PATIENCE: u32 = 8;
 /// Bytes from which on no more messages are put into a parcel.
 const PARCEL_LEN: usize = 8 << 20;
 

@@ -10,6 +10,7 @@
 use std::io::{self, Read, Write};
 
 use bsp::Rank;
+use bsp::units::Seconds;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,7 @@ pub(super) struct Unpacked {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Row(Rank, Option<u64>, Bytes);
+struct Row(Rank, Option<u64>, Bytes, Option<Seconds>);
 
 impl Luggage {
     /// What `rank` takes with it; `agent` has been encoded already.
@@ -117,17 +118,25 @@ fn length(bytes: usize) -> u64 {
 
 impl From<Incoming> for Row {
     fn from(incoming: Incoming) -> Self {
-        match incoming.content {
-            Content::Value(bytes) => Self(incoming.from, None, bytes),
-            Content::Sized(bytes) => Self(incoming.from, Some(bytes), Bytes::new()),
+        let Incoming {
+            from,
+            content,
+            late,
+        } = incoming;
+        match content {
+            Content::Value(bytes) => Self(from, None, bytes, late),
+            Content::Sized(bytes) => Self(from, Some(bytes), Bytes::new(), late),
         }
     }
 }
 
 impl From<Row> for Incoming {
-    fn from(Row(from, size, bytes): Row) -> Self {
-        let content = size.map_or(Content::Value(bytes), Content::Sized);
-        Self { from, content }
+    fn from(Row(from, size, bytes, late): Row) -> Self {
+        Self {
+            from,
+            content: size.map_or(Content::Value(bytes), Content::Sized),
+            late,
+        }
     }
 }
 
@@ -175,10 +184,12 @@ mod tests {
             Incoming {
                 from: Rank(2),
                 content: Content::Value(Bytes::from_static(b"hello")),
+                late: None,
             },
             Incoming {
                 from: Rank(3),
                 content: Content::Sized(1 << 40),
+                late: Some(Seconds::ZERO),
             },
         ];
         let luggage = |inbox, resident| Luggage::new(Rank(1), b"agent".to_vec(), inbox, resident);

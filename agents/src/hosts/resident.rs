@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 
 use bsp::reference;
-use bsp::units::Bytes;
+use bsp::units::{Bytes, Seconds};
 use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
 
 use super::pieces::{Cutter, Joiner};
@@ -42,6 +42,8 @@ pub(super) struct Turn {
 pub(super) struct Incoming {
     pub(super) from: Rank,
     pub(super) content: Content,
+    /// How long it was on its way, if it came when its superstep was complete here: it counts in the next.
+    pub(super) late: Option<Seconds>,
 }
 
 /// What a message says.
@@ -137,7 +139,7 @@ impl<P: Program> Resident for Typed<P> {
         self.executed += 1;
         let rank = turn.rank;
         let mut inbox = Inbox::default();
-        for Incoming { from, content } in turn.inbox {
+        for Incoming { from, content, .. } in turn.inbox {
             match content {
                 Content::Value(bytes) => {
                     let message = decode("a message to", rank, &bytes)?;
@@ -247,6 +249,7 @@ mod tests {
         Incoming {
             from: Rank(2),
             content,
+            late: None,
         }
     }
 
@@ -298,6 +301,7 @@ mod tests {
         let broken = Incoming {
             from: Rank(1),
             content: Content::Value(bytes::Bytes::from_static(b"\x01")),
+            late: None,
         };
         let error = resident.execute(turn(vec![broken])).unwrap_err();
         let expect = "a message to p1 cannot be decoded: ";

@@ -11,7 +11,8 @@ use bsp::units::Seconds;
 pub(super) struct Way {
     /// The least difference of this period and of the one before.
     least: [f64; 2],
-    /// Messages of this period.
+    /// When this period began here, and its messages.
+    began: Seconds,
     count: u32,
 }
 
@@ -19,6 +20,7 @@ impl Way {
     pub(super) const fn new() -> Self {
         Self {
             least: [f64::INFINITY; 2],
+            began: Seconds::ZERO,
             count: 0,
         }
     }
@@ -26,21 +28,30 @@ impl Way {
     /// How long a message was on its way that left at `sent` there and came at `came` here, with a round trip of
     /// `round_trip`.
     pub(super) fn took(&mut self, sent: Seconds, came: Seconds, round_trip: Seconds) -> Seconds {
+        let lasted = came.get() - self.began.get();
+        if self.count == PERIOD_MESSAGES || PERIOD_SECONDS <= lasted {
+            let is_recent = lasted < 2.0 * PERIOD_SECONDS;
+            let before = if is_recent {
+                self.least[0]
+            } else {
+                f64::INFINITY
+            };
+            self.least = [f64::INFINITY, before];
+            self.began = came;
+            self.count = 0;
+        }
+        self.count += 1;
         let difference = came.get() - sent.get();
         self.least[0] = self.least[0].min(difference);
         let least = self.least[0].min(self.least[1]);
-        self.count += 1;
-        if self.count == PERIOD {
-            self.least = [f64::INFINITY, self.least[0]];
-            self.count = 0;
-        }
         let took = (difference - least).max(0.0) + round_trip.get() / 2.0;
         Seconds::new(took).expect("times are finite")
     }
 }
 
-/// Messages after which what was long ago is forgotten, since clocks drift.
-const PERIOD: u32 = 256;
+/// Messages and seconds after which what was long ago is forgotten, since clocks drift.
+const PERIOD_MESSAGES: u32 = 256;
+const PERIOD_SECONDS: f64 = 10.0;
 
 #[cfg(test)]
 mod tests {
@@ -77,6 +88,18 @@ mod tests {
             way.took(seconds(came * 0.999), seconds(came), Seconds::ZERO)
         });
         let last = last.last().unwrap().get();
-        assert!(last < 2.0 * f64::from(PERIOD) * 1e-3 + 1e-9, "{last}");
+        assert!(last < 2.0 * PERIOD_SECONDS * 1e-3 + 1e-9, "{last}");
+    }
+
+    #[test]
+    fn what_was_known_before_a_long_silence_is_forgotten() {
+        let mut way = Way::new();
+        way.took(seconds(1.0), seconds(1.0), Seconds::ZERO);
+        // Meanwhile the other clock has lost a second.
+        let mut late = |at: f64| {
+            let took = way.took(seconds(at - 1.0), seconds(at), Seconds::ZERO);
+            took.get()
+        };
+        assert!(late(3600.0).max(late(3601.0)) < 1e-9);
     }
 }

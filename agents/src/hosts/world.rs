@@ -214,7 +214,19 @@ impl HostWorld {
                 let took = way.took(parcel.sent, now, round_trip);
                 let bytes = u64::try_from(parcel.payload.len()).expect("lengths fit 64 bits");
                 self.rates.learn(self.rules.sets[host.index()], bytes, took);
-                if let Err(error) = self.exchanges.take(host, *parcel, took) {
+                let superstep = parcel.superstep;
+                match self.exchanges.take(host, *parcel, took) {
+                    Ok(true) => {
+                        let (own, other) = (Address::Node(self.own), Address::Node(host));
+                        self.post(host, own, other, &Message::Taken(superstep));
+                    }
+                    Ok(false) => {}
+                    Err(error) => self.fail(error),
+                }
+                self.tell_exchanged();
+            }
+            Message::Taken(superstep) => {
+                if let Err(error) = self.exchanges.taken(host, superstep) {
                     self.fail(error);
                 }
                 self.tell_exchanged();

@@ -410,6 +410,7 @@ fn superstep_of(message: &Message) -> Option<u64> {
         | Message::Installed(_)
         | Message::Halted(_)
         | Message::Parcel(_)
+        | Message::Taken(_)
         | Message::Placed(_)
         | Message::Probe(_)
         | Message::Errand(_) => None,

@@ -56,9 +56,11 @@ fn says(from: Address, message: &Message) -> bool {
         | Message::Migrate(_)
         | Message::Placed(_) => (false, false, true),
         Message::Arrived(_) | Message::Installed(_) => (true, true, true),
-        Message::Measured(_) | Message::Reports(_) | Message::Parcel(_) | Message::Probe(_) => {
-            (false, true, false)
-        }
+        Message::Measured(_)
+        | Message::Reports(_)
+        | Message::Parcel(_)
+        | Message::Taken(_)
+        | Message::Probe(_) => (false, true, false),
         Message::Reported(_) | Message::Halted(_) => (true, false, false),
         Message::State(_) => (true, true, false),
         Message::Errand(_) => unreachable!("looked at above"),
@@ -107,6 +109,7 @@ pub(super) fn name(message: &Message) -> &'static str {
         Message::Installed(_) => "Installed",
         Message::Halted(_) => "Halted",
         Message::Parcel(_) => "Parcel",
+        Message::Taken(_) => "Taken",
         Message::Placed(_) => "Placed",
         Message::Probe(_) => "Probe",
         Message::Errand(errand) => match **errand {
@@ -177,6 +180,7 @@ mod tests {
             "Reports",
             "State",
             "Status",
+            "Taken",
         ];
         let orders = [
             "Answered",

@@ -121,6 +121,7 @@ fn every_message() -> Vec<(Address, Address, Message)> {
             | Message::Reports(_)
             | Message::State(_)
             | Message::Parcel(_)
+            | Message::Taken(_)
             | Message::Probe(_) => NODE,
             _ => MANAGER,
         };

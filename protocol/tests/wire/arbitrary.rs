@@ -219,9 +219,10 @@ fn moving() -> impl Strategy<Value = Message> {
 fn carrying() -> impl Strategy<Value = Message> {
     let payload = || vec(any::<u8>(), 0..300);
     let halted = vec(rank(), 0..5);
-    let parcel = (count(), seconds(), any::<bool>(), halted, payload());
+    let flags = (any::<bool>(), any::<bool>());
+    let parcel = (count(), seconds(), flags, halted, payload());
     let parcel = (parcel, rank(), rank(), any::<bool>()).prop_map(
-        |((superstep, sent, is_last, halted, payload), from, to, is_sized)| {
+        |((superstep, sent, (is_last, is_followed), halted, payload), from, to, is_sized)| {
             let letter = |bytes: usize| Letter {
                 from,
                 to,
@@ -233,6 +234,7 @@ fn carrying() -> impl Strategy<Value = Message> {
                 superstep,
                 sent,
                 is_last,
+                is_followed,
                 halted,
                 letters: vec![letter(first), letter(payload.len() - first)],
                 payload: payload.into(),

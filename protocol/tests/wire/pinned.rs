@@ -64,13 +64,14 @@ fn name(message: &Message) -> &'static str {
         Message::Installed(_) => "installed",
         Message::Halted(_) => "halted",
         Message::Parcel(_) => "parcel",
+        Message::Taken(_) => "taken",
         Message::Placed(_) => "placed",
         Message::Probe(_) => "probe",
         Message::Errand(_) => "errand",
     }
 }
 
-const VARIANTS: usize = 23;
+const VARIANTS: usize = 24;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -290,7 +291,7 @@ fn moves() -> [Message; 3] {
     ]
 }
 
-fn traffic() -> [Message; 3] {
+fn traffic() -> [Message; 4] {
     let letter = |bytes, is_sized| Letter {
         from: Rank(200),
         to: Rank(3),
@@ -302,10 +303,12 @@ fn traffic() -> [Message; 3] {
             superstep: 1000,
             sent: seconds(0.25),
             is_last: true,
+            is_followed: true,
             halted: vec![Rank(200)],
             letters: vec![letter(5, false), letter(3, true)],
             payload: bytes::Bytes::from_static(b"hello\0\0\0"),
         })),
+        Message::Taken(1000),
         Message::Placed(Box::new(Placed {
             epoch: 1,
             moves: vec![(Rank(200), HostId(9))],

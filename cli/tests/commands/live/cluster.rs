@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::invocation::{Ended, Folder};
+use crate::invocation::{BINARY, Ended, Folder};
 use crate::live::under_way::{UnderWay, signal};
 
 /// Nodes, which run until this is dropped; `hosts` lists them, `ca` has their certificates and the client's.
@@ -47,11 +47,21 @@ impl Cluster {
         };
         cluster.issue("client", "laptop");
         for (role, set) in hosts {
-            cluster.add(role, set);
+            cluster.add(&[], role, set);
         }
-        let lines: String = cluster.nodes.iter().map(|node| node.line.clone()).collect();
-        cluster.write("hosts", &lines);
+        cluster.list();
         cluster
+    }
+
+    /// One more node, started by a command of the system, which has the command line of a node behind its own.
+    pub(crate) fn join(&mut self, starter: &[&str], set: &str) {
+        self.add(starter, "node", &format!("set={set}"));
+        self.list();
+    }
+
+    fn list(&self) {
+        let lines: String = self.nodes.iter().map(|node| node.line.clone()).collect();
+        self.write("hosts", &lines);
     }
 
     pub(crate) fn issue(&self, role: &str, name: &str) {
@@ -60,7 +70,7 @@ impl Cluster {
             .stdout(&[&["cert", "issue"][..], &role].concat());
     }
 
-    fn add(&mut self, role: &str, set: &str) {
+    fn add(&mut self, starter: &[&str], role: &str, set: &str) {
         let name = format!("node-{}", self.nodes.len() + 1);
         self.issue(role, &name);
         let file = format!("{name}.toml");
@@ -70,12 +80,17 @@ impl Cluster {
                 "[node]\nname = \"{name}\"\nidentity = \"ca\"\nlisten = \"127.0.0.1:0\"\nspeed = 1e9\n"
             ),
         );
-        let mut child = self
-            .folder
-            .command(&["node", "--conf", &file])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let node = ["node", "--conf", &file];
+        let mut command = match starter {
+            [] => self.folder.command(&node),
+            [program, arguments @ ..] => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(BINARY).args(node);
+                command.current_dir(self.folder.path()).stdin(Stdio::null());
+                command
+            }
+        };
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let (tell, told) = mpsc::channel();
         let log = BufReader::new(child.stderr.take().unwrap());
         thread::spawn(move || {

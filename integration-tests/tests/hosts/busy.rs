@@ -1,0 +1,45 @@
+//! Programs that keep all processors busy for seconds do not cost a node its connections.
+
+use std::hint::spin_loop;
+use std::time::{Duration, Instant};
+
+use agents::Shape;
+use bsp::{Program, Rank, Step, Superstep};
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::Cluster;
+
+/// Keeps a processor busy for so many seconds, tells the next process its rank, and halts with what it was told.
+#[derive(Serialize, Deserialize)]
+struct Busy(u64);
+
+impl Program for Busy {
+    type Message = Rank;
+    type Output = Rank;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Rank>) -> Step<Rank> {
+        if let Some((_, told)) = ctx.receive().next() {
+            return Step::Halt(told);
+        }
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(self.0) {
+            spin_loop();
+        }
+        let next = Rank((ctx.rank().0 + 1) % ctx.size());
+        ctx.send(next, ctx.rank());
+        Step::Continue
+    }
+}
+
+#[test]
+fn a_node_whose_processors_are_all_busy_for_seconds_keeps_its_connections() {
+    let mut cluster = Cluster::start(&[2]);
+    // Twice as many threads as a machine of two processors has for both nodes.
+    for member in &mut cluster.members {
+        member.slots = 2;
+    }
+    let setup = cluster.setup(4, Shape::Hierarchical, None);
+    let programs = (0..4).map(|_| Busy(5)).collect();
+    let (finished, _) = cluster.run(&setup, programs).unwrap();
+    assert_eq!(finished.outputs, [3, 0, 1, 2].map(Rank));
+}
