@@ -52,6 +52,7 @@ pub use parameters::{
 };
 pub use plan::{
     Alternative, BonordenCentral, BonordenDistributed, Draft, GreedyRefine, List, Plan, Portfolio,
+    Rebalanced,
 };
 pub use planner::{Decision, Inventory, PlannedMove, Planner, Weighed};
 pub use planning::Planning;

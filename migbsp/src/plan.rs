@@ -5,6 +5,7 @@ mod bonorden_distributed;
 mod greedy_refine;
 mod list;
 mod portfolio;
+mod rebalanced;
 mod search;
 mod trim;
 
@@ -20,6 +21,7 @@ pub use bonorden_distributed::BonordenDistributed;
 pub use greedy_refine::GreedyRefine;
 pub use list::List;
 pub use portfolio::Portfolio;
+pub use rebalanced::Rebalanced;
 
 /// Says where every process had better run.
 ///

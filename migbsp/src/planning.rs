@@ -20,6 +20,8 @@ pub struct Planning {
     pub refinement: f64,
     /// How many others every host asks (`bonorden-distributed`); at least 1.
     pub asked: u32,
+    /// Moves and exchanges that `imlp` and `best` look at for each level.
+    pub steps: u64,
     /// External load is its mean over this long.
     pub load_window: Seconds,
 }
@@ -33,6 +35,7 @@ impl Default for Planning {
             overhead: 0.01,
             refinement: 1.03,
             asked: 2,
+            steps: 50_000,
             load_window: Seconds::new(1.0).expect("a second is finite"),
         }
     }

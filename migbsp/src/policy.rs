@@ -5,9 +5,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::rebalance::Method;
 use crate::{
     Amortised, BonordenCentral, BonordenDistributed, Boulmier, Config, Either, Fixed, Gate,
-    GreedyRefine, Interval, List, Menon, MetaLb, Open, Plan, Planning, Portfolio, Thrifty, When,
+    GreedyRefine, Interval, List, Menon, MetaLb, Open, Plan, Planning, Portfolio, Rebalanced,
+    Thrifty, When,
 };
 
 /// A policy by the names of its parts.
@@ -61,6 +63,10 @@ pub enum PlanRule {
     List,
     /// [`Portfolio`].
     Portfolio,
+    /// [`Rebalanced`] with the algorithm of Chen, Wang and Lau.
+    Imlp,
+    /// [`Rebalanced`] with the best algorithm there is here.
+    Best,
 }
 
 /// Whether a plan is worth it, by name.
@@ -131,6 +137,8 @@ impl Policy {
             }
             PlanRule::List => Some(Box::new(List)),
             PlanRule::Portfolio => Some(Box::new(Portfolio)),
+            PlanRule::Imlp => Some(Box::new(Rebalanced::new(Method::Imlp, planning.steps))),
+            PlanRule::Best => Some(Box::new(Rebalanced::new(Method::Best, planning.steps))),
         }
     }
 
@@ -262,13 +270,15 @@ pub const WHENS: [(&str, WhenRule); 8] = [
 ];
 
 /// Plans, by name.
-pub const PLANS: [(&str, PlanRule); 6] = [
+pub const PLANS: [(&str, PlanRule); 8] = [
     ("migbsp", PlanRule::Migbsp),
     ("greedy-refine", PlanRule::GreedyRefine),
     ("bonorden-central", PlanRule::BonordenCentral),
     ("bonorden-distributed", PlanRule::BonordenDistributed),
     ("list", PlanRule::List),
     ("portfolio", PlanRule::Portfolio),
+    ("imlp", PlanRule::Imlp),
+    ("best", PlanRule::Best),
 ];
 
 /// Gates, by name.

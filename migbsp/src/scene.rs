@@ -258,9 +258,13 @@ impl Scene {
         if from == host {
             return 0.0;
         }
-        let rate = self.rate(self.hosts[from].set, self.hosts[host].set);
         let image = self.processes[process].image;
-        self.dearness * self.cost.of(image, rate).get()
+        self.price(image, self.hosts[from].set, self.hosts[host].set)
+    }
+
+    /// Seconds that somebody with this image takes to move from one Set to another.
+    pub(crate) fn price(&self, image: Image, from: SetId, to: SetId) -> f64 {
+        self.dearness * self.cost.of(image, self.rate(from, to)).get()
     }
 
     /// Seconds that it takes to get from the present placement to `places`, as [`Burden`] says.
