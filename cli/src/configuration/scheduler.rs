@@ -149,6 +149,8 @@ impl Scheduler {
             )
         } else if planning.asked == 0 {
             ("asked", 0.0, "a whole number of at least 1")
+        } else if planning.steps == 0 {
+            ("steps", 0.0, "a whole number of at least 1")
         } else {
             return Ok(());
         };
