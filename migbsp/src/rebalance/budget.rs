@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub enum Budget<'a> {
     /// After so many moves and exchanges were looked at: the same solution on any machine. Looking whether
-    /// there is any between two machines counts, too.
+    /// there is any between two machines counts, too, and so does every machine when a search begins anew.
     Steps(u64),
     /// When the share of it that is spent, from 0 on, has come to 1; asked for now and then.
     Spent(&'a dyn Fn() -> f64),

@@ -73,7 +73,7 @@ fn reinserted<'a>(homes: &State<'a>, leaving: &[Entry], meter: &mut Meter<'_>) -
         }
         loads[best] += workload;
         assignment[process] = best;
-        meter.count(u64::try_from(loads.len()).expect("a count"));
+        meter.count(u64::try_from(loads.len()).expect("a count fits 64 bits"));
     }
     State::of(problem, assignment)
 }

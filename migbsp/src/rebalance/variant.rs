@@ -85,6 +85,7 @@ impl Variant {
     ) {
         let thresholds = self.thresholds.of(problem, self.levels.max(1));
         let mut penalties = Penalties::none(problem.residents().len());
+        let machines = u64::try_from(problem.machines().len()).expect("a count fits 64 bits");
         let homes = State::at_home(problem);
         let mut state = State::at_home(problem);
         for _ in 0..self.iterations {
@@ -99,6 +100,7 @@ impl Variant {
                 return;
             }
             state.become_like(&homes);
+            meter.count(machines);
         }
     }
 
