@@ -6,6 +6,7 @@
 
 mod cast;
 mod client;
+mod counter;
 mod exchanges;
 mod failure;
 mod job;
@@ -45,7 +46,7 @@ struct Machine {
 impl Machine {
     /// Instructions per second of one processor, as far as programs are given it.
     fn offered(&self) -> InstructionsPerSecond {
-        let Pace { speed, share } = self.pace;
+        let Pace { speed, share, .. } = self.pace;
         InstructionsPerSecond::new(speed.get() * share).expect("a part of a speed")
     }
 
@@ -58,5 +59,11 @@ impl Machine {
             pace: Pace { speed, ..self.pace },
             load: self.load.clone(),
         }
+    }
+
+    /// The same machine, whose own count of instructions is made use of only if all others have one.
+    fn counting(mut self, all_count: bool) -> Self {
+        self.pace.counted = self.pace.counted.filter(|_| all_count);
+        self
     }
 }

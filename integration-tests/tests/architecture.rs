@@ -21,9 +21,10 @@ const FLOORS: [(&str, u32); 9] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 17] = [
+const OWNERS: [(&str, &str); 18] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
+    ("perf-event2", "agents"),
     ("sysinfo", "agents"),
     ("crc32fast", "protocol"),
     ("quinn", "protocol"),

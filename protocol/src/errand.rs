@@ -13,10 +13,16 @@ use serde::{Deserialize, Serialize};
 pub enum Errand {
     /// Take part in a job.
     Submit(Box<Submit>),
-    /// The node will.
-    Accepted,
+    /// The node will; whether its machine counts the instructions of its threads.
+    Accepted {
+        /// It does.
+        counts: bool,
+    },
     /// Everybody will: connect to the others.
-    Meet,
+    Meet {
+        /// All machines count instructions: that is how work is measured, and by time if one of them does not.
+        counts: bool,
+    },
     /// The node is connected to all others, and its processes are there.
     Ready,
     /// Everybody is: begin.

@@ -75,6 +75,8 @@ struct Assembly {
     early: Vec<Input>,
     /// When the client said that all shall meet.
     met: Option<tokio::time::Instant>,
+    /// All machines count instructions.
+    counts: bool,
 }
 
 impl Job {
@@ -185,6 +187,7 @@ impl Job {
         let member = &self.submit.members[own.index()];
         let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
         let machine = self.machine.giving(slots, member.speed);
+        let machine = machine.counting(assembly.counts);
         let Prepared { setup, kind } = &self.prepared;
         let part = (own, setup, Arc::clone(rules), *kind);
         let mut world = HostWorld::new(part, company, machine, told);
@@ -290,7 +293,8 @@ impl Job {
                     return Err(JobError::cluster(format!("not all other nodes have come in {waited} s")));
                 }
                 Some(input) = self.inputs.recv() => match input {
-                    Input::Errand(Errand::Meet) => {
+                    Input::Errand(Errand::Meet { counts }) => {
+                        assembly.counts = counts;
                         assembly.met = Some(tokio::time::Instant::now());
                         self.call_others(rules);
                     }

@@ -31,13 +31,18 @@ fn clock(id: ClockId) -> Duration {
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "a loop takes some time")]
 pub fn measured_speed() -> InstructionsPerSecond {
-    let best = (0..ROUNDS).map(|_| round()).min().unwrap_or(Duration::MAX);
+    let best = calibrations().min().unwrap_or(Duration::MAX);
     let seconds = best.as_secs_f64().max(1e-9);
     InstructionsPerSecond::new(f64::from(ITERATIONS * OPERATIONS) / seconds)
         .expect("a count by a time")
 }
 
-/// How long this thread computes for one round of the loop.
+/// How long this thread computes for the loop of known length, several times.
+pub(super) fn calibrations() -> impl Iterator<Item = Duration> {
+    (0..ROUNDS).map(|_| round())
+}
+
+/// The same for once.
 fn round() -> Duration {
     let before = thread_time();
     let (mut integer, mut float) = (black_box(1_u64), black_box(1.0_f64));

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Machine;
+use super::counter::counted_speed;
 use super::failure::JobError;
 use super::job::{Input, Job};
 use super::meter::{LoadMeter, Ours, measured_speed, processors};
@@ -88,6 +89,7 @@ impl Node {
             pace: Pace {
                 speed,
                 share: self.share,
+                counted: counted_speed(),
             },
             load: LoadMeter::begin(self.ours),
         };
@@ -203,7 +205,8 @@ impl Desk {
                                 }
                                 input = Some(inputs);
                                 running = Some(actix_rt::spawn(Rc::clone(&self).work(job)));
-                                tell(&sender, Errand::Accepted);
+                                let counts = self.machine.pace.counted.is_some();
+                                tell(&sender, Errand::Accepted { counts });
                             }
                             Err(error) => tell(&sender, Errand::Failed(error.into())),
                         }

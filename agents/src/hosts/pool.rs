@@ -10,6 +10,7 @@ use bsp::{Rank, reference};
 use crossbeam_channel::{Receiver, Sender};
 use tokio::sync::mpsc;
 
+use super::counter::{Counter, quotient};
 use super::meter::thread_time;
 use super::resident::{Executed, Resident, Turn};
 use crate::error::RunError;
@@ -27,6 +28,9 @@ pub struct Pace {
     pub speed: InstructionsPerSecond,
     /// The fraction of it that programs are given, in `(0, 1]`.
     pub share: f64,
+    /// How many instructions a second the machine counts while it computes at `speed`, if they are counted: work is
+    /// then what it counts, in the unit of `speed`, and else the time that it takes.
+    pub counted: Option<f64>,
 }
 
 /// A superstep to be executed.
@@ -82,11 +86,17 @@ impl Drop for Pool {
 /// Executes what comes, and tells it when there is nothing more to be done, so that whoever waits for all of it
 /// is woken once.
 fn work(queue: &Receiver<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Done>>) {
+    let mut counter = pace.counted.and_then(|_| {
+        let counter = Counter::of_this_thread();
+        counter
+            .inspect_err(|error| tracing::warn!(%error, "instructions are not counted"))
+            .ok()
+    });
     while let Ok(first) = queue.recv() {
         let mut next = Some(first);
         let mut executed = Vec::new();
         while let Some(task) = next {
-            let latest = execute(task, pace);
+            let latest = execute(task, pace, counter.as_mut());
             let has_failed = latest.result.is_err();
             executed.push(latest);
             if has_failed || executed.len() == TOLD_TOGETHER {
@@ -100,7 +110,7 @@ fn work(queue: &Receiver<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Don
     }
 }
 
-fn execute(task: Task, pace: Pace) -> Done {
+fn execute(task: Task, pace: Pace, mut counter: Option<&mut Counter>) -> Done {
     let Task {
         mut resident,
         turn,
@@ -109,6 +119,7 @@ fn execute(task: Task, pace: Pace) -> Done {
     let began = Instant::now();
     thread::sleep(duration(delay));
     let (rank, superstep) = (turn.rank, turn.superstep);
+    let counted_before = counter.as_mut().and_then(|counter| counter.read());
     let before = thread_time();
     // The program itself is guarded; what encodes and decodes its values is its author's, too.
     let executed = panic::catch_unwind(AssertUnwindSafe(|| resident.execute(turn)));
@@ -126,12 +137,20 @@ fn execute(task: Task, pace: Pace) -> Done {
     if pace.share < 1.0 {
         thread::sleep(busy.mul_f64(1.0 / pace.share - 1.0));
     }
+    let counted = counter
+        .and_then(|counter| counter.read())
+        .zip(counted_before);
+    // What was computed takes so long at the speed that was measured.
+    let worth = match (counted, pace.counted) {
+        (Some((after, before)), Some(counted)) => quotient(after.saturating_sub(before), counted),
+        _ => busy.as_secs_f64(),
+    };
     let speed = pace.speed.get();
     Done {
         rank,
         resident,
         result,
-        work: instructions(busy.as_secs_f64() * speed),
+        work: instructions(worth * speed),
         held: Seconds::new(began.elapsed().as_secs_f64()).expect("a duration is finite"),
     }
 }

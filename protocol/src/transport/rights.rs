@@ -77,8 +77,8 @@ fn says(from: Address, message: &Message) -> bool {
 /// Whether it is the client who says it, and not the node.
 fn is_asked(errand: &Errand) -> bool {
     match errand {
-        Errand::Submit(_) | Errand::Meet | Errand::Begin | Errand::Inquire => true,
-        Errand::Accepted
+        Errand::Submit(_) | Errand::Meet { .. } | Errand::Begin | Errand::Inquire => true,
+        Errand::Accepted { .. }
         | Errand::Ready
         | Errand::Recorded(_)
         | Errand::Ended(_)
@@ -114,8 +114,8 @@ pub(super) fn name(message: &Message) -> &'static str {
         Message::Probe(_) => "Probe",
         Message::Errand(errand) => match **errand {
             Errand::Submit(_) => "Submit",
-            Errand::Accepted => "Accepted",
-            Errand::Meet => "Meet",
+            Errand::Accepted { .. } => "Accepted",
+            Errand::Meet { .. } => "Meet",
             Errand::Ready => "Ready",
             Errand::Begin => "Begin",
             Errand::Recorded(_) => "Recorded",

@@ -251,7 +251,7 @@ fn carrying() -> impl Strategy<Value = Message> {
         })
     });
     let errand = prop_oneof![
-        Just(Errand::Meet),
+        any::<bool>().prop_map(|counts| Errand::Meet { counts }),
         ".{0,40}".prop_map(Errand::Recorded),
         ".{0,40}".prop_map(|message| Errand::Failed(Failed {
             fault: Fault::Program,

@@ -341,7 +341,7 @@ fn asked() -> [Errand; 4] {
             experiment: "[application]".to_owned(),
             processes: 16,
         })),
-        Errand::Meet,
+        Errand::Meet { counts: true },
         Errand::Begin,
         Errand::Inquire,
     ]
@@ -356,7 +356,7 @@ fn answered() -> [Errand; 6] {
         processes: 4,
     };
     [
-        Errand::Accepted,
+        Errand::Accepted { counts: false },
         Errand::Ready,
         Errand::Recorded("{}\n".to_owned()),
         Errand::Ended(Ended {

@@ -109,12 +109,21 @@ impl<'a> Following<'a> {
             };
             self.tell(host, Errand::Submit(Box::new(submit)))?;
         }
-        self.await_all(&Errand::Accepted, ANSWERING).await?;
+        let mut counts = true;
+        let accepts = |errand: &Errand| match errand {
+            Errand::Accepted { counts: it_counts } => {
+                counts &= it_counts;
+                true
+            }
+            _ => false,
+        };
+        self.await_all(accepts, ANSWERING).await?;
         for host in self.hosts() {
-            self.tell(host, Errand::Meet)?;
+            self.tell(host, Errand::Meet { counts })?;
         }
         self.send_programs(programs).await?;
-        self.await_all(&Errand::Ready, MEETING).await?;
+        self.await_all(|errand| *errand == Errand::Ready, MEETING)
+            .await?;
         for host in self.hosts() {
             self.tell(host, Errand::Begin)?;
         }
@@ -186,14 +195,18 @@ impl<'a> Following<'a> {
         Ok(())
     }
 
-    /// Waits until all nodes have said `expected`.
-    async fn await_all(&mut self, expected: &Errand, limit: Duration) -> Result<(), JobError> {
+    /// Waits until all nodes have said what is `expected`.
+    async fn await_all(
+        &mut self,
+        mut expected: impl FnMut(&Errand) -> bool,
+        limit: Duration,
+    ) -> Result<(), JobError> {
         let mut missing: Vec<HostId> = self.hosts().collect();
         let waiting = async {
             while !missing.is_empty() {
                 let (host, news) = self.next().await?;
                 match news {
-                    News::Errand(errand) if errand == *expected => missing.retain(|of| *of != host),
+                    News::Errand(errand) if expected(&errand) => missing.retain(|of| *of != host),
                     news => return Err(self.fault(host, news)),
                 }
             }
