@@ -6,22 +6,32 @@
 //! the same solution everywhere. Sources: Chen, Wang and Lau 2008 and, for what goes beyond them,
 //! each file.
 
+mod annealing;
+mod best;
+mod bound;
 mod budget;
+mod chain;
+mod chosen;
+mod crowd;
 mod draws;
 mod found;
 mod groups;
+mod hyb;
 mod incumbent;
 mod method;
 mod mparv;
+mod noise;
 mod pair;
 mod penalties;
 mod problem;
+mod sharing;
 mod solution;
 mod state;
 mod tabu;
 mod thresholds;
 mod variant;
 
+pub use bound::bound;
 pub use budget::Budget;
 pub use found::Found;
 pub use groups::{Family, Group, UnknownGroup, Workloads};

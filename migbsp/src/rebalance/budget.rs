@@ -48,10 +48,6 @@ impl<'a> Meter<'a> {
     }
 
     /// From now on, the budget is spent when so much of it is, in per cent.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for a method that begins with another one")
-    )]
     pub(super) const fn limit(&mut self, limit: u8) {
         self.limit = limit;
     }

@@ -85,7 +85,6 @@ impl Incumbent {
     }
 
     /// Where everybody is in it.
-    #[expect(dead_code, reason = "for a method that begins where another one ended")]
     pub(super) fn assignment(&self) -> &[usize] {
         &self.assignment
     }

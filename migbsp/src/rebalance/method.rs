@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::rebalance::best::best;
 use crate::rebalance::budget::Meter;
+use crate::rebalance::hyb::hyb;
 use crate::rebalance::incumbent::Incumbent;
 use crate::rebalance::mparv::mparv;
 use crate::rebalance::tabu::tabu;
@@ -74,11 +76,13 @@ impl Method {
         meter: &mut Meter<'_>,
     ) {
         match self {
-            Self::Imlp | Self::Hyb | Self::Best => Variant::IMLP.improve(problem, incumbent, meter),
+            Self::Imlp => Variant::IMLP.improve(problem, incumbent, meter),
             Self::Islp => Variant::ISLP.improve(problem, incumbent, meter),
             Self::Mlp => Variant::MLP.improve(problem, incumbent, meter),
             Self::Tabu => tabu(problem, seed, incumbent, meter),
             Self::Mparv => mparv(problem, incumbent, meter),
+            Self::Hyb => hyb(problem, seed, incumbent, meter),
+            Self::Best => best(problem, seed, incumbent, meter),
         }
     }
 

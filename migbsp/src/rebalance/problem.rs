@@ -186,6 +186,12 @@ impl Problem {
         way.fixed + way.per_size * size
     }
 
+    /// What moving takes from a machine of group `from` to another machine of group `to`.
+    #[must_use]
+    pub fn way(&self, from: usize, to: usize) -> Way {
+        self.ways[from][to]
+    }
+
     /// Where everybody is before anybody moves.
     #[must_use]
     pub fn homes(&self) -> Vec<usize> {

@@ -1,0 +1,451 @@
+//! What the migrations that a target takes cost at least.
+
+use crate::rebalance::Problem;
+use crate::rebalance::solution::highest;
+
+/// A cost that no assignment in `problem` which meets `target` is below; infinite if there is provably none.
+///
+/// Lagrangian relaxation: a machine may carry too much at a price per unit of workload, but those who stay
+/// at home must fit there together. Then every machine is a knapsack of its own, packed exactly if it is
+/// small, and the prices are found by subgradients. At least as high as the linear relaxation of the
+/// generalised assignment problem, up to what the prices lack. Every iteration is linear in processes
+/// times groups and in machines.
+#[must_use]
+pub fn bound(problem: &Problem, target: f64) -> f64 {
+    let highest = highest(target);
+    if highest < problem.ideal() * (1.0 - ROUNDED) {
+        return f64::INFINITY;
+    }
+    let mut relaxation = Relaxation::new(problem, highest);
+    let value = relaxation.solve();
+    if value <= 0.0 {
+        return 0.0;
+    }
+    let mut ascent = Ascent {
+        value,
+        prices: relaxation.prices.clone(),
+        direction: relaxation.excess.clone(),
+        aim: AIM * value,
+        pace: 0.1,
+        fruitless: 0,
+    };
+    for _ in 0..ITERATIONS {
+        if !ascent.step(&mut relaxation) {
+            break;
+        }
+    }
+    (ascent.value * (1.0 - ROUNDED)).max(0.0)
+}
+
+/// The volume algorithm (Barahona, Anbil 2000): from the best prices on, along the excess that the solutions of
+/// all iterations have in the mean, the later ones more than the earlier.
+struct Ascent {
+    /// The best value, and its prices.
+    value: f64,
+    prices: Vec<f64>,
+    direction: Vec<f64>,
+    /// A value that is thought to be in reach.
+    aim: f64,
+    /// The share of the way to the aim that a step would go, were all linear.
+    pace: f64,
+    fruitless: u32,
+}
+
+impl Ascent {
+    /// Whether there is anywhere to go.
+    fn step(&mut self, relaxation: &mut Relaxation<'_>) -> bool {
+        let is_free = |(price, excess): &(&f64, &f64)| 0.0 < **price || 0.0 < **excess;
+        let free = self.prices.iter().zip(&self.direction).filter(is_free);
+        let square: f64 = free.map(|(_, excess)| excess * excess).sum();
+        if square <= 0.0 {
+            return false;
+        }
+        let step = self.pace * (self.aim - self.value) / square;
+        let changes = self.prices.iter().zip(&self.direction);
+        for (price, (center, excess)) in relaxation.prices.iter_mut().zip(changes) {
+            *price = (center + step * excess).max(0.0);
+        }
+        let value = relaxation.solve();
+        let pairs = self.direction.iter().zip(&relaxation.excess);
+        let agreement: f64 = pairs.map(|(mean, excess)| mean * excess).sum();
+        for (mean, excess) in self.direction.iter_mut().zip(&relaxation.excess) {
+            *mean += RECENT * (excess - *mean);
+        }
+        if self.value < value {
+            self.value = value;
+            self.prices.clone_from(&relaxation.prices);
+            self.fruitless = 0;
+            if 0.0 <= agreement {
+                self.pace = (self.pace * FASTER).min(2.0);
+            }
+        } else {
+            self.fruitless += 1;
+            if self.fruitless == PATIENCE {
+                self.fruitless = 0;
+                self.pace *= SLOWER;
+            }
+        }
+        if self.aim < NEAR * self.value {
+            self.aim = AIM * self.value;
+        }
+        true
+    }
+}
+
+/// The relaxed problem, and what its solution is at the present prices.
+struct Relaxation<'a> {
+    problem: &'a Problem,
+    limits: Vec<f64>,
+    /// By machine: whose home it is.
+    at_home: Vec<Vec<usize>>,
+    group_count: usize,
+    /// By machine: what a unit of workload on it costs.
+    prices: Vec<f64>,
+    /// By machine: by how much its load is above its limit.
+    excess: Vec<f64>,
+    value: f64,
+    /// The terms of the value, without their signs.
+    magnitude: f64,
+}
+
+/// The machines of a group with the lowest price.
+#[derive(Clone, Copy)]
+struct Cheapest {
+    /// One of them, and the cheapest other machine of the group; the same price is possible.
+    machines: [Option<usize>; 2],
+    price: f64,
+    /// How many have this price.
+    count: f64,
+    /// What each of them gets of those who leave for any of them.
+    load: f64,
+}
+
+/// A process that stays at home or leaves.
+struct Item {
+    workload: f64,
+    /// By how much staying is cheaper than leaving, which is above 0.
+    profit: f64,
+    goal: usize,
+}
+
+impl<'a> Relaxation<'a> {
+    fn new(problem: &'a Problem, highest: f64) -> Self {
+        let machines = problem.machines();
+        let mut at_home = vec![Vec::new(); machines.len()];
+        for (process, resident) in problem.residents().iter().enumerate() {
+            at_home[resident.home].push(process);
+        }
+        let groups = machines.iter().map(|machine| machine.group);
+        let limits = machines.iter().map(|machine| highest * machine.capacity);
+        Self {
+            problem,
+            // Who fits by level should not be too much by load, however both are rounded.
+            limits: limits.map(|limit| limit * (1.0 + ROUNDED)).collect(),
+            at_home,
+            group_count: groups.max().map_or(0, |group| group + 1),
+            prices: vec![0.0; machines.len()],
+            excess: vec![0.0; machines.len()],
+            value: 0.0,
+            magnitude: 0.0,
+        }
+    }
+
+    /// The cheapest assignment at the present prices: its value, which is a bound.
+    fn solve(&mut self) -> f64 {
+        let mut cheapest = self.cheapest();
+        (self.value, self.magnitude) = (0.0, 0.0);
+        for machine in 0..self.limits.len() {
+            self.excess[machine] = -self.limits[machine];
+            let refund = self.prices[machine] * self.limits[machine];
+            self.value -= refund;
+            self.magnitude += refund;
+        }
+        let mut items = Vec::new();
+        for home in 0..self.limits.len() {
+            self.pack(home, &mut cheapest, &mut items);
+        }
+        for (machine, &price) in self.prices.iter().enumerate() {
+            let group = &cheapest[self.problem.machines()[machine].group];
+            if price <= group.price {
+                self.excess[machine] += group.load;
+            }
+        }
+        // Whatever the order of so many terms, their sum is above this.
+        self.value -= SUMMED * self.magnitude;
+        self.value
+    }
+
+    /// Decides who stays on `home` and who leaves for where.
+    fn pack(&mut self, home: usize, cheapest: &mut [Cheapest], items: &mut Vec<Item>) {
+        items.clear();
+        for at in 0..self.at_home[home].len() {
+            let process = self.at_home[home][at];
+            let workload = self.problem.residents()[process].workload;
+            let staying = self.prices[home] * workload;
+            let Some((leaving, goal)) = self.leave(process, cheapest) else {
+                self.value += staying;
+                self.magnitude += staying;
+                self.excess[home] += workload;
+                continue;
+            };
+            self.value += leaving;
+            self.magnitude += leaving + staying;
+            let profit = leaving - staying;
+            if 0.0 < profit {
+                items.push(Item {
+                    workload,
+                    profit,
+                    goal,
+                });
+            } else {
+                self.send(workload, home, goal, cheapest);
+            }
+        }
+        items.sort_by(|a, b| {
+            let (first, second) = (b.profit * a.workload, a.profit * b.workload);
+            first.total_cmp(&second)
+        });
+        for (item, share) in items.iter().zip(packed(items, self.limits[home])) {
+            self.value -= share * item.profit;
+            self.excess[home] += share * item.workload;
+            self.send((1.0 - share) * item.workload, home, item.goal, cheapest);
+        }
+    }
+
+    /// Puts `load` that leaves `home` on `goal`, or in equal parts on all machines that are as cheap.
+    fn send(&mut self, load: f64, home: usize, goal: usize, cheapest: &mut [Cheapest]) {
+        let machines = self.problem.machines();
+        let group = &mut cheapest[machines[goal].group];
+        let is_cheapest = |machine: usize| {
+            machines[machine].group == machines[goal].group && self.prices[machine] <= group.price
+        };
+        if !is_cheapest(goal) {
+            self.excess[goal] += load;
+        } else if is_cheapest(home) {
+            let part = load / (group.count - 1.0);
+            group.load += part;
+            self.excess[home] -= part;
+        } else {
+            group.load += load / group.count;
+        }
+    }
+
+    /// What `process` costs where it is cheapest away from home, and where that is.
+    fn leave(&self, process: usize, cheapest: &[Cheapest]) -> Option<(f64, usize)> {
+        let resident = self.problem.residents()[process];
+        let home = resident.home;
+        let goals = cheapest.iter().filter_map(|cheapest| {
+            let mut goals = cheapest.machines.into_iter().flatten();
+            goals.find(|&goal| goal != home)
+        });
+        let costs = goals.map(|goal| {
+            let load = self.prices[goal] * resident.workload;
+            (self.problem.cost(process, goal) + load, goal)
+        });
+        costs.min_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// By group: its cheapest machines.
+    fn cheapest(&self) -> Vec<Cheapest> {
+        let none = Cheapest {
+            machines: [None; 2],
+            price: f64::INFINITY,
+            count: 0.0,
+            load: 0.0,
+        };
+        let mut all = vec![none; self.group_count];
+        for (machine, &price) in self.prices.iter().enumerate() {
+            let group = &mut all[self.problem.machines()[machine].group];
+            let [first, second] = group.machines;
+            if price < group.price {
+                group.machines = [Some(machine), first];
+                (group.price, group.count) = (price, 1.0);
+                continue;
+            }
+            if price <= group.price {
+                group.count += 1.0;
+            }
+            if second.is_none_or(|other| price < self.prices[other]) {
+                group.machines = [first, Some(machine)];
+            }
+        }
+        all
+    }
+}
+
+/// Which share of each of `items`, by falling profit per workload, makes the most profit within `limit`: all
+/// or nothing, if they are few.
+fn packed(items: &[Item], limit: f64) -> Vec<f64> {
+    let mut shares = vec![0.0; items.len()];
+    if items.len() <= EXACTLY {
+        let mut packing = Packing {
+            items,
+            best: 0.0,
+            best_set: 0,
+        };
+        packing.extend(0, limit, 0.0, 0);
+        for (at, share) in shares.iter_mut().enumerate() {
+            *share = f64::from(packing.best_set >> at & 1);
+        }
+        return shares;
+    }
+    let mut room = limit;
+    for (item, share) in items.iter().zip(&mut shares) {
+        if room < 0.0 {
+            break;
+        }
+        *share = if item.workload <= room {
+            1.0
+        } else {
+            room / item.workload
+        };
+        room -= item.workload;
+    }
+    shares
+}
+
+/// A knapsack, packed by branch and bound.
+struct Packing<'a> {
+    items: &'a [Item],
+    best: f64,
+    best_set: u32,
+}
+
+impl Packing<'_> {
+    /// Looks at all ways to pack the items from `at` on, beside those of `set`.
+    fn extend(&mut self, at: usize, room: f64, profit: f64, set: u32) {
+        if self.best < profit {
+            self.best = profit;
+            self.best_set = set;
+        }
+        let Some(item) = self.items.get(at) else {
+            return;
+        };
+        if profit + self.rest(at, room) <= self.best {
+            return;
+        }
+        if item.workload <= room {
+            let (room, profit) = (room - item.workload, profit + item.profit);
+            self.extend(at + 1, room, profit, set | 1 << at);
+        }
+        self.extend(at + 1, room, profit, set);
+    }
+
+    /// No more profit than this fits into `room` from `at` on.
+    fn rest(&self, at: usize, mut room: f64) -> f64 {
+        let mut profit = 0.0;
+        for item in &self.items[at..] {
+            if room < item.workload {
+                return profit + item.profit * room / item.workload;
+            }
+            room -= item.workload;
+            profit += item.profit;
+        }
+        profit
+    }
+}
+
+const ITERATIONS: u32 = 1000;
+
+/// How far the aim is above the best value, and how near that may come before there is a new one.
+const AIM: f64 = 1.2;
+const NEAR: f64 = 1.05;
+
+/// The share of the last solution in the mean.
+const RECENT: f64 = 0.03;
+
+const FASTER: f64 = 1.1;
+const SLOWER: f64 = 0.66;
+const PATIENCE: u32 = 20;
+
+/// So many processes of a machine are packed exactly.
+const EXACTLY: usize = 14;
+
+/// Sums are rounded by less, in shares of their terms.
+const SUMMED: f64 = 1e-12;
+
+/// Levels and costs are rounded by less.
+const ROUNDED: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rebalance::{Machine, Resident, Way};
+
+    /// The least cost of all assignments that meet `target`.
+    fn cheapest(problem: &Problem, target: f64) -> f64 {
+        let machines = problem.machines().len();
+        let processes = problem.residents().len();
+        let mut assignment = vec![0; processes];
+        let mut cheapest = f64::INFINITY;
+        loop {
+            if problem.level(&assignment) <= highest(target) {
+                let places = assignment.iter().enumerate();
+                let cost = places.map(|(process, &machine)| problem.cost(process, machine));
+                cheapest = cheapest.min(cost.sum());
+            }
+            let Some(at) = assignment
+                .iter()
+                .position(|&machine| machine + 1 < machines)
+            else {
+                return cheapest;
+            };
+            assignment[..at].fill(0);
+            assignment[at] += 1;
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_assignment_is_cheaper(
+            machines in prop::collection::vec((0.5..3.0, 0..2_usize), 1..5),
+            residents in prop::collection::vec((0.0..9.0, 0.0..50.0, 0..5_usize), 1..7),
+            share in 0.0..1.1,
+        ) {
+            let machine = |&(capacity, group): &(f64, usize)| Machine { capacity, group };
+            let resident = |(workload, size, home): (f64, f64, usize)| Resident {
+                workload,
+                size,
+                home: home % machines.len(),
+            };
+            let way = |fixed, per_size| Way { fixed, per_size };
+            let problem = Problem::new(
+                machines.iter().map(machine).collect(),
+                residents.into_iter().map(resident).collect(),
+                vec![vec![way(0.1, 1.0), way(3.0, 2.0)], vec![way(5.0, 0.0), way(0.0, 1.0)]],
+            )
+            .unwrap();
+            let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+            let target = ideal + share * (initial - ideal);
+            prop_assert!(bound(&problem, target) <= cheapest(&problem, target));
+        }
+    }
+
+    #[test]
+    fn who_has_to_leave_has_to_pay() {
+        let machine = Machine {
+            capacity: 1.0,
+            group: 0,
+        };
+        let resident = |workload, size| Resident {
+            workload,
+            size,
+            home: 0,
+        };
+        let way = Way {
+            fixed: 0.0,
+            per_size: 1.0,
+        };
+        let problem = Problem::new(
+            vec![machine; 2],
+            vec![resident(3.0, 5.0), resident(3.0, 7.0), resident(1.0, 9.0)],
+            vec![vec![way]],
+        )
+        .unwrap();
+        assert!((bound(&problem, 4.0) - 5.0).abs() < 1e-6);
+        assert!((bound(&problem, 7.0)).abs() < 1e-6);
+        assert!(bound(&problem, 3.0).is_infinite());
+    }
+}

@@ -1,0 +1,112 @@
+//! Chains of processes, each of which pushes the next away.
+
+use crate::rebalance::annealing::Annealing;
+use crate::rebalance::crowd::Crowd;
+
+/// A shift, an exchange or an ejection chain that is thought of: nobody has moved.
+#[derive(Debug, Default)]
+struct Chain {
+    /// Who goes where.
+    hops: [(usize, usize); HOPS],
+    hop_count: usize,
+    /// By how much which machine's load changes.
+    changes: [(usize, f64); HOPS + 1],
+    change_count: usize,
+    cost: f64,
+}
+
+impl Annealing<'_> {
+    /// A process goes elsewhere; someone from there goes to where the first came from, home, or elsewhere;
+    /// and so on, for at most so many `hops`. How much was looked at.
+    pub(super) fn chain(&mut self, hops: usize) -> u64 {
+        let first = self.mover();
+        let start = self.crowd.places()[first];
+        let mut chain = Chain::default();
+        let (mut process, mut from, mut to) = (first, start, self.goal(first));
+        while to != from {
+            chain.hop(&self.crowd, process, to);
+            let overload = self.crowd.excess(to) + chain.change_of(to);
+            let pushes = if 0.0 < overload { MUST } else { MAY };
+            if chain.hop_count == hops || to == start || pushes <= self.draws.below(256) {
+                break;
+            }
+            let members = self.crowd.members(to);
+            if members.is_empty() {
+                break;
+            }
+            process = members[self.draws.below(members.len())];
+            if chain.has(process) {
+                break;
+            }
+            from = to;
+            let home = self.crowd.home(process);
+            to = match self.draws.below(4) {
+                0 | 1 if home != from => home,
+                0 | 2 => start,
+                _ => self.somewhere(process),
+            };
+        }
+        self.decide(&chain);
+        1
+    }
+
+    /// Takes `chain` if that makes nothing worse, or the temperature is high enough.
+    #[inline]
+    fn decide(&mut self, chain: &Chain) {
+        let mut overload = 0.0;
+        for &(machine, change) in &chain.changes[..chain.change_count] {
+            let excess = self.crowd.excess(machine);
+            overload += (excess + change).max(0.0) - excess.max(0.0);
+        }
+        let worse = chain.cost + self.penalty * overload;
+        if worse <= 0.0 || worse <= self.temperature * self.noise.exponential(&mut self.draws) {
+            for &(process, machine) in &chain.hops[..chain.hop_count] {
+                self.relocate(process, machine);
+            }
+        }
+    }
+}
+
+impl Chain {
+    #[inline]
+    fn hop(&mut self, crowd: &Crowd<'_>, process: usize, to: usize) {
+        let from = crowd.places()[process];
+        self.cost += crowd.price(process, to) - crowd.price(process, from);
+        self.change(from, -crowd.workload(process));
+        self.change(to, crowd.workload(process));
+        self.hops[self.hop_count] = (process, to);
+        self.hop_count += 1;
+    }
+
+    #[inline]
+    fn change(&mut self, machine: usize, by: f64) {
+        let mut changes = self.changes[..self.change_count].iter_mut();
+        if let Some((_, change)) = changes.find(|(changed, _)| *changed == machine) {
+            *change += by;
+        } else {
+            self.changes[self.change_count] = (machine, by);
+            self.change_count += 1;
+        }
+    }
+
+    #[inline]
+    fn change_of(&self, machine: usize) -> f64 {
+        let mut changes = self.changes[..self.change_count].iter();
+        changes
+            .find(|(changed, _)| *changed == machine)
+            .map_or(0.0, |&(_, change)| change)
+    }
+
+    #[inline]
+    fn has(&self, process: usize) -> bool {
+        let mut hops = self.hops[..self.hop_count].iter();
+        hops.any(|&(moved, _)| moved == process)
+    }
+}
+
+/// The longest chain.
+const HOPS: usize = 3;
+
+/// How many of 256 who come to a machine push someone away: if it is overloaded then, and if not.
+const MUST: usize = 220;
+const MAY: usize = 64;
