@@ -44,6 +44,20 @@ pub enum RunError {
         /// The encoder's own words.
         message: String,
     },
+    /// A message is longer than what can be sent between hosts.
+    #[error(
+        "{from} sent {to} a message of {bytes} bytes; between hosts it may have {longest}: send it in parts"
+    )]
+    MessageTooLong {
+        /// The sender.
+        from: bsp::Rank,
+        /// The receiver.
+        to: bsp::Rank,
+        /// How long it is.
+        bytes: u64,
+        /// How long it may be.
+        longest: u64,
+    },
     /// A node did what nodes do not.
     #[error("{0}: it is broken, or of another release")]
     Peer(String),

@@ -6,7 +6,7 @@ use bsp::reference::check_receiver;
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::Reception;
-use protocol::{Letter, Parcel};
+use protocol::{Letter, Limits, Parcel};
 
 use super::resident::{Content, Executed, Incoming};
 use crate::error::RunError;
@@ -248,6 +248,16 @@ impl Exchanges {
                 let sets = (&self.sets[..], &hosts[..]);
                 round.received(sets, (rank, to), bytes, Seconds::ZERO);
             } else {
+                let longest = Limits::default().payload;
+                if longest < bytes {
+                    let from = rank;
+                    return Err(RunError::MessageTooLong {
+                        from,
+                        to,
+                        bytes,
+                        longest,
+                    });
+                }
                 let letter = Letter {
                     from: rank,
                     to,
@@ -524,17 +534,15 @@ fn pack(
     let mut parcels = Vec::new();
     let (mut parcel, mut payload) = (empty(), Vec::new());
     for (letter, content) in letters {
-        if PARCEL_LEN <= payload.len() {
+        let length = usize::try_from(letter.bytes).expect("what is sent fits memory");
+        if !payload.is_empty() && PARCEL_LEN < payload.len() + length {
             parcel.payload = std::mem::take(&mut payload).into();
             parcels.push(std::mem::replace(&mut parcel, empty()));
         }
         match content {
             Content::Value(bytes) => payload.extend_from_slice(&bytes),
             // It is there to occupy the network.
-            Content::Sized(bytes) => {
-                let length = usize::try_from(bytes).expect("what is sent fits memory");
-                payload.resize(payload.len() + length, 0);
-            }
+            Content::Sized(_) => payload.resize(payload.len() + length, 0),
         }
         parcel.letters.push(letter);
     }
@@ -586,7 +594,7 @@ fn ratio(bytes: u64, total: u64) -> f64 {
 
 /// Empty parcels in a row after which none is expected: sending again costs an answer then.
 const PATIENCE: u32 = 8;
-/// Bytes from which on no more messages are put into a parcel.
+/// Bytes of messages that are put together into a parcel.
 const PARCEL_LEN: usize = 8 << 20;
 
 #[cfg(test)]

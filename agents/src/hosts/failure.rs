@@ -51,6 +51,7 @@ impl From<RunError> for JobError {
             }
             RunError::Program(_)
             | RunError::NoRoute(_)
+            | RunError::MessageTooLong { .. }
             | RunError::Encoding { .. }
             | RunError::Stuck { .. } => Fault::Program,
         };

@@ -15,7 +15,7 @@ use bsp::{HostId, Image, Rank, SetId};
 use bytes::Bytes;
 use protocol::transport::{Endpoint, Sender};
 use protocol::{Address, Message, Migrate, Placed, State, encode};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use super::Machine;
 use super::exchanges::Exchanges;
@@ -30,7 +30,7 @@ use crate::record;
 use crate::setup::{Rules, Setup, Shape};
 use crate::world::{Cost, Delivery, Event, World};
 use probing::Probing;
-use travel::Arrival;
+use travel::{Arrival, PACKERS};
 
 pub(super) use travel::Coming;
 
@@ -60,6 +60,8 @@ pub(super) struct HostWorld {
     /// How often the placement has changed.
     epoch: u64,
     probing: Probing,
+    /// Places of those that pack processes which leave.
+    packers: Arc<Semaphore>,
     /// States that come and whose agents have not been told yet.
     arriving: BTreeMap<Rank, Coming>,
     /// What happens at once, to agents here.
@@ -152,6 +154,7 @@ impl HostWorld {
             exchanging: BTreeSet::new(),
             rates: Rates::default(),
             epoch: 0,
+            packers: Arc::new(Semaphore::new(PACKERS)),
             arriving: BTreeMap::new(),
             deliveries: VecDeque::new(),
             departed: Vec::new(),

@@ -221,6 +221,26 @@ fn what_no_node_sends_is_refused() {
 }
 
 #[test]
+fn a_message_that_is_too_long_for_the_network_is_named() {
+    let mut exchanges = exchanges();
+    exchanges.begin(0).unwrap();
+    let longest = Limits::default().payload;
+    let long = |to, bytes| executed(&[(to, Content::Sized(bytes))], false);
+    // Within a host there is no limit.
+    exchanges.computed(Rank(0), long(1, 2 * longest)).unwrap();
+    let (from, to, bytes) = (Rank(1), Rank(2), longest + 1);
+    assert_eq!(
+        exchanges.computed(Rank(1), long(2, bytes)),
+        Err(RunError::MessageTooLong {
+            from,
+            to,
+            bytes,
+            longest
+        })
+    );
+}
+
+#[test]
 fn long_messages_go_in_parcels_of_bounded_length() {
     let long = Raw::from(vec![7; PARCEL_LEN]);
     let letter = Letter {

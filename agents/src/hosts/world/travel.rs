@@ -1,5 +1,6 @@
 //! Processes that leave for another host, and those that come.
 
+use std::sync::Arc;
 use std::time::Instant as Clock;
 
 use bsp::Rank;
@@ -44,8 +45,9 @@ impl HostWorld {
         };
         self.departed.push(rank);
         let inbox = self.exchanges.take_inbox(rank);
-        let tasks = self.tasks.clone();
+        let (tasks, packers) = (self.tasks.clone(), Arc::clone(&self.packers));
         drop(tokio::spawn(async move {
+            let _place = packers.acquire().await;
             let told = leave(order, (agent, inbox, resident), peer).await;
             // The job may be over.
             drop(tasks.send(told.unwrap_or_else(Local::Failed)));
@@ -170,3 +172,7 @@ async fn leave(
     }
     Ok(Local::Sent(to, bytes, seconds(began.elapsed())))
 }
+
+/// How many processes are packed at once. Each takes a thread until its state is through, and there are
+/// some hundreds: enough have to be left for those that come, or two nodes would wait for each other.
+pub(super) const PACKERS: usize = 8;
