@@ -38,6 +38,8 @@ pub(super) struct Course {
     /// How many steps of 256 without an overloaded machine begin with a process that is away; the others
     /// with any.
     pub(super) returns: usize,
+    /// The temperature at the beginning, in costs of a migration.
+    pub(super) hot: f64,
 }
 
 /// The cheapest assignment seen that meets the target.
@@ -96,7 +98,7 @@ impl<'a> Annealing<'a> {
         }
         let processes = self.crowd.places().len();
         let scale = self.scale();
-        let (hot, cold) = (HOT * scale, COLD * scale);
+        let (hot, cold) = (self.course.hot * scale, COLD * scale);
         self.penalty = PENALTY * scale / self.workload_mean();
         let penalty_min = PENALTY_MIN * self.penalty;
         let begin = meter.spent();
@@ -238,8 +240,7 @@ fn real(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Temperatures at the beginning and at the end, in costs of a migration.
-const HOT: f64 = 0.5;
+/// The temperature at the end, in costs of a migration.
 const COLD: f64 = 0.02;
 
 /// What a mean workload above the target costs at the beginning, in costs of a migration, and the share of

@@ -13,6 +13,7 @@ pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, mete
         hops: 3,
         sharings: 192,
         returns: 160,
+        hot: 1.0,
     };
     let draws = Draws::new(seed, b"annealing by sharing ...");
     let start = problem.homes();

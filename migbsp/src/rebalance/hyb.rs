@@ -16,6 +16,7 @@ pub(super) fn hyb(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter
         hops: 2,
         sharings: 0,
         returns: 256,
+        hot: 0.5,
     };
     let draws = Draws::new(seed, b"annealing after IMLP ...");
     let start = incumbent.assignment().to_vec();
