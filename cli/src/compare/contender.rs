@@ -9,7 +9,7 @@ use crate::configuration::{Scenario, scheduler};
 /// Invariant: the policy exists, and its parameters do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contender {
-    /// As it was written.
+    /// As it was written, without spaces.
     pub(crate) label: String,
     /// What is run: i for nobody, else iii unless its parameters say otherwise.
     pub(crate) scenario: Scenario,
@@ -22,18 +22,22 @@ impl FromStr for Contender {
 
     /// Reads `NAME` or `NAME:KEY=VALUE,KEY=VALUE`, the keys being those of `[scheduler]`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let label = text.trim();
-        let (name, parameters) = match label.split_once(':') {
-            None => (label, None),
+        let (name, parameters) = match text.split_once(':') {
+            None => (text.trim(), None),
             Some((name, parameters)) => (name.trim(), Some(parameters)),
         };
+        let mut label = name.to_owned();
         let mut assignments = vec![
             format!("scheduler.policy={name}"),
             "scheduler.scenario=iii".to_owned(),
             "scheduler.script=[]".to_owned(),
         ];
-        for parameter in parameters.into_iter().flat_map(|list| list.split(',')) {
-            assignments.push(assignment(parameter.trim())?);
+        let parameters = parameters.map(|list| list.split(',').collect::<Vec<_>>());
+        for (place, parameter) in parameters.iter().flatten().enumerate() {
+            let (key, value) = assignment(parameter.trim())?;
+            assignments.push(format!("scheduler.{key}={value}"));
+            label.push(if place == 0 { ':' } else { ',' });
+            label.push_str(&format!("{key}={value}"));
         }
         let options = scheduler(&assignments)
             .map_err(|fault| {
@@ -48,15 +52,15 @@ impl FromStr for Contender {
             return Err("scenario: a comparison needs one, `i`, `ii` or `iii`".to_owned());
         };
         Ok(Self {
-            label: label.to_owned(),
+            label,
             scenario: *scenario,
             assignments,
         })
     }
 }
 
-/// `scheduler.KEY=VALUE` of `KEY=VALUE`.
-fn assignment(parameter: &str) -> Result<String, String> {
+/// Key and value of `KEY=VALUE`.
+fn assignment(parameter: &str) -> Result<(&str, &str), String> {
     let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
     let (key, value) = (key.trim(), value.trim());
     if key.is_empty() || value.is_empty() {
@@ -66,7 +70,7 @@ fn assignment(parameter: &str) -> Result<String, String> {
     match key {
         "policy" => Err("policy: its name stands before the colon".to_owned()),
         "script" => Err("script: a policy decides who moves".to_owned()),
-        _ => Ok(format!("scheduler.{key}={value}")),
+        _ => Ok((key, value)),
     }
 }
 
@@ -76,8 +80,10 @@ mod tests {
 
     #[test]
     fn a_policy_may_have_parameters() {
-        let contender: Contender = " migbsp:interval=8, planning.horizon=20 ".parse().unwrap();
-        assert_eq!(contender.label, "migbsp:interval=8, planning.horizon=20");
+        let contender: Contender = " migbsp : interval = 8, planning.horizon=20 "
+            .parse()
+            .unwrap();
+        assert_eq!(contender.label, "migbsp:interval=8,planning.horizon=20");
         assert_eq!(contender.scenario, Scenario::Iii);
         assert_eq!(
             contender.assignments,

@@ -2,7 +2,7 @@
 
 use agents::record::Call;
 use bsp::units::Seconds;
-use migbsp::{Refusal, Verdict, Weighed};
+use migbsp::{Alternative, Refusal, Verdict, Weighed};
 
 use crate::explain::fate::{Fate, meaning};
 use crate::explain::forces::Forces;
@@ -215,15 +215,20 @@ fn weighed(weighed: &Weighed) -> WeighedReport {
         Verdict::Unchanged => ("unchanged", None),
         Verdict::TooDear { pause } => ("too-dear", Some(pause)),
     };
-    let alternatives = weighed
-        .alternatives
-        .iter()
-        .map(|alternative| AlternativeReport {
-            name: alternative.name.clone(),
-            superstep_seconds: alternative.superstep.get(),
-            cost_seconds: alternative.cost.get(),
-            moves: alternative.moves,
-        });
+    // That nobody moves has no name, and equal ones are the same.
+    let weighs = |alternative: &&Alternative| {
+        0 < alternative.moves
+            && (alternative.superstep, alternative.cost) == (balance.planned, balance.cost)
+    };
+    let chosen = weighed.alternatives.iter().find(weighs);
+    let alternatives = weighed.alternatives.iter();
+    let alternatives = alternatives.map(|alternative| AlternativeReport {
+        name: alternative.name.clone(),
+        superstep_seconds: alternative.superstep.get(),
+        cost_seconds: alternative.cost.get(),
+        moves: alternative.moves,
+        chosen: chosen.is_some_and(|chosen| std::ptr::eq(chosen, alternative)),
+    });
     WeighedReport {
         present_seconds: balance.present.get(),
         planned_seconds: balance.planned.get(),

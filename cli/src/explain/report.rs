@@ -116,6 +116,8 @@ pub(super) struct AlternativeReport {
     pub(super) cost_seconds: f64,
     /// How many processes would move.
     pub(super) moves: u32,
+    /// It is what was weighed against staying.
+    pub(super) chosen: bool,
 }
 
 /// A row of the list of a call.

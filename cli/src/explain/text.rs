@@ -294,12 +294,13 @@ fn gains(process: &ProcessReport) -> String {
 }
 
 fn alternatives(weighed: &WeighedReport) -> String {
-    let headers = ["plan", "superstep", "cost", "moves"];
+    let headers = ["plan", "superstep", "cost", "moves", ""];
     let mut rows = vec![vec![
         "stay".to_owned(),
         rounded(weighed.present_seconds, 4),
         rounded(0.0, 4),
         "0".to_owned(),
+        String::new(),
     ]];
     rows.extend(weighed.alternatives.iter().map(|plan| {
         vec![
@@ -307,6 +308,7 @@ fn alternatives(weighed: &WeighedReport) -> String {
             rounded(plan.superstep_seconds, 4),
             rounded(plan.cost_seconds, 4),
             plan.moves.to_string(),
+            if plan.chosen { "best" } else { "" }.to_owned(),
         ]
     }));
     format!(

@@ -58,7 +58,7 @@ fn sequences_that_will_not_do_are_named() {
     );
     check(
         ">q\nACGT\nACLT\n",
-        "`query`: q.fasta has `L` at position 7 of record `q`, expected one of ACGTN",
+        "`query`: q.fasta has `L` in line 3, position 7 of record `q`, expected one of ACGTN",
     );
     check(
         ">q\nACGT\n>r\nACGT\n",

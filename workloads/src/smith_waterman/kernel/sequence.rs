@@ -63,17 +63,28 @@ pub enum Error {
         record: String,
     },
     /// A letter that has no score.
-    #[error("has `{met}` at position {position} of record `{record}`, expected one of {expected}")]
+    #[error(
+        "has `{met}` in line {line}, position {position} of record `{record}`, expected one of {expected}"
+    )]
     Letter {
         /// The record's name.
         record: String,
         /// The letter met.
         met: char,
-        /// Where, from 1, line ends not counted.
+        /// The line, from 1.
+        line: usize,
+        /// Where in the record, from 1, line ends not counted.
         position: usize,
         /// The letters that would do.
         expected: &'static str,
     },
+}
+
+/// The letters of a record as they stand in its file.
+struct Lines {
+    /// The line in which they begin.
+    first: usize,
+    lines: Vec<Vec<u8>>,
 }
 
 impl Sequence {
@@ -96,10 +107,20 @@ impl Sequence {
         while let Some(record) = reader.next() {
             let record = record.map_err(|error| Error::from_reader(&error))?;
             let name = String::from_utf8_lossy(record.id_bytes()).into_owned();
-            records.push((name, record.owned_seq()));
+            let lines: Vec<Vec<u8>> = record.seq_lines().map(<[u8]>::to_vec).collect();
+            let line = reader.position().map_or(1, |position| {
+                usize::try_from(position.line()).unwrap_or(usize::MAX)
+            });
+            records.push((
+                name,
+                Lines {
+                    first: line + 1,
+                    lines,
+                },
+            ));
         }
         let names = || records.iter().map(|(name, _)| name.clone()).collect();
-        let (record, letters) = match (name, records.as_slice()) {
+        let (record, lines) = match (name, records.as_slice()) {
             (_, []) => return Err(Error::NoRecord),
             (None, [only]) => only,
             (None, _) => {
@@ -117,26 +138,28 @@ impl Sequence {
                 })?
             }
         };
-        Self::encode(record, letters, substitution)
+        Self::encode(record, lines, substitution)
     }
 
-    fn encode(record: &str, letters: &[u8], substitution: Substitution) -> Result<Self, Error> {
-        if letters.is_empty() {
+    fn encode(record: &str, lines: &Lines, substitution: Substitution) -> Result<Self, Error> {
+        let mut codes = Vec::new();
+        for (line, letters) in (lines.first..).zip(&lines.lines) {
+            for letter in letters {
+                let code = substitution.code(*letter).ok_or_else(|| Error::Letter {
+                    record: record.to_owned(),
+                    met: char::from(*letter),
+                    line,
+                    position: codes.len() + 1,
+                    expected: str::from_utf8(substitution.letters()).expect("letters are ASCII"),
+                })?;
+                codes.push(code);
+            }
+        }
+        if codes.is_empty() {
             let record = record.to_owned();
             return Err(Error::Empty { record });
         }
-        let code = |(index, letter): (usize, &u8)| {
-            substitution.code(*letter).ok_or_else(|| Error::Letter {
-                record: record.to_owned(),
-                met: char::from(*letter),
-                position: index + 1,
-                expected: str::from_utf8(substitution.letters()).expect("letters are ASCII"),
-            })
-        };
-        let codes = letters.iter().enumerate().map(code);
-        Ok(Self {
-            codes: codes.collect::<Result<_, _>>()?,
-        })
+        Ok(Self { codes })
     }
 
     /// The letters' codes.

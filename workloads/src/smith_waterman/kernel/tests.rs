@@ -248,12 +248,12 @@ fn what_is_no_sequence_says_why() {
     check(
         ">a\nAC\r\nGTUA\n",
         None,
-        "has `U` at position 5 of record `a`, expected one of ACGTN",
+        "has `U` in line 3, position 5 of record `a`, expected one of ACGTN",
     );
     check(
         ">a\nAC GT\n",
         None,
-        "has ` ` at position 3 of record `a`, expected one of ACGTN",
+        "has ` ` in line 2, position 3 of record `a`, expected one of ACGTN",
     );
 }
 
