@@ -277,7 +277,7 @@ fn every_shipped_instance_is_one() {
     let mut count = 0;
     for entry in fs::read_dir(root).unwrap() {
         let path = entry.unwrap().path();
-        let json = object(&folder, &[path.to_str().unwrap(), "--budget", "1 Msteps"]);
+        let json = object(&folder, &[path.to_str().unwrap(), "--budget", "10 Msteps"]);
         let instance = Instance::read(&path);
         for solution in json["solutions"].as_array().unwrap() {
             assert_eq!(solution["feasible"], true, "{}: {solution}", path.display());
