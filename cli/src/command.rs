@@ -16,6 +16,7 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
 use crate::output::{self, Format};
 use crate::platform::{self, FlowArguments};
+use crate::rebalance::{self, REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
 use crate::registry::Registry;
 use crate::reproduce::{self, ReproduceArguments};
 use crate::simulate;
@@ -81,6 +82,9 @@ enum Command {
     /// Set the tables of the papers beside what our runs say
     #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArguments),
+    /// Say which processes to move so that no machine is above a level, and moving costs least
+    #[command(long_about = REBALANCE_ABOUT, after_long_help = REBALANCE_HELP)]
+    Rebalance(RebalanceArguments),
     /// Be one host of a cluster, and wait for clients
     #[command(long_about = live::NODE_ABOUT, after_long_help = live::NODE_HELP)]
     Node(NodeArguments),
@@ -180,6 +184,10 @@ fn execute(
             reproduction.progress = progress;
             reproduce::command(&reproduction)
         }
+        Command::Rebalance(mut rebalancing) => {
+            rebalancing.progress = progress;
+            rebalance::command(&rebalancing)
+        }
         Command::Node(arguments) => live::node(&arguments, registry.clone()),
         Command::Run(mut run) => {
             run.progress = progress;
@@ -250,6 +258,7 @@ Examples:
   migbsp explain runs/lbm --process p21              why did it move? (from simulate --out runs/lbm)
   migbsp verify runs/lbm                             were all decisions made as they should be?
   migbsp reproduce table2                            a table of the papers, and ours beside it
+  migbsp rebalance sweep conf/rebalance/small.json   what would a lower level cost?
   migbsp platform show conf/platforms/testbed.toml
   migbsp up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
                                                      the same on real processes, live: docs/cluster.md
@@ -402,11 +411,16 @@ Formats:
   json   one object, schema migbsp.reproduce/1: cells, means, gains, migrations, agreement
   csv    one row per number; of `migrations` one row per stated migration
 
+The chen2008 parts are about `migbsp rebalance` (Chen, Wang and Lau 2008) and not in `all`: means over
+instances drawn anew, --instances of each group (the paper has 100); every algorithm has the steps of
+sixteen first iterations of IMLP; schema migbsp.reproduce-chen2008/1, one row per number.
+
 Examples:
   migbsp reproduce table2                            Lattice Boltzmann on 25 processes
   migbsp reproduce table7 --ties rank --format csv
   migbsp reproduce migrations                        who moves, when and where to
   migbsp reproduce --html tables.html                all of it, with charts
+  migbsp reproduce chen2008-table4 --instances 100   how many moves rebalancing needs
 
 What the columns mean and how stated migrations are forced: docs/tables.md.";
 

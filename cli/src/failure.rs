@@ -90,7 +90,7 @@ migbsp ends with one of these exit codes:
     0  all is well
     1  the run failed: the program is at fault, or its results cannot be written
     2  usage: the command line, a --set or a MIGBSP__ variable is at fault
-    3  an assertion or a verification failed
+    3  an assertion or a verification failed, or a level was not met (`rebalance`)
     4  an input file is at fault, or the experiment it describes is impossible
     5  a cluster or a peer failed
   130  interrupted (128 + SIGINT); other signals likewise

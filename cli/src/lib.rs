@@ -17,6 +17,7 @@ mod failure;
 mod live;
 mod output;
 mod platform;
+mod rebalance;
 mod record;
 mod registry;
 mod reproduce;

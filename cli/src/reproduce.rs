@@ -3,6 +3,7 @@
 mod agreement;
 mod application;
 mod cell;
+mod chen;
 mod forced;
 mod gain;
 mod html;
@@ -48,6 +49,9 @@ pub(crate) struct ReproduceArguments {
     /// Write a page with tables and charts to this file besides
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Over how many instances of each group means are taken; of chen2008 only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    instances: Option<u32>,
     /// Whether a bar on stderr is wanted.
     #[arg(skip)]
     pub(crate) progress: bool,
@@ -76,9 +80,21 @@ enum Part {
     Fig16,
     /// The migrations that the papers state
     Migrations,
-    /// Everything
+    /// Everything of these
     #[default]
     All,
+    /// Chen, Wang and Lau 2008: levels before anybody moves
+    #[value(name = "chen2008-table2")]
+    ChenTable2,
+    /// what algorithms of rebalancing cost and how long they look
+    #[value(name = "chen2008-table3")]
+    ChenTable3,
+    /// how many moves they need
+    #[value(name = "chen2008-table4")]
+    ChenTable4,
+    /// costs against levels, figures 4 to 7
+    #[value(name = "chen2008-figures")]
+    ChenFigures,
 }
 
 /// Who comes first among processes of equal potential.
@@ -94,8 +110,30 @@ enum Ties {
 ///
 /// # Errors
 ///
-/// If results cannot be written.
+/// If an option is not of the part, or results cannot be written.
 pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    if let Some(part) = arguments.part.chen() {
+        for (is_given, option) in [
+            (arguments.ties.is_some(), "--ties"),
+            (arguments.summary, "--summary"),
+        ] {
+            if is_given {
+                let problem = format!("{option} is not for chen2008: nobody reschedules there");
+                return Err(Failure::Usage(problem));
+            }
+        }
+        let orders = chen::Orders {
+            instances: arguments.instances,
+            format: arguments.format,
+            html: arguments.html.as_deref(),
+            progress: arguments.progress,
+        };
+        return chen::command(part, orders);
+    }
+    if arguments.instances.is_some() {
+        let problem = "--instances is for chen2008 alone: other parts have no instances";
+        return Err(Failure::Usage(problem.to_owned()));
+    }
     if let Some(file) = &arguments.html {
         // A place that takes nothing is better known before the runs than after them.
         write(file, "")?;
@@ -210,6 +248,26 @@ impl Part {
         Table::ALL
             .into_iter()
             .filter(move |table| self == Self::All || name.as_deref() == Some(table.name()))
+    }
+
+    const fn chen(self) -> Option<chen::Part> {
+        match self {
+            Self::ChenTable2 => Some(chen::Part::Table2),
+            Self::ChenTable3 => Some(chen::Part::Table3),
+            Self::ChenTable4 => Some(chen::Part::Table4),
+            Self::ChenFigures => Some(chen::Part::Figures),
+            Self::Table1
+            | Self::Table2
+            | Self::Table3
+            | Self::Table4
+            | Self::Table5
+            | Self::Table6
+            | Self::Table7
+            | Self::Table9
+            | Self::Fig16
+            | Self::Migrations
+            | Self::All => None,
+        }
     }
 
     const fn has_migrations(self) -> bool {

@@ -139,7 +139,8 @@ const PREFACE: &str = "Every number that the papers print beside that of our run
     between equal potentials by the time of receiving instead of the rank. Numbers that contradict \
     other numbers of the papers are grey; they count in the means all the same.";
 
-const STYLE: &str = "body { font: 15px/1.5 sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+/// What pages of tables look like.
+pub(super) const STYLE: &str = "body { font: 15px/1.5 sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: 0.15rem 0.7rem; border-bottom: 1px solid #e1e1e1; text-align: left; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }

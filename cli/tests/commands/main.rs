@@ -17,6 +17,7 @@ mod paper;
 mod parity;
 mod platform;
 mod readme;
+mod rebalance;
 mod script;
 mod shipped;
 mod simgrid;

@@ -1,0 +1,209 @@
+//! `--algorithm`: who looks for an assignment, and the parameters it is to have.
+
+use std::fmt;
+use std::str::FromStr;
+
+use migbsp::rebalance::{Budget, Found, Method, Penalised, Problem, Thresholds, Variant};
+
+use crate::configuration::{list, nearest};
+
+/// Who looks for an assignment.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Algorithm {
+    /// As it was written.
+    label: String,
+    method: Method,
+    /// How it looks, if it was told.
+    variant: Option<Variant>,
+}
+
+impl Algorithm {
+    /// What it finds in `problem` for `target`.
+    pub(crate) fn search(
+        &self,
+        problem: &Problem,
+        target: f64,
+        budget: Budget<'_>,
+        seed: u64,
+    ) -> Found {
+        match &self.variant {
+            Some(variant) => variant.search(problem, target, budget),
+            None => self.method.search(problem, target, budget, seed),
+        }
+    }
+}
+
+impl From<Method> for Algorithm {
+    fn from(method: Method) -> Self {
+        Self {
+            label: method.to_string(),
+            method,
+            variant: None,
+        }
+    }
+}
+
+/// As it was written.
+impl fmt::Display for Algorithm {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&self.label)
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    /// Reads `NAME` or `NAME:KEY=VALUE,KEY=VALUE`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let label = text.trim();
+        let Some((name, parameters)) = label.split_once(':') else {
+            return method(label).map(Self::from);
+        };
+        let method = method(name.trim())?;
+        let base = match method {
+            Method::Imlp => Variant::IMLP,
+            Method::Islp => Variant::ISLP,
+            Method::Mlp => Variant::MLP,
+            Method::Tabu | Method::Mparv | Method::Hyb | Method::Best => {
+                return Err(format!(
+                    "`{name}` has no parameters; `imlp`, `islp` and `mlp` have {}",
+                    list(&KEYS)
+                ));
+            }
+        };
+        let parameters = parameters.split(',').map(str::trim);
+        let variant = parameters.into_iter().try_fold(base, with)?;
+        Ok(Self {
+            label: label.to_owned(),
+            method,
+            variant: Some(variant),
+        })
+    }
+}
+
+/// The method that `text` names.
+fn method(text: &str) -> Result<Method, String> {
+    text.parse().map_err(|_| {
+        let names: Vec<String> = Method::ALL.iter().map(ToString::to_string).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let hint = nearest(text, &names).map_or_else(String::new, |nearest| {
+            format!("; did you mean `{nearest}`?")
+        });
+        format!(
+            "met `{text}`, which is no algorithm; known: {}{hint}",
+            names.join(", ")
+        )
+    })
+}
+
+/// `variant` with `parameter`, a `KEY=VALUE`.
+fn with(mut variant: Variant, parameter: &str) -> Result<Variant, String> {
+    let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    let (key, value) = (key.trim(), value.trim());
+    if key.is_empty() || value.is_empty() {
+        return Err(format!(
+            "met `{parameter}`, expected KEY=VALUE, as in imlp:levels=3,gamma=4"
+        ));
+    }
+    let met = |expected: &str| format!("{key}: met `{value}`, expected {expected}");
+    match key {
+        "levels" => {
+            let levels = value.parse().ok();
+            variant.levels = levels
+                .filter(|levels| (1..=LEVELS_MAX).contains(levels))
+                .ok_or_else(|| met(&format!("a whole number from 1 to {LEVELS_MAX}")))?;
+        }
+        "thresholds" => {
+            variant.thresholds = thresholds(value).ok_or_else(|| {
+                met("`crs2` (or another ratio above 1, as `crs1.5`), `as` or `count`")
+            })?;
+        }
+        "penalisation" => {
+            variant.penalised = match value {
+                "full" => Penalised::Full,
+                "limit" => Penalised::Limit,
+                "none" => Penalised::None,
+                _ => return Err(met("`full`, `limit` or `none`")),
+            };
+        }
+        "gamma" => {
+            let gamma = value.parse().ok();
+            variant.gamma = gamma
+                .filter(|gamma| (0.0..=GAMMA_MAX).contains(gamma))
+                .ok_or_else(|| met("a number of at least 0, in units of level"))?;
+        }
+        _ => {
+            return Err(match nearest(key, &KEYS) {
+                Some(nearest) => format!("{key}: unknown key; did you mean `{nearest}`?"),
+                None => format!("{key}: unknown key; known here: {}", list(&KEYS)),
+            });
+        }
+    }
+    Ok(variant)
+}
+
+fn thresholds(text: &str) -> Option<Thresholds> {
+    match text {
+        "as" => Some(Thresholds::Arithmetic),
+        "count" => Some(Thresholds::Count),
+        _ => {
+            let ratio: f64 = text.strip_prefix("crs")?.parse().ok()?;
+            let is_ratio = 1.0 < ratio && ratio <= RATIO_MAX;
+            is_ratio.then_some(Thresholds::CommonRatio(ratio))
+        }
+    }
+}
+
+const KEYS: [&str; 4] = ["levels", "thresholds", "penalisation", "gamma"];
+
+/// More make no difference.
+const LEVELS_MAX: u32 = 1000;
+const RATIO_MAX: f64 = 1e6;
+const GAMMA_MAX: f64 = 1e15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_algorithm_may_have_parameters() {
+        let read = |text: &str| text.parse::<Algorithm>().unwrap();
+        for method in Method::ALL {
+            assert_eq!(read(&method.to_string()), Algorithm::from(method));
+        }
+        let algorithm = read(" imlp:levels=3, thresholds=crs1.5,penalisation=limit,gamma=0.25");
+        let expected = Variant {
+            levels: 3,
+            thresholds: Thresholds::CommonRatio(1.5),
+            penalised: Penalised::Limit,
+            gamma: 0.25,
+            ..Variant::IMLP
+        };
+        assert_eq!(algorithm.variant, Some(expected));
+        assert_eq!(read("mlp:gamma=2").variant.unwrap().iterations, 1);
+    }
+
+    #[test]
+    fn what_is_no_algorithm_says_what_would_do() {
+        for (text, words) in [
+            ("impl", "did you mean `imlp`?"),
+            ("", "which is no algorithm; known: imlp, "),
+            ("tabu:levels=3", "`tabu` has no parameters"),
+            ("imlp:", "expected KEY=VALUE"),
+            ("imlp:levels", "expected KEY=VALUE"),
+            ("imlp:level=3", "did you mean `levels`?"),
+            ("imlp:colour=3", "known here: `levels`, "),
+            ("imlp:levels=0", "expected a whole number from 1"),
+            ("imlp:levels=1.5", "expected a whole number from 1"),
+            ("imlp:thresholds=crs1", "ratio above 1"),
+            ("imlp:thresholds=crsinf", "ratio above 1"),
+            ("imlp:thresholds=crs", "ratio above 1"),
+            ("imlp:penalisation=half", "`full`, `limit` or `none`"),
+            ("imlp:gamma=-1", "at least 0"),
+            ("imlp:gamma=nan", "at least 0"),
+        ] {
+            let fault = text.parse::<Algorithm>().unwrap_err();
+            assert!(fault.contains(words), "{text}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What `rebalance` and `rebalance sweep` are both told.
+
+use clap::Args;
+
+use crate::rebalance::budget::Limit;
+use crate::rebalance::instance::{Cost, RATE};
+use crate::rebalance::search::Search;
+
+/// How to look.
+#[derive(Clone, Debug, Args)]
+pub(super) struct SearchArguments {
+    /// How long to look for each: time, as "100 ms", or steps, as "2e6 steps", which give the same result everywhere
+    #[arg(long, value_name = "TIME|STEPS", default_value = "1 s")]
+    budget: Limit,
+    /// Where random choices begin
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// What a move costs
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) cost: Cost,
+}
+
+impl SearchArguments {
+    /// How to look.
+    pub(super) fn search(&self) -> Search {
+        Search {
+            limit: self.budget,
+            seed: self.seed,
+        }
+    }
+}
+
+/// The level that `text` gives.
+///
+/// # Errors
+///
+/// If it is none.
+pub(super) fn target(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok();
+    number.filter(|number| RATE.holds(*number)).ok_or_else(|| {
+        format!(
+            "met `{text}`, expected a level: workload by capacity, {}",
+            RATE.expected()
+        )
+    })
+}

@@ -1,0 +1,95 @@
+//! What `--help` says.
+
+pub(crate) const REBALANCE_ABOUT: &str = "\
+Say which processes had better be on other machines, so that no machine is above a level, and moving costs \
+least.
+
+INSTANCE says what each machine can do, what each process computes, how much would have to move with it \
+and where it is. A machine's level is the work of its processes by its capacity; the highest level of all \
+is what everybody waits for. A process that does not stay at home costs its size by the bandwidth between \
+the two machines. For each target the cheapest assignment that meets it is looked for: a lower level \
+always costs more, and the last few per cent cost most (`migbsp rebalance sweep`).
+
+This is about one decision with everything known. For programs that run and change, see `migbsp simulate`.";
+
+pub(crate) const REBALANCE_HELP: &str = "\
+Algorithms:
+  imlp    moves and exchanges between pairs of machines, cheap ones first, again and again from
+          where everybody was, with penalties on what moved before (Chen, Wang and Lau 2008)
+  islp    the same, with no regard to what a move costs
+  mlp     the first round of imlp alone
+  tabu    the steps of islp, never back to the beginning
+  mparv   removes and puts back greedily (M-PARTITION); quick, and dear
+  hyb     annealing on cost and overload together, from imlp's best
+  best    annealing that draws anew how two machines share their processes; the best there is here
+imlp, islp and mlp take parameters, as imlp:levels=3,thresholds=as,penalisation=limit,gamma=4:
+  levels=6          how many thresholds of cost
+  thresholds=crs2   a common ratio of 2; as: equal steps; count: equally many moves
+  penalisation=full all moves; limit: those to the most loaded machine; none
+  gamma=1           what a penalty weighs, in units of level
+
+Budgets, for each target:
+  time   \"100 ms\", \"2.5 s\"; bare numbers are seconds
+  steps  \"2000000 steps\", 2Msteps: moves and exchanges looked at; the same result everywhere
+Targets are worked on in parallel.
+
+Formats:
+  table  what each target takes, who moves, what becomes of the machines; long tables are cut
+  json   one object, schema migbsp.rebalance/1: solutions with target, feasible, assignment (the
+         machine of each process, from 0), dc, cost, lower_bound, migrations, loads, moves, seconds
+  csv    one row per move, the target's totals in every row
+
+Exit codes:
+  3  a target is not met; the lowest level that was found is shown all the same
+  4  INSTANCE is at fault: says the line, the key, what was met and what would do
+
+Examples:
+  migbsp rebalance conf/rebalance/small.json --target 80
+  migbsp rebalance conf/rebalance/small.json --target 76 --algorithm imlp --budget 2Msteps
+  migbsp rebalance conf/rebalance/small.json --cost moves        as few moves as possible
+  migbsp rebalance sweep conf/rebalance/small.json --svg cost.svg
+  migbsp rebalance generate --group I3,3 --seed 5 | migbsp rebalance - --format json
+
+What an instance file says and how the algorithms work: docs/rebalancing.md.";
+
+pub(super) const SWEEP_ABOUT: &str = "\
+Set what each level would cost beside each other, for several algorithms.
+
+A lower level lets everybody go on sooner and costs more to reach. Every algorithm looks for every level; \
+the table has a row for each, the lowest first, and --svg draws the curve. Choose the level before the curve \
+turns up. The lower bound says how much a better algorithm could save at most.";
+
+pub(super) const SWEEP_HELP: &str = "\
+Formats:
+  table  a row for each level, a column for each algorithm
+  json   one object, schema migbsp.rebalance-sweep/1: points with target, algorithm, feasible, dc,
+         cost, lower_bound, migrations, seconds
+  csv    one row per level and algorithm
+
+Levels that are not met are part of the picture: they do not change the exit code.
+
+Examples:
+  migbsp rebalance sweep conf/rebalance/small.json --svg cost.svg
+  migbsp rebalance sweep conf/rebalance/small.json --target 76 --target 80 --target 90 --cost moves
+  migbsp rebalance sweep conf/rebalance/small.json --algorithm imlp --algorithm mlp --algorithm tabu \\
+      --points 20 --budget \"1 Msteps\" --format csv
+
+How to read one: docs/rebalancing.md.";
+
+pub(super) const GENERATE_ABOUT: &str = "\
+Draw an instance like those of the paper (Chen, Wang and Lau 2008, Table 2).
+
+A group says how many machines and processes there are and how unequal they are; the seed says which \
+instance. The same group and seed give the same file everywhere.";
+
+pub(super) const GENERATE_HELP: &str = "\
+Groups I1,1 to I4,5:
+  I1  equal machines                        ,1   16 machines,  40 processes
+  I2  capacities from 0.6 to 1.4            ,2   16 machines, 160 processes
+  I3  capacities 2.5, 1.0 and 0.4           ,3   64 machines, 160 processes
+  I4  as I2, with most processes large      ,4   64 machines, 640 processes
+                                            ,5  256 machines, 640 processes
+
+Examples:
+  migbsp rebalance generate --group I3,3 --seed 5 --out i33.json
+  migbsp rebalance generate --group I1,1 --target 76 --target 80 | migbsp rebalance sweep -";

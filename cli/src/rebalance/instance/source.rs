@@ -1,0 +1,138 @@
+//! The text of an instance file, and which line of it holds what.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use crate::configuration::read;
+use crate::failure::Failure;
+use crate::tree::Node;
+
+/// A JSON text and what it holds.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// What messages call it.
+    name: String,
+    text: String,
+    pub(super) tree: Node,
+}
+
+impl Source {
+    /// Reads `file`, or stdin if it is called `-`.
+    pub(super) fn read(file: &Path) -> Result<Self, Failure> {
+        if file == Path::new("-") {
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .read_to_end(&mut bytes)
+                .map_err(|error| Failure::input(format!("stdin: cannot be read: {error}")))?;
+            let text = String::from_utf8(bytes).map_err(|error| {
+                let byte = error.utf8_error().valid_up_to() + 1;
+                Failure::input(format!("stdin: is not UTF-8 at byte {byte}"))
+            })?;
+            return Self::new("stdin", text);
+        }
+        let text = read(file).map_err(Failure::input)?;
+        Self::new(&file.display().to_string(), text)
+    }
+
+    /// `text`, which messages say is from `name`.
+    pub(super) fn new(name: &str, text: String) -> Result<Self, Failure> {
+        let tree = serde_json::from_str(&text).map_err(|error| {
+            let problem = error.to_string();
+            let problem = problem
+                .rsplit_once(" at line ")
+                .map_or(problem.as_str(), |(problem, _)| problem);
+            let (line, column) = (error.line(), error.column());
+            Failure::input(format!(
+                "{name}:{line}: is not JSON: {problem} (column {column})"
+            ))
+        })?;
+        Ok(Self {
+            name: name.to_owned(),
+            text,
+            tree,
+        })
+    }
+
+    /// What an instance without a name is called.
+    pub(super) fn stem(&self) -> String {
+        let stem = Path::new(&self.name).file_stem();
+        stem.map_or_else(
+            || self.name.clone(),
+            |stem| stem.to_string_lossy().into_owned(),
+        )
+    }
+
+    /// File and line of what is found by taking, from the outside inwards, the entry or item of each
+    /// number.
+    pub(super) fn place(&self, path: &[usize]) -> String {
+        let bytes = self.text.as_bytes();
+        let start = bytes
+            .iter()
+            .take_while(|byte| byte.is_ascii_whitespace())
+            .count();
+        let at = path
+            .iter()
+            .fold(start, |at, number| child(bytes, at, *number));
+        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+        format!("{}:{line}", self.name)
+    }
+}
+
+/// Where the entry or item `number` begins of the value, or the entry's value, that begins `at`.
+///
+/// The text is JSON, which has been checked.
+fn child(bytes: &[u8], mut at: usize, number: usize) -> usize {
+    let (mut depth, mut commas, mut is_quoted) = (0_usize, 0, false);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'\\' if is_quoted => at += 1,
+            b'"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' if depth == 1 => commas += 1,
+            _ => {}
+        }
+        let begins = !is_quoted && depth == 1 && matches!(byte, b'[' | b'{' | b',');
+        if begins && commas == number {
+            let rest = bytes[at..].iter();
+            return at + rest.take_while(|byte| byte.is_ascii_whitespace()).count();
+        }
+    }
+    at.min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_has_a_line() {
+        let text = "\n{\"a\\\"{\": [1,\n [2, \"],\"], {}\n, 3],\n\"b\": {\n\"c\": 0}}";
+        let source = Source::new("f", text.to_owned()).unwrap();
+        for (path, line) in [
+            (&[][..], "f:2"),
+            (&[0], "f:2"),
+            (&[0, 0], "f:2"),
+            (&[0, 1], "f:3"),
+            (&[0, 1, 1], "f:3"),
+            (&[0, 2], "f:3"),
+            (&[0, 3], "f:4"),
+            (&[1], "f:5"),
+            (&[1, 0], "f:6"),
+            (&[7, 7], "f:6"),
+        ] {
+            assert_eq!(source.place(path), line, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_located() {
+        let fault = Source::new("f", "{\n\"a\": NaN}".to_owned()).unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            "f:2: is not JSON: expected value (column 6)"
+        );
+    }
+}

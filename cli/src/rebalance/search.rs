@@ -1,0 +1,42 @@
+//! Looking for an assignment.
+
+use migbsp::rebalance::{Budget, Problem, Solution, bound};
+
+use crate::rebalance::algorithm::Algorithm;
+use crate::rebalance::budget::Limit;
+
+/// How to look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search {
+    pub(super) limit: Limit,
+    pub(super) seed: u64,
+}
+
+/// What was found for a target.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) solution: Solution,
+    pub(super) seconds: f64,
+}
+
+impl Search {
+    /// What `algorithm` finds in `problem` for `target`.
+    pub(super) fn find(self, algorithm: &Algorithm, problem: &Problem, target: f64) -> Found {
+        let search = |budget: Budget<'_>| algorithm.search(problem, target, budget, self.seed);
+        let (found, seconds) = self.limit.spend(search);
+        Found {
+            solution: found.solution,
+            seconds,
+        }
+    }
+}
+
+/// What no assignment that meets `target` costs less than; none: there certainly is none.
+pub(crate) fn lower_bound(problem: &Problem, target: f64) -> Option<f64> {
+    if Solution::of(problem, target, problem.homes()).feasible {
+        // Nobody has to move, and no rounding says otherwise.
+        return Some(0.0);
+    }
+    let cost = bound(problem, target);
+    cost.is_finite().then_some(cost)
+}

@@ -1,0 +1,77 @@
+//! `migbsp rebalance INSTANCE`: an assignment for each target.
+
+mod report;
+mod text;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::batch;
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json};
+use crate::rebalance::algorithm::Algorithm;
+use crate::rebalance::arguments::{SearchArguments, target};
+use crate::rebalance::instance::Instance;
+use crate::rebalance::search::lower_bound;
+use crate::rebalance::solve::report::Report;
+
+/// What `rebalance INSTANCE` is told.
+#[derive(Debug, Args)]
+pub(crate) struct SolveArguments {
+    /// The instance, a JSON file; `-` reads stdin
+    #[arg(value_name = "INSTANCE", required = true)]
+    instance: Option<PathBuf>,
+    /// Who looks: imlp, islp, mlp, tabu, mparv, hyb or best, and parameters it is to have
+    #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "best")]
+    algorithm: Algorithm,
+    /// The level that no machine may be above; may be given several times; if left out, those of the instance
+    #[arg(long = "target", value_name = "LEVEL", value_parser = target, allow_negative_numbers = true)]
+    targets: Vec<f64>,
+    #[command(flatten)]
+    search: SearchArguments,
+    /// How to show the results
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Looks for an assignment for each target, and shows it.
+///
+/// # Errors
+///
+/// Whatever is wrong with the instance or stdout; [`Failure::Verification`] if a target is not met.
+pub(super) fn command(arguments: &SolveArguments, progress: bool) -> Result<(), Failure> {
+    let Some(file) = &arguments.instance else {
+        return Err(Failure::Usage(
+            "no instance: give a file, or `-` for stdin".to_owned(),
+        ));
+    };
+    let instance = Instance::read(file)?;
+    let targets = if arguments.targets.is_empty() {
+        &instance.targets
+    } else {
+        &arguments.targets
+    };
+    if targets.is_empty() {
+        return Err(Failure::Usage(format!(
+            "no target: {} has no `targets`, so give --target",
+            file.display()
+        )));
+    }
+    let problem = instance.problem(arguments.search.cost);
+    let search = arguments.search.search();
+    let found = batch::run(targets, progress, |target| {
+        let found = search.find(&arguments.algorithm, &problem, *target);
+        Ok((*target, found, lower_bound(&problem, *target)))
+    })?;
+    let report = Report::new(&instance, &problem, arguments, &found);
+    match arguments.format {
+        Format::Table => print(&text::text(&report, &instance))?,
+        Format::Json => print_json(&report)?,
+        Format::Csv => print(&report.csv(&instance).map_err(Failure::run)?)?,
+    }
+    match report.complaint() {
+        Some(complaint) => Err(Failure::Verification(complaint)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,216 @@
+//! What came of looking, as `--format json` and `csv` show it.
+
+use migbsp::rebalance::Problem;
+use serde::Serialize;
+
+use crate::output::rounded;
+use crate::rebalance::instance::Instance;
+use crate::rebalance::search::Found;
+use crate::rebalance::solve::SolveArguments;
+
+/// All that `migbsp rebalance INSTANCE` found.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Report {
+    /// `migbsp.rebalance/1`.
+    pub(super) schema: &'static str,
+    /// The instance's name.
+    pub(super) instance: String,
+    /// Who looked.
+    pub(super) algorithm: String,
+    /// How long for each target, as it may be written.
+    pub(super) budget: String,
+    /// Where random choices began.
+    pub(super) seed: u64,
+    /// `seconds` or `moves`: what costs are in.
+    pub(super) cost_unit: &'static str,
+    /// The highest level before anybody moves.
+    pub(super) dc_initial: f64,
+    /// The level that no assignment is below.
+    pub(super) dc_ideal: f64,
+    /// The workload of each machine before anybody moves.
+    pub(super) loads_initial: Vec<f64>,
+    /// By target, in the order they were given.
+    pub(super) solutions: Vec<Assigned>,
+}
+
+/// An assignment for a target.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Assigned {
+    /// The level that was to be met.
+    pub(super) target: f64,
+    /// Whether it is.
+    pub(super) feasible: bool,
+    /// The machine of each process, from 0.
+    pub(super) assignment: Vec<usize>,
+    /// The highest level.
+    pub(super) dc: f64,
+    /// What the moves cost, all together.
+    pub(super) cost: f64,
+    /// What no assignment that meets the target costs less than; null: none meets it.
+    pub(super) lower_bound: Option<f64>,
+    /// How many processes move.
+    pub(super) migrations: usize,
+    /// The workload of each machine.
+    pub(super) loads: Vec<f64>,
+    /// The dearest first.
+    pub(super) moves: Vec<Move>,
+    /// How long it took to find.
+    pub(super) seconds: f64,
+}
+
+/// A process that moves.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Move {
+    /// Its place in the instance.
+    pub(super) process: usize,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) cost: f64,
+}
+
+/// A row of the CSV: a move, or a target for which nobody moves.
+#[derive(Debug, Serialize)]
+struct Row {
+    target: f64,
+    feasible: bool,
+    dc: f64,
+    cost: f64,
+    lower_bound: Option<f64>,
+    migrations: usize,
+    seconds: f64,
+    process: Option<usize>,
+    workload: Option<f64>,
+    size_mb: Option<f64>,
+    from: Option<usize>,
+    to: Option<usize>,
+    move_cost: Option<f64>,
+}
+
+impl Report {
+    /// The report of what was `found` for each target.
+    pub(super) fn new(
+        instance: &Instance,
+        problem: &Problem,
+        arguments: &SolveArguments,
+        found: &[(f64, Found, Option<f64>)],
+    ) -> Self {
+        let search = arguments.search.search();
+        let homes = problem.homes();
+        Self {
+            schema: "migbsp.rebalance/1",
+            instance: instance.name.clone(),
+            algorithm: arguments.algorithm.to_string(),
+            budget: search.limit.to_string(),
+            seed: search.seed,
+            cost_unit: arguments.search.cost.name(),
+            dc_initial: problem.level(&homes),
+            dc_ideal: problem.ideal(),
+            loads_initial: problem.loads(&homes),
+            solutions: found
+                .iter()
+                .map(|(target, found, bound)| Assigned::new(problem, *target, found, *bound))
+                .collect(),
+        }
+    }
+
+    /// One row per move, and one per target for which nobody moves.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub(super) fn csv(&self, instance: &Instance) -> Result<String, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for solution in &self.solutions {
+            if solution.moves.is_empty() {
+                writer.serialize(Row::new(solution, instance, None))?;
+            }
+            for one in &solution.moves {
+                writer.serialize(Row::new(solution, instance, Some(one)))?;
+            }
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// What to say of the targets that are not met, one line each; `None` if all are.
+    pub(super) fn complaint(&self) -> Option<String> {
+        let missed = self.solutions.iter().filter(|solution| !solution.feasible);
+        let lines: Vec<String> = missed.map(|solution| self.missed(solution)).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    fn missed(&self, solution: &Assigned) -> String {
+        let target = solution.target;
+        let reached = level(solution.dc);
+        match solution.lower_bound {
+            None if target < self.dc_ideal => format!(
+                "target {target} cannot be met: all work on all machines is {} already; {reached} was reached",
+                level(self.dc_ideal)
+            ),
+            None => format!("target {target} cannot be met, whoever moves; {reached} was reached"),
+            Some(_) => format!(
+                "target {target} is not met: {} reached {reached} within {}; a larger --budget may find more",
+                self.algorithm, self.budget
+            ),
+        }
+    }
+}
+
+impl Assigned {
+    fn new(problem: &Problem, target: f64, found: &Found, lower_bound: Option<f64>) -> Self {
+        let solution = &found.solution;
+        let places = problem.homes().into_iter().zip(&solution.assignment);
+        let moved = places
+            .enumerate()
+            .filter(|(_, (home, place))| home != *place);
+        let mut moves: Vec<Move> = moved
+            .map(|(process, (from, &to))| Move {
+                process,
+                from,
+                to,
+                cost: problem.cost(process, to),
+            })
+            .collect();
+        moves.sort_by(|left, right| right.cost.total_cmp(&left.cost));
+        Self {
+            target,
+            feasible: solution.feasible,
+            assignment: solution.assignment.clone(),
+            dc: solution.level,
+            cost: solution.cost,
+            lower_bound,
+            migrations: solution.migrations,
+            loads: problem.loads(&solution.assignment),
+            moves,
+            seconds: found.seconds,
+        }
+    }
+}
+
+impl Row {
+    fn new(solution: &Assigned, instance: &Instance, one: Option<&Move>) -> Self {
+        let process = one.map(|one| instance.processes[one.process]);
+        Self {
+            target: solution.target,
+            feasible: solution.feasible,
+            dc: solution.dc,
+            cost: solution.cost,
+            lower_bound: solution.lower_bound,
+            migrations: solution.migrations,
+            seconds: solution.seconds,
+            process: one.map(|one| one.process),
+            workload: process.map(|(workload, _, _)| workload),
+            size_mb: process.map(|(_, size, _)| size),
+            from: one.map(|one| one.from),
+            to: one.map(|one| one.to),
+            move_cost: one.map(|one| one.cost),
+        }
+    }
+}
+
+/// A level for people.
+pub(super) fn level(number: f64) -> String {
+    rounded(number, 2)
+}

@@ -1,0 +1,159 @@
+//! What each level costs, as `--format json` and `csv` show it.
+
+use migbsp::rebalance::Problem;
+use serde::Serialize;
+
+use crate::chart::{Lines, Series, Style};
+use crate::rebalance::algorithm::Algorithm;
+use crate::rebalance::instance::Instance;
+use crate::rebalance::search::Found;
+use crate::rebalance::sweep::SweepArguments;
+
+/// All that `migbsp rebalance sweep` found.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Report {
+    /// `migbsp.rebalance-sweep/1`.
+    pub(super) schema: &'static str,
+    /// The instance's name.
+    pub(super) instance: String,
+    /// In the order they were given.
+    pub(super) algorithms: Vec<String>,
+    /// How long each looked for each level, as it may be written.
+    pub(super) budget: String,
+    /// Where random choices began.
+    pub(super) seed: u64,
+    /// `seconds` or `moves`: what costs are in.
+    pub(super) cost_unit: &'static str,
+    /// The highest level before anybody moves.
+    pub(super) dc_initial: f64,
+    /// The level that no assignment is below.
+    pub(super) dc_ideal: f64,
+    /// By level, the lowest first, then by algorithm.
+    pub(super) points: Vec<Point>,
+}
+
+/// What an algorithm found for a level.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Point {
+    /// The level that was to be met.
+    pub(super) target: f64,
+    /// Who looked.
+    pub(super) algorithm: String,
+    /// Whether it is met.
+    pub(super) feasible: bool,
+    /// The level that was found.
+    pub(super) dc: f64,
+    /// What the moves cost.
+    pub(super) cost: f64,
+    /// What no assignment that meets the target costs less than; null: none meets it.
+    pub(super) lower_bound: Option<f64>,
+    /// How many processes move.
+    pub(super) migrations: usize,
+    /// How long it took to find.
+    pub(super) seconds: f64,
+}
+
+impl Point {
+    /// What was `found` for a target with a lower bound.
+    pub(super) fn new(
+        (target, lower_bound): (f64, Option<f64>),
+        algorithm: &Algorithm,
+        found: &Found,
+    ) -> Self {
+        let solution = &found.solution;
+        Self {
+            target,
+            algorithm: algorithm.to_string(),
+            feasible: solution.feasible,
+            dc: solution.level,
+            cost: solution.cost,
+            lower_bound,
+            migrations: solution.migrations,
+            seconds: found.seconds,
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn new(
+        instance: &Instance,
+        problem: &Problem,
+        arguments: &SweepArguments,
+        points: Vec<Point>,
+    ) -> Self {
+        let search = arguments.search.search();
+        Self {
+            schema: "migbsp.rebalance-sweep/1",
+            instance: instance.name.clone(),
+            algorithms: arguments
+                .algorithms
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            budget: search.limit.to_string(),
+            seed: search.seed,
+            cost_unit: arguments.search.cost.name(),
+            dc_initial: problem.level(&problem.homes()),
+            dc_ideal: problem.ideal(),
+            points,
+        }
+    }
+
+    /// The points of each level, the lowest level first.
+    pub(super) fn levels(&self) -> impl Iterator<Item = &[Point]> {
+        self.points.chunks(self.algorithms.len())
+    }
+
+    /// One row per level and algorithm.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub(super) fn csv(&self) -> Result<String, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for point in &self.points {
+            writer.serialize(point)?;
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Cost against level; where an algorithm did not meet a level, its line has a gap.
+    pub(super) fn chart(&self) -> Lines {
+        let bound = |level: &[Point]| (level[0].target, level[0].lower_bound.unwrap_or(f64::NAN));
+        let mut series: Vec<Series> = self
+            .algorithms
+            .iter()
+            .enumerate()
+            .map(|(index, algorithm)| Series {
+                name: algorithm.clone(),
+                points: self
+                    .levels()
+                    .map(|level| {
+                        let point = &level[index];
+                        let cost = if point.feasible { point.cost } else { f64::NAN };
+                        (point.target, cost)
+                    })
+                    .collect(),
+                style: Style::Line,
+            })
+            .collect();
+        series.push(Series {
+            name: "lower bound".to_owned(),
+            points: self.levels().map(bound).collect(),
+            style: Style::Dashed,
+        });
+        Lines {
+            title: format!("{}: what each level costs", self.instance),
+            x_label: "highest level of a machine (target)".to_owned(),
+            y_label: match self.cost_unit {
+                "moves" => "moves".to_owned(),
+                unit => format!("cost of migration ({unit})"),
+            },
+            x_is_log: false,
+            series,
+        }
+    }
+}

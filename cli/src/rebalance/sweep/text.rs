@@ -1,0 +1,77 @@
+//! What each level costs, for people.
+
+use crate::output::{rounded, table};
+use crate::rebalance::sweep::report::{Point, Report};
+
+/// A row for each level, the lowest first, and a column for each algorithm.
+pub(super) fn text(report: &Report) -> String {
+    let mut headers = vec!["target"];
+    headers.extend(report.algorithms.iter().map(String::as_str));
+    headers.push("at least");
+    headers.extend(["moves", "spared"]);
+    let rows = report.levels().map(|level| {
+        let best = best(level);
+        let mut row = vec![short(level[0].target)];
+        row.extend(level.iter().map(cost));
+        row.push(
+            level[0]
+                .lower_bound
+                .map_or_else(|| "impossible".to_owned(), |bound| rounded(bound, 3)),
+        );
+        row.push(best.map_or_else(String::new, |best| best.migrations.to_string()));
+        row.push(spared(report, level[0].target));
+        row
+    });
+    let what = match report.cost_unit {
+        "moves" => "how many processes have to move",
+        _ => "cost in seconds of migration",
+    };
+    format!(
+        "{}: {what}, by the level that no machine may be above\n\n{}\n{}",
+        report.instance,
+        table(&headers, rows),
+        legend(report)
+    )
+}
+
+fn cost(point: &Point) -> String {
+    if point.feasible {
+        rounded(point.cost, 3)
+    } else {
+        String::new()
+    }
+}
+
+/// The cheapest that meets the level.
+fn best(level: &[Point]) -> Option<&Point> {
+    let met = level.iter().filter(|point| point.feasible);
+    met.min_by(|left, right| left.cost.total_cmp(&right.cost))
+}
+
+/// Which part of what balancing could win at most a level wins.
+fn spared(report: &Report, target: f64) -> String {
+    let most = report.dc_initial - report.dc_ideal;
+    let part = (report.dc_initial - target) / most;
+    if 0.0 < most && part.is_finite() {
+        format!("{:.0} %", (part * 100.0).clamp(0.0, 100.0))
+    } else {
+        String::new()
+    }
+}
+
+fn legend(report: &Report) -> String {
+    format!(
+        "Before anybody moves the highest level is {}; all work on all machines would be {}. `at least` is a lower\n\
+         bound, `moves` are those of the cheapest, `spared` is the part of the imbalance that goes. \
+         An empty place: not met.\n\
+         Budget: {} for each number; seed {}.\n",
+        rounded(report.dc_initial, 2),
+        rounded(report.dc_ideal, 2),
+        report.budget,
+        report.seed
+    )
+}
+
+fn short(level: f64) -> String {
+    rounded(level, 2)
+}

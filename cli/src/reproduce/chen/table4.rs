@@ -1,0 +1,122 @@
+//! Table 4: every move costs 1; who meets the target, with how many moves.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use migbsp::rebalance::{Group, Method};
+
+use crate::batch;
+use crate::failure::Failure;
+use crate::rebalance::Algorithm;
+use crate::reproduce::chen::cell::{Cell, Claim, Quantity};
+use crate::reproduce::chen::printed::{Uniform, uniform as printed};
+use crate::reproduce::chen::trial::{Trial, budget, mean, real, trial, uniform};
+
+const METHODS: [Method; 3] = [Method::Islp, Method::Mparv, Method::Tabu];
+
+/// Three algorithms on one instance.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    group: Group,
+    /// The number of the group's target, from 0.
+    number: usize,
+    target: f64,
+    seed: u64,
+}
+
+pub(super) fn compare(instances: u32, progress: bool) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
+    let printed = printed();
+    let blocks: Vec<&[(Group, Uniform)]> = printed.chunks(METHODS.len()).collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for (number, block) in blocks.iter().enumerate() {
+        let (group, Uniform { target, .. }) = block[0].clone();
+        let case = |seed| Case {
+            group,
+            number,
+            target,
+            seed,
+        };
+        cases.extend((1..=u64::from(instances)).map(case));
+    }
+    // The longest first, so that no core is left with a long one at the end.
+    cases.sort_by_key(|case| {
+        let work = case.group.machines() * case.group.processes();
+        (Reverse(work), case.number, case.seed)
+    });
+    let outcomes = batch::run(&cases, progress, |case| Ok(outcome(case)))?;
+    let mut by_block: BTreeMap<usize, Vec<[Trial; 3]>> = BTreeMap::new();
+    for (case, outcome) in cases.iter().zip(outcomes) {
+        by_block.entry(case.number).or_default().push(outcome);
+    }
+    let mut cells = Vec::new();
+    let mut numbers = Vec::new();
+    for (number, block) in blocks.iter().enumerate() {
+        let own = by_block.get(&number).map_or(&[][..], Vec::as_slice);
+        for (index, (group, paper)) in block.iter().enumerate() {
+            cells.extend(method(*group, paper, own.iter().map(|three| three[index])));
+        }
+        numbers.push([0, 1, 2].map(|index| {
+            let met = own
+                .iter()
+                .map(|three| three[index])
+                .filter(|trial| trial.is_met);
+            mean(met.map(|trial| real(u64::try_from(trial.migrations).unwrap_or(u64::MAX))))
+        }));
+    }
+    let fewer = |left: Option<f64>, right: Option<f64>| match (left, right) {
+        (Some(left), Some(right)) => left <= right,
+        (Some(_), None) => true,
+        (None, _) => false,
+    };
+    let claims = vec![
+        Claim::new(
+            "ISLP needs fewer migrations than TABU",
+            numbers.iter().map(|[islp, _, tabu]| fewer(*islp, *tabu)),
+        ),
+        Claim::new(
+            "MPARV needs more migrations than ISLP and TABU, or does not meet the target at all",
+            numbers
+                .iter()
+                .map(|[islp, mparv, tabu]| fewer(*islp, *mparv) && fewer(*tabu, *mparv)),
+        ),
+    ];
+    Ok((cells, claims))
+}
+
+fn outcome(case: &Case) -> [Trial; 3] {
+    let problem = uniform(&case.group.draw(case.seed));
+    let steps = budget(&problem, case.target);
+    METHODS.map(|method| {
+        trial(
+            &Algorithm::from(method),
+            &problem,
+            case.target,
+            steps,
+            case.seed,
+        )
+    })
+}
+
+/// The numbers of a method; migrations are means over the instances where the target is met.
+fn method(group: Group, paper: &Uniform, trials: impl Iterator<Item = Trial> + Clone) -> [Cell; 3] {
+    let success = trials
+        .clone()
+        .map(|trial| if trial.is_met { 100.0 } else { 0.0 });
+    let met = trials.clone().filter(|trial| trial.is_met);
+    let migrations = met.map(|trial| real(u64::try_from(trial.migrations).unwrap_or(u64::MAX)));
+    let seconds = trials.map(|trial| trial.seconds_to_best);
+    let cell = |quantity, ours, paper_value| {
+        Cell::new(group, quantity, ours)
+            .of(&paper.algorithm, paper.target)
+            .beside(paper_value)
+    };
+    [
+        cell(Quantity::Success, mean(success), Some(paper.success)),
+        cell(Quantity::Migrations, mean(migrations), paper.migrations),
+        cell(
+            Quantity::SecondsToBest,
+            mean(seconds),
+            paper.milliseconds.map(|milliseconds| milliseconds / 1e3),
+        ),
+    ]
+}

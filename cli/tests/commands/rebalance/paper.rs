@@ -1,0 +1,107 @@
+//! `reproduce chen2008-…`: the paper of rebalancing, and ours beside it.
+
+use serde_json::Value;
+
+use crate::rebalance::folder;
+
+fn reproduce(part: &str, instances: &str) -> Value {
+    let part = format!("chen2008-{part}");
+    let arguments = [
+        "reproduce",
+        &part,
+        "--instances",
+        instances,
+        "--format",
+        "json",
+    ];
+    serde_json::from_str(&folder().stdout(&arguments)).unwrap()
+}
+
+#[test]
+fn levels_before_anybody_moves_are_near_the_printed_ones() {
+    let json = reproduce("table2", "100");
+    assert_eq!(json["schema"], "migbsp.reproduce-chen2008/1");
+    let cells = json["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 20);
+    for cell in cells {
+        let error = cell["error"].as_f64().unwrap();
+        // I4,2's 140 fits no reading of its workloads.
+        assert!(error.abs() < 0.06, "{cell}");
+    }
+}
+
+#[test]
+fn every_number_of_a_table_has_one_of_ours_beside_it() {
+    let json = reproduce("table4", "1");
+    let cells = json["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 10 * 2 * 3 * 3);
+    let printed = cells.iter().filter(|cell| !cell["paper"].is_null());
+    assert_eq!(printed.count(), 60 + 55 + 59);
+    for cell in cells.iter().filter(|cell| cell["quantity"] == "success") {
+        assert!(cell["ours"].is_f64(), "{cell}");
+    }
+    let islp = cells.iter().find(|cell| {
+        (
+            &cell["group"],
+            &cell["target"],
+            &cell["algorithm"],
+            &cell["quantity"],
+        ) == (
+            &"I1,3".into(),
+            &76.4.into(),
+            &"islp".into(),
+            &"migrations".into(),
+        )
+    });
+    assert_eq!(islp.unwrap()["paper"], 70.8);
+    // One instance is no mean.
+    assert!(
+        islp.unwrap()["error"].as_f64().unwrap().abs() < 0.3,
+        "{islp:?}"
+    );
+}
+
+#[test]
+fn the_papers_order_of_costs_comes_out() {
+    let json = reproduce("table3", "4");
+    assert_eq!(json["cells"].as_array().unwrap().len(), 10 * 4 * 5);
+    for claim in &json["claims"].as_array().unwrap()[..2] {
+        assert_eq!(
+            (&claim["holds"], &claim["of"]),
+            (&10.into(), &10.into()),
+            "{claim}"
+        );
+    }
+}
+
+#[test]
+fn results_are_shown_in_all_forms() {
+    let folder = folder();
+    let arguments = ["reproduce", "chen2008-table2", "--instances", "2"];
+    let text = folder.stdout(&arguments);
+    assert!(text.starts_with("Table 2: "), "{text}");
+    assert!(
+        text.contains("Means over 2 instances of each group"),
+        "{text}"
+    );
+    let csv = folder.stdout(&[&arguments[..], &["--format", "csv"]].concat());
+    assert_eq!(csv.lines().count(), 1 + 20, "{csv}");
+    folder.stdout(&[&arguments[..], &["--html", "t.html"]].concat());
+    let html = std::fs::read_to_string(folder.path().join("t.html")).unwrap();
+    assert!(html.contains(">I4,5</td>"), "{html}");
+}
+
+#[test]
+fn options_of_others_are_refused() {
+    let folder = folder();
+    folder.fails(
+        &["reproduce", "chen2008-table2", "--ties", "rank"],
+        2,
+        "--ties is not for chen2008: nobody reschedules there",
+    );
+    folder.fails(
+        &["reproduce", "table2", "--instances", "3"],
+        2,
+        "--instances is for chen2008 alone: other parts have no instances",
+    );
+}
