@@ -346,7 +346,10 @@ fn the_list_of_the_revoked_grows() {
     read(&folder, "certs", "n4");
     let own = read_identity(&folder.path().join("certs"), &"n1".parse().unwrap());
     let error = own.unwrap_err().to_string();
-    assert!(error.contains("Revoked"), "{error}");
+    assert!(
+        error.contains("the certificate of n1 is revoked"),
+        "{error}"
+    );
 }
 
 #[test]

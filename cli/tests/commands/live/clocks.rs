@@ -65,7 +65,7 @@ fn nodes_whose_clocks_differ_by_an_hour_work_together() {
     assert!(ended.status.success(), "{ended:?}");
     cluster.folder.stdout(&["verify", "record"]);
     let events =
-        std::fs::read_to_string(cluster.folder.path().join("record/events.jsonl")).unwrap();
+        std::fs::read_to_string(cluster.folder.path().join("record/iii/events.jsonl")).unwrap();
     let mut times = Vec::new();
     for line in events.lines() {
         times_in(&serde_json::from_str(line).unwrap(), &mut times);
