@@ -16,6 +16,7 @@ mod meter;
 mod node;
 mod pieces;
 mod pool;
+mod queue;
 mod rates;
 mod resident;
 mod sharing;

@@ -2,23 +2,23 @@
 
 use std::num::NonZeroU32;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{Rank, reference};
-use crossbeam_channel::{Receiver, Sender};
 use tokio::sync::mpsc;
 
 use super::counter::{Counter, quotient};
 use super::meter::thread_time;
+use super::queue::Queue;
 use super::resident::{Executed, Resident, Turn};
 use crate::error::RunError;
 
 /// As many threads as a node gives processors.
 pub(super) struct Pool {
-    tasks: Sender<Task>,
-    queue: Receiver<Task>,
+    queue: Arc<Queue<Task>>,
 }
 
 /// How threads execute.
@@ -59,40 +59,39 @@ impl Pool {
         pace: Pace,
         done: &mpsc::UnboundedSender<Vec<Done>>,
     ) -> Self {
-        let (tasks, queue) = crossbeam_channel::unbounded();
+        let queue = Arc::new(Queue::new());
         for index in 0..count.get() {
-            let (queue, done) = (Receiver::clone(&queue), done.clone());
+            let (queue, done) = (Arc::clone(&queue), done.clone());
             let thread = thread::Builder::new().name(format!("compute-{index}"));
             let spawned = thread.spawn(move || work(&queue, pace, &done));
             spawned.expect("the system has room for a thread per processor");
         }
-        Self { tasks, queue }
+        Self { queue }
     }
 
-    /// Has `task` executed, after those before it.
-    pub(super) fn execute(&self, task: Task) {
-        let is_taken = self.tasks.send(task).is_ok();
-        assert!(is_taken, "the pool holds the queue");
+    /// Has `tasks` executed, after those before them.
+    pub(super) fn execute(&self, tasks: impl ExactSizeIterator<Item = Task>) {
+        self.queue.extend(tasks);
     }
 }
 
 impl Drop for Pool {
     /// Forgets what has not been begun. A thread that is executing ends when it has done so: nobody waits for it.
     fn drop(&mut self) {
-        while self.queue.try_recv().is_ok() {}
+        self.queue.close();
     }
 }
 
 /// Executes what comes, and tells it when there is nothing more to be done, so that whoever waits for all of it
 /// is woken once.
-fn work(queue: &Receiver<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Done>>) {
+fn work(queue: &Queue<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Done>>) {
     let mut counter = pace.counted.and_then(|_| {
         let counter = Counter::of_this_thread();
         counter
             .inspect_err(|error| tracing::warn!(%error, "instructions are not counted"))
             .ok()
     });
-    while let Ok(first) = queue.recv() {
+    while let Some(first) = queue.next() {
         let mut next = Some(first);
         let mut executed = Vec::new();
         while let Some(task) = next {
@@ -102,7 +101,7 @@ fn work(queue: &Receiver<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Don
             if has_failed || executed.len() == TOLD_TOGETHER {
                 break;
             }
-            next = queue.try_recv().ok();
+            next = queue.next_now();
         }
         if done.send(executed).is_err() {
             return;

@@ -186,9 +186,7 @@ impl HostWorld {
 
     /// Has everybody executed whose turn has come: together, so that a thread that sleeps is woken once.
     pub(super) fn execute(&mut self) {
-        for task in self.starting.drain(..) {
-            self.pool.execute(task);
-        }
+        self.pool.execute(self.starting.drain(..));
     }
 
     /// Something happens to an agent here.
