@@ -192,6 +192,11 @@ impl Problem {
         self.ways[from][to]
     }
 
+    /// How many groups there are, with or without machines.
+    pub(super) const fn group_count(&self) -> usize {
+        self.ways.len()
+    }
+
     /// Where everybody is before anybody moves.
     #[must_use]
     pub fn homes(&self) -> Vec<usize> {
