@@ -1,14 +1,26 @@
 //! The best that is known here: simulated annealing that shares machines out two by two.
 
-use crate::rebalance::Problem;
 use crate::rebalance::annealing::{Annealing, Course};
 use crate::rebalance::budget::Meter;
 use crate::rebalance::draws::Draws;
 use crate::rebalance::incumbent::Incumbent;
+use crate::rebalance::repair::repair;
+use crate::rebalance::{Problem, Variant};
 
-/// Anneals from home, a quarter of the steps by ejection chains and the others by drawing how two machines share their
-/// processes.
+/// Repairs what is overloaded or, where that fails, descends as MLP; anneals from what met the target, or from home,
+/// a quarter of the steps by ejection chains and the others by drawing how two machines share their processes.
+///
+/// So even a budget that is too short to anneal anything ends in an assignment that is worth having.
 pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
+    repair(problem, incumbent, meter);
+    if !incumbent.is_feasible() {
+        Variant::MLP.improve(problem, incumbent, meter);
+    }
+    let start = if incumbent.is_feasible() {
+        incumbent.assignment().to_vec()
+    } else {
+        problem.homes()
+    };
     let course = Course {
         hops: 3,
         sharings: 192,
@@ -16,6 +28,5 @@ pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, mete
         hot: 1.0,
     };
     let draws = Draws::new(seed, b"annealing by sharing ...");
-    let start = problem.homes();
     Annealing::new(problem, incumbent.target(), &start, draws, course).run(incumbent, meter);
 }
