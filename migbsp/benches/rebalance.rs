@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use migbsp::rebalance::{Budget, Group, Machine, Method, Problem, Resident, Way};
+use migbsp::rebalance::{Budget, Group, Machine, Method, Problem, Resident, Way, bound};
 
 /// The first iteration alone, of 640 processes on 256 machines.
 fn first_iteration(criterion: &mut Criterion) {
@@ -31,7 +31,7 @@ fn steps(criterion: &mut Criterion) {
     benchmarks.finish();
 }
 
-/// Until the target is first met, with 100 000 processes on 10 000 machines.
+/// Until the target is first met, and the bound, with 100 000 processes on 10 000 machines.
 fn many_machines(criterion: &mut Criterion) {
     let problem = many();
     let mut benchmarks = criterion.benchmark_group("100000 processes, 10000 machines");
@@ -41,6 +41,16 @@ fn many_machines(criterion: &mut Criterion) {
         benchmarks.bench_function(format!("MLP, {share} of the ideal"), |bencher| {
             bencher.iter(|| {
                 let solution = Method::Mlp.solve(&problem, target, Budget::Steps(u64::MAX), 0);
+                assert!(solution.feasible);
+                solution
+            });
+        });
+        benchmarks.bench_function(format!("bound, {share} of the ideal"), |bencher| {
+            bencher.iter(|| bound(&problem, target));
+        });
+        benchmarks.bench_function(format!("best at once, {share} of the ideal"), |bencher| {
+            bencher.iter(|| {
+                let solution = Method::Best.solve(&problem, target, Budget::Steps(1), 0);
                 assert!(solution.feasible);
                 solution
             });

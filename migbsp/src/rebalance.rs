@@ -24,6 +24,7 @@ mod noise;
 mod pair;
 mod penalties;
 mod problem;
+mod repair;
 mod sharing;
 mod solution;
 mod state;

@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 use migbsp::rebalance::{Budget, Group, Machine, Method, Problem, Resident, Solution, Way, bound};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 struct Reference {
     problem: Problem,
@@ -92,20 +95,20 @@ fn at_equal_steps_the_best_is_cheaper_than_annealing_and_that_than_local_search(
         ("I2,3", 77.0),
         ("I3,3", 77.0),
     ] {
-        let problem = name.parse::<Group>().unwrap().draw(7);
-        let least = bound(&problem, target);
-        for (cost, method) in costs
-            .iter_mut()
-            .zip([Method::Best, Method::Hyb, Method::Imlp])
-        {
-            let solution = method.solve(&problem, target, Budget::Steps(4_000_000), 1);
-            let (is_met, weighed) = weighed(&problem, target, &solution);
-            assert!(is_met, "{name} {method}");
-            assert!(
-                least <= weighed,
-                "{name} {method}: {weighed}, bound {least}"
-            );
-            *cost += weighed;
+        for seed in 7..11 {
+            let problem = name.parse::<Group>().unwrap().draw(seed);
+            let least = bound(&problem, target);
+            let methods = [Method::Best, Method::Hyb, Method::Imlp];
+            for (cost, method) in costs.iter_mut().zip(methods) {
+                let solution = method.solve(&problem, target, Budget::Steps(4_000_000), 1);
+                let (is_met, weighed) = weighed(&problem, target, &solution);
+                assert!(is_met, "{name} {seed} {method}");
+                assert!(
+                    least <= weighed,
+                    "{name} {seed} {method}: {weighed}, bound {least}"
+                );
+                *cost += weighed;
+            }
         }
     }
     let [best, hyb, imlp] = costs;
@@ -142,4 +145,137 @@ fn a_small_budget_does_for_many_processes() {
         solution.level
     );
     assert!(bound(&problem, target) <= cost);
+}
+
+/// The least cost of all assignments that meet `target`; infinite if none does.
+fn cheapest(problem: &Problem, target: f64) -> f64 {
+    let (machines, processes) = (problem.machines().len(), problem.residents().len());
+    let all = machines.pow(u32::try_from(processes).unwrap());
+    let solutions = (0..all).map(|number| {
+        let digit = |process| number / machines.pow(process) % machines;
+        let processes = u32::try_from(processes).unwrap();
+        Solution::of(problem, target, (0..processes).map(digit).collect())
+    });
+    let met = solutions.filter(|solution| solution.feasible);
+    met.map(|solution| solution.cost)
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Few processes on few machines; equal workloads, none, and costs of nothing are frequent.
+fn tiny() -> impl Strategy<Value = Problem> {
+    let amount = || prop_oneof![Just(0.0), Just(3.0), 0.1..9.0];
+    let machine = (prop_oneof![Just(1.0), 0.5..3.0], 0..2_usize);
+    let machine = machine.prop_map(|(capacity, group)| Machine { capacity, group });
+    let machines = prop::collection::vec(machine, 1..=3);
+    let residents = prop::collection::vec((amount(), amount(), 0..3_usize), 1..=6);
+    let ways = prop::collection::vec((amount(), amount()), 4);
+    (machines, residents, ways).prop_map(|(machines, residents, ways)| {
+        let resident = |(workload, size, home): (f64, f64, usize)| Resident {
+            workload,
+            size,
+            home: home % machines.len(),
+        };
+        let residents = residents.into_iter().map(resident).collect();
+        let way = |&(fixed, per_size): &(f64, f64)| Way { fixed, per_size };
+        let ways = ways.chunks(2).map(|row| row.iter().map(way).collect());
+        let ways = ways.collect();
+        Problem::new(machines, residents, ways).unwrap()
+    })
+}
+
+/// On tiny problems, the best method finds the optimum but in one of a hundred at most; nobody goes below it.
+#[test]
+fn tiny_problems_are_solved_as_by_looking_at_all_assignments() {
+    const CASES: u32 = 1000;
+    let mut runner = TestRunner::deterministic();
+    let mut missed = 0;
+    for _ in 0..CASES {
+        let tree = (tiny(), 0.0..1.1, any::<u64>()).new_tree(&mut runner);
+        let (problem, share, seed) = tree.unwrap().current();
+        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let target = ideal + share * (initial - ideal);
+        let optimum = cheapest(&problem, target);
+        let least = bound(&problem, target);
+        assert!(
+            least <= optimum,
+            "{least}, {optimum}: {problem:?} at {target}"
+        );
+        for method in Method::ALL {
+            let solution = method.solve(&problem, target, Budget::Steps(20_000), seed);
+            let (is_met, cost) = weighed(&problem, target, &solution);
+            assert!(
+                (solution.cost - cost).abs() <= 1e-9 * (1.0 + cost),
+                "{method}"
+            );
+            assert!(is_met || !solution.feasible, "{method}");
+            let is_possible = !solution.feasible || optimum <= cost * (1.0 + 1e-9);
+            assert!(is_possible, "{method}: {cost} of {optimum}");
+            if method == Method::Best {
+                let is_optimal = if solution.feasible {
+                    cost <= optimum * (1.0 + 1e-9)
+                } else {
+                    optimum.is_infinite()
+                };
+                missed += u32::from(!is_optimal);
+            }
+        }
+    }
+    assert!(missed <= CASES / 100, "{missed} of {CASES}");
+}
+
+#[test]
+fn a_budget_that_is_too_short_to_anneal_meets_an_easy_target() {
+    let problem = "I3,5".parse::<Group>().unwrap().draw(1);
+    let solution = Method::Best.solve(&problem, 95.0, Budget::Steps(1), 1);
+    assert!(solution.feasible);
+    assert!(solution.cost < 1.5 * bound(&problem, 95.0));
+}
+
+#[test]
+fn the_best_meets_what_local_search_meets_in_as_many_steps() {
+    let groups = [
+        ("I1,1", 75.5),
+        ("I2,4", 74.3),
+        ("I3,5", 76.0),
+        ("I4,3", 82.0),
+    ];
+    let mut met = 0;
+    for (name, target) in groups {
+        for seed in 0..5 {
+            let problem = name.parse::<Group>().unwrap().draw(seed);
+            for steps in [1, 100, 1000, 5000, 20_000, 80_000] {
+                let budget = Budget::Steps(steps);
+                let [best, imlp] = [Method::Best, Method::Imlp]
+                    .map(|method| method.solve(&problem, target, budget, seed));
+                assert!(best.feasible || !imlp.feasible, "{name} {seed} {steps}");
+                met += u32::from(imlp.feasible);
+            }
+        }
+    }
+    assert!((20..100).contains(&met), "{met} of 120");
+}
+
+#[test]
+fn equal_processes_are_bounded_in_no_time() {
+    let machine = Machine {
+        capacity: 1.0,
+        group: 0,
+    };
+    let resident = |number: usize| Resident {
+        workload: 1.0,
+        size: 1.0,
+        home: number / 14,
+    };
+    let way = Way {
+        fixed: 1.0,
+        per_size: 0.0,
+    };
+    let problem = Problem::new(
+        vec![machine; 2000],
+        (0..14_000).map(resident).collect(),
+        vec![vec![way]],
+    )
+    .unwrap();
+    let least = bound(&problem, 7.5);
+    assert!((6_499.0..=7_000.0).contains(&least), "{least}");
 }

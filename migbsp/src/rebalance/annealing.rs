@@ -1,5 +1,6 @@
 //! Simulated annealing on migration cost plus a price for overload.
 
+use crate::bounded::count;
 use crate::rebalance::Problem;
 use crate::rebalance::budget::Meter;
 use crate::rebalance::chosen::Chosen;
@@ -23,9 +24,20 @@ pub(super) struct Annealing<'a> {
     course: Course,
     /// Cost that is as good as nothing.
     pub(super) temperature: f64,
-    /// Cost of a unit of workload above the target.
-    pub(super) penalty: f64,
+    pub(super) toll: Toll,
     best: Best,
+}
+
+/// What overload costs.
+#[derive(Debug)]
+pub(super) struct Toll {
+    /// Cost of a unit of workload above the target.
+    pub(super) now: f64,
+    min: f64,
+    max: f64,
+    /// How many chunks in a row may not meet the target before it rises, and how many did not.
+    patience: usize,
+    fruitless: usize,
 }
 
 /// What kind of steps an annealing takes.
@@ -86,7 +98,7 @@ impl<'a> Annealing<'a> {
             machines,
             course,
             temperature: 0.0,
-            penalty: 0.0,
+            toll: Toll::new(0.0, assignment.len()),
             best,
         }
     }
@@ -99,10 +111,8 @@ impl<'a> Annealing<'a> {
         let processes = self.crowd.places().len();
         let scale = self.scale();
         let (hot, cold) = (self.course.hot * scale, COLD * scale);
-        self.penalty = PENALTY * scale / self.workload_mean();
-        let penalty_min = PENALTY_MIN * self.penalty;
+        self.toll = Toll::new(TOLL * scale / self.workload_mean(), processes);
         let begin = meter.spent();
-        let mut fruitless = 0;
         let mut until_sum = processes;
         while !meter.is_spent() && 0.0 < self.best.cost {
             self.temperature = geometric(hot, cold, (meter.spent() - begin) / (1.0 - begin));
@@ -112,17 +122,7 @@ impl<'a> Annealing<'a> {
                 feasible += usize::from(self.crowd.is_feasible());
                 self.best.see(&self.crowd, meter);
             }
-            if 0 < feasible {
-                fruitless = 0;
-            } else {
-                fruitless += 1;
-            }
-            if processes / PATIENCE < fruitless {
-                self.penalty *= DEARER;
-                fruitless = 0;
-            } else if CHUNK / 2 < feasible {
-                self.penalty = (self.penalty * CHEAPER).max(penalty_min);
-            }
+            self.toll.follow(feasible);
             until_sum = until_sum.saturating_sub(CHUNK);
             if until_sum == 0 {
                 self.crowd.sum_anew();
@@ -189,11 +189,11 @@ impl<'a> Annealing<'a> {
     fn scale(&self) -> f64 {
         let away = self.crowd.away().len();
         let scale = if self.crowd.is_feasible() && 0 < away {
-            self.crowd.cost() / real(away)
+            self.crowd.cost() / count(away)
         } else {
             let processes = self.crowd.places().len();
             let prices = (0..processes).map(|process| self.crowd.price_min(process));
-            prices.sum::<f64>() / real(processes)
+            prices.sum::<f64>() / count(processes)
         };
         if 0.0 < scale { scale } else { 1.0 }
     }
@@ -201,7 +201,7 @@ impl<'a> Annealing<'a> {
     fn workload_mean(&self) -> f64 {
         let processes = self.crowd.places().len();
         let workloads = (0..processes).map(|process| self.crowd.workload(process));
-        let mean = workloads.sum::<f64>() / real(processes);
+        let mean = workloads.sum::<f64>() / count(processes);
         if 0.0 < mean { mean } else { 1.0 }
     }
 
@@ -221,6 +221,29 @@ impl<'a> Annealing<'a> {
     }
 }
 
+impl Toll {
+    fn new(start: f64, processes: usize) -> Self {
+        Self {
+            now: start,
+            min: TOLL_MIN * start,
+            max: TOLL_MAX * start,
+            patience: processes / PATIENCE,
+            fruitless: 0,
+        }
+    }
+
+    /// After a chunk in which so many states met the target.
+    fn follow(&mut self, feasible: usize) {
+        self.fruitless = if 0 < feasible { 0 } else { self.fruitless + 1 };
+        if self.patience < self.fruitless {
+            self.now = (self.now * DEARER).min(self.max);
+            self.fruitless = 0;
+        } else if CHUNK / 2 < feasible {
+            self.now = (self.now * CHEAPER).max(self.min);
+        }
+    }
+}
+
 impl Best {
     #[inline]
     fn see(&mut self, crowd: &Crowd<'_>, meter: &Meter<'_>) {
@@ -235,18 +258,14 @@ impl Best {
     }
 }
 
-/// As near to `count` as it matters.
-fn real(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
-}
-
 /// The temperature at the end, in costs of a migration.
 const COLD: f64 = 0.02;
 
-/// What a mean workload above the target costs at the beginning, in costs of a migration, and the share of
-/// it that the price does not fall below.
-const PENALTY: f64 = 30.0;
-const PENALTY_MIN: f64 = 0.01;
+/// What a mean workload above the target costs at the beginning, in costs of a migration, and the multiples of
+/// it that it stays between.
+const TOLL: f64 = 30.0;
+const TOLL_MIN: f64 = 0.01;
+const TOLL_MAX: f64 = 1e9;
 
 /// Steps between looks at budget, temperature and penalty.
 const CHUNK: usize = 256;
@@ -261,3 +280,27 @@ const HELPS: usize = 200;
 
 /// A cost that is lower by less may be so by rounding.
 const ROUNDED: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toll_follows_success_within_its_limits() {
+        let mut toll = Toll::new(3.0, 40);
+        for _ in 0..100_000 {
+            toll.follow(0);
+        }
+        assert_eq!(toll.now.to_bits(), 3e9_f64.to_bits());
+        toll.follow(CHUNK / 2);
+        assert_eq!(toll.now.to_bits(), 3e9_f64.to_bits());
+        for _ in 0..100_000 {
+            toll.follow(CHUNK);
+        }
+        assert_eq!(toll.now.to_bits(), (0.01 * 3.0_f64).to_bits());
+        for _ in 0..3 {
+            toll.follow(0);
+        }
+        assert_eq!(toll.now.to_bits(), (2.0 * 0.01 * 3.0_f64).to_bits());
+    }
+}

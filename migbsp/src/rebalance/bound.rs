@@ -1,5 +1,6 @@
 //! What the migrations that a target takes cost at least.
 
+use crate::bounded::count;
 use crate::rebalance::Problem;
 use crate::rebalance::solution::highest;
 
@@ -8,8 +9,8 @@ use crate::rebalance::solution::highest;
 /// Lagrangian relaxation: a machine may carry too much at a price per unit of workload, but those who stay
 /// at home must fit there together. Then every machine is a knapsack of its own, packed exactly if it is
 /// small, and the prices are found by subgradients. At least as high as the linear relaxation of the
-/// generalised assignment problem, up to what the prices lack. Every iteration is linear in processes
-/// times groups and in machines.
+/// generalised assignment problem, up to what the prices lack. Takes time linear in processes times groups
+/// and in machines, with the fewer iterations the more they are.
 #[must_use]
 pub fn bound(problem: &Problem, target: f64) -> f64 {
     let highest = highest(target);
@@ -29,12 +30,20 @@ pub fn bound(problem: &Problem, target: f64) -> f64 {
         pace: 0.1,
         fruitless: 0,
     };
-    for _ in 0..ITERATIONS {
+    for _ in 0..iterations(problem) {
         if !ascent.step(&mut relaxation) {
             break;
         }
     }
     (ascent.value * (1.0 - ROUNDED)).max(0.0)
+}
+
+/// How often the prices of `problem` are mended.
+fn iterations(problem: &Problem) -> usize {
+    let processes = problem.residents().len();
+    let terms =
+        (processes.saturating_mul(problem.group_count())).saturating_add(problem.machines().len());
+    (TERMS / terms).clamp(ITERATIONS_MIN, ITERATIONS_MAX)
 }
 
 /// The volume algorithm (Barahona, Anbil 2000): from the best prices on, along the excess that the solutions of
@@ -106,6 +115,8 @@ struct Relaxation<'a> {
     value: f64,
     /// The terms of the value, without their signs.
     magnitude: f64,
+    /// The share of their magnitude that they may be rounded by, each and in their sum.
+    rounding: f64,
 }
 
 /// The machines of a group with the lowest price.
@@ -125,6 +136,8 @@ struct Item {
     workload: f64,
     /// By how much staying is cheaper than leaving, which is above 0.
     profit: f64,
+    /// Profit per workload: infinite if it computes nothing.
+    density: f64,
     goal: usize,
 }
 
@@ -135,18 +148,19 @@ impl<'a> Relaxation<'a> {
         for (process, resident) in problem.residents().iter().enumerate() {
             at_home[resident.home].push(process);
         }
-        let groups = machines.iter().map(|machine| machine.group);
         let limits = machines.iter().map(|machine| highest * machine.capacity);
         Self {
             problem,
             // Who fits by level should not be too much by load, however both are rounded.
             limits: limits.map(|limit| limit * (1.0 + ROUNDED)).collect(),
             at_home,
-            group_count: groups.max().map_or(0, |group| group + 1),
+            group_count: problem.group_count(),
             prices: vec![0.0; machines.len()],
             excess: vec![0.0; machines.len()],
             value: 0.0,
             magnitude: 0.0,
+            rounding: f64::EPSILON
+                * (3.0 * count(problem.residents().len()) + 2.0 * count(machines.len()) + 8.0),
         }
     }
 
@@ -171,7 +185,7 @@ impl<'a> Relaxation<'a> {
             }
         }
         // Whatever the order of so many terms, their sum is above this.
-        self.value -= SUMMED * self.magnitude;
+        self.value -= self.rounding * self.magnitude;
         self.value
     }
 
@@ -195,16 +209,14 @@ impl<'a> Relaxation<'a> {
                 items.push(Item {
                     workload,
                     profit,
+                    density: profit / workload,
                     goal,
                 });
             } else {
                 self.send(workload, home, goal, cheapest);
             }
         }
-        items.sort_by(|a, b| {
-            let (first, second) = (b.profit * a.workload, a.profit * b.workload);
-            first.total_cmp(&second)
-        });
+        items.sort_by(|a, b| b.density.total_cmp(&a.density));
         for (item, share) in items.iter().zip(packed(items, self.limits[home])) {
             self.value -= share * item.profit;
             self.excess[home] += share * item.workload;
@@ -273,8 +285,8 @@ impl<'a> Relaxation<'a> {
     }
 }
 
-/// Which share of each of `items`, by falling profit per workload, makes the most profit within `limit`: all
-/// or nothing, if they are few.
+/// Which share of each of `items`, by falling density, makes the most profit within `limit`: all or nothing,
+/// if they are few and it does not take long to tell.
 fn packed(items: &[Item], limit: f64) -> Vec<f64> {
     let mut shares = vec![0.0; items.len()];
     if items.len() <= EXACTLY {
@@ -282,12 +294,15 @@ fn packed(items: &[Item], limit: f64) -> Vec<f64> {
             items,
             best: 0.0,
             best_set: 0,
+            looks: LOOKS,
         };
         packing.extend(0, limit, 0.0, 0);
-        for (at, share) in shares.iter_mut().enumerate() {
-            *share = f64::from(packing.best_set >> at & 1);
+        if 0 < packing.looks {
+            for (at, share) in shares.iter_mut().enumerate() {
+                *share = f64::from(packing.best_set >> at & 1);
+            }
+            return shares;
         }
-        return shares;
     }
     let mut room = limit;
     for (item, share) in items.iter().zip(&mut shares) {
@@ -309,6 +324,8 @@ struct Packing<'a> {
     items: &'a [Item],
     best: f64,
     best_set: u32,
+    /// How many sets may be looked at yet; if none, there may be better ones.
+    looks: u32,
 }
 
 impl Packing<'_> {
@@ -318,10 +335,11 @@ impl Packing<'_> {
             self.best = profit;
             self.best_set = set;
         }
+        self.looks = self.looks.saturating_sub(1);
         let Some(item) = self.items.get(at) else {
             return;
         };
-        if profit + self.rest(at, room) <= self.best {
+        if self.looks == 0 || profit + self.rest(at, room) <= self.best {
             return;
         }
         if item.workload <= room {
@@ -336,7 +354,7 @@ impl Packing<'_> {
         let mut profit = 0.0;
         for item in &self.items[at..] {
             if room < item.workload {
-                return profit + item.profit * room / item.workload;
+                return profit + item.density * room;
             }
             room -= item.workload;
             profit += item.profit;
@@ -345,7 +363,10 @@ impl Packing<'_> {
     }
 }
 
-const ITERATIONS: u32 = 1000;
+/// So many terms are summed, as far as the number of iterations allows.
+const TERMS: usize = 40_000_000;
+const ITERATIONS_MIN: usize = 30;
+const ITERATIONS_MAX: usize = 1000;
 
 /// How far the aim is above the best value, and how near that may come before there is a new one.
 const AIM: f64 = 1.2;
@@ -358,11 +379,10 @@ const FASTER: f64 = 1.1;
 const SLOWER: f64 = 0.66;
 const PATIENCE: u32 = 20;
 
-/// So many processes of a machine are packed exactly.
+/// So many processes of a machine are packed exactly, unless that takes so many looks: many that are alike
+/// are one as good as the other.
 const EXACTLY: usize = 14;
-
-/// Sums are rounded by less, in shares of their terms.
-const SUMMED: f64 = 1e-12;
+const LOOKS: u32 = 400;
 
 /// Levels and costs are rounded by less.
 const ROUNDED: f64 = 1e-9;

@@ -58,7 +58,7 @@ impl Annealing<'_> {
             let excess = self.crowd.excess(machine);
             overload += (excess + change).max(0.0) - excess.max(0.0);
         }
-        let worse = chain.cost + self.penalty * overload;
+        let worse = chain.cost + self.toll.now * overload;
         if worse <= 0.0 || worse <= self.temperature * self.noise.exponential(&mut self.draws) {
             for &(process, machine) in &chain.hops[..chain.hop_count] {
                 self.relocate(process, machine);

@@ -46,8 +46,7 @@ struct Guest {
 impl<'a> Crowd<'a> {
     /// Everybody where `assignment` says; no machine should be above level `highest`.
     pub(super) fn new(problem: &'a Problem, highest: f64, assignment: &[usize]) -> Self {
-        let groups = problem.machines().iter().map(|machine| machine.group);
-        let group_count = groups.max().map_or(0, |group| group + 1);
+        let group_count = problem.group_count();
         let pairs = (0..group_count).flat_map(|from| (0..group_count).map(move |to| (from, to)));
         let ways = pairs.map(|(from, to)| problem.way(from, to));
         let machines = problem.machines().iter().map(|machine| Seat {
@@ -98,6 +97,10 @@ impl<'a> Crowd<'a> {
         self.places[process] = machine;
         let workload = self.workload(process);
         self.machines[left].load -= workload;
+        if self.machines[left].load < workload * REST {
+            let rest = self.members[left].iter();
+            self.machines[left].load = rest.map(|&other| self.workload(other)).sum();
+        }
         self.machines[machine].load += workload;
         for machine in [left, machine] {
             self.overloaded.set(machine, 0.0 < self.excess(machine));
@@ -214,11 +217,41 @@ impl<'a> Crowd<'a> {
     }
 }
 
+/// What is left on a machine is summed anew if it is less than this share of what goes: it has lost that many
+/// digits.
+const REST: f64 = 1e-3;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rebalance::Group;
     use crate::rebalance::draws::Draws;
+    use crate::rebalance::{Group, Machine, Resident, Way};
+
+    #[test]
+    fn a_giant_leaves_dwarfs_their_digits() {
+        let machine = |capacity| Machine { capacity, group: 0 };
+        let resident = |(workload, home)| Resident {
+            workload,
+            size: 1.0,
+            home,
+        };
+        let way = Way {
+            fixed: 1.0,
+            per_size: 0.0,
+        };
+        let problem = Problem::new(
+            [1e17, 1.0].map(machine).to_vec(),
+            [(1e17, 0), (0.6, 1), (0.3, 1)].map(resident).to_vec(),
+            vec![vec![way]],
+        )
+        .unwrap();
+        let mut crowd = Crowd::new(&problem, 1.0, &problem.homes());
+        let excess = crowd.excess(1).to_bits();
+        crowd.relocate(0, 1);
+        assert!(!crowd.is_feasible());
+        crowd.relocate(0, 0);
+        assert_eq!(crowd.excess(1).to_bits(), excess);
+    }
 
     #[test]
     fn moves_leave_what_a_fresh_look_finds() {

@@ -89,12 +89,6 @@ impl Incumbent {
         &self.assignment
     }
 
-    /// What it costs; infinite as long as none meets the target.
-    #[expect(dead_code, reason = "for a method that begins where another one ended")]
-    pub(super) const fn cost(&self) -> f64 {
-        self.cost
-    }
-
     /// The number of steps after which it was seen.
     pub(super) const fn seen_at(&self) -> u64 {
         self.seen_at

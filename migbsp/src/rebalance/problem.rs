@@ -1,12 +1,15 @@
 //! Who computes what where, and what moving costs.
 
+use std::ops::RangeInclusive;
+
 /// An assignment that is to be balanced.
 ///
 /// Workloads, capacities and sizes are in units of the caller's; a level is workload by capacity, and a cost
 /// what the ways make of sizes: seconds, if work is per second and ways are in seconds.
 ///
-/// Invariant: at least one machine and one process; capacities are finite and positive; workloads, sizes
-/// and ways finite and not negative; homes and groups exist.
+/// Invariant: at least one machine and one process; capacities, and workloads, sizes and ways unless they are
+/// 0, are from 10⁻⁵⁰ to 10⁵⁰, so that no product or sum of a few leaves the range of numbers; homes and groups
+/// exist.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     machines: Vec<Machine>,
@@ -54,7 +57,7 @@ pub enum ProblemError {
     #[error("no process, expected at least one")]
     NoProcess,
     /// A capacity that is none.
-    #[error("machine {machine} has capacity {met}, expected a number above 0")]
+    #[error("machine {machine} has capacity {met}, expected a number from 1e-50 to 1e50")]
     Capacity {
         /// Which machine.
         machine: usize,
@@ -72,7 +75,7 @@ pub enum ProblemError {
         groups: usize,
     },
     /// A workload or a size that is none.
-    #[error("process {process} has {what} {met}, expected a number of at least 0")]
+    #[error("process {process} has {what} {met}, expected 0 or a number from 1e-50 to 1e50")]
     Amount {
         /// Which process.
         process: usize,
@@ -93,7 +96,7 @@ pub enum ProblemError {
     },
     /// Ways that are no square of numbers.
     #[error(
-        "ways from group {from}: expected one to each of {groups} groups, finite and not negative"
+        "ways from group {from}: expected one to each of {groups} groups, of 0 or from 1e-50 to 1e50"
     )]
     Way {
         /// From where.
@@ -125,7 +128,7 @@ impl Problem {
             return Err(ProblemError::NoMachine);
         }
         for (machine, &Machine { capacity, group }) in machines.iter().enumerate() {
-            if !(capacity.is_finite() && 0.0 < capacity) {
+            if !RANGE.contains(&capacity) {
                 let met = capacity;
                 return Err(ProblemError::Capacity { machine, met });
             }
@@ -192,6 +195,11 @@ impl Problem {
         self.ways[from][to]
     }
 
+    /// How many groups there are, with or without machines.
+    pub(super) const fn group_count(&self) -> usize {
+        self.ways.len()
+    }
+
     /// Where everybody is before anybody moves.
     #[must_use]
     pub fn homes(&self) -> Vec<usize> {
@@ -235,5 +243,42 @@ impl Problem {
 }
 
 fn is_amount(number: f64) -> bool {
-    number.is_finite() && 0.0 <= number
+    RANGE.contains(&number) || (0.0..=0.0).contains(&number)
+}
+
+const RANGE: RangeInclusive<f64> = 1e-50..=1e50;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first number a capacity, the others workload, size and what a move takes.
+    fn problem([capacity, workload, size, fixed]: [f64; 4]) -> Result<Problem, ProblemError> {
+        Problem::new(
+            vec![Machine { capacity, group: 0 }],
+            vec![Resident {
+                workload,
+                size,
+                home: 0,
+            }],
+            vec![vec![Way {
+                fixed,
+                per_size: 1.0,
+            }]],
+        )
+    }
+
+    #[test]
+    fn numbers_of_which_products_would_be_none_are_refused() {
+        assert!(problem([1.0, 0.0, 0.0, 0.0]).is_ok());
+        assert!(problem([1e-50, 1e50, 1e-50, 1e50]).is_ok());
+        for at in 0..4 {
+            for number in [-1.0, 1e-300, 1e300, f64::INFINITY, f64::NAN] {
+                let mut numbers = [1.0; 4];
+                numbers[at] = number;
+                assert!(problem(numbers).is_err(), "{numbers:?}");
+            }
+        }
+        assert!(problem([0.0; 4]).is_err());
+    }
 }

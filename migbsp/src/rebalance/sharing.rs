@@ -91,7 +91,7 @@ impl Annealing<'_> {
             load += sign * pool.loads[at];
             cost += sign * pool.costs[at];
             let over = (excess - load).max(0.0) + (other_excess + load).max(0.0) - overload;
-            let worse = cost + self.penalty * over;
+            let worse = cost + self.toll.now * over;
             // Most are so bad that no noise helps.
             if highest < noise_max - worse {
                 let value = self.temperature * self.noise.gumbel(&mut self.draws) - worse;

@@ -46,7 +46,7 @@ fn common_ratio(dearest: f64, ratio: f64, levels: u32) -> Vec<f64> {
 
 /// What the dearest migration costs.
 fn dearest(problem: &Problem) -> f64 {
-    let mut largest: Vec<Option<usize>> = vec![None; groups(problem)];
+    let mut largest: Vec<Option<usize>> = vec![None; problem.group_count()];
     for (process, resident) in problem.residents().iter().enumerate() {
         let largest = &mut largest[problem.machines()[resident.home].group];
         if largest.is_none_or(|other| problem.residents()[other].size < resident.size) {
@@ -66,7 +66,7 @@ fn dearest(problem: &Problem) -> f64 {
 /// The cost that so many of all migrations cost at most, for each level but the last.
 fn count(problem: &Problem, levels: u32) -> Vec<f64> {
     let examples = two_of_each_group(problem);
-    let mut sizes = vec![0.0; groups(problem)];
+    let mut sizes = vec![0.0; problem.group_count()];
     for machine in problem.machines() {
         sizes[machine.group] += 1.0;
     }
@@ -100,18 +100,13 @@ fn count(problem: &Problem, levels: u32) -> Vec<f64> {
 
 /// By group, its first two machines, or all it has: one of them is nobody's home but one's.
 fn two_of_each_group(problem: &Problem) -> Vec<Vec<usize>> {
-    let mut examples = vec![Vec::new(); groups(problem)];
+    let mut examples = vec![Vec::new(); problem.group_count()];
     for (number, machine) in problem.machines().iter().enumerate() {
         if examples[machine.group].len() < 2 {
             examples[machine.group].push(number);
         }
     }
     examples
-}
-
-fn groups(problem: &Problem) -> usize {
-    let groups = problem.machines().iter().map(|machine| machine.group + 1);
-    groups.max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -83,6 +83,17 @@ impl Variant {
         incumbent: &mut Incumbent,
         meter: &mut Meter<'_>,
     ) {
+        self.improve_until(|_| false, problem, incumbent, meter);
+    }
+
+    /// [`Variant::improve`] that ends after an iteration when what was seen is `enough`, too.
+    pub(super) fn improve_until(
+        &self,
+        enough: impl Fn(&Incumbent) -> bool,
+        problem: &Problem,
+        incumbent: &mut Incumbent,
+        meter: &mut Meter<'_>,
+    ) {
         let thresholds = self.thresholds.of(problem, self.levels.max(1));
         let mut penalties = Penalties::none(problem.residents().len());
         let machines = u64::try_from(problem.machines().len()).expect("a count fits 64 bits");
@@ -96,7 +107,7 @@ impl Variant {
             };
             descent.run(&mut state, incumbent, meter);
             incumbent.see(&state, meter.steps());
-            if meter.is_spent() || !self.penalise(&state, &mut penalties) {
+            if enough(incumbent) || meter.is_spent() || !self.penalise(&state, &mut penalties) {
                 return;
             }
             state.become_like(&homes);
