@@ -231,7 +231,10 @@ fn measuring(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Resu
             calls,
             ..Case::empty(2, scale.of(2000))
         };
-        anyhow::Ok(median(supersteps(&cluster.run(&case)?.0)))
+        let mut times = supersteps(&cluster.run(&case)?.0);
+        times.sort_by(f64::total_cmp);
+        // Now and then both nodes have to share a processor, which says nothing of what is asked: the quickest do not.
+        anyhow::Ok(times[times.len() / 10])
     };
     let mut overheads = Vec::new();
     for _ in 0..5 {
