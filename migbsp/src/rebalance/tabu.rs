@@ -13,6 +13,17 @@ use crate::rebalance::state::State;
 /// Chen, Wang and Lau 2008, section 4.2, who leave open for how long: for `√l + 3` steps of `l` processes and
 /// up to as many more, by lot.
 pub(super) fn tabu(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
+    tabu_until(|_| false, problem, seed, incumbent, meter);
+}
+
+/// [`tabu`], until what was seen is enough.
+pub(super) fn tabu_until(
+    is_enough: fn(&Incumbent) -> bool,
+    problem: &Problem,
+    seed: u64,
+    incumbent: &mut Incumbent,
+    meter: &mut Meter<'_>,
+) {
     let mut draws = Draws::new(seed, b"tenure of taboos, search");
     let tenure = problem.residents().len().isqrt() + 3;
     let mut state = State::at_home(problem);
@@ -23,7 +34,7 @@ pub(super) fn tabu(problem: &Problem, seed: u64, incumbent: &mut Incumbent, mete
     while 1 < problem.machines().len() {
         let exchange = improving(&state, &taboos, meter);
         let exchange = exchange.or_else(|| least_harmful(&state, &taboos, meter));
-        if meter.is_spent() {
+        if meter.is_spent() || is_enough(incumbent) {
             return;
         }
         taboos.step += 1;
