@@ -1,5 +1,7 @@
 //! What the processes of a node exchange with each other and with those of other nodes, superstep by superstep.
 
+mod parcels;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bsp::reference::check_receiver;
@@ -8,6 +10,7 @@ use bsp::{HostId, Rank, SetId};
 use migbsp::Reception;
 use protocol::{Letter, Limits, Parcel};
 
+use self::parcels::{Last, pack, unpack};
 use super::resident::{Content, Executed, Incoming};
 use crate::error::RunError;
 use crate::world::Exchange;
@@ -509,93 +512,8 @@ impl Received {
     }
 }
 
-/// What only the last parcel to a node says.
-struct Last {
-    is_followed: bool,
-    halted: Vec<Rank>,
-}
-
-/// `letters` in parcels of bounded length, at least one.
-fn pack(
-    superstep: u64,
-    sent: Seconds,
-    letters: Vec<(Letter, Content)>,
-    last: Last,
-) -> impl Iterator<Item = Parcel> + use<> {
-    let empty = || Parcel {
-        superstep,
-        sent,
-        is_last: false,
-        is_followed: false,
-        halted: Vec::new(),
-        letters: Vec::new(),
-        payload: bytes::Bytes::new(),
-    };
-    let mut parcels = Vec::new();
-    let (mut parcel, mut payload) = (empty(), Vec::new());
-    for (letter, content) in letters {
-        let length = usize::try_from(letter.bytes).expect("what is sent fits memory");
-        if !payload.is_empty() && PARCEL_LEN < payload.len() + length {
-            parcel.payload = std::mem::take(&mut payload).into();
-            parcels.push(std::mem::replace(&mut parcel, empty()));
-        }
-        match content {
-            Content::Value(bytes) => payload.extend_from_slice(&bytes),
-            // It is there to occupy the network.
-            Content::Sized(_) => payload.resize(payload.len() + length, 0),
-        }
-        parcel.letters.push(letter);
-    }
-    parcel.payload = payload.into();
-    parcel.is_last = true;
-    parcel.is_followed = last.is_followed;
-    parcel.halted = last.halted;
-    parcels.push(parcel);
-    parcels.into_iter()
-}
-
-/// What is in a parcel that took `took`: for whom, how many bytes, how long each took, and what.
-fn unpack(parcel: Parcel, took: Seconds) -> impl Iterator<Item = (Rank, u64, Seconds, Incoming)> {
-    let total = u64::try_from(parcel.payload.len()).expect("lengths fit 64 bits");
-    let mut payload = parcel.payload;
-    parcel.letters.into_iter().map(move |letter| {
-        let length = usize::try_from(letter.bytes).expect("no longer than the parcel");
-        let bytes = payload.split_to(length);
-        let content = if letter.is_sized {
-            Content::Sized(letter.bytes)
-        } else {
-            Content::Value(bytes)
-        };
-        let incoming = Incoming {
-            from: letter.from,
-            content,
-            late: None,
-        };
-        // What came together took its part of the time each.
-        let part = ratio(letter.bytes, total);
-        let took_alone = Seconds::new(took.get() * part).expect("a part of a time");
-        (letter.to, letter.bytes, took_alone, incoming)
-    })
-}
-
-/// The part that `bytes` are of `total`; all of it, if there are none.
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "a ratio may be rounded"
-)]
-fn ratio(bytes: u64, total: u64) -> f64 {
-    if total == 0 {
-        1.0
-    } else {
-        bytes as f64 / total as f64
-    }
-}
-
 /// Empty parcels in a row after which none is expected: sending again costs an answer then.
 const PATIENCE: u32 = 8;
-/// Bytes of messages that are put together into a parcel.
-const PARCEL_LEN: usize = 8 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 use bsp::reference::Error;
 use bytes::Bytes as Raw;
 
+use super::parcels::PARCEL_LEN;
 use super::*;
 
 const HERE: HostId = HostId(0);
