@@ -1,7 +1,7 @@
 //! What goes to stdout.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -46,14 +46,57 @@ pub(crate) fn print_json<T: Serialize>(value: &T) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Writes a file that was asked for.
+/// Writes a file that was asked for: all of it, or what was there before stays.
 ///
 /// # Errors
 ///
 /// If the operating system refuses.
 pub(crate) fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(file, text)
-        .map_err(|error| Failure::Run(format!("{}: cannot be written: {error}", file.display())))
+    check_writable(file)?;
+    replace(file, text).map_err(|error| unwritable(file, &error))
+}
+
+/// Whether [`write`] will be able to write `file`, asked before the work for it begins; leaves it as it is.
+///
+/// # Errors
+///
+/// If the operating system refuses.
+pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
+    let is_new = file.symlink_metadata().is_err();
+    let opened = OpenOptions::new().append(true).create(true).open(file);
+    let checked = opened.and_then(|_| {
+        if is_new {
+            fs::remove_file(file)
+        } else {
+            Ok(())
+        }
+    });
+    checked.map_err(|error| unwritable(file, &error))
+}
+
+fn replace(file: &Path, text: &str) -> io::Result<()> {
+    // A device or a pipe cannot be replaced.
+    if file.exists() && !file.is_file() {
+        return fs::write(file, text);
+    }
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let mut whole = tempfile::Builder::new();
+    #[cfg(unix)]
+    whole.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let Ok(mut whole) = whole.tempfile_in(folder.unwrap_or_else(|| Path::new("."))) else {
+        // A file may be writable in a folder that is not.
+        return fs::write(file, text);
+    };
+    whole.write_all(text.as_bytes())?;
+    whole.persist(file)?;
+    Ok(())
+}
+
+fn unwritable(file: &Path, error: &io::Error) -> Failure {
+    Failure::Run(format!("{}: cannot be written: {error}", file.display()))
 }
 
 /// Writes a line to stderr; that it cannot be written is nobody's concern.
@@ -117,6 +160,36 @@ pub(crate) fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_checking_leaves_it_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, other) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
+        write(&file, "old").unwrap();
+        check_writable(&file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        write(&file, "new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        check_writable(&other).unwrap();
+        assert!(!other.exists());
+        assert!(check_writable(folder.path()).is_err());
+        assert!(check_writable(&folder.path().join("none/c.svg")).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        write(Path::new("/dev/null"), "lost").unwrap();
+        assert!(!Path::new("/dev/null").is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_link_leads_to_is_replaced_and_not_the_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
+        write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write(&link, "new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(link.is_symlink());
+    }
 
     #[test]
     fn small_and_large_numbers_stay_readable() {

@@ -23,7 +23,7 @@ use clap::{Args, ValueEnum};
 
 use crate::batch;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json, write};
+use crate::output::{Format, check_writable, print, print_json, write};
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::{Cell, Table};
 use crate::reproduce::forced::forced;
@@ -136,7 +136,7 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
     if let Some(file) = &arguments.html {
         // A place that takes nothing is better known before the runs than after them.
-        write(file, "")?;
+        check_writable(file)?;
     }
     let report = reproduce(arguments)?;
     if let Some(file) = &arguments.html {

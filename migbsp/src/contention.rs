@@ -147,6 +147,7 @@ mod tests {
             rank: Rank(0),
             host: HostId(0),
             instructions: 1.0,
+            finished: None,
             image: Image {
                 data: Bytes::ZERO,
                 fixed: Bytes::ZERO,

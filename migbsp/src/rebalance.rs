@@ -18,6 +18,7 @@ mod found;
 mod groups;
 mod hyb;
 mod incumbent;
+mod knapsack;
 mod method;
 mod mparv;
 mod noise;

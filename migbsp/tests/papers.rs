@@ -14,7 +14,7 @@ use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
     Answer, Concluded, Config, Digest, Heuristic, Interval, MigrationCost, Observation, Parameters,
     Policy, Process, ProcessTimes, Processor, Processors, Reception, Request, SetView, Situation,
-    When, capacity, merge, select,
+    Spacing, When, capacity, merge, select,
 };
 
 /// Labtec, Corisco, Frontal, ICE, Aquario: hosts, instructions per second, bytes per second of a
@@ -130,9 +130,7 @@ impl Run<'_> {
                     supersteps: &supersteps,
                     barrier_busy: &busy,
                     migrations: moved.len(),
-                    cost: Seconds::ZERO,
-                    pause: 0,
-                    again: 0,
+                    spacing: Spacing::default(),
                 });
                 let interval = when.pace().interval.expect("it has one");
                 moves.extend(

@@ -71,7 +71,13 @@ impl FromStr for Algorithm {
                 ));
             }
         };
-        let parameters = parameters.split(',').map(str::trim);
+        let parameters: Vec<&str> = parameters.split(',').map(str::trim).collect();
+        for (at, parameter) in parameters.iter().enumerate() {
+            let mut before = parameters[..at].iter();
+            if before.any(|other| key(other) == key(parameter)) {
+                return Err(format!("`{parameter}`: this key is there twice"));
+            }
+        }
         let variant = parameters.into_iter().try_fold(base, with)?;
         Ok(Self {
             label: label.to_owned(),
@@ -94,6 +100,11 @@ fn method(text: &str) -> Result<Method, String> {
             names.join(", ")
         )
     })
+}
+
+fn key(parameter: &str) -> &str {
+    let key = parameter.split_once('=').map_or(parameter, |(key, _)| key);
+    key.trim()
 }
 
 /// `variant` with `parameter`, a `KEY=VALUE`.
@@ -130,7 +141,11 @@ fn with(mut variant: Variant, parameter: &str) -> Result<Variant, String> {
             let gamma = value.parse().ok();
             variant.gamma = gamma
                 .filter(|gamma| (0.0..=GAMMA_MAX).contains(gamma))
-                .ok_or_else(|| met("a number of at least 0, in units of level"))?;
+                .ok_or_else(|| {
+                    met(&format!(
+                        "a number from 0 to {GAMMA_MAX:e}, in units of level"
+                    ))
+                })?;
         }
         _ => {
             return Err(match nearest(key, &KEYS) {
@@ -199,8 +214,9 @@ mod tests {
             ("imlp:thresholds=crsinf", "ratio above 1"),
             ("imlp:thresholds=crs", "ratio above 1"),
             ("imlp:penalisation=half", "`full`, `limit` or `none`"),
-            ("imlp:gamma=-1", "at least 0"),
-            ("imlp:gamma=nan", "at least 0"),
+            ("imlp:gamma=-1", "from 0 to 1e"),
+            ("imlp:gamma=nan", "from 0 to 1e"),
+            ("imlp:levels=3, levels =4", "this key is there twice"),
         ] {
             let fault = text.parse::<Algorithm>().unwrap_err();
             assert!(fault.contains(words), "{text}: {fault}");

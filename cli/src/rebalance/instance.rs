@@ -254,14 +254,16 @@ const NOTES: [&str; 7] = [
 
 /// What workloads and sizes may be: no sum or product of them leaves the range of floats.
 const AMOUNT: Range = Range {
-    low: 0.0,
+    low: 1e-15,
     high: 1e15,
+    or_zero: true,
 };
 
 /// What capacities, bandwidths and levels may be.
 pub(crate) const RATE: Range = Range {
     low: 1e-12,
     high: 1e15,
+    or_zero: false,
 };
 
 /// There is a way from each to each.

@@ -17,6 +17,8 @@ pub(super) struct Search {
 pub(super) struct Found {
     pub(super) solution: Solution,
     pub(super) seconds: f64,
+    /// Whether the search ended before the budget did.
+    pub(super) is_exhausted: bool,
 }
 
 impl Search {
@@ -25,6 +27,10 @@ impl Search {
         let search = |budget: Budget<'_>| algorithm.search(problem, target, budget, self.seed);
         let (found, seconds) = self.limit.spend(search);
         Found {
+            is_exhausted: match self.limit {
+                Limit::Steps(steps) => found.steps < steps,
+                Limit::Seconds(limit) => seconds < limit,
+            },
             solution: found.solution,
             seconds,
         }

@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::batch;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json, write};
+use crate::output::{Format, check_writable, print, print_json, write};
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::arguments::{SearchArguments, target};
 use crate::rebalance::instance::Instance;
@@ -71,7 +71,7 @@ pub(super) fn command(arguments: &SweepArguments, progress: bool) -> Result<(), 
     targets.dedup();
     if let Some(file) = &arguments.svg {
         // A place that takes nothing is better known before the search than after it.
-        write(file, "")?;
+        check_writable(file)?;
     }
     let search = arguments.search.search();
     let bounds = batch::run(&targets, progress, |target| {

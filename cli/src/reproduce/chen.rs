@@ -17,7 +17,7 @@ mod trial;
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json, write};
+use crate::output::{Format, check_writable, print, print_json, write};
 use crate::reproduce::chen::cell::Report;
 
 /// A part of the paper.
@@ -71,7 +71,7 @@ impl Part {
 pub(super) fn command(part: Part, orders: Orders<'_>) -> Result<(), Failure> {
     if let Some(file) = orders.html {
         // A place that takes nothing is better known before the runs than after them.
-        write(file, "")?;
+        check_writable(file)?;
     }
     let instances = orders.instances.unwrap_or_else(|| part.instances());
     let (cells, claims) = match part {

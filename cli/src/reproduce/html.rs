@@ -11,22 +11,30 @@ use crate::reproduce::text::{FLAG, decimals, percent, share, signed};
 
 /// The page.
 pub(crate) fn page(report: &Report) -> String {
+    let sections = html! {
+        @if !report.means.is_empty() { (means(report)) }
+        @if !report.gains.is_empty() { (gains(report)) }
+        @for (table, cells) in report.tables() { (section(table, &cells)) }
+        @if !report.migrations.is_empty() { (migrations(report)) }
+    };
+    page_of("The papers' tables and ours", PREFACE, &sections)
+}
+
+/// A page with a title, a paragraph, and sections.
+pub(in crate::reproduce) fn page_of(title: &str, preface: &str, sections: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "The papers' tables and ours" }
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                h1 { "The papers' tables and ours" }
-                p { (PREFACE) }
-                @if !report.means.is_empty() { (means(report)) }
-                @if !report.gains.is_empty() { (gains(report)) }
-                @for (table, cells) in report.tables() { (section(table, &cells)) }
-                @if !report.migrations.is_empty() { (migrations(report)) }
+                h1 { (title) }
+                p { (preface) }
+                (sections)
             }
         }
     };
@@ -140,7 +148,7 @@ const PREFACE: &str = "Every number that the papers print beside that of our run
     other numbers of the papers are grey; they count in the means all the same.";
 
 /// What pages of tables look like.
-pub(super) const STYLE: &str = "body { font: 15px/1.5 sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+const STYLE: &str = "body { font: 15px/1.5 sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: 0.15rem 0.7rem; border-bottom: 1px solid #e1e1e1; text-align: left; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }

@@ -1,8 +1,9 @@
 //! What the migrations that a target takes cost at least.
 
 use crate::bounded::count;
-use crate::rebalance::Problem;
+use crate::rebalance::knapsack::{Item, packed};
 use crate::rebalance::solution::highest;
+use crate::rebalance::{Problem, Resident};
 
 /// A cost that no assignment in `problem` which meets `target` is below; infinite if there is provably none.
 ///
@@ -14,7 +15,7 @@ use crate::rebalance::solution::highest;
 #[must_use]
 pub fn bound(problem: &Problem, target: f64) -> f64 {
     let highest = highest(target);
-    if highest < problem.ideal() * (1.0 - ROUNDED) {
+    if highest < problem.ideal() * (1.0 - ROUNDED) || !has_room_for_each(problem, highest) {
         return f64::INFINITY;
     }
     let mut relaxation = Relaxation::new(problem, highest);
@@ -30,12 +31,36 @@ pub fn bound(problem: &Problem, target: f64) -> f64 {
         pace: 0.1,
         fruitless: 0,
     };
+    let dearest = dearest(problem) * (1.0 + ROUNDED);
     for _ in 0..iterations(problem) {
+        if dearest < ascent.value {
+            return f64::INFINITY;
+        }
         if !ascent.step(&mut relaxation) {
             break;
         }
     }
     (ascent.value * (1.0 - ROUNDED)).max(0.0)
+}
+
+/// Whether there is a machine for each process that it would not be too much for alone.
+fn has_room_for_each(problem: &Problem, highest: f64) -> bool {
+    let capacities = problem.machines().iter().map(|machine| machine.capacity);
+    let room = highest * capacities.fold(0.0, f64::max) * (1.0 + ROUNDED);
+    let mut residents = problem.residents().iter();
+    residents.all(|resident| resident.workload <= room)
+}
+
+/// No assignment costs more: everybody goes where that is dearest.
+fn dearest(problem: &Problem) -> f64 {
+    let groups = problem.group_count();
+    let cost = |resident: &Resident| {
+        let home = problem.machines()[resident.home].group;
+        let ways = (0..groups).map(|group| problem.way(home, group));
+        ways.map(|way| way.fixed + way.per_size * resident.size)
+            .fold(0.0, f64::max)
+    };
+    problem.residents().iter().map(cost).sum()
 }
 
 /// How often the prices of `problem` are mended.
@@ -129,16 +154,6 @@ struct Cheapest {
     count: f64,
     /// What each of them gets of those who leave for any of them.
     load: f64,
-}
-
-/// A process that stays at home or leaves.
-struct Item {
-    workload: f64,
-    /// By how much staying is cheaper than leaving, which is above 0.
-    profit: f64,
-    /// Profit per workload: infinite if it computes nothing.
-    density: f64,
-    goal: usize,
 }
 
 impl<'a> Relaxation<'a> {
@@ -285,84 +300,6 @@ impl<'a> Relaxation<'a> {
     }
 }
 
-/// Which share of each of `items`, by falling density, makes the most profit within `limit`: all or nothing,
-/// if they are few and it does not take long to tell.
-fn packed(items: &[Item], limit: f64) -> Vec<f64> {
-    let mut shares = vec![0.0; items.len()];
-    if items.len() <= EXACTLY {
-        let mut packing = Packing {
-            items,
-            best: 0.0,
-            best_set: 0,
-            looks: LOOKS,
-        };
-        packing.extend(0, limit, 0.0, 0);
-        if 0 < packing.looks {
-            for (at, share) in shares.iter_mut().enumerate() {
-                *share = f64::from(packing.best_set >> at & 1);
-            }
-            return shares;
-        }
-    }
-    let mut room = limit;
-    for (item, share) in items.iter().zip(&mut shares) {
-        if room < 0.0 {
-            break;
-        }
-        *share = if item.workload <= room {
-            1.0
-        } else {
-            room / item.workload
-        };
-        room -= item.workload;
-    }
-    shares
-}
-
-/// A knapsack, packed by branch and bound.
-struct Packing<'a> {
-    items: &'a [Item],
-    best: f64,
-    best_set: u32,
-    /// How many sets may be looked at yet; if none, there may be better ones.
-    looks: u32,
-}
-
-impl Packing<'_> {
-    /// Looks at all ways to pack the items from `at` on, beside those of `set`.
-    fn extend(&mut self, at: usize, room: f64, profit: f64, set: u32) {
-        if self.best < profit {
-            self.best = profit;
-            self.best_set = set;
-        }
-        self.looks = self.looks.saturating_sub(1);
-        let Some(item) = self.items.get(at) else {
-            return;
-        };
-        if self.looks == 0 || profit + self.rest(at, room) <= self.best {
-            return;
-        }
-        if item.workload <= room {
-            let (room, profit) = (room - item.workload, profit + item.profit);
-            self.extend(at + 1, room, profit, set | 1 << at);
-        }
-        self.extend(at + 1, room, profit, set);
-    }
-
-    /// No more profit than this fits into `room` from `at` on.
-    fn rest(&self, at: usize, mut room: f64) -> f64 {
-        let mut profit = 0.0;
-        for item in &self.items[at..] {
-            if room < item.workload {
-                return profit + item.density * room;
-            }
-            room -= item.workload;
-            profit += item.profit;
-        }
-        profit
-    }
-}
-
 /// So many terms are summed, as far as the number of iterations allows.
 const TERMS: usize = 40_000_000;
 const ITERATIONS_MIN: usize = 30;
@@ -378,11 +315,6 @@ const RECENT: f64 = 0.03;
 const FASTER: f64 = 1.1;
 const SLOWER: f64 = 0.66;
 const PATIENCE: u32 = 20;
-
-/// So many processes of a machine are packed exactly, unless that takes so many looks: many that are alike
-/// are one as good as the other.
-const EXACTLY: usize = 14;
-const LOOKS: u32 = 400;
 
 /// Levels and costs are rounded by less.
 const ROUNDED: f64 = 1e-9;
@@ -441,6 +373,36 @@ mod tests {
             let target = ideal + share * (initial - ideal);
             prop_assert!(bound(&problem, target) <= cheapest(&problem, target));
         }
+    }
+
+    #[test]
+    fn what_is_certainly_impossible_has_no_bound() {
+        let problem = |capacities: &[f64], residents: &[(f64, usize)]| {
+            let machine = |&capacity: &f64| Machine { capacity, group: 0 };
+            let resident = |&(workload, home): &(f64, usize)| Resident {
+                workload,
+                size: 1.0,
+                home,
+            };
+            let way = Way {
+                fixed: 0.0,
+                per_size: 1.0,
+            };
+            Problem::new(
+                capacities.iter().map(machine).collect(),
+                residents.iter().map(resident).collect(),
+                vec![vec![way]],
+            )
+            .unwrap()
+        };
+        // A process that is too much for any machine.
+        let large = problem(&[1.0; 3], &[(10.0, 0), (1.0, 1)]);
+        assert!(bound(&large, 9.5).is_infinite());
+        assert!(bound(&large, 10.0).is_finite());
+        // Two that only one machine has room for, one at a time.
+        let two = problem(&[4.0, 1.0, 1.0], &[(10.0, 0), (10.0, 0), (1.0, 1)]);
+        assert!(bound(&two, 4.0).is_infinite());
+        assert!(bound(&two, 5.0).is_finite());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Iterated multi-level local search, and what may be varied about it.
 
+use std::cell::Cell;
+
 use crate::rebalance::budget::Meter;
 use crate::rebalance::incumbent::Incumbent;
 use crate::rebalance::pair::{Exchange, Rule, below};
@@ -104,6 +106,7 @@ impl Variant {
                 thresholds: &thresholds,
                 penalties: &penalties,
                 gamma: self.gamma,
+                refused: Vec::new(),
             };
             descent.run(&mut state, incumbent, meter);
             incumbent.see(&state, meter.steps());
@@ -141,11 +144,14 @@ struct Descent<'a> {
     thresholds: &'a [f64],
     penalties: &'a Penalties,
     gamma: f64,
+    /// The cheapest migration that was refused for its price with each machine that did not help, from the
+    /// lowest level on: below that price, it does not help now either.
+    refused: Vec<f64>,
 }
 
 impl Descent<'_> {
     /// Brings `state`'s level down until it meets the target, nothing helps, or the budget is spent.
-    fn run(&self, state: &mut State<'_>, incumbent: &Incumbent, meter: &mut Meter<'_>) {
+    fn run(mut self, state: &mut State<'_>, incumbent: &Incumbent, meter: &mut Meter<'_>) {
         while !incumbent.meets(state.level()) {
             let Some(exchange) = self.step(state, meter) else {
                 return;
@@ -155,24 +161,35 @@ impl Descent<'_> {
     }
 
     /// What helps the machine with the highest level, at the lowest price level at which anything does.
-    fn step(&self, state: &State<'_>, meter: &mut Meter<'_>) -> Option<Exchange> {
+    fn step(&mut self, state: &State<'_>, meter: &mut Meter<'_>) -> Option<Exchange> {
         let (&top, others) = state.ranking().split_first()?;
         let bound = below(state.level());
+        self.refused.clear();
         for &threshold in self.thresholds {
-            let rule = Within {
-                problem: state.problem(),
-                threshold,
-                penalties: self.penalties,
-                gamma: self.gamma,
-            };
-            for &other in others.iter().rev() {
+            for (place, &other) in others.iter().rev().enumerate() {
+                let refused = self.refused.get(place);
+                if refused.is_some_and(|&refused| threshold < refused) {
+                    continue;
+                }
                 if meter.is_spent() {
                     return None;
                 }
+                let rule = Within {
+                    problem: state.problem(),
+                    threshold,
+                    penalties: self.penalties,
+                    gamma: self.gamma,
+                    refused: Cell::new(f64::INFINITY),
+                };
                 let (exchange, looked) = Exchange::best(state, (top, other), bound, &rule);
                 meter.count(looked + 1);
                 if exchange.is_some() {
                     return exchange;
+                }
+                let refused = rule.refused.get();
+                match self.refused.get_mut(place) {
+                    Some(before) => *before = refused,
+                    None => self.refused.push(refused),
                 }
             }
         }
@@ -186,16 +203,84 @@ struct Within<'a> {
     threshold: f64,
     penalties: &'a Penalties,
     gamma: f64,
+    /// The least that somebody who was refused would have paid.
+    refused: Cell<f64>,
 }
 
 impl Rule for Within<'_> {
     #[inline]
     fn allows(&self, process: usize, machine: usize) -> bool {
-        self.problem.cost(process, machine) <= self.threshold
+        let cost = self.problem.cost(process, machine);
+        if self.threshold < cost {
+            self.refused.set(self.refused.get().min(cost));
+            return false;
+        }
+        true
     }
 
     #[inline]
     fn penalty(&self, process: usize, machine: usize) -> f64 {
         self.gamma * self.penalties.of(process, machine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rebalance::Group;
+
+    /// Every pair of machines at every level of prices.
+    fn by_force(
+        state: &State<'_>,
+        thresholds: &[f64],
+        penalties: &Penalties,
+        gamma: f64,
+    ) -> Option<Exchange> {
+        let (&top, others) = state.ranking().split_first()?;
+        let pairs = thresholds
+            .iter()
+            .flat_map(|&threshold| others.iter().rev().map(move |&other| (threshold, other)));
+        pairs.into_iter().find_map(|(threshold, other)| {
+            let rule = Within {
+                problem: state.problem(),
+                threshold,
+                penalties,
+                gamma,
+                refused: Cell::new(0.0),
+            };
+            Exchange::best(state, (top, other), below(state.level()), &rule).0
+        })
+    }
+
+    #[test]
+    fn whom_prices_keep_away_is_found_when_they_are_allowed() {
+        for (group, seed) in ["I4,1", "I2,2", "I3,3"].into_iter().zip(1..) {
+            let problem = group.parse::<Group>().unwrap().draw(seed);
+            let variant = Variant::IMLP;
+            let thresholds = variant.thresholds.of(&problem, variant.levels);
+            let mut penalties = Penalties::none(problem.residents().len());
+            let mut meter = Meter::new(Budget::Steps(u64::MAX));
+            for _ in 0..20 {
+                let mut state = State::at_home(&problem);
+                let mut descent = Descent {
+                    thresholds: &thresholds,
+                    penalties: &penalties,
+                    gamma: variant.gamma,
+                    refused: Vec::new(),
+                };
+                loop {
+                    let exchange = descent.step(&state, &mut meter);
+                    assert_eq!(
+                        exchange,
+                        by_force(&state, &thresholds, &penalties, variant.gamma)
+                    );
+                    let Some(exchange) = exchange else {
+                        break;
+                    };
+                    exchange.make(&mut state);
+                }
+                variant.penalise(&state, &mut penalties);
+            }
+        }
     }
 }

@@ -30,18 +30,20 @@ pub(super) struct Entries<'a> {
 pub(crate) struct Range {
     pub(super) low: f64,
     pub(super) high: f64,
+    /// Whether 0 will do, too.
+    pub(super) or_zero: bool,
 }
 
 impl Range {
     /// Whether `number` is one of these.
     pub(crate) fn holds(self, number: f64) -> bool {
-        (self.low..=self.high).contains(&number)
+        (self.low..=self.high).contains(&number) || self.or_zero && number == 0.0
     }
 
     /// What would do, for messages.
     pub(crate) fn expected(self) -> String {
-        if self.low == 0.0 {
-            format!("a number from 0 to {:e}", self.high)
+        if self.or_zero {
+            format!("0 or a number from {:e} to {:e}", self.low, self.high)
         } else {
             format!("a number above 0, from {:e} to {:e}", self.low, self.high)
         }

@@ -56,6 +56,9 @@ pub(super) struct Assigned {
     pub(super) moves: Vec<Move>,
     /// How long it took to find.
     pub(super) seconds: f64,
+    /// Whether the search ended before the budget did.
+    #[serde(skip)]
+    is_exhausted: bool,
 }
 
 /// A process that moves.
@@ -150,6 +153,10 @@ impl Report {
                 level(self.dc_ideal)
             ),
             None => format!("target {target} cannot be met, whoever moves; {reached} was reached"),
+            Some(_) if solution.is_exhausted => format!(
+                "target {target} is not met: {} reached {reached} and was done before {} were over; another --algorithm may find more",
+                self.algorithm, self.budget
+            ),
             Some(_) => format!(
                 "target {target} is not met: {} reached {reached} within {}; a larger --budget may find more",
                 self.algorithm, self.budget
@@ -185,6 +192,7 @@ impl Assigned {
             loads: problem.loads(&solution.assignment),
             moves,
             seconds: found.seconds,
+            is_exhausted: found.is_exhausted,
         }
     }
 }

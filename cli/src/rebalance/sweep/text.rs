@@ -19,7 +19,7 @@ pub(super) fn text(report: &Report) -> String {
                 .map_or_else(|| "impossible".to_owned(), |bound| rounded(bound, 3)),
         );
         row.push(best.map_or_else(String::new, |best| best.migrations.to_string()));
-        row.push(spared(report, level[0].target));
+        row.push(best.map_or_else(String::new, |_| spared(report, level[0].target)));
         row
     });
     let what = match report.cost_unit {

@@ -1,13 +1,13 @@
 //! The paper's numbers and ours as a page that needs nothing else.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use crate::chart::{Lines, Series, Style};
 use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
 use crate::reproduce::chen::sheet::{Sheet, curves, names, sheets, short, title};
 use crate::reproduce::chen::text::preface;
-use crate::reproduce::html::STYLE;
+use crate::reproduce::html::page_of;
 
 /// The page.
 pub(super) fn page(part: Part, report: &Report) -> String {
@@ -15,25 +15,16 @@ pub(super) fn page(part: Part, report: &Report) -> String {
         Part::Figures => curves(report).map(chart).collect(),
         Part::Table2 | Part::Table3 | Part::Table4 => Vec::new(),
     };
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Load rebalancing: the paper's numbers and ours" }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                h1 { "Load rebalancing: the paper's numbers and ours" }
-                p { (preface(part, report.instances)) }
-                @for (index, sheet) in sheets(part, report).iter().enumerate() {
-                    (table(sheet, charts.get(index)))
-                }
-            }
+    let tables = html! {
+        @for (index, sheet) in sheets(part, report).iter().enumerate() {
+            (table(sheet, charts.get(index)))
         }
     };
-    page.into_string() + "\n"
+    page_of(
+        "Load rebalancing: the paper's numbers and ours",
+        &preface(part, report.instances),
+        &tables,
+    )
 }
 
 fn table(sheet: &Sheet, chart: Option<&String>) -> Markup {

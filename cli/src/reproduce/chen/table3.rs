@@ -118,16 +118,16 @@ fn is_rising(numbers: [f64; 4]) -> bool {
     numbers.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// The paper does not say which target its times are of. Ours are levels that all four meet, or nearly.
+/// The paper does not say which target its times are of. Ours are levels that all four meet: those of its
+/// Table 4 where they do, which for I4,1 they do not.
 fn target(group: Group) -> f64 {
     let size = group.to_string();
     match (group.family(), size.as_bytes().last()) {
-        (Family::I4, Some(b'1')) => 79.3,
+        (_, Some(b'1')) => 85.0,
         (Family::I4, Some(b'2')) => 78.0,
         (Family::I4, Some(b'3')) => 94.4,
         (Family::I4, Some(b'4')) => 79.7,
         (Family::I4, _) => 101.0,
-        (_, Some(b'1')) => 85.0,
         (_, Some(b'2' | b'4')) => 77.0,
         _ => 82.0,
     }

@@ -15,7 +15,7 @@ fn check(from: &str, to: &str, message: &str) {
 #[test]
 fn what_is_no_instance_is_located() {
     let rate = "expected a number above 0, from 1e-12 to 1e15";
-    let amount = "expected a number from 0 to 1e15";
+    let amount = "expected 0 or a number from 1e-15 to 1e15";
     let machine = "expected a whole number from 0 to 2: the place of a machine in `capacities`";
     let row = "[workload, size in MB, machine]";
     for (from, to, message) in [
@@ -40,6 +40,8 @@ fn what_is_no_instance_is_located() {
         ("[50, 4, 0]", "[50, 4, -1]", format!("i.json:8: processes[1][2]: met -1, {machine}")),
         ("[50, 4, 0]", "[50, 4, 0.5]", format!("i.json:8: processes[1][2]: met 0.5, {machine}")),
         ("[50, 4, 0]", "[-50, 4, 0]", format!("i.json:8: processes[1][0]: met -50, {amount}")),
+        ("[50, 4, 0]", "[1e-60, 4, 0]", format!("i.json:8: processes[1][0]: met 1e-60, {amount}")),
+        ("[50, 4, 0]", "[50, 1e-60, 0]", format!("i.json:8: processes[1][1]: met 1e-60, {amount}")),
         ("[50, 4, 0]", "[50, \"4 MB\", 0]", format!("i.json:8: processes[1][1]: met \"4 MB\", {amount}")),
         ("[50, 4, 0]", "[50, [4], 0]", format!("i.json:8: processes[1][1]: met a list, {amount}")),
         ("[50, 4, 0]", "[50, 4]", format!("i.json:8: processes[1]: met 2 values, expected {row}")),

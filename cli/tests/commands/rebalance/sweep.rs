@@ -104,8 +104,8 @@ const EXPECTED: &str = "\
 small: cost in seconds of migration, by the level that no machine may be above
 
  target   imlp  at least  moves  spared
-  45.90            0.211           99 %
-  49.40            0.167           96 %
+  45.90            0.211
+  49.40            0.167
   66.49  0.140     0.130      2    80 %
  150.00  0.000     0.000      0     0 %
 

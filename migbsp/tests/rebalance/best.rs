@@ -1,85 +1,32 @@
 //! The best rebalancing method and the bound, on reference instances and against the others.
 
-#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
-
 use migbsp::rebalance::{Budget, Group, Machine, Method, Problem, Resident, Solution, Way, bound};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-struct Reference {
-    problem: Problem,
-    /// Target, best known cost and lower bound.
-    rows: Vec<[f64; 3]>,
-}
-
-fn reference(text: &str) -> Reference {
-    let value: serde_json::Value = serde_json::from_str(text).unwrap();
-    let list = |name: &str| value[name].as_array().unwrap().clone();
-    let number = |value: &serde_json::Value| value.as_f64().unwrap();
-    let index = |value: &serde_json::Value| usize::try_from(value.as_u64().unwrap()).unwrap();
-    let machines = list("capacities").into_iter().zip(list("cluster"));
-    let machine = |(capacity, group): (serde_json::Value, serde_json::Value)| Machine {
-        capacity: number(&capacity),
-        group: index(&group),
-    };
-    let resident = |process: &serde_json::Value| Resident {
-        workload: number(&process[0]),
-        size: number(&process[1]),
-        home: index(&process[2]),
-    };
-    let way = |from, to| Way {
-        fixed: 0.0,
-        per_size: if from == to { 0.01 } else { 0.1 },
-    };
-    let ways = (0..3).map(|from| (0..3).map(|to| way(from, to)).collect());
-    let columns = ["targets", "best_known_cost", "lower_bound"].map(list);
-    let row = |at: usize| [0, 1, 2].map(|column: usize| number(&columns[column][at]));
-    Reference {
-        problem: Problem::new(
-            machines.map(machine).collect(),
-            list("processes").iter().map(resident).collect(),
-            ways.collect(),
-        )
-        .unwrap(),
-        rows: (0..columns[0].len()).map(row).collect(),
-    }
-}
-
-/// Whether every machine carries at most what `target` lets it, and the cost of all migrations.
-fn weighed(problem: &Problem, target: f64, solution: &Solution) -> (bool, f64) {
-    let mut rooms: Vec<f64> = problem
-        .machines()
-        .iter()
-        .map(|machine| target * machine.capacity * (1.0 + 2e-9))
-        .collect();
-    let mut cost = 0.0;
-    for (resident, &place) in problem.residents().iter().zip(&solution.assignment) {
-        rooms[place] -= resident.workload;
-        if place != resident.home {
-            let [from, to] =
-                [resident.home, place].map(|machine| problem.machines()[machine].group);
-            cost += problem.way(from, to).fixed + problem.way(from, to).per_size * resident.size;
-        }
-    }
-    (rooms.iter().all(|&room| 0.0 <= room), cost)
-}
+use crate::checked::check;
+use crate::reference::{clusters, references};
 
 #[test]
-fn reference_costs_are_met_within_a_few_per_cent() {
-    for text in [
-        include_str!("rebalancing/I1_1_s9001.json"),
-        include_str!("rebalancing/I3_3_s9001.json"),
-    ] {
-        let Reference { problem, rows } = reference(text);
-        for [target, known, lower] in rows {
-            let solution = Method::Best.solve(&problem, target, Budget::Steps(40_000_000), 1);
-            let (is_met, cost) = weighed(&problem, target, &solution);
-            assert!(is_met && solution.feasible, "{target}");
-            assert!((cost - solution.cost).abs() < 1e-9);
-            assert!(lower - 1e-4 <= cost, "{target}: {cost}, bound {lower}");
-            assert!(cost <= 1.04 * known, "{target}: {cost}, known {known}");
-            let bound = bound(&problem, target);
+fn reference_costs_are_met_within_two_per_cent_in_the_mean() {
+    const SEEDS: u32 = 4;
+    for reference in references() {
+        let problem = &reference.problem;
+        for (at, &target) in reference.targets.iter().enumerate() {
+            let (known, lower) = (reference.best_known[at], reference.lower_bounds[at]);
+            let mut mean = 0.0;
+            for seed in 1..=SEEDS {
+                let budget = Budget::Steps(40_000_000);
+                let solution = Method::Best.solve(problem, target, budget, seed.into());
+                check(problem, target, &solution, &clusters());
+                assert!(solution.feasible, "{target}");
+                let cost = solution.cost;
+                assert!(lower - 1e-4 <= cost, "{target}: {cost}, bound {lower}");
+                mean += cost / f64::from(SEEDS);
+            }
+            assert!(mean <= 1.02 * known, "{target}: {mean}, known {known}");
+            let bound = bound(problem, target);
             assert!(bound <= known, "{target}: {bound}, known {known}");
             assert!(0.1 * known <= bound, "{target}: {bound}, known {known}");
         }
@@ -101,13 +48,14 @@ fn at_equal_steps_the_best_is_cheaper_than_annealing_and_that_than_local_search(
             let methods = [Method::Best, Method::Hyb, Method::Imlp];
             for (cost, method) in costs.iter_mut().zip(methods) {
                 let solution = method.solve(&problem, target, Budget::Steps(4_000_000), 1);
-                let (is_met, weighed) = weighed(&problem, target, &solution);
-                assert!(is_met, "{name} {seed} {method}");
+                check(&problem, target, &solution, &clusters());
+                assert!(solution.feasible, "{name} {seed} {method}");
+                let found = solution.cost;
                 assert!(
-                    least <= weighed,
-                    "{name} {seed} {method}: {weighed}, bound {least}"
+                    least <= found,
+                    "{name} {seed} {method}: {found}, bound {least}"
                 );
-                *cost += weighed;
+                *cost += found;
             }
         }
     }
@@ -130,21 +78,18 @@ fn a_small_budget_does_for_many_processes() {
         fixed: 1.0,
         per_size: 1.0,
     };
+    let ways = vec![vec![way; 7]; 7];
     let problem = Problem::new(
         (0..1000).map(machine).collect(),
         (0..10_000).map(resident).collect(),
-        vec![vec![way; 7]; 7],
+        ways.clone(),
     )
     .unwrap();
     let target = 1.1 * problem.ideal();
     let solution = Method::Best.solve(&problem, target, Budget::Steps(5_000_000), 1);
-    let (is_met, cost) = weighed(&problem, target, &solution);
-    assert!(
-        is_met && solution.feasible,
-        "{} of {target}",
-        solution.level
-    );
-    assert!(bound(&problem, target) <= cost);
+    check(&problem, target, &solution, &ways);
+    assert!(solution.feasible, "{} of {target}", solution.level);
+    assert!(bound(&problem, target) <= solution.cost);
 }
 
 /// The least cost of all assignments that meet `target`; infinite if none does.
@@ -162,7 +107,7 @@ fn cheapest(problem: &Problem, target: f64) -> f64 {
 }
 
 /// Few processes on few machines; equal workloads, none, and costs of nothing are frequent.
-fn tiny() -> impl Strategy<Value = Problem> {
+fn tiny() -> impl Strategy<Value = (Problem, Vec<Vec<Way>>)> {
     let amount = || prop_oneof![Just(0.0), Just(3.0), 0.1..9.0];
     let machine = (prop_oneof![Just(1.0), 0.5..3.0], 0..2_usize);
     let machine = machine.prop_map(|(capacity, group)| Machine { capacity, group });
@@ -178,8 +123,9 @@ fn tiny() -> impl Strategy<Value = Problem> {
         let residents = residents.into_iter().map(resident).collect();
         let way = |&(fixed, per_size): &(f64, f64)| Way { fixed, per_size };
         let ways = ways.chunks(2).map(|row| row.iter().map(way).collect());
-        let ways = ways.collect();
-        Problem::new(machines, residents, ways).unwrap()
+        let ways: Vec<Vec<Way>> = ways.collect();
+        let problem = Problem::new(machines, residents, ways.clone());
+        (problem.unwrap(), ways)
     })
 }
 
@@ -191,7 +137,7 @@ fn tiny_problems_are_solved_as_by_looking_at_all_assignments() {
     let mut missed = 0;
     for _ in 0..CASES {
         let tree = (tiny(), 0.0..1.1, any::<u64>()).new_tree(&mut runner);
-        let (problem, share, seed) = tree.unwrap().current();
+        let ((problem, ways), share, seed) = tree.unwrap().current();
         let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
         let target = ideal + share * (initial - ideal);
         let optimum = cheapest(&problem, target);
@@ -202,12 +148,8 @@ fn tiny_problems_are_solved_as_by_looking_at_all_assignments() {
         );
         for method in Method::ALL {
             let solution = method.solve(&problem, target, Budget::Steps(20_000), seed);
-            let (is_met, cost) = weighed(&problem, target, &solution);
-            assert!(
-                (solution.cost - cost).abs() <= 1e-9 * (1.0 + cost),
-                "{method}"
-            );
-            assert!(is_met || !solution.feasible, "{method}");
+            check(&problem, target, &solution, &ways);
+            let cost = solution.cost;
             let is_possible = !solution.feasible || optimum <= cost * (1.0 + 1e-9);
             assert!(is_possible, "{method}: {cost} of {optimum}");
             if method == Method::Best {

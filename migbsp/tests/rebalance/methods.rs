@@ -1,13 +1,13 @@
-//! Rebalancing, checked by what it claims: with a checker of its own, on drawn problems and on reference
-//! instances.
-
-#![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+//! The published methods, on drawn problems and on reference instances.
 
 use migbsp::rebalance::{
     Budget, Found, Group, Machine, Method, Penalised, Problem, Resident, Solution, Thresholds,
     Variant, Way,
 };
 use proptest::prelude::*;
+
+use crate::checked::check;
+use crate::reference::{clusters, references};
 
 /// The methods that are there to be compared.
 const PUBLISHED: [Method; 5] = [
@@ -17,50 +17,6 @@ const PUBLISHED: [Method; 5] = [
     Method::Tabu,
     Method::Mparv,
 ];
-
-/// Recomputes what `solution` claims from the definition.
-fn check(problem: &Problem, target: f64, solution: &Solution, ways: &[Vec<Way>]) {
-    let machines = problem.machines();
-    let residents = problem.residents();
-    assert_eq!(solution.assignment.len(), residents.len());
-    let mut cost = 0.0;
-    let mut migrations = 0;
-    for (resident, &machine) in residents.iter().zip(&solution.assignment) {
-        assert!(machine < machines.len(), "machine {machine}");
-        if machine != resident.home {
-            let way = ways[machines[resident.home].group][machines[machine].group];
-            cost += way.fixed + way.per_size * resident.size;
-            migrations += 1;
-        }
-    }
-    let mut level: f64 = 0.0;
-    for (number, machine) in machines.iter().enumerate() {
-        let on = residents.iter().zip(&solution.assignment);
-        let on = on.filter(|&(_, &other)| other == number);
-        let load: f64 = on.map(|(resident, _)| resident.workload).sum();
-        level = level.max(load / machine.capacity);
-    }
-    assert!((solution.cost - cost).abs() <= 1e-9 * (1.0 + cost));
-    assert!(0.0 <= solution.cost);
-    assert!((solution.level - level).abs() <= 1e-9 * (1.0 + level));
-    assert_eq!(solution.migrations, migrations);
-    assert_eq!(solution.feasible, solution.level <= target * (1.0 + 1e-9));
-    let initial = problem.level(&problem.homes());
-    if initial <= target {
-        assert_eq!(solution.migrations, 0);
-    } else if !solution.feasible {
-        assert!(solution.level <= initial, "nothing is better than worse");
-    }
-}
-
-fn clusters() -> Vec<Vec<Way>> {
-    let way = |from, to| Way {
-        fixed: 0.0,
-        per_size: if from == to { 0.01 } else { 0.1 },
-    };
-    let row = |from| (0..3).map(|to| way(from, to)).collect();
-    (0..3).map(row).collect()
-}
 
 /// The same problem with every migration at cost 1.
 fn uniform(problem: &Problem) -> Problem {
@@ -78,53 +34,9 @@ fn times_first_iteration(problem: &Problem, target: f64, times: u64) -> Budget<'
     Budget::Steps(times * first.steps)
 }
 
-struct Reference {
-    problem: Problem,
-    targets: Vec<f64>,
-    lower_bounds: Vec<f64>,
-    best_known: Vec<f64>,
-    imlp: Vec<f64>,
-}
-
-fn reference(text: &str) -> Reference {
-    let value: serde_json::Value = serde_json::from_str(text).unwrap();
-    let numbers = |value: &serde_json::Value| -> Vec<f64> {
-        let all = value.as_array().unwrap().iter();
-        all.map(|number| number.as_f64().unwrap()).collect()
-    };
-    let index = |value: &serde_json::Value| usize::try_from(value.as_u64().unwrap()).unwrap();
-    let groups = value["cluster"].as_array().unwrap().iter().map(index);
-    let machine = |(capacity, group)| Machine { capacity, group };
-    let capacities = numbers(&value["capacities"]);
-    let resident = |process: &serde_json::Value| Resident {
-        workload: process[0].as_f64().unwrap(),
-        size: process[1].as_f64().unwrap(),
-        home: index(&process[2]),
-    };
-    let processes = value["processes"].as_array().unwrap().iter();
-    assert_eq!(value["bandwidth"]["intra"], 100);
-    assert_eq!(value["bandwidth"]["inter"], 10);
-    Reference {
-        problem: Problem::new(
-            capacities.into_iter().zip(groups).map(machine).collect(),
-            processes.map(resident).collect(),
-            clusters(),
-        )
-        .unwrap(),
-        targets: numbers(&value["targets"]),
-        lower_bounds: numbers(&value["lower_bound"]),
-        best_known: numbers(&value["best_known_cost"]),
-        imlp: numbers(&value["imlp_cost"]),
-    }
-}
-
 #[test]
 fn reference_instances_are_solved_above_their_bounds_and_near_their_costs() {
-    for text in [
-        include_str!("rebalancing/I1_1_s9001.json"),
-        include_str!("rebalancing/I3_3_s9001.json"),
-    ] {
-        let reference = reference(text);
+    for reference in references() {
         let problem = &reference.problem;
         for (at, &target) in reference.targets.iter().enumerate() {
             for method in Method::ALL {
