@@ -180,6 +180,7 @@ impl Process {
             image,
             resident: report.instructions_resident,
             forecast: load.map(|load| load.instructions),
+            finished: load.and_then(|load| load.finished),
             received: load.map_or_else(Vec::new, |load| load.received.clone()),
         }));
         let message = Message::Reported(Box::new(report));

@@ -92,6 +92,9 @@ pub struct Observed {
     /// Instructions that it is expected to execute in a superstep, where plans name processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<f64>,
+    /// If it seems to have finished: the most instructions that it executed in a superstep, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<f64>,
     /// What it is expected to receive in one, likewise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub received: Vec<Received>,

@@ -25,6 +25,7 @@ fn scene(hosts: u32, processes: u32) -> Scene {
         rank: Rank(rank),
         host: HostId(rank % hosts),
         instructions: 1e8 + 3e7 * f64::from(rank * 7 % 11),
+        finished: None,
         image: Image {
             data: Bytes(1_000_000),
             fixed: Bytes::ZERO,

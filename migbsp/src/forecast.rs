@@ -14,12 +14,27 @@ pub struct Forecast {
     predictions: Option<[f64; PREDICTORS]>,
     /// How far each was off lately, in instructions.
     errors: [f64; PREDICTORS],
+    /// The most instructions of a superstep so far.
+    most: f64,
+    /// Supersteps since it last computed.
+    idle: u32,
+    /// The longest that it was idle before it computed again.
+    idle_longest: u32,
 }
 
 impl Forecast {
     /// Takes in a superstep.
     pub fn observe(&mut self, instructions: Instructions) {
         let measured = instructions.as_f64();
+        if measured <= IDLE_OF_OWN * self.most {
+            self.idle = self.idle.saturating_add(1);
+        } else {
+            if 0.0 < self.most {
+                self.idle_longest = self.idle_longest.max(self.idle);
+            }
+            self.idle = 0;
+            self.most = self.most.max(measured);
+        }
         let Some(predictions) = &mut self.predictions else {
             self.predictions = Some([measured; PREDICTORS]);
             return;
@@ -46,9 +61,26 @@ impl Forecast {
         }
         predictions[best]
     }
+
+    /// The most instructions of a superstep so far, if the process seems to have finished: it has computed, and
+    /// has now been idle for so much longer than ever in between that it is not expected to compute again.
+    #[must_use]
+    pub fn finished(&self) -> Option<f64> {
+        let patience = PATIENCE.saturating_mul(self.idle_longest).max(IDLE_MIN);
+        (0.0 < self.most && patience < self.idle).then_some(self.most)
+    }
 }
 
 const PREDICTORS: usize = 3;
+
+/// Who executes no more than this part of what it ever did is idle.
+const IDLE_OF_OWN: f64 = 0.01;
+
+/// How many times longer than ever before idleness has to last to be for good.
+const PATIENCE: u32 = 2;
+
+/// Idleness that is not longer is never for good.
+const IDLE_MIN: u32 = 8;
 
 /// What the newest superstep weighs for each predictor: all, a half, a sixteenth.
 const WEIGHTS: [f64; PREDICTORS] = [1.0, 0.5, 0.0625];
@@ -81,6 +113,26 @@ mod tests {
         let noisy = (0..200).map(|superstep| if superstep % 2 == 0 { 900 } else { 1100 });
         let forecast = after(noisy);
         assert!((forecast - 1000.0).abs() < 10.0, "{forecast}");
+    }
+
+    #[test]
+    fn who_has_been_idle_for_longer_than_ever_seems_to_have_finished() {
+        let finished = |supersteps: &[u64]| {
+            let mut forecast = Forecast::default();
+            for &instructions in supersteps {
+                forecast.observe(Instructions(instructions));
+            }
+            forecast.finished()
+        };
+        assert_eq!(finished(&[]), None);
+        assert_eq!(finished(&[0; 99]), None, "it may begin");
+        let once = [vec![0, 0, 400, 500, 300], vec![3; 8]].concat();
+        assert_eq!(finished(&once), None);
+        assert_eq!(finished(&[once, vec![3]].concat()), Some(500.0));
+        // It computes in one superstep of seven.
+        let sparse = [[9, 0, 0, 0, 0, 0, 0]; 5].concat();
+        assert_eq!(finished(&[sparse.clone(), vec![0; 6]].concat()), None);
+        assert_eq!(finished(&[sparse, vec![0; 7]].concat()), Some(9.0));
     }
 
     #[test]

@@ -64,6 +64,6 @@ pub use selection::{Entry, NotSelected, Selection, merge, select};
 pub use times::ProcessTimes;
 pub use traffic::Traffic;
 pub use when::{
-    Boulmier, Concluded, Either, Elapsed, Fixed, Interval, Menon, MetaLb, Pace, Thrifty, When,
-    is_balanced,
+    Boulmier, Concluded, Either, Elapsed, Fixed, Interval, Menon, MetaLb, Pace, Rested, Spacing,
+    Thrifty, When, is_balanced,
 };

@@ -7,7 +7,7 @@ use crate::bounded::{count, seconds};
 use crate::thrift::Thrift;
 use crate::{
     Alternative, Burden, CostBenefit, Gate, Load, Mapping, MigrationCost, Move, Outlook, Plan,
-    Planning, Policy, Processor, Scene, Sharing, Verdict,
+    Planning, Policy, Processor, Scene, Sharing, Spacing, Verdict,
 };
 
 /// What the first Set Manager makes plans with, under a policy whose plans name processors.
@@ -48,12 +48,8 @@ pub struct Decision {
     pub moves: Vec<PlannedMove>,
     /// What was weighed.
     pub weighed: Weighed,
-    /// What a call takes, `C`, as far as is known; what moves cost is for the gate to judge.
-    pub cost: Seconds,
-    /// Supersteps for which it is not worth while to call again.
-    pub pause: u64,
-    /// Supersteps after which another call does no harm, whatever comes.
-    pub again: u64,
+    /// When the next call may be; what moves cost is for the gate to judge.
+    pub spacing: Spacing,
 }
 
 /// A move of a plan.
@@ -166,7 +162,7 @@ impl Planner {
             Verdict::Unchanged => self.planning.pause,
             Verdict::TooDear { pause } => pause,
         };
-        let (pause_min, again) = self.spacing();
+        let (pause_min, again) = self.pauses();
         Decision {
             moves,
             weighed: Weighed {
@@ -174,9 +170,12 @@ impl Planner {
                 verdict,
                 alternatives: draft.alternatives,
             },
-            cost: seconds(self.overhead.unwrap_or_default()),
-            pause: pause.max(pause_min),
-            again: again.max(self.planning.pause),
+            spacing: Spacing {
+                cost: seconds(self.overhead.unwrap_or_default()),
+                pause: pause.max(pause_min),
+                again: again.max(self.planning.pause),
+                took: seconds(superstep),
+            },
         }
     }
 
@@ -217,7 +216,7 @@ impl Planner {
     }
 
     /// Supersteps for which there is no time for another call, and after which there is in any case.
-    fn spacing(&self) -> (u64, u64) {
+    fn pauses(&self) -> (u64, u64) {
         let Some(overhead) = self.overhead else {
             return (PAUSE_FIRST, PAUSE_FIRST);
         };

@@ -9,7 +9,7 @@ use crate::rebalance::Method;
 use crate::{
     Amortised, BonordenCentral, BonordenDistributed, Boulmier, Config, Either, Fixed, Gate,
     GreedyRefine, Interval, List, Menon, MetaLb, Open, Plan, Planning, Portfolio, Rebalanced,
-    Thrifty, When,
+    Rested, Thrifty, When,
 };
 
 /// A policy by the names of its parts.
@@ -109,19 +109,17 @@ impl Policy {
     /// A rule that says when, as a run begins.
     #[must_use]
     pub fn when(&self, config: &Config) -> Box<dyn When> {
-        let first = u64::from(config.parameters().interval);
+        let first = config.parameters().interval;
+        let menon_boulmier = Either(Menon::at_start(), Boulmier::default());
         match self.when {
-            WhenRule::Migbsp => Box::new(Interval::new(config)),
-            WhenRule::Fixed => Box::new(Fixed::new(config.parameters().interval)),
-            WhenRule::Menon => Box::new(Menon::new(first)),
-            WhenRule::Boulmier => Box::new(Boulmier::new(first)),
-            WhenRule::MenonBoulmier => Box::new(Either(Menon::new(first), Boulmier::new(first))),
-            WhenRule::MetaLb => Box::new(MetaLb::new(first)),
-            WhenRule::Thrifty => Box::new(Thrifty::new(first)),
-            WhenRule::Watchful => Box::new(Either(
-                Either(Menon::new(first), Boulmier::new(first)),
-                Thrifty::new(first),
-            )),
+            WhenRule::Migbsp => rested(Interval::new(config), first),
+            WhenRule::Fixed => rested(Fixed::new(first), first),
+            WhenRule::Menon => rested(Menon::at_start(), first),
+            WhenRule::Boulmier => rested(Boulmier::default(), first),
+            WhenRule::MenonBoulmier => rested(menon_boulmier, first),
+            WhenRule::MetaLb => rested(MetaLb::at_start(), first),
+            WhenRule::Thrifty => rested(Thrifty::default(), first),
+            WhenRule::Watchful => rested(Either(menon_boulmier, Thrifty::default()), first),
         }
     }
 
@@ -239,6 +237,10 @@ fn find<Rule: Copy>(
     found
         .map(|(_, rule)| *rule)
         .ok_or_else(|| unknown(name, kind, rules.iter().map(|(known, _)| *known).collect()))
+}
+
+fn rested(rule: impl When + 'static, first: u32) -> Box<dyn When> {
+    Box::new(Rested::new(rule, first.into()))
 }
 
 fn unknown(name: &str, kind: &'static str, names: Vec<&'static str>) -> PolicyError {

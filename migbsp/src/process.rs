@@ -197,10 +197,12 @@ impl Process {
     #[must_use]
     pub fn load(&self, rank: Rank, host: HostId, image: Image) -> Option<Load> {
         let received = self.senders.iter();
+        let forecast = self.forecast.as_ref()?;
         Some(Load {
             rank,
             host,
-            instructions: self.forecast.as_ref()?.instructions(),
+            instructions: forecast.instructions(),
+            finished: forecast.finished(),
             image,
             received: received
                 .map(|sender| Received {

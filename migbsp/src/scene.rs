@@ -54,6 +54,8 @@ pub struct Load {
     pub host: HostId,
     /// What it will execute in a superstep, in instructions.
     pub instructions: f64,
+    /// If it seems to have finished: the most instructions that it executed in a superstep.
+    pub finished: Option<f64>,
     /// Its memory image.
     pub image: Image,
     /// What it will receive in a superstep.
@@ -327,29 +329,81 @@ fn rate_of(rates: &[Vec<f64>], from: SetId, to: SetId) -> f64 {
     non_negative(rate.copied().unwrap_or_default())
 }
 
-/// Counts those that compute nothing as the mean of the others: they may compute as much soon, and had better
-/// not all be on one host when they do.
+/// Counts those that compute nothing yet, or for once, as the mean of the others, since they may compute as much
+/// soon, and had better not all be on one host when they do; and those that have computed as others do, and
+/// seem to have finished, as nothing.
 fn even_out(processes: &mut [Load]) {
     let most = processes
         .iter()
         .map(|load| load.instructions)
         .fold(0.0, f64::max);
-    let is_idle = |load: &Load| load.instructions < IDLE * most;
-    let busy = processes.iter().filter(|load| !is_idle(load));
+    // Who only ever prepared itself has not begun.
+    let has_finished = |load: &Load| {
+        load.finished
+            .is_some_and(|had| IDLE_OF_BUSIEST * most <= had)
+    };
+    let is_idle = |load: &Load| load.instructions < IDLE_OF_BUSIEST * most;
+    let busy = processes
+        .iter()
+        .filter(|load| !is_idle(load) && !has_finished(load));
     let number = count(busy.clone().count());
     let mean = busy.map(|load| load.instructions).sum::<f64>() / number.max(1.0);
-    for load in processes.iter_mut().filter(|load| is_idle(load)) {
-        load.instructions = mean;
+    for load in processes {
+        if has_finished(load) {
+            load.instructions = 0.0;
+        } else if is_idle(load) {
+            load.instructions = mean;
+        }
     }
 }
 
 /// Who computes less than this part of what the busiest does computes nothing.
-const IDLE: f64 = 0.01;
+const IDLE_OF_BUSIEST: f64 = 0.01;
 
 #[cfg(test)]
 impl Scene {
     /// Prices moves anew.
     pub(crate) fn make_cost(&mut self, cost: MigrationCost) {
         self.cost = cost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bsp::{HostId, Image};
+
+    use super::*;
+
+    /// By what it will execute, and by the most that it did if it seems to have finished.
+    fn evened_out(loads: &[(f64, Option<f64>)]) -> Vec<f64> {
+        let load = |&(instructions, finished): &(f64, Option<f64>)| Load {
+            rank: Rank(0),
+            host: HostId(0),
+            instructions,
+            finished,
+            image: Image::default(),
+            received: Vec::new(),
+        };
+        let mut loads: Vec<Load> = loads.iter().map(load).collect();
+        even_out(&mut loads);
+        loads.iter().map(|load| load.instructions).collect()
+    }
+
+    #[test]
+    fn who_has_not_begun_counts_and_who_has_finished_does_not() {
+        let loads = [
+            (4e9, None),
+            (2e9, None),
+            (0.0, None),
+            (1e6, None),
+            (0.0, Some(3e9)),
+            // What is foretold may be slow to follow, and never gets there.
+            (1e9, Some(3e9)),
+            (1e-60, Some(3e9)),
+            // It has only prepared itself.
+            (0.0, Some(1e6)),
+        ];
+        let expected = [4e9, 2e9, 3e9, 3e9, 0.0, 0.0, 0.0, 3e9];
+        assert_eq!(evened_out(&loads), expected);
     }
 }

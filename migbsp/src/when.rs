@@ -6,11 +6,13 @@ mod fixed;
 mod interval;
 mod menon;
 mod metalb;
+mod rested;
 mod thrifty;
 
 use std::fmt;
 
 use bsp::units::Seconds;
+use serde::{Deserialize, Serialize};
 
 use crate::Digest;
 
@@ -20,11 +22,14 @@ pub use fixed::Fixed;
 pub use interval::{Interval, is_balanced};
 pub use menon::Menon;
 pub use metalb::MetaLb;
+pub use rested::Rested;
 pub use thrifty::Thrifty;
 
 /// Decides after which supersteps a rescheduling call is held.
 ///
 /// Every Set Manager holds one and tells it the same, so that all come to the same decision.
+///
+/// Rules judge; that nobody calls while there is a pause is for [`Rested`] to see to.
 ///
 /// # Laws
 ///
@@ -65,12 +70,21 @@ pub struct Concluded<'a> {
     pub barrier_busy: &'a [Seconds],
     /// How many processes moved.
     pub migrations: usize,
+    /// When the next one may be, where somebody plans.
+    pub spacing: Spacing,
+}
+
+/// How far apart calls may be, as a planner sees it; all zero where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spacing {
     /// What a call takes, `C`, as far as is known.
     pub cost: Seconds,
-    /// Supersteps for which it is not worth while to call again.
+    /// Supersteps for which it is not worth while to call again; fewer, if they compute longer ([`Rested`]).
     pub pause: u64,
-    /// Supersteps after which another call does no harm, whatever comes.
+    /// Supersteps after which another call does no harm, whatever comes; likewise.
     pub again: u64,
+    /// What a superstep has taken since the call before.
+    pub took: Seconds,
 }
 
 /// How calls are paced.
@@ -103,9 +117,11 @@ mod tests {
             supersteps: &[],
             barrier_busy: &[],
             migrations: 0,
-            cost: Seconds::new(cost).unwrap(),
-            pause,
-            again: 0,
+            spacing: Spacing {
+                cost: Seconds::new(cost).unwrap(),
+                pause,
+                ..Spacing::default()
+            },
         }
     }
 

@@ -301,12 +301,8 @@ pub struct Planned {
     pub superstep: u64,
     /// Who moves, in rank order, and what each move is expected to take.
     pub moves: Vec<migbsp::PlannedMove>,
-    /// What a call that moves processes takes, as far as is known.
-    pub cost: Seconds,
-    /// Supersteps for which it is not worth while to call again.
-    pub pause: u64,
-    /// Supersteps after which another call does no harm, whatever comes.
-    pub again: u64,
+    /// When the next call may be.
+    pub spacing: migbsp::Spacing,
 }
 
 /// A candidate for migration and what became of it.

@@ -128,6 +128,7 @@ mod tests {
             image: Bytes(1).into(),
             resident: Instructions(1),
             forecast: None,
+            finished: None,
             received: Vec::new(),
         })
     }

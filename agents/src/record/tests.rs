@@ -153,6 +153,7 @@ prop_compose! {
         (superstep, rank, resident) in any::<(u64, u32, u64)>(),
         (data, fixed) in any::<(u64, u64)>(),
         forecast in prop::option::of(0.0..1e12),
+        finished in prop::option::of(0.0..1e12),
         received in prop::collection::vec((any::<u32>(), 0.0..1e9, 0.0..1e9), 0..3),
     ) -> Event {
         let received = received.into_iter();
@@ -162,6 +163,7 @@ prop_compose! {
             image: Image { data: Bytes(data), fixed: Bytes(fixed) },
             resident: Instructions(resident),
             forecast,
+            finished,
             received: received
                 .map(|(set, bytes, time)| Received { set: SetId(set), bytes, time })
                 .collect(),
@@ -457,6 +459,15 @@ fn another_version_is_named_whatever_else_it_says() {
         fault_of(&line(&end())),
         "events.jsonl:1: no schema; a record begins with \"migbsp.events/1\""
     );
+}
+
+#[test]
+fn what_earlier_records_do_not_say_is_not_known() {
+    let observed = r#"{"event":"observed","superstep":4,"rank":0,"image":{"data":1,"fixed":0},"resident":7,"forecast":7.0}"#;
+    let Event::Observed(observed) = serde_json::from_str(observed).unwrap() else {
+        unreachable!("a process")
+    };
+    assert_eq!((observed.forecast, observed.finished), (Some(7.0), None));
 }
 
 #[test]

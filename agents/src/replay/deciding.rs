@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bsp::HostId;
 use bsp::units::{Instant, Seconds};
-use migbsp::{Concluded, Decision, Digest, Entry, Planner, Selection, When};
+use migbsp::{Concluded, Decision, Digest, Entry, Planner, Selection, Spacing, When};
 use protocol::Considered;
 
 use super::evaluation::Found;
@@ -123,9 +123,7 @@ impl Deciding {
             supersteps: &supersteps,
             barrier_busy: &barrier_busy,
             migrations: migrations.len(),
-            cost: decision.map_or(Seconds::ZERO, |decision| decision.cost),
-            pause: decision.map_or(0, |decision| decision.pause),
-            again: decision.map_or(0, |decision| decision.again),
+            spacing: decision.map_or_else(Spacing::default, |decision| decision.spacing),
         });
         let pace = self.when.pace();
         Call {

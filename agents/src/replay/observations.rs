@@ -165,6 +165,7 @@ impl Observations {
             rank: process.rank,
             host: process.host,
             instructions: observed.forecast?,
+            finished: observed.finished,
             image: observed.image,
             received: observed.received.clone(),
         })

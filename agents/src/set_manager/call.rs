@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
-use migbsp::{Concluded, Digest, Entry, Processor, SetView, Weighed};
+use migbsp::{Concluded, Digest, Entry, Processor, SetView, Spacing, Weighed};
 use protocol::{
     Address, Ask, Capacity, Decided, Evaluate, Measure, Measured, Message, Migrate, Planned,
     Report, Standing, Start,
@@ -364,9 +364,7 @@ impl SetManager {
             supersteps: &call.supersteps,
             barrier_busy: &call.standings[&rules.first].barrier_busy,
             migrations: moves.len(),
-            cost: planned.map_or(Seconds::ZERO, |planned| planned.cost),
-            pause: planned.map_or(0, |planned| planned.pause),
-            again: planned.map_or(0, |planned| planned.again),
+            spacing: planned.map_or_else(Spacing::default, |planned| planned.spacing),
         });
         let pace = when.pace();
         if self.set == rules.first {

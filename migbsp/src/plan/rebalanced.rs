@@ -41,14 +41,17 @@ impl Plan for Rebalanced {
                 alternatives,
             };
         };
-        let (present, ideal) = (problem.level(scene.places()), problem.ideal());
+        let present = problem.level(scene.places());
+        let mut lowest = problem.ideal();
         for level in LEVELS {
-            let target = level * ideal;
+            let target = level * lowest;
             if present <= target {
                 continue;
             }
             let budget = Budget::Steps(self.steps);
             let solution = self.method.solve(&problem, target, budget, SEED);
+            // Whole processes seldom come to the ideal; levels are multiples of what they come to.
+            lowest = lowest.max(solution.level / level);
             let mut mapping = Mapping::new(scene, &solution.assignment);
             trim(scene, &mut mapping);
             let name = format!("{}-{level:.2}", self.method);

@@ -45,6 +45,7 @@ fn scattered(sets: &[Vec<f64>], loads: &[(u32, f64)], received: &[(usize, u32, f
         rank: Rank(u32::try_from(rank).unwrap()),
         host: HostId(*host),
         instructions: load * UNIT,
+        finished: None,
         image: Image {
             data: Bytes(1_000_000),
             fixed: Bytes::ZERO,

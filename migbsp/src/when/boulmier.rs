@@ -7,7 +7,7 @@ use crate::{Concluded, Elapsed, Pace, When};
 ///
 /// The criterion of local degradation of Boulmier, Abdennadher and Chopard (2022), equation `BOULMIER` of
 /// `docs/model.md`. An imbalance that does not change counts for nothing, whatever it costs: the first call
-/// of a run is left to another rule.
+/// of a run is left to another rule. As long as nothing is known of costs, the first imbalance that grows calls.
 #[derive(Clone, Debug, Default)]
 pub struct Boulmier {
     /// `i`.
@@ -18,21 +18,9 @@ pub struct Boulmier {
     sum: f64,
     /// `C`, in seconds.
     cost: f64,
-    /// No call before so many supersteps are over.
-    not_before: u64,
 }
 
 impl Boulmier {
-    /// Nothing is known of costs: the first imbalance that grows calls, but not before `first` supersteps
-    /// are over.
-    #[must_use]
-    pub fn new(first: u64) -> Self {
-        Self {
-            not_before: first,
-            ..Self::default()
-        }
-    }
-
     fn degradation(&self) -> f64 {
         self.supersteps * self.imbalance - self.sum
     }
@@ -45,17 +33,16 @@ impl When for Boulmier {
         self.sum += self.imbalance;
     }
 
-    fn is_due(&self, completed: u64) -> bool {
+    fn is_due(&self, _completed: u64) -> bool {
         let degradation = self.degradation();
         // A steady imbalance leaves nothing but rounding.
         let counts = ROUNDING * self.sum < degradation;
-        self.not_before <= completed && counts && self.cost <= degradation
+        counts && self.cost <= degradation
     }
 
     fn conclude(&mut self, call: &Concluded<'_>) {
         *self = Self {
-            cost: call.cost.get(),
-            not_before: call.completed.saturating_add(call.pause),
+            cost: call.spacing.cost.get(),
             ..Self::default()
         };
     }
@@ -75,12 +62,12 @@ mod tests {
 
     #[test]
     fn a_steady_imbalance_never_calls() {
-        assert_eq!(called_at(&mut Boulmier::new(0), [0.1; 500]), None);
+        assert_eq!(called_at(&mut Boulmier::default(), [0.1; 500]), None);
     }
 
     #[test]
     fn a_growing_imbalance_calls_when_its_growth_has_cost_a_call() {
-        let mut boulmier = Boulmier::new(0);
+        let mut boulmier = Boulmier::default();
         boulmier.conclude(&concluded(0, 6.0, 0));
         // u = t − 1: i (i − 1) − i (i − 1) / 2 is 6 when i is 4.
         let growing = (0..10).map(f64::from);
@@ -89,16 +76,9 @@ mod tests {
 
     #[test]
     fn a_jump_calls_at_once_if_calls_are_cheap() {
-        let mut boulmier = Boulmier::new(0);
+        let mut boulmier = Boulmier::default();
         boulmier.conclude(&concluded(0, 1.0, 0));
         // After three supersteps, 4 · 0.5 − 0.5 is 1.5.
         assert_eq!(called_at(&mut boulmier, [0.0, 0.0, 0.0, 0.5]), Some(4));
-    }
-
-    #[test]
-    fn nobody_calls_while_a_pause_lasts() {
-        let mut boulmier = Boulmier::new(0);
-        boulmier.conclude(&concluded(0, 0.5, 9));
-        assert_eq!(called_at(&mut boulmier, (0..20).map(f64::from)), Some(9));
     }
 }

@@ -28,8 +28,7 @@ impl When for Fixed {
     }
 
     fn conclude(&mut self, call: &Concluded<'_>) {
-        let wait = u64::from(self.interval).max(call.pause);
-        self.call_next = call.completed.saturating_add(wait);
+        self.call_next = call.completed.saturating_add(self.interval.into());
     }
 
     fn pace(&self) -> Pace {

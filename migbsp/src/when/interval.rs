@@ -117,8 +117,7 @@ impl When for Interval {
         self.balanced = Some(self.balance(call.supersteps, call.barrier_busy));
         self.tolerate(0 < call.migrations);
         self.interval = self.interval_next;
-        let wait = u64::from(self.interval).max(call.pause);
-        self.call_next = call.completed.saturating_add(wait);
+        self.call_next = call.completed.saturating_add(self.interval.into());
     }
 
     fn pace(&self) -> Pace {

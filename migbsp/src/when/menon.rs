@@ -8,7 +8,7 @@ use crate::{Concluded, Elapsed, Pace, When};
 /// The criterion of Menon, Jain, Zheng and Kalé (2012) with a baseline, equation `MENON` of
 /// `docs/model.md`: what imbalance a call could not
 /// remove, another one is not expected to remove either.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Menon {
     /// `u_1`, in seconds.
     baseline: Option<f64>,
@@ -16,19 +16,17 @@ pub struct Menon {
     lost: f64,
     /// `C`, in seconds.
     cost: f64,
-    /// No call before so many supersteps are over.
-    not_before: u64,
 }
 
 impl Menon {
-    /// Nothing is known of costs: the first imbalance calls, but not before `first` supersteps are over.
+    /// Nothing is known of costs: the first imbalance calls.
     #[must_use]
-    pub fn new(first: u64) -> Self {
+    pub fn at_start() -> Self {
         Self {
             // Nobody has balanced the run yet: all of its imbalance counts.
             baseline: Some(0.0),
-            not_before: first,
-            ..Self::default()
+            lost: 0.0,
+            cost: 0.0,
         }
     }
 }
@@ -40,16 +38,15 @@ impl When for Menon {
         self.lost += (imbalance - baseline).max(0.0);
     }
 
-    fn is_due(&self, completed: u64) -> bool {
-        self.not_before <= completed && 0.0 < self.lost && self.cost <= self.lost
+    fn is_due(&self, _completed: u64) -> bool {
+        0.0 < self.lost && self.cost <= self.lost
     }
 
     fn conclude(&mut self, call: &Concluded<'_>) {
         *self = Self {
             baseline: None,
             lost: 0.0,
-            cost: call.cost.get(),
-            not_before: call.completed.saturating_add(call.pause),
+            cost: call.spacing.cost.get(),
         };
     }
 
@@ -66,29 +63,22 @@ mod tests {
 
     #[test]
     fn the_first_imbalance_of_a_run_calls() {
-        assert_eq!(called_at(&mut Menon::new(0), [0.0, 0.0, 0.25]), Some(3));
+        assert_eq!(called_at(&mut Menon::at_start(), [0.0, 0.0, 0.25]), Some(3));
     }
 
     #[test]
     fn what_a_call_could_not_remove_counts_no_more() {
-        let mut menon = Menon::new(0);
+        let mut menon = Menon::at_start();
         menon.conclude(&concluded(0, 1.0, 0));
         assert_eq!(called_at(&mut menon, [0.25; 500]), None);
     }
 
     #[test]
     fn what_has_come_up_since_calls_when_it_has_cost_a_call() {
-        let mut menon = Menon::new(0);
+        let mut menon = Menon::at_start();
         menon.conclude(&concluded(0, 1.0, 0));
         // 0.25 beyond the first one: four of them; what is below it does not count against them.
         let imbalances = [0.5, 0.75, 0.25, 0.75, 0.75, 0.75];
         assert_eq!(called_at(&mut menon, imbalances), Some(6));
-    }
-
-    #[test]
-    fn nobody_calls_while_a_pause_lasts() {
-        let mut menon = Menon::new(0);
-        menon.conclude(&concluded(0, 0.5, 7));
-        assert_eq!(called_at(&mut menon, (0..20).map(f64::from)), Some(7));
     }
 }

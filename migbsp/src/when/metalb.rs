@@ -10,7 +10,7 @@ use crate::{Concluded, Elapsed, Pace, When};
 /// to `a` that the last call left behind, the period is the positive root of
 /// `½ (m_s − a_s) t² + (m_c − a_c) t − C = 0`. It needs five supersteps, and leaves a run alone whose
 /// processors are used to 90 %.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct MetaLb {
     /// Sums of `m` and of `a` over the first supersteps since the last call: none of them, one, two, ….
     sums: Vec<[f64; 2]>,
@@ -18,8 +18,6 @@ pub struct MetaLb {
     ratio: Option<f64>,
     /// `C`, in seconds.
     cost: f64,
-    /// No call before so many supersteps are over.
-    not_before: u64,
 }
 
 /// A line through times, in seconds, over supersteps.
@@ -30,15 +28,14 @@ struct Line {
 }
 
 impl MetaLb {
-    /// Nothing is known of costs; no call before `first` supersteps are over.
+    /// Nothing is known of costs.
     #[must_use]
-    pub fn new(first: u64) -> Self {
+    pub fn at_start() -> Self {
         Self {
             sums: vec![[0.0; 2]],
             // Nobody has balanced the run yet: perfect balance is what is hoped for.
             ratio: Some(1.0),
-            not_before: first,
-            ..Self::default()
+            cost: 0.0,
         }
     }
 
@@ -110,17 +107,16 @@ impl When for MetaLb {
         self.sums.push([slowest_sum + slowest, mean_sum + mean]);
     }
 
-    fn is_due(&self, completed: u64) -> bool {
+    fn is_due(&self, _completed: u64) -> bool {
         let supersteps = count(self.sums.len() - 1);
-        self.not_before <= completed && self.period().is_some_and(|period| period <= supersteps)
+        self.period().is_some_and(|period| period <= supersteps)
     }
 
     fn conclude(&mut self, call: &Concluded<'_>) {
         *self = Self {
             sums: vec![[0.0; 2]],
             ratio: None,
-            cost: call.cost.get(),
-            not_before: call.completed.saturating_add(call.pause),
+            cost: call.spacing.cost.get(),
         };
     }
 
@@ -189,7 +185,7 @@ mod tests {
     fn parallel_lines_call_when_their_gap_has_cost_a_call() {
         let mut metalb = MetaLb {
             cost: 4.0,
-            ..MetaLb::new(0)
+            ..MetaLb::at_start()
         };
         // Half a second a superstep: eight of them.
         assert_eq!(called_at(&mut metalb, [(1.0, 0.5); 20]), Some(8));
@@ -197,7 +193,7 @@ mod tests {
 
     #[test]
     fn diverging_lines_call_at_the_root() {
-        let mut metalb = MetaLb::new(0);
+        let mut metalb = MetaLb::at_start();
         metalb.conclude(&concluded(0, 9.0, 0));
         // With r0 = 1.25, after seven: ¼ t² − 0.375 t − 9 = 0 at t = 6.80; after six, at 6.52.
         let times = (0..40).map(|t| (1.25 + 0.5 * f64::from(t), 1.0));
@@ -206,14 +202,14 @@ mod tests {
 
     #[test]
     fn five_supersteps_are_needed_and_nine_tenths_suffice() {
-        assert_eq!(called_at(&mut MetaLb::new(0), [(1.0, 0.5); 4]), None);
-        assert_eq!(called_at(&mut MetaLb::new(0), [(1.0, 0.5); 5]), Some(5));
-        assert_eq!(called_at(&mut MetaLb::new(0), [(1.0, 0.91); 100]), None);
+        assert_eq!(called_at(&mut MetaLb::at_start(), [(1.0, 0.5); 4]), None);
+        assert_eq!(called_at(&mut MetaLb::at_start(), [(1.0, 0.5); 5]), Some(5));
+        assert_eq!(called_at(&mut MetaLb::at_start(), [(1.0, 0.91); 100]), None);
     }
 
     #[test]
     fn what_the_last_call_left_behind_does_not_call_again() {
-        let mut metalb = MetaLb::new(0);
+        let mut metalb = MetaLb::at_start();
         metalb.conclude(&concluded(0, 0.1, 0));
         assert_eq!(called_at(&mut metalb, [(1.0, 0.5); 100]), None);
     }

@@ -1,6 +1,7 @@
 //! A call as soon as there is time for one.
 
-use crate::{Concluded, Elapsed, Pace, When};
+use crate::when::rested::Rest;
+use crate::{Concluded, Elapsed, Pace, Spacing, When};
 
 /// Calls when so much of the run has gone by that another call is a small part of it, whatever happens.
 ///
@@ -8,27 +9,21 @@ use crate::{Concluded, Elapsed, Pace, When};
 /// host that has become idle, a plan that was made with too little knowledge.
 #[derive(Clone, Debug, Default)]
 pub struct Thrifty {
-    call_next: u64,
-}
-
-impl Thrifty {
-    /// The first call is held when `first` supersteps are over.
-    #[must_use]
-    pub const fn new(first: u64) -> Self {
-        Self { call_next: first }
-    }
+    rest: Rest,
 }
 
 impl When for Thrifty {
-    fn observe(&mut self, _elapsed: &Elapsed) {}
+    fn observe(&mut self, elapsed: &Elapsed) {
+        self.rest.observe(elapsed);
+    }
 
-    fn is_due(&self, completed: u64) -> bool {
-        self.call_next <= completed
+    fn is_due(&self, _completed: u64) -> bool {
+        self.rest.is_over()
     }
 
     fn conclude(&mut self, call: &Concluded<'_>) {
-        let wait = call.pause.max(call.again).max(1);
-        self.call_next = call.completed.saturating_add(wait);
+        let Spacing { again, took, .. } = call.spacing;
+        self.rest.begin(again.max(1), took);
     }
 
     fn pace(&self) -> Pace {
@@ -43,13 +38,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_follows_when_there_is_time_and_no_pause() {
-        let mut thrifty = Thrifty::new(4);
-        assert_eq!(called_at(&mut thrifty, [0.0; 9]), Some(4));
-        for (pause, again, next) in [(0, 9, 9), (12, 9, 12), (0, 0, 1)] {
-            thrifty.conclude(&Concluded {
+    fn a_call_follows_when_there_is_time() {
+        let mut thrifty = Thrifty::default();
+        assert_eq!(called_at(&mut thrifty, [0.0; 9]), Some(1));
+        for (again, next) in [(9, 9), (0, 1)] {
+            let spacing = Spacing {
                 again,
-                ..concluded(0, 1.0, pause)
+                ..Spacing::default()
+            };
+            thrifty.conclude(&Concluded {
+                spacing,
+                ..concluded(0, 1.0, 0)
             });
             assert_eq!(called_at(&mut thrifty, [0.0; 20]), Some(next));
         }

@@ -173,14 +173,17 @@ fn negotiating() -> impl Strategy<Value = Message> {
             }))
         });
     let moves = vec(movement(), 0..20);
-    let planned = (count(), moves, seconds(), [count(), count()]).prop_map(
-        |(superstep, moves, cost, [pause, again])| {
+    let planned = (count(), moves, [seconds(), seconds()], [count(), count()]).prop_map(
+        |(superstep, moves, [cost, took], [pause, again])| {
             Message::Planned(Box::new(Planned {
                 superstep,
                 moves,
-                cost,
-                pause,
-                again,
+                spacing: migbsp::Spacing {
+                    cost,
+                    pause,
+                    again,
+                    took,
+                },
             }))
         },
     );
@@ -301,18 +304,26 @@ fn load() -> impl Strategy<Value = Load> {
     let received =
         (set(), float(), float()).prop_map(|(set, bytes, time)| Received { set, bytes, time });
     let received = vec(received, 0..5);
-    (rank(), host(), float(), (amount(), amount()), received).prop_map(
-        |(rank, host, instructions, (data, fixed), received)| Load {
-            rank,
-            host,
-            instructions,
-            image: Image {
-                data: Bytes(data),
-                fixed: Bytes(fixed),
-            },
-            received,
-        },
+    (
+        rank(),
+        host(),
+        (float(), option::of(float())),
+        (amount(), amount()),
+        received,
     )
+        .prop_map(
+            |(rank, host, (instructions, finished), (data, fixed), received)| Load {
+                rank,
+                host,
+                instructions,
+                finished,
+                image: Image {
+                    data: Bytes(data),
+                    fixed: Bytes(fixed),
+                },
+                received,
+            },
+        )
 }
 
 fn considered() -> impl Strategy<Value = Considered> {

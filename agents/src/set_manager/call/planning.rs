@@ -54,9 +54,7 @@ impl SetManager {
         let planned = Planned {
             superstep: call.superstep,
             moves: decision.moves,
-            cost: decision.cost,
-            pause: decision.pause,
-            again: decision.again,
+            spacing: decision.spacing,
         };
         let message = Message::Planned(Box::new(planned.clone()));
         self.tell_managers(rules, &message, Cost::Encoded, world);

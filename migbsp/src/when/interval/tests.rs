@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{IdleProcesses, Parameters, ProcessTimes};
+use crate::{IdleProcesses, Parameters, ProcessTimes, Spacing};
 
 fn config(change: impl FnOnce(&mut Parameters)) -> Config {
     let mut parameters = Parameters::default();
@@ -39,9 +39,7 @@ fn conclude(when: &mut Interval, supersteps: &[Digest], migrated: bool) -> f64 {
         supersteps,
         barrier_busy: &[],
         migrations: usize::from(migrated),
-        cost: Seconds::ZERO,
-        pause: 0,
-        again: 0,
+        spacing: Spacing::default(),
     });
     when.pace().tolerance.unwrap()
 }
