@@ -20,7 +20,7 @@ use crate::compare::report::Report;
 use crate::compare::results::{Results, Run, Subject};
 use crate::configuration::{self, Loaded, Scenario};
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json, write};
+use crate::output::{Format, check_writable, print, print_json, write};
 use crate::registry::Registry;
 use crate::simulate::Stage;
 
@@ -37,7 +37,7 @@ pub(crate) fn command(arguments: &CompareArguments, registry: &Registry) -> Resu
     let subjects = subjects(arguments, registry)?;
     if let Some(file) = &arguments.svg {
         // A place that takes nothing is better known before the runs than after them.
-        write(file, "")?;
+        check_writable(file)?;
     }
     let results = run(arguments, subjects, registry)?;
     let report = Report::new(&results, &arguments.claims, &arguments.claims_each);

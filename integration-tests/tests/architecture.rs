@@ -46,7 +46,7 @@ const OWNERS: [(&str, &str); 18] = [
 const PURE: [(&str, &[&str]); 4] = [
     // The encoding is for its test kit alone, behind a feature.
     ("bsp", &["rmp-serde", "serde", "thiserror"]),
-    ("migbsp", &["rand_chacha", "serde", "thiserror"]),
+    ("migbsp", &["libm", "rand_chacha", "serde", "thiserror"]),
     (
         "simulator",
         &[

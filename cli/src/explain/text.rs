@@ -22,26 +22,33 @@ pub(super) fn text(answer: &Explanation) -> String {
     for sentence in &answer.sentences {
         text.push_str(&format!("\n{sentence}\n"));
     }
+    let weighed = match &answer.calls[..] {
+        [only] => only.weighed.as_ref(),
+        _ => None,
+    };
+    if let Some(weighed) = weighed {
+        text.push_str(&alternatives(weighed));
+    }
     if let Some(process) = &answer.process {
         if let Some(forces) = &answer.forces {
             text.push_str(&terms(forces));
         }
-        text.push_str(&list(&answer.list, answer.calls.first()));
+        text.push_str(&list(&answer.list, answer.calls.first(), false));
         text.push_str(&times(process));
         text.push_str(&gains(process));
     } else if answer.list.is_empty() {
         text.push_str(&calls(&answer.calls));
     } else {
-        text.push_str(&list(&answer.list, answer.calls.first()));
-    }
-    if let [only] = &answer.calls[..]
-        && let Some(weighed) = &only.weighed
-    {
-        text.push_str(&alternatives(weighed));
+        let is_planned = weighed.is_some();
+        text.push_str(&list(&answer.list, answer.calls.first(), is_planned));
     }
     if let Some(forces) = &answer.forces {
+        let (drew, decided) = match weighed {
+            Some(_) => ("would draw", ", were potentials to decide"),
+            None => ("drew", ""),
+        };
         text.push_str(&format!(
-            "\nWhat drew {} to each Set (seconds; moving there counts against it):\n\n{}",
+            "\nWhat {drew} {} to each Set{decided} (seconds; moving there counts against it):\n\n{}",
             forces.process,
             forces.bars()
         ));
@@ -160,10 +167,14 @@ fn terms(forces: &Forces) -> String {
     )
 }
 
-/// Rows of the list of a call, many of them cut.
-fn list(rows: &[Row], call: Option<&CallReport>) -> String {
+/// Rows of the list of a call, many of them cut; if a plan decided, whom it moves comes first.
+fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> String {
     if rows.is_empty() {
         return String::new();
+    }
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    if is_planned {
+        rows.sort_by_key(|row| !matches!(row.fate, "moved" | "offered"));
     }
     let threshold = call.and_then(|call| call.threshold);
     let threshold = threshold.map_or_else(String::new, |threshold| {
@@ -172,7 +183,7 @@ fn list(rows: &[Row], call: Option<&CallReport>) -> String {
     let mut shown = Vec::new();
     let mut last = 0;
     for row in rows.iter().take(ROWS) {
-        if last + 1 < row.position {
+        if last + 1 < row.position && !is_planned {
             let mut gap = vec![String::new(); 6];
             "…".clone_into(&mut gap[1]);
             shown.push(gap);
@@ -189,15 +200,24 @@ fn list(rows: &[Row], call: Option<&CallReport>) -> String {
     }
     let all = call.map_or(rows.len(), |call| call.processes);
     let headers = ["#", "process", "in", "prefers", "PM", "what became of it"];
+    let left_out = if is_planned {
+        all - shown.len()
+    } else {
+        all - last
+    };
+    let order = if is_planned {
+        ", whom the plan moves first; it does not go by PM"
+    } else {
+        ""
+    };
     let mut text = format!(
-        "\nThe list of {} (PM in seconds{threshold}):\n\n{}",
+        "\nThe list of {}{order} (PM in seconds{threshold}):\n\n{}",
         counted(all, "process"),
         table(&headers, shown)
     );
-    if last < all {
+    if 0 < left_out {
         text.push_str(&format!(
-            " … {} more; --format json and csv show all of them\n",
-            all - last
+            " … {left_out} more; --format json and csv show all of them\n"
         ));
     }
     text
@@ -308,7 +328,7 @@ fn alternatives(weighed: &WeighedReport) -> String {
             rounded(plan.superstep_seconds, 4),
             rounded(plan.cost_seconds, 4),
             plan.moves.to_string(),
-            if plan.chosen { "best" } else { "" }.to_owned(),
+            if plan.chosen { "chosen" } else { "" }.to_owned(),
         ]
     }));
     format!(
