@@ -167,7 +167,7 @@ fn a_potential_that_was_tampered_with_is_named_and_so_is_what_it_is_made_of() {
                 "call",
                 "/list/0/potential",
                 "0.4",
-                "list #1 potential: recorded 0.4, recomputed 0.43571534250628785",
+                "list #1 potential: recorded 0.4, recomputed 0.42474160206718337",
             ),
             (
                 "evaluated",
@@ -202,7 +202,7 @@ fn a_negotiation_or_a_move_that_was_tampered_with_is_named() {
                 "call",
                 "/considered/0/answer/offer/t1",
                 "0.1",
-                "considered #1 answer offer t1: recorded 0.1, recomputed 0.11984021304926763",
+                "considered #1 answer offer t1: recorded 0.1, recomputed 0.1308139534883721",
             ),
             (
                 "call",
