@@ -44,7 +44,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Show means, gains and who moved, and leave the cells out
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long)]
     summary: bool,
     /// Write a page with tables and charts to this file besides
     #[arg(long, value_name = "FILE")]
@@ -129,6 +129,10 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
             progress: arguments.progress,
         };
         return chen::command(part, orders);
+    }
+    if arguments.summary && arguments.format != Format::Table {
+        let problem = "--summary is a table: leave it out, or --format";
+        return Err(Failure::Usage(problem.to_owned()));
     }
     if arguments.instances.is_some() {
         let problem = "--instances is for chen2008 alone: other parts have no instances";

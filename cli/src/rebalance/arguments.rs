@@ -13,7 +13,12 @@ pub(super) struct SearchArguments {
     #[arg(long, value_name = "TIME|STEPS", default_value = "1 s")]
     budget: Limit,
     /// Where random choices begin
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "SEED",
+        default_value_t = 1,
+        allow_negative_numbers = true
+    )]
     seed: u64,
     /// What a move costs
     #[arg(long, value_enum, default_value_t)]

@@ -17,7 +17,12 @@ pub(crate) struct GenerateArguments {
     #[arg(long, value_name = "GROUP", value_parser = group)]
     group: Group,
     /// Which instance of the group
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "SEED",
+        default_value_t = 1,
+        allow_negative_numbers = true
+    )]
     seed: u64,
     /// A level that is to be met; may be given several times
     #[arg(long = "target", value_name = "LEVEL", value_parser = target, allow_negative_numbers = true,

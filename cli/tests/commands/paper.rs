@@ -228,6 +228,11 @@ fn faults_of_the_command_line_say_what_would_do() {
         "{}",
         ended.stderr
     );
+    folder.fails(
+        &["reproduce", "table1", "--summary", "--format", "csv"],
+        2,
+        "--summary is a table: leave it out, or --format",
+    );
     let ended = folder.run(&["reproduce", "table1", "--html", "no/such/folder.html"]);
     assert_eq!(ended.code, Some(1));
     assert!(

@@ -141,7 +141,7 @@ fn arguments_that_mean_nothing_say_what_would_do() {
         (&["--budget", "0"], "expected more than 0"),
         (&["--budget", "0 steps"], "a whole number of steps from 1"),
         (&["--budget", "soon"], "expected \"100 ms\""),
-        (&["--seed=-1"], "invalid value '-1'"),
+        (&["--seed", "-1"], "invalid value '-1'"),
         (&["--cost", "euros"], "possible values: seconds, moves"),
         (&["sweep"], "the subcommand 'sweep' cannot be used with"),
     ] {
