@@ -62,21 +62,22 @@ pub(crate) fn write(file: &Path, text: &str) -> Result<(), Failure> {
 ///
 /// If the operating system refuses.
 pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
-    let is_new = file.symlink_metadata().is_err();
-    let opened = OpenOptions::new().append(true).create(true).open(file);
-    let checked = opened.and_then(|_| {
-        if is_new {
-            fs::remove_file(file)
-        } else {
-            Ok(())
+    let created = OpenOptions::new().write(true).create_new(true).open(file);
+    let checked = match created {
+        Ok(_) => fs::remove_file(file),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) if file.is_file() || file.is_dir() => {
+            OpenOptions::new().append(true).open(file).map(drop)
         }
-    });
+        // Who reads from a pipe would take it for the end, and a link to nothing would become a file.
+        Err(_) => Ok(()),
+    };
     checked.map_err(|error| unwritable(file, &error))
 }
 
 fn replace(file: &Path, text: &str) -> io::Result<()> {
-    // A device or a pipe cannot be replaced.
-    if file.exists() && !file.is_file() {
+    // A device or a pipe cannot be replaced, and a link to nothing is not to be.
+    if !file.is_file() && file.symlink_metadata().is_ok() {
         return fs::write(file, text);
     }
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
@@ -90,9 +91,15 @@ fn replace(file: &Path, text: &str) -> io::Result<()> {
         // A file may be writable in a folder that is not.
         return fs::write(file, text);
     };
+    if let Ok(before) = file.metadata() {
+        whole.as_file().set_permissions(before.permissions())?;
+    }
     whole.write_all(text.as_bytes())?;
-    whole.persist(file)?;
-    Ok(())
+    // Some files may be written but not replaced: those of others, in a folder for all, and those mounted alone.
+    whole
+        .persist(&file)
+        .map(drop)
+        .or_else(|_| fs::write(&file, text))
 }
 
 fn unwritable(file: &Path, error: &io::Error) -> Failure {
@@ -167,16 +174,33 @@ mod tests {
         let (file, other) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
         write(&file, "old").unwrap();
         check_writable(&file).unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        let old = fs::File::open(&file).unwrap();
         write(&file, "new").unwrap();
+        assert_eq!(io::read_to_string(old).unwrap(), "old");
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         check_writable(&other).unwrap();
         assert!(!other.exists());
         assert!(check_writable(folder.path()).is_err());
         assert!(check_writable(&folder.path().join("none/c.svg")).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_links_to_nothing_and_permissions_stay() {
+        use std::os::unix::fs::PermissionsExt as _;
         write(Path::new("/dev/null"), "lost").unwrap();
         assert!(!Path::new("/dev/null").is_file());
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        check_writable(&link).unwrap();
+        assert!(!file.exists());
+        write(&link, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        write(&link, "new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[cfg(unix)]

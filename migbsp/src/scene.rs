@@ -330,7 +330,7 @@ fn rate_of(rates: &[Vec<f64>], from: SetId, to: SetId) -> f64 {
 }
 
 /// Counts those that compute nothing yet, or for once, as the mean of the others, since they may compute as much
-/// soon, and had better not all be on one host when they do; and those that have computed as others do, and
+/// soon, and had better not all be on one host when they do; and those of them that have computed as others do, and
 /// seem to have finished, as nothing.
 fn even_out(processes: &mut [Load]) {
     let most = processes
@@ -343,17 +343,11 @@ fn even_out(processes: &mut [Load]) {
             .is_some_and(|had| IDLE_OF_BUSIEST * most <= had)
     };
     let is_idle = |load: &Load| load.instructions < IDLE_OF_BUSIEST * most;
-    let busy = processes
-        .iter()
-        .filter(|load| !is_idle(load) && !has_finished(load));
+    let busy = processes.iter().filter(|load| !is_idle(load));
     let number = count(busy.clone().count());
     let mean = busy.map(|load| load.instructions).sum::<f64>() / number.max(1.0);
-    for load in processes {
-        if has_finished(load) {
-            load.instructions = 0.0;
-        } else if is_idle(load) {
-            load.instructions = mean;
-        }
+    for load in processes.iter_mut().filter(|load| is_idle(load)) {
+        load.instructions = if has_finished(load) { 0.0 } else { mean };
     }
 }
 
@@ -397,13 +391,13 @@ mod tests {
             (0.0, None),
             (1e6, None),
             (0.0, Some(3e9)),
-            // What is foretold may be slow to follow, and never gets there.
-            (1e9, Some(3e9)),
             (1e-60, Some(3e9)),
+            // It did much more once, and goes on as others do.
+            (3e9, Some(900e9)),
             // It has only prepared itself.
             (0.0, Some(1e6)),
         ];
-        let expected = [4e9, 2e9, 3e9, 3e9, 0.0, 0.0, 0.0, 3e9];
+        let expected = [4e9, 2e9, 3e9, 3e9, 0.0, 0.0, 3e9, 3e9];
         assert_eq!(evened_out(&loads), expected);
     }
 }

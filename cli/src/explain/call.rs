@@ -200,7 +200,8 @@ pub(super) fn weighing(call: &Brief) -> Option<String> {
             format!("Its policy let the plan through: {plan}.")
         }
         Verdict::Unchanged => {
-            "Its policy found no plan that makes a superstep shorter than it is.".to_owned()
+            "Its policy found no plan that makes a superstep noticeably shorter than it is."
+                .to_owned()
         }
         Verdict::TooDear { pause } => format!(
             "Its policy found the plan too dear, and does not try again for {pause} supersteps: {plan}."

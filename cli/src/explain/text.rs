@@ -39,7 +39,7 @@ pub(super) fn text(answer: &Explanation) -> String {
     } else if answer.list.is_empty() {
         text.push_str(&calls(&answer.calls));
     } else {
-        let is_planned = weighed.is_some();
+        let is_planned = weighed.is_some() && answer.list.iter().any(is_moved);
         text.push_str(&list(&answer.list, answer.calls.first(), is_planned));
     }
     if let Some(forces) = &answer.forces {
@@ -167,6 +167,10 @@ fn terms(forces: &Forces) -> String {
     )
 }
 
+fn is_moved(row: &Row) -> bool {
+    row.fate == "moved"
+}
+
 /// Rows of the list of a call, many of them cut; if a plan decided, whom it moves comes first.
 fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> String {
     if rows.is_empty() {
@@ -174,7 +178,7 @@ fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> String {
     }
     let mut rows: Vec<&Row> = rows.iter().collect();
     if is_planned {
-        rows.sort_by_key(|row| !matches!(row.fate, "moved" | "offered"));
+        rows.sort_by_key(|row| !is_moved(row));
     }
     let threshold = call.and_then(|call| call.threshold);
     let threshold = threshold.map_or_else(String::new, |threshold| {
@@ -322,13 +326,17 @@ fn alternatives(weighed: &WeighedReport) -> String {
         "0".to_owned(),
         String::new(),
     ]];
+    let chosen = match weighed.verdict {
+        "admitted" => "chosen",
+        _ => "best",
+    };
     rows.extend(weighed.alternatives.iter().map(|plan| {
         vec![
             plan.name.clone(),
             rounded(plan.superstep_seconds, 4),
             rounded(plan.cost_seconds, 4),
             plan.moves.to_string(),
-            if plan.chosen { "chosen" } else { "" }.to_owned(),
+            if plan.chosen { chosen } else { "" }.to_owned(),
         ]
     }));
     format!(

@@ -74,7 +74,7 @@ impl FromStr for Algorithm {
         let parameters: Vec<&str> = parameters.split(',').map(str::trim).collect();
         for (at, parameter) in parameters.iter().enumerate() {
             let mut before = parameters[..at].iter();
-            if before.any(|other| key(other) == key(parameter)) {
+            if !parameter.is_empty() && before.any(|other| key(other) == key(parameter)) {
                 return Err(format!("`{parameter}`: this key is there twice"));
             }
         }
@@ -205,6 +205,7 @@ mod tests {
             ("", "which is no algorithm; known: imlp, "),
             ("tabu:levels=3", "`tabu` has no parameters"),
             ("imlp:", "expected KEY=VALUE"),
+            ("imlp:,", "expected KEY=VALUE"),
             ("imlp:levels", "expected KEY=VALUE"),
             ("imlp:level=3", "did you mean `levels`?"),
             ("imlp:colour=3", "known here: `levels`, "),

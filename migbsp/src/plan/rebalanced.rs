@@ -107,7 +107,8 @@ fn problem(scene: &Scene) -> Option<Problem> {
     Problem::new(machines.collect(), residents.collect(), ways.collect()).ok()
 }
 
-/// What the busiest host may have, as multiples of what it would have if work were divisible.
+/// What the busiest host may have: first what it would have if work were divisible, then multiples of the lowest that
+/// was reached until then.
 const LEVELS: [f64; 6] = [1.0, 1.02, 1.05, 1.1, 1.2, 1.4];
 /// Plans of the same scene are the same.
 const SEED: u64 = 1;

@@ -118,8 +118,8 @@ fn is_rising(numbers: [f64; 4]) -> bool {
     numbers.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// The paper does not say which target its times are of. Ours are levels that all four meet: those of its
-/// Table 4 where they do, which for I4,1 they do not.
+/// The paper does not say which target its times are of. Ours are levels that all four meet: for I4,2 to I4,5 those of
+/// its Table 4, which they do not meet for I4,1, and which has none for I3.
 fn target(group: Group) -> f64 {
     let size = group.to_string();
     match (group.family(), size.as_bytes().last()) {
