@@ -20,7 +20,8 @@ use crate::compare::report::Report;
 use crate::compare::results::{Results, Run, Subject};
 use crate::configuration::{self, Loaded, Scenario};
 use crate::failure::Failure;
-use crate::output::{Format, check_writable, print, print_json, write};
+use crate::file::{check_writable, write};
+use crate::output::{Format, print, print_json};
 use crate::registry::Registry;
 use crate::simulate::Stage;
 

@@ -20,7 +20,8 @@ use clap::Args;
 use crate::explain::history::History;
 use crate::explain::question::Question;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json, write};
+use crate::file::write;
+use crate::output::{Format, print, print_json};
 use crate::record;
 
 /// What `explain` is told.

@@ -14,6 +14,7 @@ mod compare;
 mod configuration;
 mod explain;
 mod failure;
+mod file;
 mod live;
 mod output;
 mod platform;

@@ -1,9 +1,7 @@
 //! What goes to stdout.
 
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
 
 use clap::ValueEnum;
 use comfy_table::CellAlignment;
@@ -44,66 +42,6 @@ pub(crate) fn print_json<T: Serialize>(value: &T) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value).expect("results are plain data");
     text.push('\n');
     print(&text)
-}
-
-/// Writes a file that was asked for: all of it, or what was there before stays.
-///
-/// # Errors
-///
-/// If the operating system refuses.
-pub(crate) fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    check_writable(file)?;
-    replace(file, text).map_err(|error| unwritable(file, &error))
-}
-
-/// Whether [`write`] will be able to write `file`, asked before the work for it begins; leaves it as it is.
-///
-/// # Errors
-///
-/// If the operating system refuses.
-pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
-    let created = OpenOptions::new().write(true).create_new(true).open(file);
-    let checked = match created {
-        Ok(_) => fs::remove_file(file),
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        Err(_) if file.is_file() || file.is_dir() => {
-            OpenOptions::new().append(true).open(file).map(drop)
-        }
-        // Who reads from a pipe would take it for the end, and a link to nothing would become a file.
-        Err(_) => Ok(()),
-    };
-    checked.map_err(|error| unwritable(file, &error))
-}
-
-fn replace(file: &Path, text: &str) -> io::Result<()> {
-    // A device or a pipe cannot be replaced, and a link to nothing is not to be.
-    if !file.is_file() && file.symlink_metadata().is_ok() {
-        return fs::write(file, text);
-    }
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let folder = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let mut whole = tempfile::Builder::new();
-    #[cfg(unix)]
-    whole.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let Ok(mut whole) = whole.tempfile_in(folder.unwrap_or_else(|| Path::new("."))) else {
-        // A file may be writable in a folder that is not.
-        return fs::write(file, text);
-    };
-    if let Ok(before) = file.metadata() {
-        whole.as_file().set_permissions(before.permissions())?;
-    }
-    whole.write_all(text.as_bytes())?;
-    // Some files may be written but not replaced: those of others, in a folder for all, and those mounted alone.
-    whole
-        .persist(&file)
-        .map(drop)
-        .or_else(|_| fs::write(&file, text))
-}
-
-fn unwritable(file: &Path, error: &io::Error) -> Failure {
-    Failure::Run(format!("{}: cannot be written: {error}", file.display()))
 }
 
 /// Writes a line to stderr; that it cannot be written is nobody's concern.
@@ -167,53 +105,6 @@ pub(crate) fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_is_replaced_whole_and_checking_leaves_it_as_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, other) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
-        write(&file, "old").unwrap();
-        check_writable(&file).unwrap();
-        let old = fs::File::open(&file).unwrap();
-        write(&file, "new").unwrap();
-        assert_eq!(io::read_to_string(old).unwrap(), "old");
-        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
-        check_writable(&other).unwrap();
-        assert!(!other.exists());
-        assert!(check_writable(folder.path()).is_err());
-        assert!(check_writable(&folder.path().join("none/c.svg")).is_err());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn devices_links_to_nothing_and_permissions_stay() {
-        use std::os::unix::fs::PermissionsExt as _;
-        write(Path::new("/dev/null"), "lost").unwrap();
-        assert!(!Path::new("/dev/null").is_file());
-        let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        check_writable(&link).unwrap();
-        assert!(!file.exists());
-        write(&link, "old").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-        write(&link, "new").unwrap();
-        assert!(link.is_symlink());
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn what_a_link_leads_to_is_replaced_and_not_the_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
-        write(&file, "old").unwrap();
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        write(&link, "new").unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
-        assert!(link.is_symlink());
-    }
 
     #[test]
     fn small_and_large_numbers_stay_readable() {

@@ -23,7 +23,8 @@ use clap::{Args, ValueEnum};
 
 use crate::batch;
 use crate::failure::Failure;
-use crate::output::{Format, check_writable, print, print_json, write};
+use crate::file::{check_writable, write};
+use crate::output::{Format, print, print_json};
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::{Cell, Table};
 use crate::reproduce::forced::forced;

@@ -39,7 +39,7 @@ const FACTORS: [f64; 4] = [1.3, 1.08, 1.03, 1.01];
 const STAGES: u64 = 20;
 /// Orders at which stages of LU are simulated; between them a parabola stands in.
 const ORDERS: [u32; 8] = [20, 100, 250, 500, 1000, 2000, 3500, 5000];
-/// Where the descent begins: about what the cables of the time carried, uplinks 12.8 MB/s each way (100 Mbit/s, and a little). From half of that
+/// Where the descent begins: about what the cables of the time carried, uplinks 12.8 MB/s each way. From half of that
 /// for both ways the descent ends where scenario i is 0.67 % off, not 0.63 %.
 const START: Network = Network {
     link: 15e6,

@@ -108,10 +108,11 @@ mod tests {
     }
 
     #[test]
-    fn a_superstep_unlike_all_others_is_forgotten() {
-        // As where processes read their data first.
-        let heavy_first = std::iter::once(36_000_000_000).chain([180_000_000; 12]);
-        assert!((after(heavy_first) - 180e6).abs() < 1e-9);
+    fn of_who_has_finished_a_long_memory_says_nothing() {
+        let sparse = [[20, 20, 1000]; 9].concat();
+        assert!(100.0 < after([sparse.clone(), vec![3; 8]].concat()));
+        let forecast = after([sparse, vec![3; 9]].concat());
+        assert!((forecast - 3.0).abs() < 1e-9, "{forecast}");
     }
 
     #[test]

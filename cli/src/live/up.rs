@@ -21,8 +21,8 @@ use crate::live::node::Orders;
 use crate::live::run::{RunArguments, follow};
 use crate::live::signals::Told;
 use crate::live::status::{StatusArguments, show};
-use crate::output;
 use crate::registry::Registry;
+use crate::{file, output};
 
 /// What `up` is told.
 #[derive(Debug, Args)]
@@ -257,7 +257,7 @@ fn offer(crew: &Crew, folder: &std::path::Path) -> Result<(), Failure> {
         } = member;
         format!("{name} slots={slots} set={set} addr={address}\n")
     });
-    output::write(&hosts, &lines.collect::<String>())?;
+    file::write(&hosts, &lines.collect::<String>())?;
     let options = format!(
         "--cluster {} --identity {}",
         hosts.display(),

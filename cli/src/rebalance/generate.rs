@@ -6,7 +6,8 @@ use clap::Args;
 use migbsp::rebalance::{Group, Workloads};
 
 use crate::failure::Failure;
-use crate::output::{print, write};
+use crate::file::write;
+use crate::output::print;
 use crate::rebalance::arguments::target;
 use crate::rebalance::instance::Instance;
 

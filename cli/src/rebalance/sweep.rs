@@ -10,7 +10,8 @@ use clap::Args;
 
 use crate::batch;
 use crate::failure::Failure;
-use crate::output::{Format, check_writable, print, print_json, write};
+use crate::file::{check_writable, write};
+use crate::output::{Format, print, print_json};
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::arguments::{SearchArguments, target};
 use crate::rebalance::instance::Instance;

@@ -17,7 +17,8 @@ mod trial;
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::output::{Format, check_writable, print, print_json, write};
+use crate::file::{check_writable, write};
+use crate::output::{Format, print, print_json};
 use crate::reproduce::chen::cell::Report;
 
 /// A part of the paper.

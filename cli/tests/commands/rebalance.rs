@@ -205,29 +205,40 @@ fn rows_are_moves() {
 #[test]
 fn a_target_that_is_not_met_is_a_failure_after_the_results() {
     let folder = folder();
-    let budget = ["--budget", "10 ksteps"];
-    let ended = folder.run(&[&["rebalance", "small.json", "--target", "44"], &budget[..]].concat());
-    assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(ended.stdout.contains("impossible"), "{ended:?}");
-    assert!(
-        ended.stderr.starts_with(
-            "error: target 44 cannot be met: all work on all machines is 45.00 already; "
-        ),
-        "{ended:?}"
+    let check = |target: &str, algorithm: &str, how: &str, start: &str, end: &str| {
+        let mut arguments = vec!["rebalance", "small.json", "--target", target];
+        arguments.extend(["--algorithm", algorithm, "--budget", "10 ksteps"]);
+        let ended = folder.run(&arguments);
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        assert!(ended.stdout.contains(how), "{ended:?}");
+        let error = ended.stderr.trim_end();
+        assert!(
+            error.starts_with(&format!("error: target {target} {start}")),
+            "{ended:?}"
+        );
+        assert!(error.ends_with(end), "{ended:?}");
+    };
+    check(
+        "44",
+        "best",
+        "impossible",
+        "cannot be met: all work on all machines is 45.00 already; ",
+        " was reached",
     );
-    let ended = folder.run(
-        &[
-            &["rebalance", "small.json", "--target", "45.5"],
-            &budget[..],
-        ]
-        .concat(),
+    check(
+        "45.5",
+        "best",
+        "NO",
+        "is not met: best reached ",
+        " within 10000 steps; a larger --budget may find more",
     );
-    assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(
-        ended
-            .stderr
-            .starts_with("error: target 45.5 is not met: best reached "),
-        "{ended:?}"
+    // It ends where no exchange helps any more.
+    check(
+        "45.5",
+        "mlp",
+        "NO",
+        "is not met: mlp reached ",
+        " and was done before 10000 steps were over; another --algorithm may find more",
     );
 }
 

@@ -43,18 +43,18 @@ impl Plan for Rebalanced {
         };
         let present = problem.level(scene.places());
         let mut lowest = problem.ideal();
-        for level in LEVELS {
-            let target = level * lowest;
+        for factor in LEVELS {
+            let target = factor * lowest;
             if present <= target {
                 continue;
             }
             let budget = Budget::Steps(self.steps);
             let solution = self.method.solve(&problem, target, budget, SEED);
             // Whole processes seldom come to the ideal; levels are multiples of what they come to.
-            lowest = lowest.max(solution.level / level);
+            lowest = lowest.max(solution.level / factor);
             let mut mapping = Mapping::new(scene, &solution.assignment);
             trim(scene, &mut mapping);
-            let name = format!("{}-{level:.2}", self.method);
+            let name = format!("{}-{factor:.2}", self.method);
             alternatives.push(Alternative::new(&name, scene, mapping.places()));
             let objective = scene.objective(&mapping);
             if objective < best.0 {
@@ -139,6 +139,17 @@ mod tests {
             Rebalanced::new(Method::Imlp, STEPS).draft(&dear).places,
             [0, 0]
         );
+    }
+
+    #[test]
+    fn levels_are_multiples_of_what_whole_processes_reach() {
+        // Whole processes reach 10, where divisible work would reach 5.5: 1.1 times that is what there is.
+        let small = std::iter::repeat_n((0, 0.1), 10);
+        let loads: Vec<(u32, f64)> = std::iter::once((0, 10.0)).chain(small).collect();
+        let draft = Rebalanced::new(Method::Imlp, STEPS).draft(&scene(&[1.0, 1.0], &loads));
+        let names = draft.alternatives.iter().map(|plan| plan.name.as_str());
+        let levels: Vec<&str> = names.filter(|name| name.starts_with("imlp")).collect();
+        assert_eq!(levels, ["imlp-1.00", "imlp-1.02", "imlp-1.05"]);
     }
 
     #[test]

@@ -33,10 +33,11 @@ pub fn bound(problem: &Problem, target: f64) -> f64 {
     };
     let dearest = dearest(problem) * (1.0 + ROUNDED);
     for _ in 0..iterations(problem) {
+        let goes_on = ascent.step(&mut relaxation);
         if dearest < ascent.value {
             return f64::INFINITY;
         }
-        if !ascent.step(&mut relaxation) {
+        if !goes_on {
             break;
         }
     }

@@ -179,14 +179,14 @@ impl Descent<'_> {
                     threshold,
                     penalties: self.penalties,
                     gamma: self.gamma,
-                    refused: Cell::new(f64::INFINITY),
+                    refused_least: Cell::new(f64::INFINITY),
                 };
                 let (exchange, looked) = Exchange::best(state, (top, other), bound, &rule);
                 meter.count(looked + 1);
                 if exchange.is_some() {
                     return exchange;
                 }
-                let refused = rule.refused.get();
+                let refused = rule.refused_least.get();
                 match self.refused.get_mut(place) {
                     Some(before) => *before = refused,
                     None => self.refused.push(refused),
@@ -204,7 +204,7 @@ struct Within<'a> {
     penalties: &'a Penalties,
     gamma: f64,
     /// The least that somebody who was refused would have paid.
-    refused: Cell<f64>,
+    refused_least: Cell<f64>,
 }
 
 impl Rule for Within<'_> {
@@ -212,7 +212,7 @@ impl Rule for Within<'_> {
     fn allows(&self, process: usize, machine: usize) -> bool {
         let cost = self.problem.cost(process, machine);
         if self.threshold < cost {
-            self.refused.set(self.refused.get().min(cost));
+            self.refused_least.set(self.refused_least.get().min(cost));
             return false;
         }
         true
@@ -246,7 +246,7 @@ mod tests {
                 threshold,
                 penalties,
                 gamma,
-                refused: Cell::new(0.0),
+                refused_least: Cell::new(0.0),
             };
             Exchange::best(state, (top, other), below(state.level()), &rule).0
         })

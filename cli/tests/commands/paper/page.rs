@@ -285,9 +285,8 @@ const MISSES: &str = "
 Known misses:
 
 * **Lattice Boltzmann on 200 processes, scenario iii: up to 23 % too fast, and 29 % in a cell that contradicts others.** In the papers
-  the supersteps
-  stay unbalanced until twelve processes have moved, so that a call, which costs about a second, follows every fourth
-  superstep. Ours count as balanced after seven: p175 goes where theirs go on with Frontal (its potential is 0.0792 s, theirs
+  the supersteps stay unbalanced until twelve processes have moved, so that a call, which costs about a second, follows every
+  fourth superstep. Ours count as balanced after seven: p175 goes where theirs go on with Frontal (its potential is 0.0792 s, theirs
   0.0759 s, because p174 in Aquario speaks for Aquario), and with it goes the slowest pair that is left, p1's.
   Forcing the stated moves, and the calls they are stated for, halves the error.
 * **Lattice Boltzmann on 200 processes: who moves.** The papers break up the pairs of processes that share Corisco's hosts by
