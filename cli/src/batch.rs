@@ -1,12 +1,13 @@
 //! Many simulations at once, on all cores.
 
+use std::fmt::Write;
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::failure::Failure;
 
@@ -71,12 +72,20 @@ fn bar(shown: bool, items: usize) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(u64::try_from(items).unwrap_or(u64::MAX));
-    bar.set_style(ProgressStyle::with_template(TEMPLATE).expect("the template is right"));
+    let style = ProgressStyle::with_template(TEMPLATE).expect("the template is right");
+    bar.set_style(style.with_key("left", left));
     bar.enable_steady_tick(Duration::from_millis(100));
     bar
 }
 
-const TEMPLATE: &str = "{wide_bar} {pos}/{len} runs, {eta} left";
+/// Writes how long it will take, which is not known before the first is done.
+fn left(state: &ProgressState, text: &mut dyn Write) {
+    if 0 < state.pos() {
+        let _shown = write!(text, ", {:#} left", HumanDuration(state.eta()));
+    }
+}
+
+const TEMPLATE: &str = "{wide_bar} {pos}/{len} runs in {elapsed}{left}";
 
 #[cfg(test)]
 mod tests {

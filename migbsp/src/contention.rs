@@ -86,7 +86,9 @@ impl Contention {
             met += (ratio(together, latency) - 1.0).clamp(0.0, others);
             expected += others;
         }
-        sharing.learn(met, expected);
+        if 0.0 < expected {
+            sharing.learn(met, expected);
+        }
         let slowness = |together: &Vec<Crossing>| {
             if together.is_empty() {
                 return 1.0;
@@ -190,6 +192,16 @@ mod tests {
         let contention = met(&[1.0, 4.0, 4.0, 4.0]);
         // Three and a quarter times as long as alone: 2.25 of three others.
         close(contention.sharing().degree(), 2.5 / 3.5);
+    }
+
+    #[test]
+    fn what_was_learnt_is_not_forgotten_while_nothing_comes_in_together() {
+        let mut sharing = met(&[1.0, 4.0, 4.0, 4.0]).sharing();
+        let before = sharing;
+        for _ in 0..3000 {
+            sharing = Contention::of(std::iter::empty(), 2, |_, _| 1e-6, sharing).sharing();
+        }
+        assert_eq!(sharing, before);
     }
 
     #[test]

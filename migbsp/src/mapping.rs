@@ -1,5 +1,7 @@
 //! A placement that is being changed, and how long its supersteps take.
 
+use std::cell::Cell;
+
 use bsp::SetId;
 use bsp::units::Seconds;
 
@@ -19,12 +21,24 @@ pub struct Mapping<'a> {
     places: Vec<usize>,
     /// By host.
     residents: Vec<Vec<usize>>,
-    /// By host.
-    times: Vec<Times>,
+    /// By host: of all its processes.
+    tallies: Vec<Tally>,
+    /// By process: of the others on its host, as far as somebody has asked since they changed.
+    tallies_of_others: Vec<Cell<Option<Tally>>>,
     traffic: Traffic<'a>,
     seats: Seats,
     /// The tolls of all processes, in seconds.
     tolls: f64,
+}
+
+/// Processes that are on one host, together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tally {
+    instructions: f64,
+    /// Those of the one that executes most.
+    instructions_longest: f64,
+    /// The longest that one of them receives, in seconds.
+    communication: f64,
 }
 
 /// What the processes on one host take, in seconds.
@@ -67,7 +81,8 @@ impl<'a> Mapping<'a> {
         let mut mapping = Self {
             scene,
             places: scene.places().to_vec(),
-            times: vec![Times::default(); residents.len()],
+            tallies: vec![Tally::default(); residents.len()],
+            tallies_of_others: vec![Cell::new(None); scene.places().len()],
             residents,
             traffic: Traffic::new(scene, scene.places(), &seats),
             seats,
@@ -75,9 +90,7 @@ impl<'a> Mapping<'a> {
         };
         let tolls = scene.places().iter();
         mapping.tolls = tolls.map(|host| mapping.toll(*host)).sum();
-        for host in 0..mapping.times.len() {
-            mapping.times[host] = mapping.times_with(host, None, None);
-        }
+        mapping.count_all();
         mapping
     }
 
@@ -90,8 +103,8 @@ impl<'a> Mapping<'a> {
         self.residents[from].retain(|resident| *resident != process);
         let position = self.residents[host].partition_point(|resident| *resident < process);
         self.residents[host].insert(position, process);
-        self.times[from] = self.times_with(from, None, None);
-        self.times[host] = self.times_with(host, None, None);
+        self.count(from);
+        self.count(host);
         let sets = (self.set(from), self.set(host));
         if sets.0 == sets.1 {
             return;
@@ -99,9 +112,7 @@ impl<'a> Mapping<'a> {
         let home = self.set(self.scene.places()[process]);
         if self.seats.moved(home, sets.0, sets.1) {
             self.traffic = Traffic::new(self.scene, &self.places, &self.seats);
-            for host in 0..self.times.len() {
-                self.times[host] = self.times_with(host, None, None);
-            }
+            self.count_all();
         } else {
             self.traffic.moved(process, sets, &self.seats);
         }
@@ -123,7 +134,7 @@ impl<'a> Mapping<'a> {
     /// Seconds that a host takes for a superstep.
     #[must_use]
     pub fn time(&self, host: usize) -> f64 {
-        self.times[host].with(self.traffic.busy(self.set(host)))
+        self.times(host).with(self.traffic.busy(self.set(host)))
     }
 
     /// Seconds that a host computes in a superstep if `leaving` were not there and `coming` were.
@@ -168,7 +179,7 @@ impl<'a> Mapping<'a> {
     #[must_use]
     pub fn slowest(&self) -> usize {
         let mut slowest = (0, f64::NEG_INFINITY);
-        for host in 0..self.times.len() {
+        for host in 0..self.residents.len() {
             let time = self.time(host);
             if slowest.1 < time {
                 slowest = (host, time);
@@ -185,7 +196,7 @@ impl<'a> Mapping<'a> {
 
     /// The same as a bare number of seconds.
     pub(crate) fn longest(&self) -> f64 {
-        let hosts = 0..self.times.len();
+        let hosts = 0..self.residents.len();
         self.tolls + hosts.map(|host| self.time(host)).fold(0.0, f64::max)
     }
 
@@ -210,26 +221,69 @@ impl<'a> Mapping<'a> {
         }
         let members = self.scene.members(set).iter();
         members
-            .map(|host| self.times[*host].with(busy))
+            .map(|host| self.times(*host).with(busy))
             .fold(0.0, f64::max)
     }
 
+    fn times(&self, host: usize) -> Times {
+        self.times_of(self.tallies[host], host)
+    }
+
     fn times_with(&self, host: usize, leaving: Option<usize>, coming: Option<usize>) -> Times {
-        let staying = self.residents[host]
-            .iter()
-            .copied()
-            .filter(|resident| Some(*resident) != leaving);
+        let staying = leaving.map_or(self.tallies[host], |process| self.tally_of_others(process));
+        let all = coming.map_or(staying, |process| self.joined(staying, process, host));
+        self.times_of(all, host)
+    }
+
+    fn times_of(&self, tally: Tally, host: usize) -> Times {
         let machine = &self.scene.hosts()[host];
-        let (mut sum, mut longest, mut communication) = (0.0, 0.0_f64, 0.0_f64);
-        for process in staying.chain(coming) {
-            let instructions = self.scene.processes()[process].instructions;
-            sum += instructions;
-            longest = longest.max(instructions);
-            communication = communication.max(self.communication(process, machine.set));
-        }
+        let sum = tally.instructions / machine.cores;
         Times {
-            computation: longest.max(sum / machine.cores) / machine.rate,
-            communication,
+            computation: tally.instructions_longest.max(sum) / machine.rate,
+            communication: tally.communication,
+        }
+    }
+
+    fn tally_of_others(&self, process: usize) -> Tally {
+        let known = &self.tallies_of_others[process];
+        known.get().unwrap_or_else(|| {
+            let host = self.places[process];
+            let residents = self.residents[host].iter();
+            let others = residents.filter(|resident| **resident != process);
+            let tally = self.tally(others, host);
+            known.set(Some(tally));
+            tally
+        })
+    }
+
+    /// Counts those on all hosts again.
+    fn count_all(&mut self) {
+        for host in 0..self.residents.len() {
+            self.count(host);
+        }
+    }
+
+    /// Counts those on `host` again.
+    fn count(&mut self, host: usize) {
+        self.tallies[host] = self.tally(&self.residents[host], host);
+        for resident in &self.residents[host] {
+            self.tallies_of_others[*resident].set(None);
+        }
+    }
+
+    fn tally<'b>(&self, processes: impl IntoIterator<Item = &'b usize>, host: usize) -> Tally {
+        let none = Tally::default();
+        let processes = processes.into_iter();
+        processes.fold(none, |tally, process| self.joined(tally, *process, host))
+    }
+
+    fn joined(&self, tally: Tally, process: usize, host: usize) -> Tally {
+        let instructions = self.scene.processes()[process].instructions;
+        let communication = self.communication(process, self.set(host));
+        Tally {
+            instructions: tally.instructions + instructions,
+            instructions_longest: tally.instructions_longest.max(instructions),
+            communication: tally.communication.max(communication),
         }
     }
 

@@ -50,6 +50,8 @@ pub(super) struct SimulatedWorld {
     ended: Vec<Activity>,
     finished: usize,
     finished_at: Instant,
+    /// Supersteps that were recorded; the last may be so after everybody has finished.
+    recorded: u64,
     attainable: Attainable,
     /// Bytes of the states that left a host.
     moved: Bytes,
@@ -115,6 +117,7 @@ impl SimulatedWorld {
             ended: Vec::new(),
             finished: 0,
             finished_at: Instant::START,
+            recorded: 0,
             attainable: Attainable::new(&setup.platform),
             moved: Bytes(0),
             events: Vec::new(),
@@ -128,7 +131,7 @@ impl SimulatedWorld {
         self.deliveries.push_back(delivery);
     }
 
-    /// What happens next, and to whom; `None` when everybody has finished.
+    /// What happens next, and to whom; `None` when everybody has finished and all is recorded.
     pub(super) fn next(&mut self) -> Result<Option<Delivery>, RunError> {
         loop {
             if let Some(error) = self.error.take() {
@@ -137,13 +140,13 @@ impl SimulatedWorld {
             if let Some(delivery) = self.deliveries.pop_front() {
                 return Ok(Some(delivery));
             }
-            if self.finished == self.hosts.len() {
+            let waiting = self.hosts.len() - self.finished;
+            if waiting == 0 && self.recorded == self.planned {
                 return Ok(None);
             }
             let mut ended = std::mem::take(&mut self.ended);
             ended.clear();
             if self.engine.advance(&mut ended).is_none() {
-                let waiting = self.hosts.len() - self.finished;
                 return Err(RunError::Stuck {
                     at: self.engine.now(),
                     waiting,
@@ -585,6 +588,7 @@ impl World for SimulatedWorld {
     fn record(&mut self, event: record::Event) {
         if let record::Event::Superstep(superstep) = &event {
             self.attainable.ended(superstep.computation);
+            self.recorded += 1;
         }
         self.events.push(event);
     }
