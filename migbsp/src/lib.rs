@@ -27,6 +27,7 @@ mod planning;
 mod policy;
 mod potential;
 mod process;
+mod promise;
 pub mod rebalance;
 mod scene;
 mod seats;

@@ -90,4 +90,4 @@ impl Alternative {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

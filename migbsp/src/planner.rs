@@ -4,10 +4,11 @@ use bsp::units::{Instant, Seconds};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{count, seconds};
+use crate::promise::Promise;
 use crate::thrift::Thrift;
 use crate::{
-    Alternative, Burden, CostBenefit, Gate, Load, Mapping, MigrationCost, Move, Outlook, Plan,
-    Planning, Policy, Processor, Scene, Sharing, Spacing, Verdict,
+    Alternative, Burden, CostBenefit, Draft, Gate, Load, Mapping, MigrationCost, Move, Outlook,
+    Plan, Planning, Policy, Processor, Scene, Sharing, Spacing, Verdict,
 };
 
 /// What the first Set Manager makes plans with, under a policy whose plans name processors.
@@ -35,8 +36,15 @@ pub struct Planner {
     /// What a call takes in which nobody moves, in seconds, once known.
     overhead: Option<f64>,
     thrift: Thrift,
-    /// What the plan of this call is expected to win beyond its cost, in seconds.
-    profit: f64,
+    /// What the plan of this call is expected to win, in seconds, and what of its cost the call does not take.
+    gain: f64,
+    cost_later: f64,
+    /// Seconds that the last call in which somebody moved took and that what it wins pays for, if it does.
+    credit: f64,
+    /// What the plan that was carried out last was to bring, until it shows.
+    promise: Option<Promise>,
+    /// By how much plans have made supersteps longer than foretold, in seconds: less is not believed to be won.
+    doubt: f64,
     /// What was seen of how messages share cables.
     sharing: Sharing,
 }
@@ -50,6 +58,15 @@ pub struct Decision {
     pub weighed: Weighed,
     /// When the next call may be; what moves cost is for the gate to judge.
     pub spacing: Spacing,
+}
+
+/// A plan, and what is thought of it.
+struct Proposal {
+    draft: Draft,
+    balance: CostBenefit,
+    verdict: Verdict,
+    /// Whether it has still to show that it is as good as it looks.
+    promises: bool,
 }
 
 /// A move of a plan.
@@ -106,7 +123,11 @@ impl Planner {
             dearness: 1.0,
             overhead: None,
             thrift: Thrift::default(),
-            profit: 0.0,
+            gain: 0.0,
+            cost_later: 0.0,
+            credit: 0.0,
+            promise: None,
+            doubt: 0.0,
             sharing: Sharing::default(),
         })
     }
@@ -128,35 +149,44 @@ impl Planner {
         };
         let scene = scene(sets, cost, outlook);
         self.sharing = scene.contention().sharing();
-        let draft = self.plan.draft(&scene);
-        let (present, planned) = (
-            Mapping::present(&scene),
-            Mapping::new(&scene, &draft.places),
-        );
-        let balance = CostBenefit {
-            present: present.superstep(),
-            planned: planned.superstep(),
-            cost: scene.cost(&draft.places),
-            horizon: outlook.horizon,
-        };
         let superstep = self.superstep(completed, now);
-        let verdict = if draft.places == scene.places() || !is_noticeable(&balance, superstep) {
-            Verdict::Unchanged
-        } else {
-            self.gate.admit(&balance)
-        };
+        let present = Mapping::present(&scene);
+        let unforeseen = superstep - present.longest();
+        let proposal = self
+            .undo(&scene, &outlook, superstep, unforeseen)
+            .unwrap_or_else(|| self.propose(&scene, &present, &outlook, superstep));
+        let Proposal {
+            draft,
+            balance,
+            verdict,
+            promises,
+        } = proposal;
         let moves = if verdict == Verdict::Admitted {
-            self.lifetime += WEIGHT * (age.min(self.planning.horizon) - self.lifetime);
-            self.admitted = completed;
+            if promises {
+                self.lifetime += WEIGHT * (age.min(self.planning.horizon) - self.lifetime);
+                self.admitted = completed;
+            }
             self.foretold = balance.cost.get() / self.dearness;
+            let planned = Mapping::new(&scene, &draft.places);
             moving(&scene, &present, &planned)
         } else {
             self.foretold = 0.0;
             Vec::new()
         };
+        self.promise = (promises && !moves.is_empty()).then(|| {
+            let former = moves
+                .iter()
+                .map(|planned| (planned.step.rank, planned.step.from));
+            let gain = (balance.present - balance.planned).get();
+            Promise::new(former.collect(), gain, unforeseen)
+        });
         self.called = (completed, now);
         self.thrift.elapse(completed, superstep);
-        self.profit = (balance.gain() - balance.cost.get()).max(0.0);
+        self.gain = balance.gain();
+        self.cost_later = match self.burden {
+            Burden::Alone => balance.cost.get(),
+            Burden::Shared => 0.0,
+        };
         let pause = match verdict {
             Verdict::Admitted => 0,
             Verdict::Unchanged => self.planning.pause,
@@ -179,6 +209,79 @@ impl Planner {
         }
     }
 
+    /// The best plan for the scene.
+    fn propose(
+        &mut self,
+        scene: &Scene,
+        present: &Mapping<'_>,
+        outlook: &Outlook,
+        superstep: f64,
+    ) -> Proposal {
+        let draft = self.plan.draft(scene);
+        let planned = Mapping::new(scene, &draft.places);
+        let balance = CostBenefit {
+            present: present.superstep(),
+            planned: planned.superstep(),
+            cost: scene.cost(&draft.places),
+            horizon: outlook.horizon,
+        };
+        let noticed = is_noticeable(&balance, superstep.max(self.doubt / NOTICEABLE));
+        let verdict = if draft.places == scene.places() || !noticed {
+            Verdict::Unchanged
+        } else {
+            self.gate.admit(&balance)
+        };
+        Proposal {
+            draft,
+            balance,
+            verdict,
+            promises: true,
+        }
+    }
+
+    /// To take back what was done last, if that has made supersteps longer and going back pays.
+    fn undo(
+        &mut self,
+        scene: &Scene,
+        outlook: &Outlook,
+        superstep: f64,
+        unforeseen: f64,
+    ) -> Option<Proposal> {
+        let promise = self.promise.take();
+        let broken = promise.and_then(|promise| Some((promise.broken_by(unforeseen)?, promise)));
+        let Some((growth, promise)) = broken else {
+            self.doubt *= REMEMBERED;
+            return None;
+        };
+        self.doubt = self.doubt.max(growth);
+        // It has not paid for what it took.
+        self.thrift.spend(self.credit);
+        let places = promise.undone(scene)?;
+        let before = Mapping::new(scene, &places).longest() + promise.unforeseen();
+        let balance = CostBenefit {
+            present: seconds(superstep),
+            planned: seconds(before),
+            cost: scene.cost(&places),
+            horizon: outlook.horizon,
+        };
+        if !is_noticeable(&balance, superstep) || self.gate.admit(&balance) != Verdict::Admitted {
+            return None;
+        }
+        let draft = Draft {
+            alternatives: vec![Alternative {
+                superstep: balance.planned,
+                ..Alternative::new("undo", scene, &places)
+            }],
+            places,
+        };
+        Some(Proposal {
+            draft,
+            balance,
+            verdict: Verdict::Admitted,
+            promises: false,
+        })
+    }
+
     /// The call took so long, moves included; whether anybody moved.
     pub fn conclude(&mut self, took: Seconds, moved: bool) {
         self.resumed = self.called.1 + took;
@@ -187,6 +290,8 @@ impl Planner {
             let overhead = self.overhead.get_or_insert(took);
             *overhead += WEIGHT * (took - *overhead);
             self.thrift.spend(took);
+            // Prices that let nobody move would never be found to have fallen.
+            self.dearness -= (self.dearness - DEARNESS_MAX).max(0.0) * (1.0 - REMEMBERED);
             return;
         }
         let overhead = match (self.burden, self.overhead) {
@@ -200,13 +305,21 @@ impl Planner {
                 let moves = (took - overhead).max(0.0);
                 // What was foretold to cost nothing costs something: the least of times, not zero.
                 let dearness = moves / self.foretold.max(SHORT);
-                let dearness = dearness.clamp(1.0 / DEARNESS_MAX, DEARNESS_MAX);
+                // What is short says little of what is long.
+                let most = if SHORT_MOVES < self.foretold {
+                    DEARNESS_OF_LONG_MAX
+                } else {
+                    DEARNESS_MAX
+                };
+                let dearness = dearness.clamp(1.0 / DEARNESS_MAX, most);
                 self.dearness += WEIGHT * (dearness - self.dearness);
                 overhead
             }
         };
         self.overhead = Some(overhead);
-        self.thrift.spend((overhead - self.profit).max(0.0));
+        let cost = took + self.cost_later;
+        self.credit = cost.min(self.gain);
+        self.thrift.spend(cost - self.credit);
     }
 
     /// What a superstep has taken since the last call, in seconds.
@@ -275,5 +388,14 @@ const SHORT: f64 = 1e-9;
 /// What the newest call weighs.
 const WEIGHT: f64 = 0.5;
 
-/// Moving is never thought to be dearer, or cheaper, than foretold by more than this factor.
+/// Moving is never thought to be dearer, or cheaper, than foretold by more than this factor,
 const DEARNESS_MAX: f64 = 16.0;
+
+/// or dearer than this one after moves that were to take longer than [`SHORT_MOVES`].
+const DEARNESS_OF_LONG_MAX: f64 = 1e6;
+
+/// In seconds.
+const SHORT_MOVES: f64 = 1e-3;
+
+/// What is left after a call of what is to be forgotten.
+const REMEMBERED: f64 = 0.9375;

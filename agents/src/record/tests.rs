@@ -260,13 +260,65 @@ prop_compose! {
     }
 }
 
-/// Numbers the supersteps among `events`, and counts them.
+prop_compose! {
+    /// A superstep, and the call after it if there is one.
+    fn round()(
+        superstep in superstep(),
+        found in prop::collection::vec(prop_oneof![observed(), moved()], 0..4),
+        evaluated in prop::option::of(evaluated()),
+        call in prop::option::of(call()),
+    ) -> Vec<Event> {
+        let call = call.map_or_else(Vec::new, |call| {
+            found.into_iter().chain(evaluated).chain([call]).collect()
+        });
+        [vec![superstep], call].concat()
+    }
+}
+
+/// Numbers the supersteps among `events`, counts them, and has them be of a run of two processes on
+/// two hosts.
 fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
     let mut supersteps = 0;
+    let rank = |rank: &mut Rank| rank.0 %= 2;
+    let host = |host: &mut HostId| host.0 %= 2;
     for event in &mut events {
-        if let Event::Superstep(superstep) = event {
-            superstep.index = supersteps;
-            supersteps += 1;
+        match event {
+            Event::Superstep(superstep) => {
+                superstep.index = supersteps;
+                rank(&mut superstep.slowest);
+                supersteps += 1;
+            }
+            Event::Observed(observed) => {
+                observed.superstep = supersteps;
+                rank(&mut observed.rank);
+            }
+            Event::Evaluated(evaluated) => {
+                evaluated.superstep = supersteps;
+                for found in &mut evaluated.processes {
+                    rank(&mut found.rank);
+                    host(&mut found.host);
+                }
+            }
+            Event::Call(call) => {
+                call.superstep = supersteps;
+                for entry in &mut call.list {
+                    rank(&mut entry.rank);
+                }
+                for considered in &mut call.considered {
+                    rank(&mut considered.entry.rank);
+                    host(&mut considered.host);
+                }
+                for moved in &mut call.migrations {
+                    rank(&mut moved.rank);
+                    host(&mut moved.from);
+                    host(&mut moved.to);
+                }
+            }
+            Event::Moved(moved) => {
+                rank(&mut moved.rank);
+                host(&mut moved.host);
+            }
+            Event::Run(_) | Event::End(_) => {}
         }
     }
     (events, supersteps)
@@ -277,12 +329,9 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read(
-        events in prop::collection::vec(
-            prop_oneof![superstep(), observed(), evaluated(), call(), moved()],
-            0..12,
-        ),
+        rounds in prop::collection::vec(round(), 0..6),
     ) {
-        let (events, supersteps) = numbered(events);
+        let (events, supersteps) = numbered(rounds.concat());
         let events = [vec![run()], events, vec![end_after(supersteps)]].concat();
         let folder = write(&events, true);
         let (manifest, read) = read::<String>(folder.path()).unwrap();
@@ -322,7 +371,7 @@ fn an_interrupted_run_leaves_no_manifest_and_is_not_read() {
     assert_eq!(
         fault(folder.path()),
         format!(
-            "{} holds no complete record: run.json is missing; the run was interrupted",
+            "{} holds no complete record: run.json is missing; the run did not end",
             folder.path().display()
         )
     );
@@ -425,6 +474,85 @@ fn supersteps_that_are_missing_or_there_twice_are_noticed() {
             "events.jsonl:3: the end of the run after superstep 3 comes after 1 supersteps; {what}"
         )
     );
+}
+
+/// The fault of a record with `events` after a superstep, and another superstep behind them.
+fn fault_in_call(events: &[&str]) -> String {
+    let superstep = |index: u64| {
+        format!(
+            r#"{{"event":"superstep","index":{index},"started":0.0,"ended":1.0,"slowest":0,"computation":0.0,"messages":0}}"#
+        )
+    };
+    let mut text = line(&run());
+    text.push_str(&format!("{}\n", superstep(0)));
+    for event in events {
+        text.push_str(&format!("{event}\n"));
+    }
+    text.push_str(&format!("{}\n{}", superstep(1), line(&end_after(2))));
+    fault_of(&text)
+}
+
+const CALL: &str = r#"{"event":"call","superstep":1,"at":1.0,"cost":0.0,"interval":null,"tolerance":null,"balanced":null,"threshold":null,"list":[],"passed_over":[],"considered":[],"weighed":null,"migrations":[]}"#;
+const EVALUATED: &str =
+    r#"{"event":"evaluated","superstep":1,"set":0,"transfer_rates":[],"processes":[]}"#;
+const MOVED: &str =
+    r#"{"event":"moved","at":1.0,"rank":1,"host":1,"epoch":1,"bytes":0,"took":0.0}"#;
+
+#[test]
+fn a_call_that_is_missing_or_there_twice_is_noticed() {
+    let what = "events are missing or there twice";
+    for (events, fault) in [
+        (
+            &[EVALUATED, MOVED, CALL, CALL][..],
+            "6: the call after superstep 1 comes when that call is over",
+        ),
+        (
+            &[CALL, MOVED][..],
+            "4: a move after superstep 1 comes when that call is over",
+        ),
+        (
+            &[EVALUATED][..],
+            "4: superstep 1 comes before the call that was begun",
+        ),
+        (
+            &[MOVED][..],
+            "4: superstep 1 comes before the call that was begun",
+        ),
+        (
+            &[EVALUATED, EVALUATED, CALL][..],
+            "4: what a Set found after superstep 1 has been told before",
+        ),
+    ] {
+        assert_eq!(
+            fault_in_call(events),
+            format!("events.jsonl:{fault}; {what}"),
+            "{events:?}"
+        );
+    }
+    let later = CALL.replacen("\"superstep\":1", "\"superstep\":9", 1);
+    assert_eq!(
+        fault_in_call(&[&later]),
+        format!("events.jsonl:3: the call after superstep 9 comes after 1 supersteps; {what}")
+    );
+}
+
+#[test]
+fn processes_and_hosts_that_the_run_does_not_have_are_named() {
+    let rank = "it names the process of rank 2; the ranks of this run are below 2";
+    let host = "it names host 7; the numbers of this run's hosts are below 2";
+    let found = r#"{"rank":1,"host":7,"instructions":0,"bytes":0,"target":0,"potentials":[]}"#;
+    let evaluated = EVALUATED.replace("[]}", &format!("[{found}]}}"));
+    let moves = r#""migrations":[{"rank":2,"from":0,"to":1,"potential":null,"t1":0.0,"t2":0.0,"cost":0.0}]"#;
+    let call = CALL.replace(r#""migrations":[]"#, moves);
+    for (event, fault) in [
+        (MOVED.replace("\"rank\":1", "\"rank\":2"), rank),
+        (MOVED.replace("\"host\":1", "\"host\":7"), host),
+        (evaluated, host),
+        (call, rank),
+    ] {
+        let fault = format!("events.jsonl:3: {fault}");
+        assert_eq!(fault_in_call(&[&event]), fault, "{event}");
+    }
 }
 
 #[test]

@@ -110,8 +110,14 @@ impl Lines {
                 .points
                 .split(|(at, value)| !x.holds(*at) || !y.holds(*value))
             {
+                let is_lone = piece.len() == 1;
                 let piece = piece.iter().copied();
                 match series.style {
+                    // A line through one point would not be seen.
+                    Style::Line | Style::Dashed if is_lone => {
+                        let mark = |at| Circle::new(at, LONE_RADIUS, colour(index).filled());
+                        chart.draw_series(piece.map(mark))?
+                    }
                     Style::Line => chart.draw_series(LineSeries::new(piece, style))?,
                     Style::Dashed => {
                         chart.draw_series(DashedLineSeries::new(piece, 7, 5, style))?
@@ -131,6 +137,8 @@ impl Lines {
 const WIDTH: i32 = 760;
 /// In pixels, without title and legend.
 const HEIGHT: u32 = 400;
+/// Radius of a line's only point, in pixels.
+const LONE_RADIUS: i32 = 3;
 
 #[cfg(test)]
 mod tests {
@@ -178,6 +186,22 @@ mod tests {
             // One in the legend, and four numbers of five.
             assert_eq!(svg.matches("<circle").count(), 5, "{svg}");
             assert!(!svg.contains("NaN"), "{svg}");
+        }
+    }
+
+    #[test]
+    fn a_point_between_two_gaps_is_seen() {
+        for style in [Style::Line, Style::Dashed] {
+            let mut lines = lines(false);
+            lines.series.truncate(1);
+            let series = &mut lines.series[0];
+            series.style = style;
+            series.points = vec![(1.0, 2.0), (2.0, f64::NAN), (3.0, 4.0), (4.0, f64::NAN)];
+            let svg = lines.svg();
+            assert_eq!(svg.matches("<circle").count(), 2, "{svg}");
+            lines.series[0].points = vec![(1.0, 2.0)];
+            let svg = lines.svg();
+            assert_eq!(svg.matches("<circle").count(), 1, "{svg}");
         }
     }
 

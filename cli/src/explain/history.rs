@@ -8,6 +8,7 @@ use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, Weighed};
 
+use crate::configuration::Scenario;
 use crate::explain::fate::Fate;
 use crate::failure::Failure;
 use crate::record::{fault, manifest};
@@ -294,6 +295,13 @@ fn alone(folder: &Path) -> Option<Vec<Lasting>> {
 fn rules(folder: &Path) -> Result<Rules, Failure> {
     let manifest = manifest(folder)?;
     let scheduler = &manifest.configuration["scheduler"];
+    let has_scheduler = Scenario::named(&manifest.scenario) != Some(Scenario::I);
+    if has_scheduler && !scheduler.is_object() {
+        return Err(Failure::input(format!(
+            "{}: scheduler: is missing from the configuration, so nobody can tell by which rules calls were held",
+            folder.display()
+        )));
+    }
     let word = |key: &str| scheduler[key].as_str().unwrap_or_default();
     Ok(Rules {
         policy: word("policy").to_owned(),

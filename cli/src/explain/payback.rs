@@ -4,21 +4,29 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::explain::history::{Brief, History};
+use crate::explain::history::{Brief, History, Lasting};
 
-/// What the moves of one call won, measured by the supersteps before and after it.
+/// What the moves of one call won: the supersteps after it beside what they would have taken without it.
 ///
-/// What the load did meanwhile is in these times, too.
+/// Where scenario i is known, that is what the superstep took there, times what the supersteps since the
+/// call before took beside the same ones there. So what earlier moves save is not counted again, and it
+/// is a share because a program whose supersteps become shorter saves less and less by the same
+/// placement. Otherwise it is the mean of the supersteps since the call before: that holds only where
+/// they would have gone on like that, and what the load did meanwhile is in it, too.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Payback {
+    /// What the supersteps are compared with.
+    pub(super) against: Against,
     /// Mean of the supersteps since the call before, in seconds.
     pub(super) before_seconds: f64,
     /// Mean of the supersteps until the next call, in seconds; without the first of several if the
     /// migrant paid for its move in it.
     pub(super) after_seconds: f64,
+    /// What the same supersteps would have taken without the call, likewise.
+    pub(super) otherwise_seconds: f64,
     /// What the call cost, in seconds.
     pub(super) cost_seconds: f64,
-    /// What the supersteps until the next move took less than those before, all together, in seconds.
+    /// What the supersteps until the next move took less than without the call, all together, in seconds.
     pub(super) saved_seconds: f64,
     /// Supersteps until the next call that moved somebody, or the end.
     pub(super) supersteps: usize,
@@ -50,7 +58,7 @@ pub(super) struct Balance {
 pub(super) enum Against {
     /// The same supersteps of scenario i, whose record is beside that of the run.
     ScenarioI,
-    /// Its own supersteps before the first move, as if they had gone on like that.
+    /// Its own supersteps before the move, as if they had gone on like that.
     Before,
 }
 
@@ -67,26 +75,43 @@ impl Payback {
         let next_call = later.first().map(|next| place(next.superstep));
         let next_move = later.iter().find(|next| !next.migrations.is_empty());
         let next_move = next_move.map(|next| next.superstep);
-        let before_seconds = mean(history, index_before(history, index)..begin)?;
-        let end = history.supersteps.len();
+        let own = &history.supersteps;
+        let before = index_before(history, index)..begin;
+        let before_seconds = mean(own, before.clone())?;
+        let end = own.len();
         let mut after = begin..next_call.unwrap_or(end);
         if history.rules.migrant_pays && 1 < after.len() {
             after.start += 1;
         }
-        let after_seconds = mean(history, after)?;
+        let after_seconds = mean(own, after.clone())?;
+        let alone = alone(history);
+        let (against, share) = match alone.and_then(|alone| mean(alone, before)) {
+            // Where nothing took any time, nothing was saved.
+            Some(there) if 0.0 < there => (Against::ScenarioI, before_seconds / there),
+            Some(_) => (Against::ScenarioI, 1.0),
+            None => (Against::Before, 1.0),
+        };
+        let otherwise_seconds = match alone {
+            Some(alone) => mean(alone, after)? * share,
+            None => before_seconds,
+        };
         let until = next_move.map_or(end, place);
         let mut saved = 0.0;
         let mut paid_after = None;
-        let times = history.supersteps.get(begin..until).unwrap_or_default();
+        let times = own.get(begin..until).unwrap_or_default();
         for (index, superstep) in times.iter().enumerate() {
-            saved += before_seconds - superstep.seconds;
+            let otherwise =
+                alone.map_or(before_seconds, |alone| alone[begin + index].seconds * share);
+            saved += otherwise - superstep.seconds;
             if paid_after.is_none() && call.cost.get() <= saved {
                 paid_after = Some(index + 1);
             }
         }
         Some(Self {
+            against,
             before_seconds,
             after_seconds,
+            otherwise_seconds,
             cost_seconds: call.cost.get(),
             saved_seconds: saved,
             supersteps: times.len(),
@@ -95,9 +120,9 @@ impl Payback {
         })
     }
 
-    /// Seconds that every superstep until the next call took less than those before.
+    /// Seconds that a superstep until the next call took less than without this one, on the mean.
     pub(super) fn gain(&self) -> f64 {
-        self.before_seconds - self.after_seconds
+        self.otherwise_seconds - self.after_seconds
     }
 }
 
@@ -109,10 +134,10 @@ impl Balance {
         let first = calls.iter().position(moved)?;
         let last = calls.iter().rposition(moved)?;
         let begin = place(calls[first].superstep);
-        let before_seconds = mean(history, index_before(history, first)..begin)?;
+        let before_seconds = mean(&history.supersteps, index_before(history, first)..begin)?;
         let end = history.supersteps.len();
-        let after_seconds = mean(history, place(calls[last].superstep)..end)?;
-        let alone = history.alone.as_deref().filter(|alone| alone.len() == end);
+        let after_seconds = mean(&history.supersteps, place(calls[last].superstep)..end)?;
+        let alone = alone(history);
         let (against, start, first) = match alone {
             Some(_) => (Against::ScenarioI, 0, 0),
             None => (Against::Before, begin, first),
@@ -147,8 +172,14 @@ fn index_before(history: &History, index: usize) -> usize {
     before.map_or(0, |call| place(call.superstep))
 }
 
-fn mean(history: &History, range: Range<usize>) -> Option<f64> {
-    let times = history.supersteps.get(range)?;
+/// The supersteps of scenario i, if they are as many.
+fn alone(history: &History) -> Option<&[Lasting]> {
+    let alone = history.alone.as_deref();
+    alone.filter(|alone| alone.len() == history.supersteps.len())
+}
+
+fn mean(supersteps: &[Lasting], range: Range<usize>) -> Option<f64> {
+    let times = supersteps.get(range)?;
     let number = u32::try_from(times.len())
         .ok()
         .filter(|number| 0 < *number)?;
@@ -171,7 +202,7 @@ mod tests {
     use bsp::{HostId, Rank};
 
     use super::*;
-    use crate::explain::history::{Lasting, Rules};
+    use crate::explain::history::Rules;
 
     fn seconds(value: f64) -> Seconds {
         Seconds::new(value).unwrap()
@@ -286,6 +317,42 @@ mod tests {
         assert_eq!(balance.against, Against::ScenarioI);
         assert!((balance.net_seconds - 5.0).abs() < 1e-12);
         assert_eq!(balance.paid_by, Some(3));
+    }
+
+    /// Supersteps of scenario i.
+    fn alone(times: &[f64]) -> Option<Vec<Lasting>> {
+        Some(history(times, Vec::new()).supersteps)
+    }
+
+    #[test]
+    fn supersteps_that_become_shorter_by_themselves_are_not_saved() {
+        let mut history = history(&[8.0, 6.0, 4.0, 2.0], vec![call(2, true)]);
+        let payback = Payback::of(&history, 0).unwrap();
+        assert_eq!(payback.against, Against::Before);
+        assert!((payback.saved_seconds - 8.0).abs() < 1e-12);
+        history.alone = alone(&[8.0, 6.0, 4.5, 2.25]);
+        let payback = Payback::of(&history, 0).unwrap();
+        assert_eq!(payback.against, Against::ScenarioI);
+        assert!((payback.before_seconds - 7.0).abs() < 1e-12);
+        assert!((payback.otherwise_seconds - 3.375).abs() < 1e-12);
+        assert!((payback.gain() - 0.375).abs() < 1e-12);
+        assert!((payback.saved_seconds - 0.75).abs() < 1e-12);
+        assert_eq!(payback.paid_after, None);
+    }
+
+    #[test]
+    fn what_an_earlier_move_saves_is_not_the_later_ones_saving() {
+        let times = [8.0, 4.0, 2.0, 0.5];
+        let mut history = history(&times, vec![call(1, true), call(2, true)]);
+        history.alone = alone(&[8.0, 8.0, 4.0, 2.0]);
+        let first = Payback::of(&history, 0).unwrap();
+        assert!((first.saved_seconds - 4.0).abs() < 1e-12);
+        assert_eq!(first.paid_after, Some(1));
+        // Half of what scenario i takes was saved before: 2 and 1 seconds would have remained.
+        let second = Payback::of(&history, 1).unwrap();
+        assert!((second.saved_seconds - 0.5).abs() < 1e-12);
+        assert!((second.gain() - 0.25).abs() < 1e-12);
+        assert_eq!(second.paid_after, None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::explain::call::first_of;
 use crate::explain::fate::Fate;
 use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, History};
+use crate::explain::payback::Against;
 use crate::explain::report::ProcessReport;
 use crate::output::rounded;
 
@@ -207,19 +208,26 @@ impl Story<'_> {
             Some(superstep) => format!("the next move, after superstep {superstep}"),
             None => "the end of the run".to_owned(),
         };
+        let (assumed, otherwise) = match payback.against {
+            Against::ScenarioI => ("", "without it, as scenario i shows"),
+            Against::Before => (
+                ", if supersteps would have gone on as before",
+                "if they had gone on as before",
+            ),
+        };
         let verdict = match payback.paid_after {
-            Some(1) => format!("{it} had paid the {cost} s of the call after 1 superstep"),
+            Some(1) => format!("{it} had paid the {cost} s of the call after 1 superstep{assumed}"),
             Some(number) => {
-                format!("{it} had paid the {cost} s of the call after {number} supersteps")
+                format!("{it} had paid the {cost} s of the call after {number} supersteps{assumed}")
             }
             None if payback.saved_seconds <= 0.0 => {
                 format!(
                     "{it} did not pay the {cost} s of the call before {until}: supersteps took no less, all \
-                     together, than as many would have that are like the one before the move"
+                     together, than they would have {otherwise}"
                 )
             }
             None => format!(
-                "{it} had not paid the {cost} s of the call before {until}: {} s were saved by then",
+                "{it} had not paid the {cost} s of the call before {until}: {} s were saved by then{assumed}",
                 rounded(payback.saved_seconds, 4)
             ),
         };

@@ -2,7 +2,7 @@
 
 use crate::explain::call::first_of;
 use crate::explain::forces::Forces;
-use crate::explain::payback::Payback;
+use crate::explain::payback::{Against, Payback};
 use crate::explain::report::{CallReport, Explanation, ProcessReport, Row, WeighedReport};
 use crate::output::{counted, rounded, table};
 
@@ -106,8 +106,16 @@ fn calls(calls: &[CallReport]) -> String {
             counted(more, "call")
         ),
     };
+    let paybacks = calls.iter().filter_map(|call| call.payback.as_ref());
+    let against = match paybacks.map(|payback| payback.against).next() {
+        Some(Against::ScenarioI) => " than without it, as scenario i shows",
+        Some(Against::Before) => {
+            " than before it, which is its gain only if they would have gone on as before"
+        }
+        None => "",
+    };
     format!(
-        "\nCalls (cost in seconds; what supersteps took less after a move, in seconds, and when that had paid the call):\n\n{}{left_out}",
+        "\nCalls (cost in seconds; what supersteps took less after a move{against}, in seconds, and when that had paid the call):\n\n{}{left_out}",
         table(&headers, rows)
     )
 }
@@ -115,7 +123,7 @@ fn calls(calls: &[CallReport]) -> String {
 /// What a superstep takes less; what is below a hundred thousandth of it is nothing.
 fn gained(payback: &Payback) -> String {
     let gain = payback.gain();
-    if gain.abs() < payback.before_seconds * 1e-5 {
+    if gain.abs() < payback.otherwise_seconds * 1e-5 {
         return rounded(0.0, 4);
     }
     let number = rounded(gain, 4);
@@ -284,9 +292,13 @@ fn gains(process: &ProcessReport) -> String {
         rows.push(vec!["predicted, later ones".to_owned(), later, why]);
     }
     if let Some(payback) = &process.payback {
+        let otherwise = match payback.against {
+            Against::ScenarioI => "without the call, as scenario i shows",
+            Against::Before => "before, as if that would have gone on",
+        };
         let why = format!(
-            "{} before, {} after",
-            rounded(payback.before_seconds, 4),
+            "{} {otherwise}; {} after",
+            rounded(payback.otherwise_seconds, 4),
             rounded(payback.after_seconds, 4)
         );
         rows.push(vec![

@@ -10,7 +10,12 @@ use crate::rebalance::search::Search;
 #[derive(Clone, Debug, Args)]
 pub(super) struct SearchArguments {
     /// How long to look for each: time, as "100 ms", or steps, as "2e6 steps", which give the same result everywhere
-    #[arg(long, value_name = "TIME|STEPS", default_value = "1 s")]
+    #[arg(
+        long,
+        value_name = "TIME|STEPS",
+        default_value = "1 s",
+        allow_hyphen_values = true
+    )]
     budget: Limit,
     /// Where random choices begin
     #[arg(

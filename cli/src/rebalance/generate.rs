@@ -43,13 +43,13 @@ pub(crate) struct GenerateArguments {
 ///
 /// If the file, or stdout, does not take it.
 pub(super) fn command(arguments: &GenerateArguments) -> Result<(), Failure> {
-    let reading = if arguments.literal {
-        Workloads::Literal
+    let (reading, how) = if arguments.literal {
+        (Workloads::Literal, " literal")
     } else {
-        Workloads::Swapped
+        (Workloads::Swapped, "")
     };
     let (group, seed) = (arguments.group, arguments.seed);
-    let name = format!("{group}, seed {seed}");
+    let name = format!("{group}{how}, seed {seed}");
     let problem = group.draw_with(seed, reading);
     let text = Instance::drawn(name, &problem, arguments.targets.clone()).json();
     match &arguments.out {

@@ -56,6 +56,8 @@ impl Workload for LuKernel {
             let why = if residual.relative().is_finite() {
                 let bound = residual.bound / residual.matrix;
                 format!("more than rounding can cause, {bound:.1e}")
+            } else if parameters.pivoting {
+                "an overflow; smaller numbers would do".to_owned()
             } else {
                 "an overflow; smaller numbers, or `pivoting = true`, would do".to_owned()
             };

@@ -1,6 +1,7 @@
 //! `compare`: which policies are better, and how sure that is.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -281,4 +282,23 @@ fn an_experiment_that_is_at_fault_is_named_before_anything_is_run() {
         4,
         "missing.toml: cannot be read: No such file or directory (os error 2)",
     );
+}
+
+#[test]
+fn a_plan_that_makes_supersteps_longer_is_taken_back() {
+    // The plan sees unequal hosts, but not that the master of the barrier is in another Set then.
+    let platform = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conf/platforms/five.toml");
+    let experiment = format!(
+        r#"
+            application.workload = "synthetic"
+            application.processes = 20
+            application.supersteps = 3000
+            application.synthetic = {{ instructions = [8e7], bytes = [1000], shifts = [1], memory = 1e5 }}
+            platform.file = {platform:?}
+        "#
+    );
+    let folder = Folder::new().with("barrier.toml", experiment);
+    let policies = ["--policy", "none", "--policy", "adaptive"];
+    let claim = ["--assert", "adaptive <= 1.05 * none"];
+    folder.stdout(&[&["compare", "barrier.toml"], &policies[..], &claim].concat());
 }

@@ -287,11 +287,20 @@ fn what_is_no_record_is_refused() {
         4,
         "kept/iii/run.json: schema \"migbsp.run/9\"; this program reads \"migbsp.run/1\"",
     );
+    let mut unruled: Value = serde_json::from_str(&manifest).unwrap();
+    let configuration = unruled["configuration"].as_object_mut().unwrap();
+    configuration.remove("scheduler").unwrap();
+    fs::write(&run, unruled.to_string()).unwrap();
+    folder.fails(
+        &["explain", "kept"],
+        4,
+        "kept/iii: scheduler: is missing from the configuration, so nobody can tell by which rules calls were held",
+    );
     fs::remove_file(&run).unwrap();
     folder.fails(
         &["explain", "kept"],
         4,
-        "kept/iii holds no complete record: run.json is missing; the run was interrupted",
+        "kept/iii holds no complete record: run.json is missing; the run did not end",
     );
     fs::remove_dir_all(&place).unwrap();
     folder.fails(

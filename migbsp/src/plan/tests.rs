@@ -21,7 +21,7 @@ impl Scene {
 
 /// Hosts of these speeds in one Set, and processes with what they execute on the hosts they are on, in units of
 /// what the slowest does in a second; a migration takes 1 ms.
-pub(super) fn scene(speeds: &[f64], loads: &[(u32, f64)]) -> Scene {
+pub(crate) fn scene(speeds: &[f64], loads: &[(u32, f64)]) -> Scene {
     let mut scene = scattered(&[speeds.to_vec()], loads, &[]);
     scene.make_moves_cost(1e-3);
     scene

@@ -227,7 +227,7 @@ impl Toll {
             now: start,
             min: TOLL_MIN * start,
             max: TOLL_MAX * start,
-            patience: processes / PATIENCE,
+            patience: (processes / PATIENCE).max(1),
             fruitless: 0,
         }
     }
@@ -270,7 +270,7 @@ const TOLL_MAX: f64 = 1e9;
 /// Steps between looks at budget, temperature and penalty.
 const CHUNK: usize = 256;
 
-/// One chunk per so many processes may meet the target never before overload gets dearer.
+/// One chunk per so many processes, and at least one, may meet the target never before overload gets dearer.
 const PATIENCE: usize = 16;
 const DEARER: f64 = 2.0;
 const CHEAPER: f64 = 0.93;
@@ -302,5 +302,14 @@ mod tests {
             toll.follow(0);
         }
         assert_eq!(toll.now.to_bits(), (2.0 * 0.01 * 3.0_f64).to_bits());
+    }
+
+    #[test]
+    fn a_toll_of_few_processes_is_patient_too() {
+        let mut toll = Toll::new(3.0, 5);
+        toll.follow(0);
+        assert_eq!(toll.now.to_bits(), 3.0_f64.to_bits());
+        toll.follow(0);
+        assert_eq!(toll.now.to_bits(), 6.0_f64.to_bits());
     }
 }

@@ -1,6 +1,6 @@
 //! What two machines may do for the one with the higher level.
 
-use crate::rebalance::state::State;
+use crate::rebalance::state::{Entry, State};
 
 /// A process goes to another machine, and another may come back for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +40,7 @@ impl Exchange {
     /// the levels `(d₁ − w)/c₁` and `(d₂ + w)/c₂`; both are equal at `w = (d₁c₂ − d₂c₁)/(c₁ + c₂)`, and on
     /// either side of it the higher one grows. So for each process that may go, those that may come
     /// back are looked at from the ideal difference on in both directions, for as long as the levels
-    /// alone are worth it.
+    /// alone are worth it. The rule is asked in that order, too, and of nobody further on.
     pub(super) fn best(
         state: &State<'_>,
         (from, to): (usize, usize),
@@ -59,6 +59,7 @@ impl Exchange {
         };
         let ideal = search.ideal();
         let residents = state.list(to);
+        let mut refused = Refused::none_of(residents.len());
         for entry in state.list(from) {
             let process = entry.process;
             if entry.workload <= 0.0 || !rule.allows(process, to) {
@@ -68,31 +69,126 @@ impl Exchange {
             search.look(entry.workload, (process, None), penalty, || 0.0);
             let middle = entry.workload - ideal;
             let middle = residents.partition_point(|other| other.workload < middle);
-            let (below, above) = residents.split_at(middle);
-            let mut goes_on = |workload: f64, back: usize| {
-                if entry.workload <= workload {
-                    return false;
+            let mut ask = |other: &Entry| {
+                let back = other.process;
+                if entry.workload <= other.workload {
+                    return Answer::Enough;
                 }
                 if !rule.allows(back, from) {
-                    return true;
+                    return Answer::Refused;
                 }
                 let processes = (process, Some(back));
                 let more = || rule.penalty(back, from);
-                search.look(entry.workload - workload, processes, penalty, more)
+                if search.look(entry.workload - other.workload, processes, penalty, more) {
+                    Answer::GoOn
+                } else {
+                    Answer::Enough
+                }
             };
-            for other in above {
-                if !goes_on(other.workload, other.process) {
-                    break;
+            let mut at = refused.skip_up(middle);
+            while let Some(other) = residents.get(at) {
+                match ask(other) {
+                    Answer::GoOn => {}
+                    Answer::Refused => refused.note(at),
+                    Answer::Enough => break,
                 }
+                at = refused.skip_up(at + 1);
             }
-            for other in below.iter().rev() {
-                if !goes_on(other.workload, other.process) {
-                    break;
+            // Of equal levels, the ideal difference may be below 0 by rounding. Who is not below `entry` then
+            // ends the search, even if it would be skipped.
+            let below = residents[..middle].last();
+            if below.is_some_and(|other| entry.workload <= other.workload) {
+                continue;
+            }
+            let mut end = refused.skip_down(middle);
+            while let Some(at) = end.checked_sub(1) {
+                match ask(&residents[at]) {
+                    Answer::GoOn => {}
+                    Answer::Refused => refused.note(at),
+                    Answer::Enough => break,
                 }
+                end = refused.skip_down(at);
             }
         }
         (search.best, search.looked)
     }
+}
+
+/// What came of asking whether a process comes back.
+enum Answer {
+    GoOn,
+    Refused,
+    /// Nobody further on is worth it.
+    Enough,
+}
+
+/// Who on a list may not move, so that long rows of them are passed at once.
+///
+/// Remembering takes a walk over the list: it begins when that is no more than was walked already.
+struct Refused {
+    residents: usize,
+    /// How often somebody was refused before it began.
+    times: usize,
+    /// By place: itself, or if it is refused, a place further up; one more place than residents, and empty
+    /// before it begins.
+    up: Vec<usize>,
+    /// The same downwards; a place here is one more than on the list, so that 0 is the end.
+    down: Vec<usize>,
+}
+
+impl Refused {
+    const fn none_of(residents: usize) -> Self {
+        Self {
+            residents,
+            times: 0,
+            up: Vec::new(),
+            down: Vec::new(),
+        }
+    }
+
+    /// Who is at `at` may not move.
+    #[inline]
+    fn note(&mut self, at: usize) {
+        if self.times < self.residents.max(REFUSALS_MIN) {
+            self.times += 1;
+            return;
+        }
+        if self.up.is_empty() {
+            self.up = (0..=self.residents).collect();
+            self.down = (0..=self.residents).collect();
+        }
+        self.up[at] = at + 1;
+        self.down[at + 1] = at;
+    }
+
+    /// The first place from `at` upwards of who is not known to be refused, or the list's length.
+    #[inline]
+    fn skip_up(&mut self, at: usize) -> usize {
+        if self.up.is_empty() {
+            at
+        } else {
+            follow(&mut self.up, at)
+        }
+    }
+
+    /// The same for what is below `end`; one more than the place, or 0.
+    #[inline]
+    fn skip_down(&mut self, end: usize) -> usize {
+        if self.down.is_empty() {
+            end
+        } else {
+            follow(&mut self.down, end)
+        }
+    }
+}
+
+/// Where `links` lead from `at`; ways become shorter as they are gone.
+fn follow(links: &mut [usize], mut at: usize) -> usize {
+    while links[at] != at {
+        links[at] = links[links[at]];
+        at = links[at];
+    }
+    at
 }
 
 /// The two machines, and the best so far.
@@ -157,8 +253,13 @@ pub(super) fn below(level: f64) -> f64 {
     level * (1.0 - 1e-10)
 }
 
+/// So many refusals cost less than remembering who they were.
+const REFUSALS_MIN: usize = 64;
+
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -179,6 +280,22 @@ mod tests {
         fn penalty(&self, process: usize, machine: usize) -> f64 {
             let at = process * self.problem.machines().len() + machine;
             self.penalties[at % self.penalties.len()]
+        }
+    }
+
+    /// Nearly all on the second machine stay there.
+    struct Stubborn {
+        asked: Cell<usize>,
+    }
+
+    impl Rule for Stubborn {
+        fn allows(&self, process: usize, machine: usize) -> bool {
+            self.asked.set(self.asked.get() + 1);
+            machine == 1 || process % 100 == 50
+        }
+
+        fn penalty(&self, _process: usize, _machine: usize) -> f64 {
+            0.0
         }
     }
 
@@ -231,6 +348,28 @@ mod tests {
             vec![vec![way(0, 0), way(0, 1)], vec![way(1, 0), way(1, 1)]],
         )
         .unwrap()
+    }
+
+    #[test]
+    fn whoever_is_refused_is_not_asked_time_and_again() {
+        let resident = |process: u32| {
+            if process < 300 {
+                (f64::from(10 + process % 7), 1.0, 0)
+            } else {
+                (f64::from(process % 9), 1.0, 1)
+            }
+        };
+        let residents: Vec<(f64, f64, usize)> = (0..500).map(resident).collect();
+        let problem = problem(&[(1.0, 0), (1.0, 1)], &residents);
+        let state = State::at_home(&problem);
+        let bound = below(state.level());
+        let rule = Stubborn {
+            asked: Cell::new(0),
+        };
+        let (best, _) = Exchange::best(&state, (0, 1), bound, &rule);
+        assert!(rule.asked.get() < 3000, "{}", rule.asked.get());
+        let (least, _) = by_force(&state, (0, 1), bound, &rule);
+        assert!((best.unwrap().merit - least).abs() <= 1e-9 * least);
     }
 
     proptest! {

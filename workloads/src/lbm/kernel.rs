@@ -169,7 +169,7 @@ impl Program for Kernel {
         let sides = self.sides(ctx, neighbours);
         self.strip.advance(&self.flow.fluid, self.flow.lid, &sides);
         ctx.charge(self.work);
-        if !self.strip.is_finite() {
+        if !self.strip.is_stable(&self.flow.fluid) {
             ctx.fail(
                 "the flow became unstable; a lower `reynolds` or `velocity`, or a greater `height`, would do",
             );

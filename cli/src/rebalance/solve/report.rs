@@ -146,11 +146,11 @@ impl Report {
 
     fn missed(&self, solution: &Assigned) -> String {
         let target = solution.target;
-        let reached = level(solution.dc);
+        let reached = beside(solution.dc, target);
         match solution.lower_bound {
             None if target < self.dc_ideal => format!(
                 "target {target} cannot be met: all work on all machines is {} already; {reached} was reached",
-                level(self.dc_ideal)
+                beside(self.dc_ideal, target)
             ),
             None => format!("target {target} cannot be met, whoever moves; {reached} was reached"),
             Some(_) if solution.is_exhausted => format!(
@@ -221,4 +221,38 @@ impl Row {
 /// A level for people.
 pub(super) fn level(number: f64) -> String {
     rounded(number, 2)
+}
+
+/// A level for people, with as many digits as tell on which side of `target` it is.
+fn beside(number: f64, target: f64) -> String {
+    let side = number.partial_cmp(&target);
+    let is_told = |text: &String| {
+        let read = text.parse::<f64>();
+        read.is_ok_and(|read| read.partial_cmp(&target) == side)
+    };
+    let mut texts = (2..=DECIMALS_MAX).map(|decimals| rounded(number, decimals));
+    texts.find(is_told).unwrap_or_else(|| number.to_string())
+}
+
+/// More would be longer than the number as it is.
+const DECIMALS_MAX: u8 = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_beside_a_target_is_on_its_side() {
+        for (number, target, text) in [
+            (45.0, 44.0, "45.00"),
+            (33.33, 33.33, "33.33"),
+            (100.0 / 3.0, 33.33, "33.333"),
+            (100.0 / 3.0, 33.3333, "33.33333"),
+            (33.334, 33.33, "33.334"),
+            (33.329, 33.33, "33.329"),
+            (1.0 + f64::EPSILON, 1.0, "1.0000000000000002"),
+        ] {
+            assert_eq!(beside(number, target), text, "{number} {target}");
+        }
+    }
 }

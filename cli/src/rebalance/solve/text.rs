@@ -94,9 +94,9 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move]) -> String {
 }
 
 fn machines(report: &Report, instance: &Instance, solution: &Assigned) -> String {
-    let count = |places: &mut dyn Iterator<Item = usize>, machine: usize| {
-        places.filter(|place| *place == machine).count().to_string()
-    };
+    let homes = instance.processes.iter().map(|(_, _, home)| *home);
+    let counts_before = counts(homes, instance);
+    let counts_after = counts(solution.assignment.iter().copied(), instance);
     let before = |machine: usize| report.loads_initial[machine] / instance.capacities[machine];
     let mut order: Vec<usize> = (0..instance.capacities.len()).collect();
     order.sort_by(|left, right| before(*right).total_cmp(&before(*left)));
@@ -106,11 +106,8 @@ fn machines(report: &Report, instance: &Instance, solution: &Assigned) -> String
             machine.to_string(),
             instance.clusters[machine].to_string(),
             rounded(capacity, 3),
-            count(
-                &mut instance.processes.iter().map(|(_, _, home)| *home),
-                machine,
-            ),
-            count(&mut solution.assignment.iter().copied(), machine),
+            counts_before[machine].to_string(),
+            counts_after[machine].to_string(),
             level(before(machine)),
             level(solution.loads[machine] / capacity),
         ]
@@ -125,6 +122,15 @@ fn machines(report: &Report, instance: &Instance, solution: &Assigned) -> String
         "after",
     ];
     cut(&headers, order.into_iter().map(row).collect())
+}
+
+/// How many processes there are on each machine.
+fn counts(places: impl Iterator<Item = usize>, instance: &Instance) -> Vec<usize> {
+    let mut counts = vec![0; instance.capacities.len()];
+    for place in places {
+        counts[place] += 1;
+    }
+    counts
 }
 
 /// A table, and how to see the rest of it.

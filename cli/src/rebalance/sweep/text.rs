@@ -9,9 +9,10 @@ pub(super) fn text(report: &Report) -> String {
     headers.extend(report.algorithms.iter().map(String::as_str));
     headers.push("at least");
     headers.extend(["moves", "spared"]);
+    let name = names(report);
     let rows = report.levels().map(|level| {
         let best = best(level);
-        let mut row = vec![short(level[0].target)];
+        let mut row = vec![name(level[0].target)];
         row.extend(level.iter().map(cost));
         row.push(
             level[0]
@@ -19,7 +20,7 @@ pub(super) fn text(report: &Report) -> String {
                 .map_or_else(|| "impossible".to_owned(), |bound| rounded(bound, 3)),
         );
         row.push(best.map_or_else(String::new, |best| best.migrations.to_string()));
-        row.push(best.map_or_else(String::new, |_| spared(report, level[0].target)));
+        row.push(best.map_or_else(String::new, |best| spared(report, best.dc)));
         row
     });
     let what = match report.cost_unit {
@@ -48,10 +49,10 @@ fn best(level: &[Point]) -> Option<&Point> {
     met.min_by(|left, right| left.cost.total_cmp(&right.cost))
 }
 
-/// Which part of what balancing could win at most a level wins.
-fn spared(report: &Report, target: f64) -> String {
+/// Which part of what balancing could win at most a level that was reached wins.
+fn spared(report: &Report, reached: f64) -> String {
     let most = report.dc_initial - report.dc_ideal;
-    let part = (report.dc_initial - target) / most;
+    let part = (report.dc_initial - reached) / most;
     if 0.0 < most && part.is_finite() {
         format!("{:.0} %", (part * 100.0).clamp(0.0, 100.0))
     } else {
@@ -70,6 +71,19 @@ fn legend(report: &Report) -> String {
         report.budget,
         report.seed
     )
+}
+
+/// What tells the rows apart: as they were given if two would read the same.
+fn names(report: &Report) -> fn(f64) -> String {
+    let texts: Vec<String> = report
+        .levels()
+        .map(|level| short(level[0].target))
+        .collect();
+    if texts.windows(2).any(|pair| pair[0] == pair[1]) {
+        |level: f64| level.to_string()
+    } else {
+        short
+    }
 }
 
 fn short(level: f64) -> String {

@@ -1,4 +1,4 @@
-//! Algorithms on one instance, all with the same budget.
+//! Algorithms on one instance, and the budget that they have.
 
 use migbsp::rebalance::{Budget, Method, Problem, Way};
 
@@ -43,8 +43,8 @@ pub(super) fn trial(
     }
 }
 
-/// The budget that all have: the steps of sixteen first iterations of IMLP, which is what the paper's total
-/// times come to.
+/// The budget of all that do not end by themselves: the steps of sixteen first iterations of IMLP, which is
+/// what the paper's total times come to.
 pub(super) fn budget(problem: &Problem, target: f64) -> u64 {
     let first = Method::Mlp.search(problem, target, Budget::Steps(u64::MAX), 0);
     first.steps.saturating_mul(ITERATIONS).max(STEPS_MIN)

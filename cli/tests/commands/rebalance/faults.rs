@@ -139,6 +139,7 @@ fn arguments_that_mean_nothing_say_what_would_do() {
         (&["--target", "inf"], "met `inf`, expected a level"),
         (&["--target", "low"], "met `low`, expected a level"),
         (&["--budget", "0"], "expected more than 0"),
+        (&["--budget", "-1"], "expected more than 0"),
         (&["--budget", "0 steps"], "a whole number of steps from 1"),
         (&["--budget", "soon"], "expected \"100 ms\""),
         (&["--seed", "-1"], "invalid value '-1'"),

@@ -106,7 +106,7 @@ small: cost in seconds of migration, by the level that no machine may be above
  target   imlp  at least  moves  spared
   45.90            0.211
   49.40            0.167
-  66.49  0.140     0.130      2    80 %
+  66.49  0.140     0.130      2    86 %
  150.00  0.000     0.000      0     0 %
 
 Before anybody moves the highest level is 150.00; all work on all machines would be 45.00. `at least` is a lower

@@ -69,17 +69,36 @@ impl Fluid {
         self.moments(relaxed, -0.5)
     }
 
+    /// Whether a cell that has relaxed is fluid, and slower than sound: at that speed the method is
+    /// long past what it describes, and populations only grow. Where one is no number, this is false.
+    #[inline]
+    pub(super) fn is_stable(&self, Populations(relaxed): Populations) -> bool {
+        let (density, [east, north]) = self.momentum(relaxed, -0.5);
+        let squared = density * density;
+        // The square of the speed of sound is a third. Nothing is divided: all cells are looked at.
+        let is_subsonic = 3.0 * (east * east + north * north) <= squared;
+        0.0 < density && squared < f64::INFINITY && is_subsonic
+    }
+
+    #[inline]
+    fn moments(&self, cell: [f64; 9], share: f64) -> Moments {
+        let (density, [east, north]) = self.momentum(cell, share);
+        let inverse = 1.0 / density;
+        let velocity = [inverse * east, inverse * north];
+        Moments { density, velocity }
+    }
+
+    /// Density, and momentum to the east and to the north.
+    ///
     /// Half of the force acts before populations relax, and half of it after: `share` is 0.5 before
     /// and -0.5 after.
     #[inline]
-    fn moments(&self, cell: [f64; 9], share: f64) -> Moments {
+    fn momentum(&self, cell: [f64; 9], share: f64) -> (f64, [f64; 2]) {
         let [rest, e, n, w, s, ne, nw, sw, se] = cell;
         let density = rest + ((e + w) + (n + s)) + ((ne + sw) + (nw + se));
         let east = (e - w) + ((ne - sw) + (se - nw)) + share * self.force;
         let north = (n - s) + ((ne - sw) + (nw - se));
-        let inverse = 1.0 / density;
-        let velocity = [inverse * east, inverse * north];
-        Moments { density, velocity }
+        (density, [east, north])
     }
 }
 

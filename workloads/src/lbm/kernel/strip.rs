@@ -84,9 +84,9 @@ impl Strip {
         self.height
     }
 
-    /// Whether all populations are still numbers; where one is not, the cell's rest is none either.
-    pub(super) fn is_finite(&self) -> bool {
-        self.cells.iter().all(|cell| cell.0[REST].is_finite())
+    /// Whether all cells are still fluid that is slower than sound.
+    pub(super) fn is_stable(&self, fluid: &Fluid) -> bool {
+        self.cells.iter().all(|cell| fluid.is_stable(*cell))
     }
 
     /// Copies the cells into a frame one cell wide, whose cells hold what comes in from there.
@@ -243,6 +243,28 @@ mod tests {
             expected.0[opposite] += 1.0;
             assert_eq!(arrived, expected);
         }
+    }
+
+    #[test]
+    fn fluid_that_is_faster_than_sound_or_no_fluid_is_not_stable() {
+        let fluid = Fluid::new(FLUID.0, 0.0);
+        let is_stable = |populations: &[(usize, f64)]| {
+            let mut strip = Strip::at_rest(3, 3).unwrap();
+            for (direction, population) in populations {
+                strip.cells[7].0[*direction] = *population;
+            }
+            strip.is_stable(&fluid)
+        };
+        assert!(is_stable(&[]));
+        // East 0.5 and 1.5 beyond what rests otherwise, of 1.5 and 2.5 in all.
+        assert!(is_stable(&[(EAST, 0.5 + WEIGHTS[EAST])]));
+        assert!(!is_stable(&[(EAST, 1.5 + WEIGHTS[EAST])]));
+        assert!(!is_stable(&[(REST, -1.0)]));
+        assert!(!is_stable(&[(REST, f64::NAN)]));
+        assert!(!is_stable(&[(NORTH, f64::INFINITY)]));
+        assert!(!is_stable(&[(REST, 1e200)]));
+        // Every number is finite, and so is the density.
+        assert!(!is_stable(&[(NORTH, 1e3), (SOUTH, -1e3)]));
     }
 
     #[test]

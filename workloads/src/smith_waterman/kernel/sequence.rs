@@ -1,5 +1,6 @@
 //! Sequences of letters: out of a FASTA file, or drawn.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 
 use rand_chacha::ChaCha8Rng;
@@ -30,23 +31,31 @@ pub struct Pair {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Something before the first record.
-    #[error("is not FASTA: line {line} begins with `{met}`, expected `>` and the name of a record")]
+    #[error("is not FASTA: line {line} begins with `{}`, expected `>` and the name of a record", shown(*met))]
     Start {
         /// The line, from 1.
         line: usize,
-        /// Its first character.
-        met: char,
+        /// Its first byte.
+        met: u8,
     },
     /// Nothing but empty lines.
     #[error("holds no record, expected a line with `>` and a name, and lines of letters below it")]
     NoRecord,
     /// Several records, and nobody said which.
-    #[error("holds {} records ({}), expected `{key}` to name one of them", names.len(), names.join(", "))]
+    #[error("holds {} records ({}), expected `{key}` to name one of them", names.len(), listed(names))]
     Several {
         /// The parameter that chooses.
         key: String,
         /// What the records are called.
         names: Vec<String>,
+    },
+    /// Several records of one name.
+    #[error("holds {number} records called `{name}`, expected names that tell records apart")]
+    SameName {
+        /// What they are called.
+        name: String,
+        /// How many they are.
+        number: usize,
     },
     /// No record of that name.
     #[error("holds no record `{name}`; there {}", known(names))]
@@ -64,13 +73,14 @@ pub enum Error {
     },
     /// A letter that has no score.
     #[error(
-        "has `{met}` in line {line}, position {position} of record `{record}`, expected one of {expected}"
+        "has `{}` in line {line}, position {position} of record `{record}`, expected one of {expected}",
+        shown(*met)
     )]
     Letter {
         /// The record's name.
         record: String,
-        /// The letter met.
-        met: char,
+        /// The byte met.
+        met: u8,
         /// The line, from 1.
         line: usize,
         /// Where in the record, from 1, line ends not counted.
@@ -90,7 +100,8 @@ struct Lines {
 impl Sequence {
     /// The record called `name`, or the only one, of a FASTA file that `text` is the content of.
     ///
-    /// `key` is the parameter that names the file; the record's is `key` with `_record`.
+    /// `key` is the parameter that names the file; the record's is `key` with `_record`. Blanks at the
+    /// end of a line are no letters, and a byte order mark before the first record is nothing.
     ///
     /// # Errors
     ///
@@ -103,11 +114,15 @@ impl Sequence {
         substitution: Substitution,
     ) -> Result<Self, Error> {
         let mut records = Vec::new();
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         let mut reader = fasta::Reader::new(text);
         while let Some(record) = reader.next() {
             let record = record.map_err(|error| Error::from_reader(&error))?;
             let name = String::from_utf8_lossy(record.id_bytes()).into_owned();
-            let lines: Vec<Vec<u8>> = record.seq_lines().map(<[u8]>::to_vec).collect();
+            let lines: Vec<Vec<u8>> = record
+                .seq_lines()
+                .map(|line| line.trim_ascii_end().to_vec())
+                .collect();
             let line = reader.position().map_or(1, |position| {
                 usize::try_from(position.line()).unwrap_or(usize::MAX)
             });
@@ -120,6 +135,17 @@ impl Sequence {
             ));
         }
         let names = || records.iter().map(|(name, _)| name.clone()).collect();
+        // Nothing tells records of one name apart: none of them can be asked for.
+        let mut met = BTreeSet::new();
+        let asked = records.iter().map(|(record, _)| record.as_str());
+        let mut asked = asked.filter(|record| name.is_none_or(|name| name == *record));
+        if let Some(twice) = asked.find(|record| !met.insert(*record)) {
+            let same = records.iter().filter(|(record, _)| record == twice);
+            return Err(Error::SameName {
+                name: twice.to_owned(),
+                number: same.count(),
+            });
+        }
         let (record, lines) = match (name, records.as_slice()) {
             (_, []) => return Err(Error::NoRecord),
             (None, [only]) => only,
@@ -147,7 +173,7 @@ impl Sequence {
             for letter in letters {
                 let code = substitution.code(*letter).ok_or_else(|| Error::Letter {
                     record: record.to_owned(),
-                    met: char::from(*letter),
+                    met: *letter,
                     line,
                     position: codes.len() + 1,
                     expected: str::from_utf8(substitution.letters()).expect("letters are ASCII"),
@@ -206,10 +232,7 @@ impl Pair {
 impl Error {
     fn from_reader(error: &fasta::Error) -> Self {
         match *error {
-            fasta::Error::InvalidStart { line, found } => Self::Start {
-                line,
-                met: char::from(found),
-            },
+            fasta::Error::InvalidStart { line, found } => Self::Start { line, met: found },
             fasta::Error::Io(_) | fasta::Error::BufferLimit => {
                 unreachable!("reading from memory into a buffer without limit")
             }
@@ -243,6 +266,30 @@ impl Letters {
 fn known(names: &[String]) -> String {
     match names {
         [one] => format!("is `{one}`"),
-        several => format!("are {}", several.join(", ")),
+        several => format!("are {}", listed(several)),
     }
 }
+
+/// The first names of a list that may be long.
+fn listed(names: &[String]) -> String {
+    let first = names.get(..NAMES_MAX).unwrap_or(names);
+    let text = first.join(", ");
+    match names.len() - first.len() {
+        0 => text,
+        more => format!("{text}, … {more} more"),
+    }
+}
+
+/// A byte as it can be read: it need not be one of ASCII, or a character at all.
+fn shown(byte: u8) -> String {
+    if byte.is_ascii_graphic() || byte == b' ' {
+        char::from(byte).to_string()
+    } else {
+        byte.escape_ascii().to_string()
+    }
+}
+
+/// What some editors begin a file with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// So many names of records are told.
+const NAMES_MAX: usize = 10;

@@ -257,6 +257,61 @@ fn what_is_no_sequence_says_why() {
     );
 }
 
+#[test]
+fn records_of_one_name_are_refused_unless_another_one_is_asked_for() {
+    let text = b">a\nAC\n>a first\nGT\n>b\nTT\n";
+    let found = |name| Sequence::from_fasta(text, "query", name, Substitution::Dna);
+    for name in [None, Some("a")] {
+        assert_eq!(
+            found(name).unwrap_err().to_string(),
+            "holds 2 records called `a`, expected names that tell records apart"
+        );
+    }
+    assert_eq!(found(Some("b")).unwrap(), sequence("TT", Substitution::Dna));
+}
+
+#[test]
+fn of_many_records_only_the_first_are_named() {
+    let text: String = (1..=13).map(|record| format!(">r{record}\nA\n")).collect();
+    let found = |name| {
+        let found = Sequence::from_fasta(text.as_bytes(), "query", name, Substitution::Dna);
+        found.unwrap_err().to_string()
+    };
+    let names = "r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, … 3 more";
+    assert_eq!(
+        found(None),
+        format!("holds 13 records ({names}), expected `query_record` to name one of them")
+    );
+    assert_eq!(
+        found(Some("r14")),
+        format!("holds no record `r14`; there are {names}")
+    );
+}
+
+#[test]
+fn what_editors_leave_behind_is_no_letter() {
+    let text = b"\xef\xbb\xbf>a\r\nAC \t\r\r\nGT  \n";
+    let found = Sequence::from_fasta(text, "query", None, Substitution::Dna);
+    assert_eq!(found.unwrap(), sequence("ACGT", Substitution::Dna));
+}
+
+#[test]
+fn bytes_that_are_no_letters_are_shown_escaped() {
+    let check = |text: &[u8], expected: &str| {
+        let found = Sequence::from_fasta(text, "query", None, Substitution::Dna);
+        let error = found.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check("\u{e9}".as_bytes(), "line 1 begins with `\\xc3`");
+    check(
+        ">a\nAC\u{e9}\n".as_bytes(),
+        "has `\\xc3` in line 2, position 3",
+    );
+    check(b">a\nAC\x07GT\n", "has `\\x07` in line 2, position 3");
+    check(b">a\nAC\tGT\n", "has `\\t` in line 2, position 3");
+    check(b">a\nAC'GT\n", "has `'` in line 2, position 3");
+}
+
 fn letters(alphabet: &'static str, max: usize) -> impl Strategy<Value = String> {
     let letter = prop::sample::select(alphabet.as_bytes().to_vec()).prop_map(char::from);
     prop::collection::vec(letter, 1..max).prop_map(|letters| letters.into_iter().collect())
