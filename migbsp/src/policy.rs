@@ -169,6 +169,11 @@ pub enum PolicyError {
     /// A gate for what needs none.
     #[error("the plan migbsp has no gate: its Managers negotiate whether t1 < t2")]
     Negotiated,
+    /// A rule that needs to know what calls take, for a plan that does not say.
+    #[error(
+        "`{0}` calls when there is time for a call, which only plans that name processors know: not the plan migbsp"
+    )]
+    Unspaced(&'static str),
 }
 
 impl FromStr for Policy {
@@ -192,8 +197,13 @@ impl FromStr for Policy {
         if plan == PlanRule::Migbsp && gate.is_some() {
             return Err(PolicyError::Negotiated);
         }
+        let when = find(when, "rule that says when", &WHENS)?;
+        let needs_spacing = matches!(when, WhenRule::Thrifty | WhenRule::Watchful);
+        if needs_spacing && plan == PlanRule::Migbsp {
+            return Err(PolicyError::Unspaced(name_of(&when, &WHENS)));
+        }
         Ok(Self {
-            when: find(when, "rule that says when", &WHENS)?,
+            when,
             plan,
             gate: gate.map_or(Ok(GateRule::Open), |gate| find(gate, "gate", &GATES))?,
         })

@@ -123,7 +123,8 @@ impl Summary {
         let before = mean(&reference.iter().map(|run| run.seconds).collect::<Vec<_>>());
         let share = |possible: fn(&Run) -> f64| {
             let possible = mean(&reference.iter().map(possible).collect::<Vec<_>>());
-            (0.0 < possible).then(|| (before - seconds.mean) / possible)
+            // What rounding leaves is nothing that could be won.
+            (ROUNDED * before < possible).then(|| (before - seconds.mean) / possible)
         };
         let call_seconds = mean(&values(|run| run.call_seconds));
         Self {
@@ -149,6 +150,9 @@ impl Summary {
         }
     }
 }
+
+/// Part of a makespan that is no more than rounding.
+const ROUNDED: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {

@@ -39,9 +39,10 @@ impl FromStr for PolicyName {
                     if kind == "policy" { PARTS } else { "" },
                 ))
             }
-            Err(error @ (PolicyError::Parts(_) | PolicyError::Negotiated)) => {
-                Err(error.to_string())
-            }
+            Err(
+                error
+                @ (PolicyError::Parts(_) | PolicyError::Negotiated | PolicyError::Unspaced(_)),
+            ) => Err(error.to_string()),
         }
     }
 }
@@ -102,6 +103,7 @@ mod tests {
             "{plan}"
         );
         assert!(fault("a+b+c+d").contains("two or three parts"));
+        assert!(fault("watchful+migbsp").contains("only plans that name processors"));
         assert!(fault("fixed+migbsp+amortised").contains("negotiate"));
     }
 }
