@@ -6,6 +6,7 @@
 
 mod hosts;
 mod judged;
+mod progress;
 mod reader;
 mod writer;
 

@@ -1,14 +1,14 @@
 //! Many simulations at once, on all cores.
 
-use std::fmt::Write;
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::ProgressBar;
 
+use crate::bar::style;
 use crate::failure::Failure;
 
 /// What `work` makes of each of `items`, in their order, whichever is done first.
@@ -72,17 +72,9 @@ fn bar(shown: bool, items: usize) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(u64::try_from(items).unwrap_or(u64::MAX));
-    let style = ProgressStyle::with_template(TEMPLATE).expect("the template is right");
-    bar.set_style(style.with_key("left", left));
+    bar.set_style(style(TEMPLATE));
     bar.enable_steady_tick(Duration::from_millis(100));
     bar
-}
-
-/// Writes how long it will take, which is not known before the first is done.
-fn left(state: &ProgressState, text: &mut dyn Write) {
-    if 0 < state.pos() {
-        let _shown = write!(text, ", {:#} left", HumanDuration(state.eta()));
-    }
 }
 
 const TEMPLATE: &str = "{wide_bar} {pos}/{len} runs in {elapsed}{left}";

@@ -5,6 +5,7 @@
 //! ([`Registry::shipped`]) or without ([`Registry::new`]). `docs/custom-programs.md` is a guide.
 //! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`; `compare`.
 
+mod bar;
 mod batch;
 mod cert;
 mod chart;

@@ -29,18 +29,15 @@ pub struct Planner {
     admitted: u64,
     /// How long plans have been good, in supersteps.
     lifetime: f64,
-    /// What the plan of this call is expected to cost, before correction; zero if nobody moves.
-    foretold: f64,
+    /// What was weighed in this call.
+    balance: Option<CostBenefit>,
     /// What moving has cost, as a multiple of what was foretold.
     dearness: f64,
     /// What a call takes in which nobody moves, in seconds, once known.
     overhead: Option<f64>,
     thrift: Thrift,
-    /// What the plan of this call is expected to win, in seconds, and what of its cost the call does not take.
-    gain: f64,
-    cost_later: f64,
-    /// Seconds that the last call in which somebody moved took and that what it wins pays for, if it does.
-    credit: f64,
+    /// What those who moved in the last call pay after it, in seconds.
+    paid_later: f64,
     /// What the plan that was carried out last was to bring, until it shows.
     promise: Option<Promise>,
     /// By how much plans have made supersteps longer than foretold, in seconds: less is not believed to be won.
@@ -119,13 +116,11 @@ impl Planner {
             resumed: Instant::START,
             admitted: 0,
             lifetime: planning.horizon,
-            foretold: 0.0,
+            balance: None,
             dearness: 1.0,
             overhead: None,
             thrift: Thrift::default(),
-            gain: 0.0,
-            cost_later: 0.0,
-            credit: 0.0,
+            paid_later: 0.0,
             promise: None,
             doubt: 0.0,
             sharing: Sharing::default(),
@@ -166,11 +161,9 @@ impl Planner {
                 self.lifetime += WEIGHT * (age.min(self.planning.horizon) - self.lifetime);
                 self.admitted = completed;
             }
-            self.foretold = balance.cost.get() / self.dearness;
             let planned = Mapping::new(&scene, &draft.places);
             moving(&scene, &present, &planned)
         } else {
-            self.foretold = 0.0;
             Vec::new()
         };
         self.promise = (promises && !moves.is_empty()).then(|| {
@@ -182,11 +175,7 @@ impl Planner {
         });
         self.called = (completed, now);
         self.thrift.elapse(completed, superstep);
-        self.gain = balance.gain();
-        self.cost_later = match self.burden {
-            Burden::Alone => balance.cost.get(),
-            Burden::Shared => 0.0,
-        };
+        self.balance = Some(balance);
         let pause = match verdict {
             Verdict::Admitted => 0,
             Verdict::Unchanged => self.planning.pause,
@@ -255,9 +244,9 @@ impl Planner {
         };
         self.doubt = self.doubt.max(growth);
         // It has not paid for what it took.
-        self.thrift.spend(self.credit);
+        self.thrift.spend(promise.credit);
         let places = promise.undone(scene)?;
-        let before = Mapping::new(scene, &places).longest() + promise.unforeseen();
+        let before = Mapping::new(scene, &places).longest() + promise.unforeseen;
         let balance = CostBenefit {
             present: seconds(superstep),
             planned: seconds(before),
@@ -285,47 +274,56 @@ impl Planner {
     /// The call took so long, moves included; whether anybody moved.
     pub fn conclude(&mut self, took: Seconds, moved: bool) {
         self.resumed = self.called.1 + took;
+        self.paid_later = 0.0;
         let took = took.get();
-        if !moved {
+        let Some(balance) = self.balance.take().filter(|_| moved) else {
             let overhead = self.overhead.get_or_insert(took);
             *overhead += WEIGHT * (took - *overhead);
             self.thrift.spend(took);
             // Prices that let nobody move would never be found to have fallen.
             self.dearness -= (self.dearness - DEARNESS_MAX).max(0.0) * (1.0 - REMEMBERED);
             return;
-        }
+        };
+        let cost = balance.cost.get();
         let overhead = match (self.burden, self.overhead) {
-            // Migrants pay later.
             (Burden::Alone, overhead) => {
+                self.paid_later = cost;
                 let before = overhead.unwrap_or(took);
                 before + WEIGHT * (took - before)
             }
-            (Burden::Shared, None) => (took - self.foretold * self.dearness).max(0.0),
+            (Burden::Shared, None) => (took - cost).max(0.0),
             (Burden::Shared, Some(overhead)) => {
                 let moves = (took - overhead).max(0.0);
-                // What was foretold to cost nothing costs something: the least of times, not zero.
-                let dearness = moves / self.foretold.max(SHORT);
-                // What is short says little of what is long.
-                let most = if SHORT_MOVES < self.foretold {
-                    DEARNESS_OF_LONG_MAX
-                } else {
-                    DEARNESS_MAX
-                };
-                let dearness = dearness.clamp(1.0 / DEARNESS_MAX, most);
-                self.dearness += WEIGHT * (dearness - self.dearness);
+                self.learn_dearness(moves, cost / self.dearness);
                 overhead
             }
         };
         self.overhead = Some(overhead);
-        let cost = took + self.cost_later;
-        self.credit = cost.min(self.gain);
-        self.thrift.spend(cost - self.credit);
+        let spent = took + self.paid_later;
+        let credit = spent.min(balance.gain());
+        self.thrift.spend(spent - credit);
+        if let Some(promise) = &mut self.promise {
+            promise.credit = credit;
+        }
     }
 
-    /// What a superstep has taken since the last call, in seconds.
+    /// Moves have taken so many seconds, and were to take so many before correction.
+    fn learn_dearness(&mut self, took: f64, foretold: f64) {
+        let most = if SHORT_MOVES < foretold {
+            DEARNESS_OF_LONG_MAX
+        } else {
+            DEARNESS_MAX
+        };
+        // What was foretold to cost nothing costs something: the least of times, not zero.
+        let dearness = took / foretold.max(SHORT);
+        let dearness = dearness.clamp(1.0 / DEARNESS_MAX, most);
+        self.dearness += WEIGHT * (dearness - self.dearness);
+    }
+
+    /// What a superstep has taken since the last call, in seconds, without what migrants paid in it.
     fn superstep(&self, completed: u64, now: Instant) -> f64 {
         let number = count(completed - self.called.0).max(1.0);
-        (now - self.resumed).get().max(0.0) / number
+        ((now - self.resumed).get() - self.paid_later).max(0.0) / number
     }
 
     /// Supersteps for which there is no time for another call, and after which there is in any case.
@@ -388,13 +386,14 @@ const SHORT: f64 = 1e-9;
 /// What the newest call weighs.
 const WEIGHT: f64 = 0.5;
 
-/// Moving is never thought to be dearer, or cheaper, than foretold by more than this factor,
+/// Moving is never thought to be cheaper than foretold by more than this factor, nor, because of moves that were to
+/// take no longer than [`SHORT_MOVES`], dearer.
 const DEARNESS_MAX: f64 = 16.0;
 
-/// or dearer than this one after moves that were to take longer than [`SHORT_MOVES`].
+/// Moving is never thought to be dearer than foretold by more than this factor.
 const DEARNESS_OF_LONG_MAX: f64 = 1e6;
 
-/// In seconds.
+/// Seconds that say little of what longer moves take.
 const SHORT_MOVES: f64 = 1e-3;
 
 /// What is left after a call of what is to be forgotten.

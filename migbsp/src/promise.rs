@@ -15,8 +15,10 @@ pub(crate) struct Promise {
     former: Vec<(Rank, HostId)>,
     /// By how much supersteps were to get shorter, in seconds.
     gain: f64,
-    /// By how much they took longer than foretold, in seconds.
-    unforeseen: f64,
+    /// By how much they took longer than foretold before it, in seconds.
+    pub(crate) unforeseen: f64,
+    /// Seconds of what it took that what it wins pays for.
+    pub(crate) credit: f64,
 }
 
 impl Promise {
@@ -27,6 +29,7 @@ impl Promise {
             former,
             gain,
             unforeseen,
+            credit: 0.0,
         }
     }
 
@@ -35,11 +38,6 @@ impl Promise {
     pub(crate) fn broken_by(&self, unforeseen: f64) -> Option<f64> {
         let growth = unforeseen - self.unforeseen;
         (self.gain < growth).then_some(growth)
-    }
-
-    /// By how much supersteps took longer than foretold before it, in seconds.
-    pub(crate) const fn unforeseen(&self) -> f64 {
-        self.unforeseen
     }
 
     /// Where everybody would be if those who moved went back; `None` if one of their hosts is gone.

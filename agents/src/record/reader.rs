@@ -9,6 +9,7 @@ use bsp::{HostId, Rank, SetId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::progress::Progress;
 use super::{Event, Run, SCHEMA};
 
 /// Why a record cannot be read.
@@ -58,32 +59,13 @@ pub struct Glance {
     pub supersteps: Option<u64>,
     /// Who, if one process observed something or moved.
     #[serde(default)]
-    rank: Option<Rank>,
+    pub(super) rank: Option<Rank>,
     /// Where to, if it moved.
     #[serde(default)]
-    host: Option<HostId>,
+    pub(super) host: Option<HostId>,
     /// Which Set, if one found something.
     #[serde(default)]
-    set: Option<SetId>,
-}
-
-/// What has been read of a record, as far as the next event depends on it.
-///
-/// Between two supersteps there may be one call, and what processes and Sets found in it and who moved
-/// is told before it: no Manager ends a call earlier.
-#[derive(Debug, Default)]
-struct Progress {
-    /// How many processes the run has.
-    processes: usize,
-    hosts: usize,
-    /// How many supersteps are over.
-    supersteps: u64,
-    /// Whether something of a call has been told, and not yet the call.
-    is_in_call: bool,
-    /// Whether the call after these supersteps has been told.
-    is_called: bool,
-    /// The Sets that have told what they found in it.
-    evaluated: BTreeSet<SetId>,
+    pub(super) set: Option<SetId>,
 }
 
 /// The kinds of [`Event`].
@@ -189,7 +171,7 @@ pub fn scan(
         }
         number += 1;
         let glance = glance(&line, last).map_err(|message| malformed(number, message))?;
-        let event = progress.take(glance, &line, wanted(glance));
+        let event = event(&line, glance, wanted(glance), &mut progress);
         if let Some(event) = event.map_err(|message| malformed(number, message))? {
             visit(event);
         }
@@ -202,133 +184,25 @@ pub fn scan(
     Err(malformed(number.max(1), message.to_owned()))
 }
 
-impl Progress {
-    /// The event of a line, if it is wanted and belongs here.
-    fn take(
-        &mut self,
-        glance: Glance,
-        line: &str,
-        is_wanted: bool,
-    ) -> Result<Option<Event>, String> {
-        if glance.kind == Kind::Run {
-            let run = run(line)?;
-            (self.processes, self.hosts) = (run.placement.len(), run.hosts.len());
-            return Ok(is_wanted.then_some(Event::Run(run)));
-        }
-        self.follow(glance)?;
-        glance.rank.map_or(Ok(()), |rank| self.process(rank))?;
-        glance.host.map_or(Ok(()), |host| self.host(host))?;
-        if !is_wanted {
-            return Ok(None);
-        }
-        let event = parse(line, glance.kind)?;
-        self.knows(&event)?;
-        Ok(Some(event))
+/// The event of a line, if it is wanted and belongs here.
+fn event(
+    line: &str,
+    glance: Glance,
+    is_wanted: bool,
+    progress: &mut Progress,
+) -> Result<Option<Event>, String> {
+    if glance.kind == Kind::Run {
+        let run = run(line)?;
+        *progress = Progress::of(&run);
+        return Ok(is_wanted.then_some(Event::Run(run)));
     }
-
-    /// Goes on by an event, if it belongs after those before it.
-    fn follow(&mut self, glance: Glance) -> Result<(), String> {
-        let supersteps = self.supersteps;
-        let (met, what) = match glance.kind {
-            Kind::Run => return Ok(()),
-            Kind::Superstep => (glance.index, "superstep"),
-            Kind::Observed => (glance.superstep, "what a process found after superstep"),
-            Kind::Evaluated => (glance.superstep, "what a Set found after superstep"),
-            Kind::Call => (glance.superstep, "the call after superstep"),
-            // It does not say after which.
-            Kind::Moved => (Some(supersteps), "a move after superstep"),
-            Kind::End => (glance.supersteps, "the end of the run after superstep"),
-        };
-        if met != Some(supersteps) {
-            let met = met.map_or_else(|| "none".to_owned(), |met| met.to_string());
-            return Err(format!(
-                "{what} {met} comes after {supersteps} supersteps; {FAULTY}"
-            ));
-        }
-        match glance.kind {
-            Kind::Run => {}
-            Kind::Superstep | Kind::End if self.is_in_call => {
-                return Err(format!(
-                    "{what} {supersteps} comes before the call that was begun; {FAULTY}"
-                ));
-            }
-            Kind::Superstep => {
-                self.supersteps += 1;
-                self.is_called = false;
-                self.evaluated.clear();
-            }
-            Kind::End => {}
-            Kind::Observed | Kind::Evaluated | Kind::Moved | Kind::Call if self.is_called => {
-                return Err(format!(
-                    "{what} {supersteps} comes when that call is over; {FAULTY}"
-                ));
-            }
-            Kind::Call => {
-                self.is_called = true;
-                self.is_in_call = false;
-            }
-            Kind::Observed | Kind::Moved => self.is_in_call = true,
-            Kind::Evaluated => {
-                self.is_in_call = true;
-                if glance.set.is_some_and(|set| !self.evaluated.insert(set)) {
-                    return Err(format!(
-                        "{what} {supersteps} has been told before; {FAULTY}"
-                    ));
-                }
-            }
-        }
-        Ok(())
+    progress.follow(glance)?;
+    if !is_wanted {
+        return Ok(None);
     }
-
-    /// Whether the run has the processes and hosts that an event names; of those events that name one of
-    /// each, a glance has told.
-    fn knows(&self, event: &Event) -> Result<(), String> {
-        match event {
-            Event::Superstep(superstep) => self.process(superstep.slowest),
-            Event::Evaluated(evaluated) => evaluated.processes.iter().try_for_each(|found| {
-                self.process(found.rank)?;
-                self.host(found.host)
-            }),
-            Event::Call(call) => {
-                let listed = call.list.iter();
-                listed
-                    .map(|entry| entry.rank)
-                    .try_for_each(|rank| self.process(rank))?;
-                call.considered.iter().try_for_each(|considered| {
-                    self.process(considered.entry.rank)?;
-                    self.host(considered.host)
-                })?;
-                call.migrations.iter().try_for_each(|moved| {
-                    self.process(moved.rank)?;
-                    self.host(moved.from)?;
-                    self.host(moved.to)
-                })
-            }
-            Event::Run(_) | Event::Observed(_) | Event::Moved(_) | Event::End(_) => Ok(()),
-        }
-    }
-
-    fn process(&self, rank: Rank) -> Result<(), String> {
-        if rank.index() < self.processes {
-            return Ok(());
-        }
-        let processes = self.processes;
-        Err(format!(
-            "it names the process of rank {}; the ranks of this run are below {processes}",
-            rank.0
-        ))
-    }
-
-    fn host(&self, host: HostId) -> Result<(), String> {
-        if host.index() < self.hosts {
-            return Ok(());
-        }
-        let hosts = self.hosts;
-        Err(format!(
-            "it names host {}; the numbers of this run's hosts are below {hosts}",
-            host.0
-        ))
-    }
+    let event = parse(line, glance.kind)?;
+    progress.knows(&event)?;
+    Ok(Some(event))
 }
 
 /// What can be told of a line that comes after an event of the kind `last`.
@@ -408,6 +282,3 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> ReadError {
     let path = path.to_path_buf();
     |source| ReadError::Io { path, source }
 }
-
-/// What is wrong with a record whose events do not follow each other.
-const FAULTY: &str = "events are missing or there twice";

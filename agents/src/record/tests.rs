@@ -538,8 +538,8 @@ fn a_call_that_is_missing_or_there_twice_is_noticed() {
 
 #[test]
 fn processes_and_hosts_that_the_run_does_not_have_are_named() {
-    let rank = "it names the process of rank 2; the ranks of this run are below 2";
-    let host = "it names host 7; the numbers of this run's hosts are below 2";
+    let rank = "it names the process of rank 2; this run has 2, counted from 0";
+    let host = "it names host 7; this run has 2, counted from 0";
     let found = r#"{"rank":1,"host":7,"instructions":0,"bytes":0,"target":0,"potentials":[]}"#;
     let evaluated = EVALUATED.replace("[]}", &format!("[{found}]}}"));
     let moves = r#""migrations":[{"rank":2,"from":0,"to":1,"potential":null,"t1":0.0,"t2":0.0,"cost":0.0}]"#;

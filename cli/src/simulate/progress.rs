@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use agents::record::Event;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
+use crate::bar::style;
 use crate::configuration::Scenario;
 
 /// What shows a run's progress.
@@ -22,8 +23,7 @@ impl Progress {
                 Some(supersteps) => (ProgressBar::new(supersteps), BAR),
                 None => (ProgressBar::no_length(), COUNTER),
             };
-            let style = ProgressStyle::with_template(template).expect("the templates are right");
-            bar.set_style(style);
+            bar.set_style(style(template));
             bar.set_prefix(scenario.name());
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
@@ -65,6 +65,6 @@ impl Progress {
     }
 }
 
-const BAR: &str = "scenario {prefix:3} {wide_bar} {pos}/{len} supersteps, {eta} left {msg}";
+const BAR: &str = "scenario {prefix:3} {wide_bar} {pos}/{len} supersteps{left} {msg}";
 
 const COUNTER: &str = "scenario {prefix:3} {spinner} {pos} supersteps in {elapsed} {msg}";

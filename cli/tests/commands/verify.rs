@@ -350,35 +350,20 @@ fn a_record_that_does_not_say_enough_is_no_verified_one() {
 
 #[test]
 fn a_run_that_leaves_the_first_set_is_recorded_to_its_end() {
-    let platform = r#"
-        [[set]]
-        name = "slow"
-        hosts = 2
-        speed = "1 Gf"
-        link = { bandwidth = "125 MBps", latency = "25 us" }
-        [[set]]
-        name = "fast"
-        hosts = 2
-        speed = "3 Gf"
-        link = { bandwidth = "125 MBps", latency = "25 us" }
-        [[link]]
-        name = "between"
-        between = ["slow", "fast"]
-        bandwidth = "125 MBps"
-        latency = "1 ms"
-    "#;
-    let experiment = r#"
-        application.workload = "synthetic"
-        application.processes = 2
-        application.supersteps = 50
-        application.synthetic = { instructions = [1e9], bytes = [1000], shifts = [1], memory = 1e5 }
-        platform.file = "platform.toml"
-        barrier.shape = "hierarchical"
-        scheduler.policy = "adaptive"
-    "#;
-    let folder = Folder::new()
-        .with("platform.toml", platform)
-        .with("left.toml", experiment);
+    // The slow hosts come first.
+    let platform = root().join("conf/platforms/heterogeneous.toml");
+    let experiment = format!(
+        r#"
+            application.workload = "synthetic"
+            application.processes = 2
+            application.supersteps = 50
+            application.synthetic = {{ instructions = [1e9], bytes = [1000], shifts = [1], memory = 1e5 }}
+            platform.file = {platform:?}
+            barrier.shape = "hierarchical"
+            scheduler.policy = "adaptive"
+        "#
+    );
+    let folder = Folder::new().with("left.toml", experiment);
     folder.stdout(&["simulate", "left.toml", "--out", "kept"]);
     let moves = folder.stdout(&["verify", "kept"]);
     assert!(moves.contains("with 2 moves verified"), "{moves}");

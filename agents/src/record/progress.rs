@@ -1,0 +1,142 @@
+//! The order of a record's events, and whom they may name.
+
+use std::collections::BTreeSet;
+
+use bsp::{HostId, Rank, SetId};
+
+use super::reader::{Glance, Kind};
+use super::{Event, Run};
+
+/// What has been read of a record, as far as the next event depends on it.
+///
+/// Between two supersteps there may be one call, and what processes and Sets found in it and who moved
+/// is told before it: no Manager ends a call earlier.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// How many processes the run has.
+    processes: usize,
+    hosts: usize,
+    /// How many supersteps are over.
+    supersteps: u64,
+    /// Whether something of a call has been told, and not yet the call.
+    is_in_call: bool,
+    /// Whether the call after these supersteps has been told.
+    is_called: bool,
+    /// The Sets that have told what they found in it.
+    evaluated: BTreeSet<SetId>,
+}
+
+impl Progress {
+    /// Nothing yet, but what the run is.
+    pub(super) fn of(run: &Run) -> Self {
+        Self {
+            processes: run.placement.len(),
+            hosts: run.hosts.len(),
+            ..Self::default()
+        }
+    }
+
+    /// Goes on by an event, if it belongs after those before it and the run has whom it names at a glance.
+    pub(super) fn follow(&mut self, glance: Glance) -> Result<(), String> {
+        glance.rank.map_or(Ok(()), |rank| self.process(rank))?;
+        glance.host.map_or(Ok(()), |host| self.host(host))?;
+        let supersteps = self.supersteps;
+        let (met, what) = match glance.kind {
+            Kind::Run => return Ok(()),
+            Kind::Superstep => (glance.index, "superstep"),
+            Kind::Observed => (glance.superstep, "what a process found after superstep"),
+            Kind::Evaluated => (glance.superstep, "what a Set found after superstep"),
+            Kind::Call => (glance.superstep, "the call after superstep"),
+            // It does not say after which.
+            Kind::Moved => (Some(supersteps), "a move after superstep"),
+            Kind::End => (glance.supersteps, "the end of the run after superstep"),
+        };
+        if met != Some(supersteps) {
+            let met = met.map_or_else(|| "none".to_owned(), |met| met.to_string());
+            return Err(format!(
+                "{what} {met} comes after {supersteps} supersteps; {FAULTY}"
+            ));
+        }
+        match glance.kind {
+            Kind::Run => {}
+            Kind::Superstep | Kind::End if self.is_in_call => {
+                return Err(format!(
+                    "{what} {supersteps} comes before the call that was begun; {FAULTY}"
+                ));
+            }
+            Kind::Superstep => {
+                self.supersteps += 1;
+                self.is_called = false;
+                self.evaluated.clear();
+            }
+            Kind::End => {}
+            Kind::Observed | Kind::Evaluated | Kind::Moved | Kind::Call if self.is_called => {
+                return Err(format!(
+                    "{what} {supersteps} comes when that call is over; {FAULTY}"
+                ));
+            }
+            Kind::Call => {
+                self.is_called = true;
+                self.is_in_call = false;
+            }
+            Kind::Observed | Kind::Moved => self.is_in_call = true,
+            Kind::Evaluated => {
+                self.is_in_call = true;
+                if glance.set.is_some_and(|set| !self.evaluated.insert(set)) {
+                    return Err(format!(
+                        "{what} {supersteps} has been told before; {FAULTY}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the run has the processes and hosts that an event names; of those events that name one of
+    /// each, a glance has told.
+    pub(super) fn knows(&self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Superstep(superstep) => self.process(superstep.slowest),
+            Event::Evaluated(evaluated) => evaluated.processes.iter().try_for_each(|found| {
+                self.process(found.rank)?;
+                self.host(found.host)
+            }),
+            Event::Call(call) => {
+                let listed = call.list.iter();
+                listed
+                    .map(|entry| entry.rank)
+                    .try_for_each(|rank| self.process(rank))?;
+                call.considered.iter().try_for_each(|considered| {
+                    self.process(considered.entry.rank)?;
+                    self.host(considered.host)
+                })?;
+                call.migrations.iter().try_for_each(|moved| {
+                    self.process(moved.rank)?;
+                    self.host(moved.from)?;
+                    self.host(moved.to)
+                })
+            }
+            Event::Run(_) | Event::Observed(_) | Event::Moved(_) | Event::End(_) => Ok(()),
+        }
+    }
+
+    fn process(&self, rank: Rank) -> Result<(), String> {
+        within("the process of rank", rank.index(), self.processes)
+    }
+
+    fn host(&self, host: HostId) -> Result<(), String> {
+        within("host", host.index(), self.hosts)
+    }
+}
+
+fn within(what: &str, index: usize, number: usize) -> Result<(), String> {
+    if index < number {
+        return Ok(());
+    }
+    Err(format!(
+        "it names {what} {index}; this run has {number}, counted from 0"
+    ))
+}
+
+/// What is wrong with a record whose events do not follow each other.
+const FAULTY: &str = "events are missing or there twice";
