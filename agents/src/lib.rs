@@ -6,6 +6,7 @@
 
 mod actors;
 mod attainable;
+mod deliberation;
 mod encoding;
 mod error;
 pub mod hosts;
@@ -23,6 +24,7 @@ mod stage;
 mod world;
 
 pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
+pub use deliberation::{Deliberated, Deliberation};
 pub use error::RunError;
 pub use node::Node;
 pub use placement::{Order, PlacementError, PlacementOptions, placement};

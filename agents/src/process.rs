@@ -85,7 +85,10 @@ impl Process {
                 self.depart(rules, order, world);
             }
             Event::Moved(moved) => self.settle(rules, &moved, world),
-            other @ (Event::Message { .. } | Event::Woken | Event::Flushed) => {
+            other @ (Event::Message { .. }
+            | Event::Woken
+            | Event::Flushed
+            | Event::Deliberated(_)) => {
                 unreachable!("{} was told {other:?}", self.rank)
             }
         }

@@ -37,7 +37,7 @@ pub struct SetManager {
     /// Hosts of this Set that have taken a migrant in this run.
     has_migrant: BTreeSet<HostId>,
     when: Option<Box<dyn When>>,
-    /// What the first Manager plans with, where plans name processors.
+    /// Who plans for the first Manager, where plans name processors; away while a plan is made.
     planner: Option<Planner>,
     gathering: Gathering,
     /// The superstep being executed, from 0, and when it was started.
@@ -124,6 +124,7 @@ impl SetManager {
                 let own = Address::SetManager(self.set);
                 world.send(own, Address::Process(Rank(0)), message, Cost::Free);
             }
+            Event::Deliberated(deliberated) => self.take_plan(rules, *deliberated, world),
             Event::Computed { .. } | Event::Exchanged(_) | Event::Moved(_) => {
                 unreachable!("the Manager of {} was told {event:?}", self.set)
             }

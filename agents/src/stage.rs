@@ -8,6 +8,7 @@ use bsp::{HostId, Image, Rank, SetId};
 use protocol::{Address, Message, Migrate, Start, State};
 use simulator::{NetworkOptions, Platform};
 
+use crate::deliberation::Deliberation;
 use crate::error::RunError;
 use crate::node::Node;
 use crate::process::Process;
@@ -374,6 +375,12 @@ impl World for Stage {
         self.acts.push(Act::Flush(set));
         self.under_way[set.index()].1 = true;
         self.tell_flushed(set);
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        let deliberated = Event::Deliberated(Box::new(deliberation.conclude()));
+        self.instant
+            .push_back((Address::SetManager(set), deliberated));
     }
 
     fn finished(&mut self, rank: Rank) {

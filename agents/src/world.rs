@@ -6,11 +6,12 @@ use migbsp::Reception;
 use protocol::{Address, Message, Migrate, State};
 use smallvec::SmallVec;
 
+use crate::deliberation::{Deliberated, Deliberation};
 use crate::error::RunError;
 use crate::record;
 
 /// Something that happens to an agent.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Event {
     /// A message for it.
     Message {
@@ -36,6 +37,8 @@ pub enum Event {
     Woken,
     /// Everything that a Manager had under way has arrived.
     Flushed,
+    /// The plan that a Manager asked for has been made.
+    Deliberated(Box<Deliberated>),
 }
 
 /// An event for an agent.
@@ -117,6 +120,9 @@ pub trait World {
 
     /// Tells a Manager when everything that it has under way has arrived, with [`Event::Flushed`].
     fn flush(&mut self, set: SetId);
+
+    /// Makes a plan for the Manager of `set`, however long that takes; answered by [`Event::Deliberated`].
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation);
 
     /// A process has halted and knows that the superstep in which it did is over: it has no more to do.
     fn finished(&mut self, rank: Rank);

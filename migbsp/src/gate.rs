@@ -14,7 +14,7 @@ pub use amortised::Amortised;
 /// # Laws
 ///
 /// A plan that wins nothing is never let through. What a gate says depends on what it was asked before.
-pub trait Gate: fmt::Debug {
+pub trait Gate: fmt::Debug + Send {
     /// Whether a plan is carried out.
     fn admit(&mut self, balance: &CostBenefit) -> Verdict;
 }

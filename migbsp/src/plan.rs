@@ -31,7 +31,7 @@ pub use rebalanced::Rebalanced;
 /// # Laws
 ///
 /// A draft keeps every process exactly once. The same scenes in the same order give the same drafts.
-pub trait Plan: fmt::Debug {
+pub trait Plan: fmt::Debug + Send {
     /// Where every process of `scene` had better run.
     fn draft(&mut self, scene: &Scene) -> Draft;
 }

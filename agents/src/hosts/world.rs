@@ -6,7 +6,9 @@ mod travel;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::reference;
@@ -25,6 +27,7 @@ use super::pool::{Done, Pool, Task};
 use super::rates::Rates;
 use super::resident::{Kind, Resident, Turn};
 use super::way::Way;
+use crate::deliberation::{Deliberated, Deliberation};
 use crate::error::RunError;
 use crate::record;
 use crate::setup::{Rules, Setup, Shape};
@@ -106,6 +109,8 @@ pub(super) enum Local {
     Arrived(Box<Arrival>),
     /// The state of a process has reached its host.
     Sent(HostId, u64, Seconds),
+    /// The plan that the Manager of a Set asked for is made.
+    Deliberated(SetId, Box<Deliberated>),
     /// Something that takes time has failed.
     Failed(JobError),
 }
@@ -288,6 +293,9 @@ impl HostWorld {
                 self.totals.moved += bytes;
                 self.rates.learn(self.rules.sets[host.index()], bytes, took);
             }
+            Local::Deliberated(set, deliberated) => {
+                self.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
+            }
             Local::Failed(error) => {
                 self.error.get_or_insert(error);
             }
@@ -422,6 +430,30 @@ impl World for HostWorld {
     fn flush(&mut self, set: SetId) {
         // Messages keep their order: whatever it is followed by comes after them.
         self.deliver(Address::SetManager(set), Event::Flushed);
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        let tasks = self.tasks.clone();
+        // Planning takes as long as processes are many; meanwhile others have their messages carried, and a job
+        // that ends does not wait for it.
+        let thread = thread::Builder::new().name("planning".to_owned());
+        let spawned = thread.spawn(move || {
+            let planned = panic::catch_unwind(AssertUnwindSafe(|| deliberation.conclude()));
+            let told = planned.map_or_else(
+                |_| {
+                    let problem =
+                        format!("the Manager of {set} has failed to plan; see the log of its node");
+                    Local::Failed(JobError::cluster(problem))
+                },
+                |deliberated| Local::Deliberated(set, Box::new(deliberated)),
+            );
+            // The job may be over.
+            drop(tasks.send(told));
+        });
+        if let Err(error) = spawned {
+            let problem = format!("there is no thread to plan with: {error}");
+            self.error.get_or_insert_with(|| JobError::cluster(problem));
+        }
     }
 
     fn finished(&mut self, rank: Rank) {

@@ -13,6 +13,7 @@ use simulator::{Activity, Engine, LinkId, Platform};
 use super::programs::{Plan, Programs};
 use super::traffic::Traffic;
 use crate::attainable::Attainable;
+use crate::deliberation::Deliberation;
 use crate::error::RunError;
 use crate::record;
 use crate::setup::{Collection, Payment, Rules, Setup, Shape, TransferStart};
@@ -540,6 +541,14 @@ impl World for SimulatedWorld {
     fn flush(&mut self, set: SetId) {
         self.under_way[set.index()].1 = true;
         self.tell_flushed(set);
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        // What planning takes is not simulated.
+        self.deliver(Delivery {
+            to: Address::SetManager(set),
+            event: Event::Deliberated(Box::new(deliberation.conclude())),
+        });
     }
 
     fn finished(&mut self, _: Rank) {

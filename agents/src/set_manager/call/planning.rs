@@ -5,6 +5,7 @@ use protocol::{Message, Planned};
 
 use super::Call;
 use super::outcome::ordered;
+use crate::deliberation::{Deliberated, Deliberation};
 use crate::set_manager::SetManager;
 use crate::setup::{Collection, Rules, Shape};
 use crate::world::{Cost, World};
@@ -37,19 +38,32 @@ impl SetManager {
         (world.latency(self.set, rules.first) + world.latency(rules.first, self.set)).get()
     }
 
-    /// Plans with what all Managers told, and tells them.
+    /// Has a plan made with what all Managers told.
     pub(super) fn plan(&mut self, rules: &Rules, world: &mut dyn World) {
         let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
         let call = self.call.as_mut().expect("a call is being held");
         let standings = call.standings.values_mut();
         let inventories = standings.filter_map(|standing| standing.inventory.take());
-        let planner = self.planner.as_mut().expect("the first Manager plans");
-        let decision = planner.decide(
-            call.superstep + 1,
-            call.began,
-            inventories.collect(),
-            scheduler.model.parameters().migration,
-        );
+        let deliberation = Deliberation {
+            planner: self.planner.take().expect("the first Manager plans"),
+            completed: call.superstep + 1,
+            began: call.began,
+            sets: inventories.collect(),
+            cost: scheduler.model.parameters().migration,
+        };
+        world.deliberate(self.set, deliberation);
+    }
+
+    /// The plan is made: all Managers are told.
+    pub(in crate::set_manager) fn take_plan(
+        &mut self,
+        rules: &Rules,
+        deliberated: Deliberated,
+        world: &mut dyn World,
+    ) {
+        let Deliberated { planner, decision } = deliberated;
+        self.planner = Some(planner);
+        let call = self.call.as_mut().expect("a call is being held");
         call.weighed = Some(decision.weighed);
         let planned = Planned {
             superstep: call.superstep,

@@ -1,0 +1,41 @@
+//! Making a plan, which takes as long as processes are many, apart from the agent that asks for it.
+
+use bsp::units::Instant;
+use migbsp::{Decision, Inventory, MigrationCost, Planner};
+
+/// A plan to be made, and who makes it.
+#[derive(Debug)]
+pub struct Deliberation {
+    /// Who plans; it comes back with the plan.
+    pub(crate) planner: Planner,
+    /// Supersteps that are over.
+    pub(crate) completed: u64,
+    /// When the call began.
+    pub(crate) began: Instant,
+    /// What is known of every Set.
+    pub(crate) sets: Vec<Inventory>,
+    pub(crate) cost: MigrationCost,
+}
+
+/// A plan that has been made, and who made it.
+#[derive(Debug)]
+pub struct Deliberated {
+    pub(crate) planner: Planner,
+    pub(crate) decision: Decision,
+}
+
+impl Deliberation {
+    /// Makes the plan.
+    #[must_use]
+    pub fn conclude(self) -> Deliberated {
+        let Self {
+            mut planner,
+            completed,
+            began,
+            sets,
+            cost,
+        } = self;
+        let decision = planner.decide(completed, began, sets, cost);
+        Deliberated { planner, decision }
+    }
+}
