@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 
 const ALIGNMENT: &str = r#"[application]
 workload = "smith-waterman-kernel"
@@ -210,7 +210,8 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
 
 #[test]
 fn processes_leave_the_node_that_is_held_back_and_that_pays() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conf/heat-local.toml");
+    let file = root().join("conf/heat-local.toml");
+    let file = file.to_str().unwrap();
     let json = Folder::new().stdout(&["simulate", file, "--format", "json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     let [alone, _, migrating] = &json["runs"].as_array().unwrap()[..] else {
