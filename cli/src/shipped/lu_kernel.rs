@@ -39,9 +39,9 @@ impl Workload for LuKernel {
         files: Files<'_>,
         outputs: &[Result<Block, Singular>],
     ) -> Result<Option<String>, Rejection> {
-        let factors = Factors::assemble(outputs).map_err(|singular| {
+        let factors = Factors::assemble(outputs).map_err(|unfactored| {
             let matrix = parameters.matrix.as_deref().unwrap_or("the drawn matrix");
-            Rejection::Input(format!("{}: {matrix}: {singular}", Self::NAME))
+            Rejection::Input(format!("{}: {matrix}: {unfactored}", Self::NAME))
         })?;
         let matrix = matrix(parameters, common.seed, files).map_err(Rejection::Input)?;
         let residual = factors.residual(&matrix);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::invocation::{Folder, root};
+use crate::invocation::{BINARY, Ended, Folder, root};
 
 const ALIGNMENT: &str = r#"[application]
 workload = "smith-waterman-kernel"
@@ -25,6 +25,70 @@ fn alignment(query: &str) -> Folder {
         .with("a.toml", ALIGNMENT)
         .with("q.fasta", query)
         .with("s.fasta", ">s\nACGTACGT\n")
+}
+
+/// What a run with so little memory for addresses ends with.
+#[cfg(unix)]
+fn without_memory(folder: &Folder, kilobytes: u32, settings: &[&str]) -> Ended {
+    let mut arguments = vec!["simulate", "a.toml", "--set", "application.processes=4"];
+    for setting in settings {
+        arguments.extend(["--set", setting]);
+    }
+    let mut limited = std::process::Command::new("sh");
+    let script = format!("ulimit -v {kilobytes}; exec \"$@\"");
+    limited
+        .args(["-c", &script, "limited", BINARY])
+        .args(arguments);
+    let output = limited.current_dir(folder.path()).output().unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_no_memory_holds_is_refused_with_the_parameter_that_makes_it_smaller() {
+    let folder = Folder::new().with(
+        "a.toml",
+        ALIGNMENT.replace("query = \"q.fasta\"\nsubject = \"s.fasta\"\n", ""),
+    );
+    let workload = "application.workload=lu-kernel";
+    for (settings, words) in [
+        (
+            &["application.smith-waterman-kernel.length=100000"][..],
+            [
+                "memory for 100000 x ",
+                " MB, cannot be had; a smaller `length` would do",
+            ],
+        ),
+        (
+            &["application.smith-waterman-kernel.length=4000000000"],
+            [
+                "memory for two sequences of 4000000000 letters, 8000 MB,",
+                "a smaller `length` would do",
+            ],
+        ),
+        (
+            &[workload, "application.lu-kernel.order=16384"],
+            [
+                "memory for a matrix of order 16384, 2148 MB, cannot",
+                "a smaller `order` would do",
+            ],
+        ),
+    ] {
+        let ended = without_memory(&folder, 2_000_000, settings);
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(2), ""),
+            "{ended:?}"
+        );
+        assert!(
+            words.iter().all(|words| ended.stderr.contains(words)),
+            "{ended:?}"
+        );
+    }
 }
 
 #[test]
