@@ -17,6 +17,7 @@ mod explain;
 mod failure;
 mod file;
 mod live;
+mod named;
 mod output;
 mod platform;
 mod rebalance;

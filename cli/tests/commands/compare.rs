@@ -247,7 +247,16 @@ fn arguments_that_mean_nothing_say_what_would_do() {
         &["--policy", "none", "--policy", "none"],
         "--policy none is given twice",
     );
-    check(&["e.toml"], "e.toml is given twice");
+    check(&["e.toml"], "e.toml is given twice; --seeds");
+    check(
+        &["./e.toml"],
+        "./e.toml is given twice, first as e.toml; --seeds",
+    );
+    check(
+        &["--policy", "migbsp:interval=4,interval=8"],
+        "interval: is there twice, as `4` and as `8`",
+    );
+    check(&["--seeds", "-1"], "met `-1`, expected seeds as in 7");
     check(&["--seeds", "5..1"], "holds no seed");
     check(
         &["--seeds", "many"],
