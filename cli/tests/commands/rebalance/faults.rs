@@ -142,7 +142,11 @@ fn arguments_that_mean_nothing_say_what_would_do() {
         (&["--budget", "-1"], "expected more than 0"),
         (&["--budget", "0 steps"], "a whole number of steps from 1"),
         (&["--budget", "soon"], "expected \"100 ms\""),
-        (&["--seed", "-1"], "invalid value '-1'"),
+        (
+            &["--seed", "-1"],
+            "met `-1`, expected a seed: a whole number from 0",
+        ),
+        (&["--seed", "one"], "met `one`, expected a seed"),
         (&["--cost", "euros"], "possible values: seconds, moves"),
         (
             &["sweep"],
@@ -163,6 +167,7 @@ fn arguments_that_mean_nothing_say_what_would_do() {
             "--algorithm imlp is given twice",
         ),
         (&["--points", "0"], "0 is not in 1..=1000"),
+        (&["--points", "-1"], "-1 is not in 1..=1000"),
         (&["--points", "3", "--target", "50"], "cannot be used with"),
     ] {
         let ended = folder.run(&[&["rebalance", "sweep", "small.json"][..], arguments].concat());
