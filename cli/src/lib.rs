@@ -33,4 +33,4 @@ mod workload;
 pub use command::run;
 pub use configuration::{Files, Unit};
 pub use registry::Registry;
-pub use workload::{Common, Rejection, Supersteps, Workload};
+pub use workload::{Common, Rejection, Supersteps, Unbuilt, Workload};

@@ -131,6 +131,37 @@ fn sequences_that_will_not_do_are_named() {
 }
 
 #[test]
+fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
+    let section = "application.smith-waterman-kernel";
+    let folder = alignment(">q\nACGT\n")
+        .with("bad.fasta", "ACGT\n")
+        .with("two.fasta", ">q\nACGT\n>r\nACGT\n")
+        .with("bad.csv", "1,x\n");
+    let set = format!("{section}.query=bad.fasta");
+    let problem =
+        "bad.fasta is not FASTA: line 1 begins with `A`, expected `>` and the name of a record";
+    let message = format!("{section}: `query`: {problem}");
+    folder.fails(&["simulate", "a.toml", "--set", &set], 4, &message);
+    let lu = [
+        "simulate",
+        "a.toml",
+        "--set",
+        "application.workload=lu-kernel",
+        "--set",
+        "application.lu-kernel.matrix=bad.csv",
+    ];
+    folder.fails(
+        &lu,
+        4,
+        "application.lu-kernel: `matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number",
+    );
+    // Nothing is wrong with this file: it has to be said which record is meant.
+    let set = format!("{section}.query=two.fasta");
+    let ended = folder.run(&["simulate", "a.toml", "--set", &set]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+}
+
+#[test]
 fn files_and_supersteps_of_an_alignment_are_checked() {
     let section = "application.smith-waterman-kernel";
     let folder = alignment(">q\nACGT\n").with("elsewhere/b.toml", ALIGNMENT);
