@@ -142,6 +142,9 @@ fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
         "bad.fasta is not FASTA: line 1 begins with `A`, expected `>` and the name of a record";
     let message = format!("{section}: `query`: {problem}");
     folder.fails(&["simulate", "a.toml", "--set", &set], 4, &message);
+    let variable = "MIGBSP__APPLICATION__SMITH_WATERMAN_KERNEL__QUERY";
+    let folder = folder.with_variable(variable, "bad.fasta");
+    folder.fails(&["simulate", "a.toml"], 4, &message);
     let lu = [
         "simulate",
         "a.toml",
