@@ -9,6 +9,7 @@
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
 mod ids;
+mod name;
 mod program;
 pub mod reference;
 mod superstep;
@@ -17,5 +18,6 @@ pub mod testing;
 pub mod units;
 
 pub use ids::{HostId, Rank, SetId};
+pub use name::{NameError, check_name};
 pub use program::{Image, Payload, Program, Step};
 pub use superstep::{Envelope, Inbox, Outbox, Superstep};

@@ -82,7 +82,7 @@ pub enum Error {
     },
     /// The limit was reached.
     #[error(
-        "{rank} had not halted after {limit} supersteps; if it takes that long, raise the limit"
+        "{rank} had not halted after {limit} supersteps; if it takes that long, raise the limit, in experiments `run.superstep_limit`"
     )]
     NeverHalts {
         /// The lowest rank still running.

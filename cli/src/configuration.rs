@@ -103,7 +103,7 @@ fn load_over(
     }
     let text = read(file).map_err(Failure::input)?;
     let from_file = layers::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
-    let from_environment = layers::environment(env::vars_os())?;
+    let from_environment = layers::environment(env::vars_os(), &registry.names())?;
     let from_arguments = layers::assignments(assignments)?;
     let written = layers::merge(&[defaults, from_file, from_environment, from_arguments])
         .map_err(Failure::input)?;
@@ -145,7 +145,7 @@ pub(crate) fn submitted(
 pub(crate) fn layered(file: &Path) -> Result<Node, Failure> {
     let text = read(file).map_err(Failure::input)?;
     let from_file = layers::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
-    let from_environment = layers::environment(env::vars_os())?;
+    let from_environment = layers::environment(env::vars_os(), &[])?;
     layers::merge(&[from_file, from_environment]).map_err(Failure::input)
 }
 

@@ -1,5 +1,6 @@
 //! What goes to stdout.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -28,7 +29,7 @@ pub(crate) enum Format {
 /// If stdout does not take it.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(tamed(text).as_bytes())?;
     stdout.flush()?;
     Ok(())
 }
@@ -46,7 +47,25 @@ pub(crate) fn print_json<T: Serialize>(value: &T) -> Result<(), Failure> {
 
 /// Writes a line to stderr; that it cannot be written is nobody's concern.
 pub(crate) fn warn(line: &str) {
-    let _lost = writeln!(io::stderr().lock(), "{line}");
+    let _lost = writeln!(io::stderr().lock(), "{}", tamed(line));
+}
+
+/// `text` with all that a terminal would obey escaped, line breaks and tabs apart: what files say and what they are
+/// called ends up in results and messages. The escapes are also JSON's.
+fn tamed(text: &str) -> Cow<'_, str> {
+    let obeyed = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut tamed = String::with_capacity(text.len());
+    for character in text.chars() {
+        if obeyed(character) {
+            write!(tamed, "\\u{:04x}", u32::from(character)).expect("a string takes everything");
+        } else {
+            tamed.push(character);
+        }
+    }
+    Cow::Owned(tamed)
 }
 
 /// `number` with so many `decimals`, or with an exponent if that would show too little or too much.
@@ -113,6 +132,16 @@ mod tests {
         assert_eq!(rounded(-678.476_4, 3), "-678.476");
         assert_eq!(rounded(0.000_123_4, 3), "1.234e-4");
         assert_eq!(rounded(5_155_463_917_530.8, 3), "5.155e12");
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped_and_nothing_else() {
+        let plain = "größe\tof a\n主机";
+        assert!(matches!(tamed(plain), Cow::Borrowed(text) if text == plain));
+        assert_eq!(
+            tamed("\"a\u{1b}[2J\r\u{9b}\n\""),
+            "\"a\\u001b[2J\\u000d\\u009b\n\""
+        );
     }
 
     #[test]

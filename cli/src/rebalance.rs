@@ -59,3 +59,6 @@ pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), Failure> {
         None => solve::command(&arguments.solve, progress),
     }
 }
+
+/// As they are written.
+const SUBCOMMANDS: [&str; 2] = ["sweep", "generate"];

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agents::record::{self, ReadError};
+use bsp::check_name;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -71,6 +72,19 @@ pub(crate) fn manifest(folder: &Path) -> Result<Manifest, Failure> {
             folder.join("run.json").display(),
             manifest.schema
         )));
+    }
+    let policy = manifest.configuration["scheduler"]["policy"].as_str();
+    let named = [
+        ("scenario", Some(manifest.scenario.as_str())),
+        ("policy", policy),
+    ];
+    for (key, name) in named {
+        check_name(name.unwrap_or_default()).map_err(|fault| {
+            Failure::input(format!(
+                "{}: {key}: {fault}",
+                folder.join("run.json").display()
+            ))
+        })?;
     }
     Ok(manifest)
 }

@@ -12,7 +12,7 @@ use crate::configuration::{Fault, Files, Loaded, decode, nearest, tree_of};
 use crate::live::{LiveError, Submission};
 use crate::simulate::{Finished, SimulationError, digest, simulate};
 use crate::tree::Node;
-use crate::workload::{Common, Supersteps, Workload};
+use crate::workload::{Common, Supersteps, Unbuilt, Workload};
 
 /// The workloads that a binary knows.
 #[derive(Clone, Default)]
@@ -176,9 +176,17 @@ impl<W: Workload> Registered<W> {
         } = order;
         let parameters = Self::parameters(written)?;
         let files = Files::new(folder, written);
-        let programs = W::build_from(&parameters, common, files).map_err(|problem| {
-            let place = place_of(&problem, written);
-            Fault::new(place, &format!("application.{}", W::NAME), problem)
+        let programs = W::build_from(&parameters, common, files).map_err(|unbuilt| {
+            let place = place_of(&unbuilt.to_string(), written);
+            let fault = Fault::new(place, &format!("application.{}", W::NAME), &unbuilt);
+            match unbuilt {
+                // A file that was named on the command line is no fault of the command line.
+                Unbuilt::File(_) if fault.is_usage() => Fault {
+                    origin: None,
+                    ..fault
+                },
+                Unbuilt::File(_) | Unbuilt::Parameter(_) => fault,
+            }
         })?;
         Ok((parameters, programs))
     }

@@ -109,13 +109,13 @@ pub trait Workload: 'static {
     ///
     /// # Errors
     ///
-    /// As [`Workload::build`], and if a file will not do.
+    /// As [`Workload::build`], and if what is in a file will not do.
     fn build_from(
         parameters: &Self::Parameters,
         common: Common,
         _files: Files<'_>,
-    ) -> Result<Vec<Self::Program>, String> {
-        Self::build(parameters, common)
+    ) -> Result<Vec<Self::Program>, Unbuilt> {
+        Ok(Self::build(parameters, common)?)
     }
 
     /// Checks what the processes that were built from the same arguments left behind, in rank order,
@@ -131,6 +131,23 @@ pub trait Workload: 'static {
         _outputs: &[<Self::Program as Program>::Output],
     ) -> Result<Option<String>, Rejection> {
         Ok(None)
+    }
+}
+
+/// Why parameters that may name files make no programs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unbuilt {
+    /// A parameter will not do: whoever set it is at fault.
+    #[error("{0}")]
+    Parameter(String),
+    /// What is in a file will not do, whoever named it.
+    #[error("{0}")]
+    File(String),
+}
+
+impl From<String> for Unbuilt {
+    fn from(problem: String) -> Self {
+        Self::Parameter(problem)
     }
 }
 

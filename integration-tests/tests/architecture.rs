@@ -65,11 +65,15 @@ const PURE: [(&str, &[&str]); 4] = [
     ),
 ];
 
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
 /// Dependencies of each folder: own ones and outside ones, without those for tests.
 fn dependencies() -> BTreeMap<&'static str, Vec<String>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let read = |folder: &'static str| {
-        let text = std::fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
+        let text = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
         let manifest: Table = text.parse().unwrap();
         let table = manifest
             .get("dependencies")
@@ -134,8 +138,7 @@ fn pure_crates_use_nothing_that_acts() {
 
 #[test]
 fn every_folder_is_in_the_table() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let text = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let manifest: Table = text.parse().unwrap();
     let members = manifest["workspace"]["members"].as_array().unwrap();
     let members: Vec<_> = members

@@ -13,6 +13,7 @@ mod draws;
 pub mod heat;
 pub mod lbm;
 pub mod lu;
+mod memory;
 mod parameters;
 pub mod smith_waterman;
 pub mod synthetic;

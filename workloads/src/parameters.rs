@@ -114,6 +114,16 @@ pub enum Error {
         /// Cells of a column.
         height: u32,
     },
+    /// The machine has not enough memory for what is computed on.
+    #[error("memory for {what}, {megabytes} MB, cannot be had; {instead} would do")]
+    Memory {
+        /// What it is needed for.
+        what: String,
+        /// How much that is, rounded up.
+        megabytes: u128,
+        /// What takes less.
+        instead: &'static str,
+    },
     /// The machine has not enough memory for the states.
     #[error("`processes` is {processes}, and memory for their states cannot be had")]
     TooManyProcesses {

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Rank, SetId, check_name};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -246,6 +246,13 @@ fn run(line: &str) -> Result<Run, String> {
     if run.placement.is_empty() {
         return Err("`placement` is empty; a run has processes".to_owned());
     }
+    let lists = [("sets", &run.sets), ("hosts", &run.hosts)];
+    for (key, names) in lists {
+        for name in names {
+            check_name(name).map_err(|fault| format!("`{key}`: {fault}"))?;
+        }
+    }
+    check_name(&run.scenario).map_err(|fault| format!("`scenario`: {fault}"))?;
     let hosts: BTreeSet<&String> = run.hosts.iter().collect();
     match run.placement.iter().find(|host| !hosts.contains(host)) {
         Some(host) => Err(format!(

@@ -13,8 +13,8 @@ fn run() -> Event {
         schema: SCHEMA.to_owned(),
         scenario: "iii".to_owned(),
         sets: vec!["labtec".to_owned()],
-        hosts: vec!["labtec-0".to_owned(), "\"quoted\"\n".to_owned()],
-        placement: vec!["labtec-0".to_owned(), "\"quoted\"\n".to_owned()],
+        hosts: vec!["labtec-0".to_owned(), "\"quoted\" \\n".to_owned()],
+        placement: vec!["labtec-0".to_owned(), "\"quoted\" \\n".to_owned()],
     })
 }
 
@@ -573,6 +573,20 @@ fn a_run_without_processes_or_on_unknown_hosts_is_none() {
         });
         let fault = fault_of(&format!("{}{}", line(&bad), line(&end())));
         assert_eq!(fault, format!("events.jsonl:1: {why}"));
+    }
+}
+
+#[test]
+fn names_that_a_terminal_would_obey_are_refused() {
+    for (from, to, key) in [
+        ("labtec-0", "labtec\\u001b[2J", "hosts"),
+        ("\"labtec\"", "\"labtec\\r\"", "sets"),
+        ("iii", "\u{9b}2J", "scenario"),
+    ] {
+        let met = fault_of(&(line(&run()).replace(from, to) + &line(&end())));
+        let expected = format!("events.jsonl:1: `{key}`: \"");
+        assert!(met.starts_with(&expected), "{met}");
+        assert!(!met.chars().any(char::is_control), "{met:?}");
     }
 }
 

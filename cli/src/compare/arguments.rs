@@ -1,6 +1,6 @@
 //! What `compare` is told.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -24,7 +24,12 @@ pub(crate) struct CompareArguments {
     )]
     pub(super) policies: Vec<Contender>,
     /// Which seeds: 7, or 1,2,5, or 1..30 with both ends
-    #[arg(long, value_name = "SEEDS", default_value = "1..10")]
+    #[arg(
+        long,
+        value_name = "SEEDS",
+        default_value = "1..10",
+        allow_negative_numbers = true
+    )]
     pub(super) seeds: Seeds,
     /// Change a value of all experiments; may be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
@@ -53,19 +58,20 @@ impl CompareArguments {
     ///
     /// The first argument that will not do beside the others.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        let experiments: Vec<String> = self
-            .experiments
-            .iter()
-            .map(|file| file.display().to_string())
-            .collect();
         let labels: Vec<&str> = self
             .policies
             .iter()
             .map(|policy| policy.label.as_str())
             .collect();
-        if let Some(name) = twice(&experiments) {
+        if let Some((first, second)) = same_file(&self.experiments) {
+            let (name, first) = (second.display(), first.display());
+            let again = if first.to_string() == name.to_string() {
+                String::new()
+            } else {
+                format!(", first as {first}")
+            };
             return Err(Failure::Usage(format!(
-                "{name} is given twice; --seeds says how often it is run"
+                "{name} is given twice{again}; --seeds says how often it is run"
             )));
         }
         if let Some(label) = twice(&labels) {
@@ -91,6 +97,18 @@ impl CompareArguments {
         }
         Ok(())
     }
+}
+
+/// Two of `files` that are the same one, however they are called.
+fn same_file(files: &[PathBuf]) -> Option<(&Path, &Path)> {
+    // What is not there is refused when it is read.
+    let real = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
+    let real: Vec<PathBuf> = files.iter().map(real).collect();
+    let mut numbered = real.iter().enumerate();
+    numbered.find_map(|(index, file)| {
+        let first = real[..index].iter().position(|other| other == file)?;
+        Some((files[first].as_path(), files[index].as_path()))
+    })
 }
 
 /// Something that is there twice.

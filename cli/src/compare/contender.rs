@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::configuration::{Scenario, scheduler};
+use crate::named::Named;
 
 /// A policy that takes part.
 ///
@@ -22,19 +23,15 @@ impl FromStr for Contender {
 
     /// Reads `NAME` or `NAME:KEY=VALUE,KEY=VALUE`, the keys being those of `[scheduler]`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, parameters) = match text.split_once(':') {
-            None => (text.trim(), None),
-            Some((name, parameters)) => (name.trim(), Some(parameters)),
-        };
+        let Named { name, parameters } = Named::read(text, "migbsp:interval=8,x=0.9")?;
         let mut label = name.to_owned();
         let mut assignments = vec![
             format!("scheduler.policy={name}"),
             "scheduler.scenario=iii".to_owned(),
             "scheduler.script=[]".to_owned(),
         ];
-        let parameters = parameters.map(|list| list.split(',').collect::<Vec<_>>());
-        for (place, parameter) in parameters.iter().flatten().enumerate() {
-            let (key, value) = assignment(parameter.trim())?;
+        for (place, (key, value)) in parameters.iter().enumerate() {
+            check(key)?;
             assignments.push(format!("scheduler.{key}={value}"));
             label.push(if place == 0 { ':' } else { ',' });
             label.push_str(&format!("{key}={value}"));
@@ -45,7 +42,7 @@ impl FromStr for Contender {
                 format!("{key}: {}", fault.problem)
             })?
             .options;
-        if options.policy.0.is_none() && parameters.is_some() {
+        if options.policy.0.is_none() && !parameters.is_empty() {
             return Err("with `none` nobody reschedules: it has no parameters".to_owned());
         }
         let [scenario] = options.scenario.runs(options.policy) else {
@@ -59,18 +56,12 @@ impl FromStr for Contender {
     }
 }
 
-/// Key and value of `KEY=VALUE`.
-fn assignment(parameter: &str) -> Result<(&str, &str), String> {
-    let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-    let (key, value) = (key.trim(), value.trim());
-    if key.is_empty() || value.is_empty() {
-        let expected = "expected KEY=VALUE, as in migbsp:interval=8,x=0.9";
-        return Err(format!("met `{parameter}`, {expected}"));
-    }
+/// Refuses keys that a policy does not get to set.
+fn check(key: &str) -> Result<(), String> {
     match key {
         "policy" => Err("policy: its name stands before the colon".to_owned()),
         "script" => Err("script: a policy decides who moves".to_owned()),
-        _ => Ok((key, value)),
+        _ => Ok(()),
     }
 }
 
@@ -118,6 +109,10 @@ mod tests {
         check("migbsp:planning.horizon=0.5", "planning.horizon: met 0.5");
         check("migbsp:interval", "expected KEY=VALUE");
         check("migbsp:", "expected KEY=VALUE");
+        check(
+            "migbsp:interval=4,x=0.9,interval=8",
+            "interval: is there twice, as `4` and as `8`",
+        );
         check("migbsp:policy=none", "before the colon");
         check("migbsp:script=[]", "a policy decides");
         check("migbsp:scenario=all", "a comparison needs one");

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn the_later_layer_wins_key_by_key_and_says_so() {
         let file = parse("[run]\nseed = 1\nlimit = 5\n", "a.toml").unwrap();
-        let environment = environment([("MIGBSP__RUN__SEED".into(), "2".into())]).unwrap();
+        let environment = environment([("MIGBSP__RUN__SEED".into(), "2".into())], &[]).unwrap();
         let set = assignments(&["run.seed=3".to_owned()]).unwrap();
         let merged = merge(&[file, environment.clone()]).unwrap();
         let seed = merged.find("run.seed").unwrap();

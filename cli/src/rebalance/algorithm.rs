@@ -6,6 +6,7 @@ use std::str::FromStr;
 use migbsp::rebalance::{Budget, Found, Method, Penalised, Problem, Thresholds, Variant};
 
 use crate::configuration::{list, nearest};
+use crate::named::Named;
 
 /// Who looks for an assignment.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,11 +56,11 @@ impl FromStr for Algorithm {
 
     /// Reads `NAME` or `NAME:KEY=VALUE,KEY=VALUE`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let label = text.trim();
-        let Some((name, parameters)) = label.split_once(':') else {
-            return method(label).map(Self::from);
-        };
-        let method = method(name.trim())?;
+        let Named { name, parameters } = Named::read(text, "imlp:levels=3,gamma=4")?;
+        let method = method(name)?;
+        if parameters.is_empty() {
+            return Ok(Self::from(method));
+        }
         let base = match method {
             Method::Imlp => Variant::IMLP,
             Method::Islp => Variant::ISLP,
@@ -71,16 +72,9 @@ impl FromStr for Algorithm {
                 ));
             }
         };
-        let parameters: Vec<&str> = parameters.split(',').map(str::trim).collect();
-        for (at, parameter) in parameters.iter().enumerate() {
-            let mut before = parameters[..at].iter();
-            if !parameter.is_empty() && before.any(|other| key(other) == key(parameter)) {
-                return Err(format!("`{parameter}`: this key is there twice"));
-            }
-        }
         let variant = parameters.into_iter().try_fold(base, with)?;
         Ok(Self {
-            label: label.to_owned(),
+            label: text.trim().to_owned(),
             method,
             variant: Some(variant),
         })
@@ -102,20 +96,8 @@ fn method(text: &str) -> Result<Method, String> {
     })
 }
 
-fn key(parameter: &str) -> &str {
-    let key = parameter.split_once('=').map_or(parameter, |(key, _)| key);
-    key.trim()
-}
-
-/// `variant` with `parameter`, a `KEY=VALUE`.
-fn with(mut variant: Variant, parameter: &str) -> Result<Variant, String> {
-    let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-    let (key, value) = (key.trim(), value.trim());
-    if key.is_empty() || value.is_empty() {
-        return Err(format!(
-            "met `{parameter}`, expected KEY=VALUE, as in imlp:levels=3,gamma=4"
-        ));
-    }
+/// `variant` with the parameter `key`.
+fn with(mut variant: Variant, (key, value): (&str, &str)) -> Result<Variant, String> {
     let met = |expected: &str| format!("{key}: met `{value}`, expected {expected}");
     match key {
         "levels" => {
@@ -217,7 +199,7 @@ mod tests {
             ("imlp:penalisation=half", "`full`, `limit` or `none`"),
             ("imlp:gamma=-1", "from 0 to 1e"),
             ("imlp:gamma=nan", "from 0 to 1e"),
-            ("imlp:levels=3, levels =4", "this key is there twice"),
+            ("imlp:levels=3, levels =4", "levels: is there twice, as `3`"),
         ] {
             let fault = text.parse::<Algorithm>().unwrap_err();
             assert!(fault.contains(words), "{text}: {fault}");

@@ -22,6 +22,7 @@ pub(super) struct SearchArguments {
         long,
         value_name = "SEED",
         default_value_t = 1,
+        value_parser = seed,
         allow_negative_numbers = true
     )]
     seed: u64,
@@ -38,6 +39,18 @@ impl SearchArguments {
             seed: self.seed,
         }
     }
+}
+
+/// The seed that `text` gives.
+///
+/// # Errors
+///
+/// If it is none.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| {
+        let most = u64::MAX;
+        format!("met `{text}`, expected a seed: a whole number from 0 to {most}")
+    })
 }
 
 /// The level that `text` gives.

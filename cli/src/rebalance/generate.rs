@@ -8,7 +8,7 @@ use migbsp::rebalance::{Group, Workloads};
 use crate::failure::Failure;
 use crate::file::write;
 use crate::output::print;
-use crate::rebalance::arguments::target;
+use crate::rebalance::arguments::{seed, target};
 use crate::rebalance::instance::Instance;
 
 /// What `rebalance generate` is told.
@@ -22,6 +22,7 @@ pub(crate) struct GenerateArguments {
         long,
         value_name = "SEED",
         default_value_t = 1,
+        value_parser = seed,
         allow_negative_numbers = true
     )]
     seed: u64,

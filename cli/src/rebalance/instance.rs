@@ -81,7 +81,7 @@ impl Instance {
         let name = entries.optional("name");
         Ok(Self {
             name: match name {
-                Some(name) => name.text()?.to_owned(),
+                Some(name) => name.shown()?.to_owned(),
                 None => source.stem(),
             },
             bandwidth_intra: bandwidth.required("intra")?.number(RATE)?,

@@ -3,13 +3,15 @@
 mod report;
 mod text;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::batch;
+use crate::configuration::nearest;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
+use crate::rebalance::SUBCOMMANDS;
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::arguments::{SearchArguments, target};
 use crate::rebalance::instance::Instance;
@@ -22,6 +24,9 @@ pub(crate) struct SolveArguments {
     /// The instance, a JSON file; `-` reads stdin
     #[arg(value_name = "INSTANCE", required = true)]
     instance: Option<PathBuf>,
+    /// What comes after it, which is one too many.
+    #[arg(hide = true)]
+    more: Vec<PathBuf>,
     /// Who looks: imlp, islp, mlp, tabu, mparv, hyb or best, and parameters it is to have
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "best")]
     algorithm: Algorithm,
@@ -46,7 +51,16 @@ pub(super) fn command(arguments: &SolveArguments, progress: bool) -> Result<(), 
             "no instance: give a file, or `-` for stdin".to_owned(),
         ));
     };
-    let instance = Instance::read(file)?;
+    let meant = mistyped(file);
+    if let Some(second) = arguments.more.first() {
+        return Err(Failure::Usage(one_too_many(file, second, meant)));
+    }
+    let instance = Instance::read(file).map_err(|failure| match meant {
+        Some(subcommand) => Failure::Input(format!(
+            "{failure}; did you mean the subcommand `{subcommand}`?"
+        )),
+        None => failure,
+    })?;
     let targets = if arguments.targets.is_empty() {
         &instance.targets
     } else {
@@ -74,4 +88,28 @@ pub(super) fn command(arguments: &SolveArguments, progress: bool) -> Result<(), 
         Some(complaint) => Err(Failure::Verification(complaint)),
         None => Ok(()),
     }
+}
+
+/// What is wrong with `second` behind `first`, which may be meant to be a subcommand.
+fn one_too_many(first: &Path, second: &Path, meant: Option<&str>) -> String {
+    let is_subcommand = SUBCOMMANDS.iter().any(|name| second == Path::new(name));
+    let (first, second) = (first.display(), second.display());
+    match meant {
+        Some(subcommand) => format!("{first}: is no subcommand; did you mean `{subcommand}`?"),
+        None if is_subcommand => {
+            format!("the subcommand `{second}` stands behind {first}, expected it before")
+        }
+        None => format!("met {first} and {second}, expected one instance"),
+    }
+}
+
+/// The subcommand that somebody may have meant who wrote `file`, which is not there.
+fn mistyped(file: &Path) -> Option<&'static str> {
+    let word = file
+        .to_str()
+        .filter(|word| word.chars().all(char::is_alphabetic))?;
+    if file.exists() {
+        return None;
+    }
+    nearest(word, &SUBCOMMANDS)
 }

@@ -37,7 +37,7 @@ pub(crate) struct SweepArguments {
     targets: Vec<f64>,
     /// How many levels, from the one before anybody moves down to nearly the ideal one
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "targets",
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
+        value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
     points: u32,
     #[command(flatten)]
     search: SearchArguments,

@@ -3,7 +3,7 @@
 use workloads::lu::kernel::{Block, Factors, Lu, Matrix, Parameters, Singular, processes};
 
 use crate::configuration::Files;
-use crate::workload::{Common, Rejection, Supersteps, Workload};
+use crate::workload::{Common, Rejection, Supersteps, Unbuilt, Workload};
 
 /// LU decomposition of a real matrix, square cyclic.
 #[derive(Clone, Copy, Debug)]
@@ -21,16 +21,16 @@ impl Workload for LuKernel {
     }
 
     fn build(parameters: &Parameters, common: Common) -> Result<Vec<Lu>, String> {
-        Self::build_from(parameters, common, Files::here())
+        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
     }
 
     fn build_from(
         parameters: &Parameters,
         common: Common,
         files: Files<'_>,
-    ) -> Result<Vec<Lu>, String> {
+    ) -> Result<Vec<Lu>, Unbuilt> {
         let matrix = matrix(parameters, common.seed, files)?;
-        processes(parameters, &matrix, common).map_err(|error| error.to_string())
+        Ok(processes(parameters, &matrix, common).map_err(|error| error.to_string())?)
     }
 
     fn verify(
@@ -39,11 +39,12 @@ impl Workload for LuKernel {
         files: Files<'_>,
         outputs: &[Result<Block, Singular>],
     ) -> Result<Option<String>, Rejection> {
-        let factors = Factors::assemble(outputs).map_err(|singular| {
+        let factors = Factors::assemble(outputs).map_err(|unfactored| {
             let matrix = parameters.matrix.as_deref().unwrap_or("the drawn matrix");
-            Rejection::Input(format!("{}: {matrix}: {singular}", Self::NAME))
+            Rejection::Input(format!("{}: {matrix}: {unfactored}", Self::NAME))
         })?;
-        let matrix = matrix(parameters, common.seed, files).map_err(Rejection::Input)?;
+        let matrix = matrix(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
         let residual = factors.residual(&matrix);
         let sentence = format!(
             "LU of order {}: ‖PA − LU‖ / ‖A‖ = {:.1e}",
@@ -67,11 +68,13 @@ impl Workload for LuKernel {
 }
 
 /// The matrix in the file that is named, or a drawn one.
-fn matrix(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Matrix, String> {
+fn matrix(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Matrix, Unbuilt> {
     let Some(file) = &parameters.matrix else {
-        return parameters.drawn(seed).map_err(|error| error.to_string());
+        return Ok(parameters.drawn(seed).map_err(|error| error.to_string())?);
     };
     let text = files.read("matrix", file)?;
-    Matrix::from_csv(&text)
-        .map_err(|error| format!("`matrix`: {} {error}", files.path("matrix", file).display()))
+    Matrix::from_csv(&text).map_err(|error| {
+        let path = files.path("matrix", file);
+        Unbuilt::File(format!("`matrix`: {} {error}", path.display()))
+    })
 }

@@ -1,11 +1,11 @@
 //! Local alignment of real sequences.
 
 use workloads::smith_waterman::kernel::{
-    Alignment, Pair, Parameters, Part, Sequence, SmithWaterman, processes,
+    Alignment, Pair, Parameters, Part, Sequence, SequenceError, SmithWaterman, processes,
 };
 
 use crate::configuration::Files;
-use crate::workload::{Common, Rejection, Supersteps, Workload};
+use crate::workload::{Common, Rejection, Supersteps, Unbuilt, Workload};
 
 /// The best local alignment of two sequences, by columns.
 #[derive(Clone, Copy, Debug)]
@@ -23,16 +23,16 @@ impl Workload for SmithWatermanKernel {
     }
 
     fn build(parameters: &Parameters, common: Common) -> Result<Vec<SmithWaterman>, String> {
-        Self::build_from(parameters, common, Files::here())
+        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
     }
 
     fn build_from(
         parameters: &Parameters,
         common: Common,
         files: Files<'_>,
-    ) -> Result<Vec<SmithWaterman>, String> {
+    ) -> Result<Vec<SmithWaterman>, Unbuilt> {
         let pair = pair(parameters, common.seed, files)?;
-        processes(parameters, &pair, common).map_err(|error| error.to_string())
+        Ok(processes(parameters, &pair, common).map_err(|error| error.to_string())?)
     }
 
     fn verify(
@@ -45,7 +45,8 @@ impl Workload for SmithWatermanKernel {
             let nothing = "no alignment: no two letters score more than 0";
             return Ok(Some(nothing.to_owned()));
         };
-        let pair = pair(parameters, common.seed, files).map_err(Rejection::Input)?;
+        let pair = pair(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
         let scoring = parameters
             .scoring()
             .map_err(|error| Rejection::Input(error.to_string()))?;
@@ -60,7 +61,7 @@ impl Workload for SmithWatermanKernel {
 }
 
 /// The sequences in the files that are named, or drawn ones.
-fn pair(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Pair, String> {
+fn pair(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Pair, Unbuilt> {
     let Parameters {
         query,
         subject,
@@ -70,19 +71,28 @@ fn pair(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Pair, St
     } = parameters;
     let read = |key, file: &str, record: &Option<String>| {
         let text = files.read(key, file)?;
-        Sequence::from_fasta(&text, key, record.as_deref(), parameters.scoring)
-            .map_err(|error| format!("`{key}`: {} {error}", files.path(key, file).display()))
+        let sequence = Sequence::from_fasta(&text, key, record.as_deref(), parameters.scoring);
+        sequence.map_err(|error| {
+            let problem = format!("`{key}`: {} {error}", files.path(key, file).display());
+            match error {
+                // Which record is meant says the parameter.
+                SequenceError::Several { .. } | SequenceError::NoSuchRecord { .. } => {
+                    Unbuilt::Parameter(problem)
+                }
+                _ => Unbuilt::File(problem),
+            }
+        })
     };
     match (query, subject) {
         (Some(query), Some(subject)) => Ok(Pair {
             query: read("query", query, query_record)?,
             subject: read("subject", subject, subject_record)?,
         }),
-        (Some(_), None) => Err(lacks("query", "subject")),
-        (None, Some(_)) => Err(lacks("subject", "query")),
-        (None, None) if query_record.is_some() => Err(lacks("query_record", "query")),
-        (None, None) if subject_record.is_some() => Err(lacks("subject_record", "subject")),
-        (None, None) => parameters.drawn(seed).map_err(|error| error.to_string()),
+        (Some(_), None) => Err(lacks("query", "subject").into()),
+        (None, Some(_)) => Err(lacks("subject", "query").into()),
+        (None, None) if query_record.is_some() => Err(lacks("query_record", "query").into()),
+        (None, None) if subject_record.is_some() => Err(lacks("subject_record", "subject").into()),
+        (None, None) => Ok(parameters.drawn(seed).map_err(|error| error.to_string())?),
     }
 }
 

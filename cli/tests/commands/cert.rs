@@ -10,7 +10,7 @@ use protocol::identity::files::{
 use protocol::identity::{Authority, Identity, Role, Validity};
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 
 /// A folder in which `ca` has the authority of `lab`.
 fn folder() -> Folder {
@@ -451,7 +451,7 @@ fn the_commands_of_the_guide_run_in_their_order() {
     let folder = Folder::new();
     let home = folder.path().join("home").display().to_string();
     let folder = folder.with_variable("HOME", &home);
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cluster.md");
+    let guide = root().join("docs/cluster.md");
     let guide = fs::read_to_string(guide).unwrap();
     let mut run = 0;
     for line in guide

@@ -1,11 +1,10 @@
 //! `compare`: which policies are better, and how sure that is.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 
 /// An experiment whose processes draw their loads, shorter than the other one.
 const NOISY: &str = r#"[application]
@@ -248,7 +247,16 @@ fn arguments_that_mean_nothing_say_what_would_do() {
         &["--policy", "none", "--policy", "none"],
         "--policy none is given twice",
     );
-    check(&["e.toml"], "e.toml is given twice");
+    check(&["e.toml"], "e.toml is given twice; --seeds");
+    check(
+        &["./e.toml"],
+        "./e.toml is given twice, first as e.toml; --seeds",
+    );
+    check(
+        &["--policy", "migbsp:interval=4,interval=8"],
+        "interval: is there twice, as `4` and as `8`",
+    );
+    check(&["--seeds", "-1"], "met `-1`, expected seeds as in 7");
     check(&["--seeds", "5..1"], "holds no seed");
     check(
         &["--seeds", "many"],
@@ -287,7 +295,7 @@ fn an_experiment_that_is_at_fault_is_named_before_anything_is_run() {
 #[test]
 fn a_plan_that_makes_supersteps_longer_is_taken_back() {
     // The plan sees unequal hosts, but not that the master of the barrier is in another Set then.
-    let platform = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conf/platforms/five.toml");
+    let platform = root().join("conf/platforms/five.toml");
     let experiment = format!(
         r#"
             application.workload = "synthetic"

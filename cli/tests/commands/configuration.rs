@@ -82,6 +82,26 @@ fn a_run_that_has_to_hit_the_limit_does_not_begin() {
 }
 
 #[test]
+fn a_run_that_hits_the_limit_says_which_key_sets_it() {
+    let folder = Folder::new();
+    let kernel = EXPERIMENT.replace("\"synthetic\"", "\"lu-kernel\"");
+    let kernel = kernel.replace("supersteps = 20\n", "");
+    let folder = folder.with(
+        "lu.toml",
+        kernel.replace(
+            "[application.synthetic]\ninstructions = [1e8]\nmemory = 1e5\n",
+            "",
+        ),
+    );
+    folder.fails(
+        &["simulate", "lu.toml", "--set", "run.superstep_limit=3"],
+        1,
+        "p1 had not halted after 3 supersteps; if it takes that long, raise the limit, in experiments \
+         `run.superstep_limit`",
+    );
+}
+
+#[test]
 fn a_mistyped_key_is_answered_with_place_and_nearest_right_one() {
     let check = |text: &str, message: &str| {
         let folder = Folder::new().with("e.toml", format!("{EXPERIMENT}{text}"));

@@ -1,11 +1,10 @@
 //! `explain`: what a record says about who moved, who stayed, and what that won.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 
 /// The papers' Lattice Boltzmann application, run in all scenarios; its records are in `kept`.
 fn lbm() -> Folder {
@@ -15,7 +14,7 @@ fn lbm() -> Folder {
 /// The same with other settings.
 fn recorded(settings: &[&str]) -> Folder {
     let folder = Folder::new();
-    let experiment = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conf/lbm.toml");
+    let experiment = root().join("conf/lbm.toml");
     let mut arguments = vec!["simulate", experiment.to_str().unwrap(), "--out", "kept"];
     for setting in settings {
         arguments.extend(["--set", setting]);

@@ -1,13 +1,18 @@
 //! Running the binary in a folder of its own.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
 /// The program.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_migbsp");
+
+/// The root of the repository, below which is what ships.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
 
 /// A folder with files, and the binary to run in it.
 pub(crate) struct Folder {

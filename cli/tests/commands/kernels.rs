@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{BINARY, Ended, Folder, root};
 
 const ALIGNMENT: &str = r#"[application]
 workload = "smith-waterman-kernel"
@@ -25,6 +25,70 @@ fn alignment(query: &str) -> Folder {
         .with("a.toml", ALIGNMENT)
         .with("q.fasta", query)
         .with("s.fasta", ">s\nACGTACGT\n")
+}
+
+/// What a run with so little memory for addresses ends with.
+#[cfg(unix)]
+fn without_memory(folder: &Folder, kilobytes: u32, settings: &[&str]) -> Ended {
+    let mut arguments = vec!["simulate", "a.toml", "--set", "application.processes=4"];
+    for setting in settings {
+        arguments.extend(["--set", setting]);
+    }
+    let mut limited = std::process::Command::new("sh");
+    let script = format!("ulimit -v {kilobytes}; exec \"$@\"");
+    limited
+        .args(["-c", &script, "limited", BINARY])
+        .args(arguments);
+    let output = limited.current_dir(folder.path()).output().unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_no_memory_holds_is_refused_with_the_parameter_that_makes_it_smaller() {
+    let folder = Folder::new().with(
+        "a.toml",
+        ALIGNMENT.replace("query = \"q.fasta\"\nsubject = \"s.fasta\"\n", ""),
+    );
+    let workload = "application.workload=lu-kernel";
+    for (settings, words) in [
+        (
+            &["application.smith-waterman-kernel.length=100000"][..],
+            [
+                "memory for 100000 x ",
+                " MB, cannot be had; a smaller `length` would do",
+            ],
+        ),
+        (
+            &["application.smith-waterman-kernel.length=4000000000"],
+            [
+                "memory for two sequences of 4000000000 letters, 8000 MB,",
+                "a smaller `length` would do",
+            ],
+        ),
+        (
+            &[workload, "application.lu-kernel.order=16384"],
+            [
+                "memory for a matrix of order 16384, 2148 MB, cannot",
+                "a smaller `order` would do",
+            ],
+        ),
+    ] {
+        let ended = without_memory(&folder, 2_000_000, settings);
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(2), ""),
+            "{ended:?}"
+        );
+        assert!(
+            words.iter().all(|words| ended.stderr.contains(words)),
+            "{ended:?}"
+        );
+    }
 }
 
 #[test]
@@ -64,6 +128,40 @@ fn sequences_that_will_not_do_are_named() {
         ">q\nACGT\n>r\nACGT\n",
         "`query`: q.fasta holds 2 records (q, r), expected `query_record` to name one of them",
     );
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
+    let section = "application.smith-waterman-kernel";
+    let folder = alignment(">q\nACGT\n")
+        .with("bad.fasta", "ACGT\n")
+        .with("two.fasta", ">q\nACGT\n>r\nACGT\n")
+        .with("bad.csv", "1,x\n");
+    let set = format!("{section}.query=bad.fasta");
+    let problem =
+        "bad.fasta is not FASTA: line 1 begins with `A`, expected `>` and the name of a record";
+    let message = format!("{section}: `query`: {problem}");
+    folder.fails(&["simulate", "a.toml", "--set", &set], 4, &message);
+    let variable = "MIGBSP__APPLICATION__SMITH_WATERMAN_KERNEL__QUERY";
+    let folder = folder.with_variable(variable, "bad.fasta");
+    folder.fails(&["simulate", "a.toml"], 4, &message);
+    let lu = [
+        "simulate",
+        "a.toml",
+        "--set",
+        "application.workload=lu-kernel",
+        "--set",
+        "application.lu-kernel.matrix=bad.csv",
+    ];
+    folder.fails(
+        &lu,
+        4,
+        "application.lu-kernel: `matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number",
+    );
+    // Nothing is wrong with this file: it has to be said which record is meant.
+    let set = format!("{section}.query=two.fasta");
+    let ended = folder.run(&["simulate", "a.toml", "--set", &set]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
 }
 
 #[test]
@@ -210,7 +308,8 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
 
 #[test]
 fn processes_leave_the_node_that_is_held_back_and_that_pays() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conf/heat-local.toml");
+    let file = root().join("conf/heat-local.toml");
+    let file = file.to_str().unwrap();
     let json = Folder::new().stdout(&["simulate", file, "--format", "json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     let [alone, _, migrating] = &json["runs"].as_array().unwrap()[..] else {

@@ -12,6 +12,7 @@ mod flows;
 mod invocation;
 mod kernels;
 mod live;
+mod names;
 mod namespaces;
 mod paper;
 mod parity;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::invocation::{BINARY, Folder};
+use crate::invocation::{BINARY, Folder, root};
 
 /// Hosts on a bridge; gone when this is dropped.
 struct Network {
@@ -144,7 +144,8 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
             "nodes do not come up"
         );
     }
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conf/heat-local.toml");
+    let file = root().join("conf/heat-local.toml");
+    let file = file.to_str().unwrap();
     let small = [
         "application.supersteps=40",
         "application.heat.width=300",

@@ -5,17 +5,12 @@
 
 mod page;
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
+use crate::invocation::{Folder, root};
 
 /// What the binary prints for `arguments` in the sources' folder.
 fn output(arguments: &[&str]) -> String {

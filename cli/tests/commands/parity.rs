@@ -1,17 +1,14 @@
 //! What is simulated and what runs on real processes comes out the same, and is decided by the same rules.
 
-use std::path::Path;
-
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 
 /// Runs the shipped experiment `name` live and simulated, and holds the one against the other; how often somebody
 /// moved live.
 fn check(name: &str, changes: &[&str]) -> usize {
     let folder = Folder::new();
-    let conf = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../conf"));
-    let file = conf.join(name).display().to_string();
+    let file = root().join("conf").join(name).display().to_string();
     let set = changes.iter().flat_map(|change| ["--set", *change]);
     let set: Vec<&str> = set.chain(["--format", "json"]).collect();
     let alone = [

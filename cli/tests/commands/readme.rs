@@ -3,10 +3,12 @@
 //! With `MIGBSP_UPDATE=1` the test writes what the commands print into README.md.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::invocation::root;
 
 const CARGO: &str = "cargo run --release -- ";
 
@@ -46,10 +48,6 @@ fn what_readme_shows_is_what_its_commands_print() {
         printed.len(),
         "README.md shows too little or too much"
     );
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// What `migbsp` prints in `folder`, given a command of README.md.

@@ -13,7 +13,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 use crate::rebalance::checker::Instance;
 
 /// Three machines in two clusters; the first has too much to do.
@@ -283,10 +283,9 @@ fn help_leads_on() {
 
 #[test]
 fn every_shipped_instance_is_one() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../conf/rebalance");
     let folder = folder();
     let mut count = 0;
-    for entry in fs::read_dir(root).unwrap() {
+    for entry in fs::read_dir(root().join("conf/rebalance")).unwrap() {
         let path = entry.unwrap().path();
         let json = object(&folder, &[path.to_str().unwrap(), "--budget", "10 Msteps"]);
         let instance = Instance::read(&path);

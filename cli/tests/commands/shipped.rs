@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 
 #[test]
 fn every_shipped_experiment_runs() {
@@ -57,10 +57,7 @@ fn every_shipped_platform_is_one() {
 
 /// The TOML and XML files in a folder of the repository.
 fn files(folder: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .join(folder);
-    let entries = fs::read_dir(root)
+    let entries = fs::read_dir(root().join(folder))
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = entries

@@ -3,11 +3,11 @@
 //! max-min sharing). Everything takes part: programs, agents, barrier, network.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 
 /// How far two programs may be apart that add the same numbers in another order.
 const TOLERANCE: f64 = 1e-9;
@@ -134,19 +134,15 @@ fn application(row: &Row) -> String {
     }
 }
 
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 #[test]
 fn applications_take_as_long_as_in_simgrid() {
-    let file = repository().join("integration-tests/data/simgrid/applications.csv");
+    let file = root().join("integration-tests/data/simgrid/applications.csv");
     let mut misses = Vec::new();
     let mut rows = 0;
     for row in csv::Reader::from_path(file).unwrap().deserialize::<Row>() {
         let row = row.unwrap();
         rows += 1;
-        let text = experiment(&row, &repository().join("conf/platforms"));
+        let text = experiment(&row, &root().join("conf/platforms"));
         let folder = Folder::new().with("row.toml", text);
         let text = folder.stdout(&["simulate", "row.toml", "--format", "json"]);
         let report: Value = serde_json::from_str(&text).unwrap();

@@ -1,11 +1,11 @@
 //! `verify`: a record decided again, as it is and tampered with.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 
 /// A shipped experiment, run with settings; its records are in `runs/` of this name.
 fn recorded(folder: &Folder, file: &str, settings: &[&str]) {
@@ -17,10 +17,6 @@ fn recorded(folder: &Folder, file: &str, settings: &[&str]) {
         arguments.extend(["--set", setting]);
     }
     folder.stdout(&arguments);
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// The experiments in a folder of `conf` whose names `wanted` wants.

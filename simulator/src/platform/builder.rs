@@ -7,7 +7,7 @@ mod declared;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::units::{BytesPerSecond, Seconds};
-use bsp::{HostId, SetId};
+use bsp::{HostId, SetId, check_name};
 
 use crate::platform::error::nearest;
 use crate::platform::graph::Search;
@@ -269,6 +269,7 @@ impl Builder {
 
     fn add_link(&mut self, name: String, cable: &Cable) -> Result<LinkId, Fault> {
         let id = LinkId(count(self.links.len(), "links")?);
+        shown("link", &name)?;
         if self.wires.insert(name.clone(), Wire::One(id)).is_some() {
             return Err(Fault::Duplicate { kind: "link", name });
         }
@@ -308,6 +309,7 @@ impl Builder {
             Node::Router(_) => "router",
             Node::Zone(_) => "zone",
         };
+        shown(kind, name)?;
         match self.nodes.insert(name.to_owned(), node) {
             None => Ok(()),
             Some(_) => Err(Fault::Duplicate {
@@ -327,6 +329,11 @@ impl Wire {
             Self::Two { down, .. } => down,
         }
     }
+}
+
+/// Whether what is called `name` can be shown.
+fn shown(kind: &'static str, name: &str) -> Result<(), Fault> {
+    check_name(name).map_err(|fault| Fault::Name { kind, fault })
 }
 
 /// A number of things, if few enough.

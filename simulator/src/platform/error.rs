@@ -1,5 +1,7 @@
 //! Why a text is no platform: where, what was met, what would do.
 
+use bsp::NameError;
+
 use crate::platform::units::QuantityError;
 use crate::profile::ProfileError;
 
@@ -79,6 +81,15 @@ pub enum Fault {
         /// What is wrong with it.
         #[source]
         fault: QuantityError,
+    },
+    /// A name that cannot be shown.
+    #[error("{kind}: {fault}")]
+    Name {
+        /// Kind of thing.
+        kind: &'static str,
+        /// What is wrong with it.
+        #[source]
+        fault: NameError,
     },
     /// A name given twice.
     #[error("a second {kind} named `{name}`")]

@@ -28,9 +28,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::lu::kernel::tile::Tile;
 use crate::lu::{Cyclic, distribution};
+use crate::memory::{collected, megabytes};
 use crate::parameters::{Common, Error, whole, within};
 
-pub use factors::{Block, Factors, Residual, Singular};
+pub use factors::{Block, Factors, Residual, Singular, Unfactored};
 pub use matrix::{Error as MatrixError, Matrix};
 
 /// What is decomposed, and how.
@@ -75,13 +76,25 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// If its order is 0 or too large, or the diagonal no number.
+    /// If its order is 0 or too large, the diagonal no number, or there is no memory for it.
     pub fn drawn(&self, seed: u64) -> Result<Matrix, Error> {
         let order = f64::from(self.order);
         within(("order", order), 1.0, 16_384.0, "a number from 1 to 16384")?;
         let diagonal = ("diagonal", self.diagonal);
         let diagonal = within(diagonal, -1e300, 1e300, "a number from -1e300 to 1e300")?;
-        Ok(Matrix::drawn(self.order, diagonal, seed))
+        Matrix::drawn(self.order, diagonal, seed).ok_or_else(|| self.too_large(self.order))
+    }
+
+    /// There is no memory for a matrix of `order`.
+    fn too_large(&self, order: u32) -> Error {
+        Error::Memory {
+            what: format!("a matrix of order {order}"),
+            megabytes: megabytes(element_bytes(order.into())),
+            instead: match self.matrix {
+                None => "a smaller `order`",
+                Some(_) => "a smaller matrix in the file of `matrix`",
+            },
+        }
     }
 }
 
@@ -143,8 +156,8 @@ enum Content {
 /// # Errors
 ///
 /// If there is no process, if rows and columns of processes do not make as many places as there are
-/// processes, if the instructions lie out of their range, or if the number of supersteps is given, which
-/// follows from the rest.
+/// processes, if the instructions lie out of their range, if the number of supersteps is given, which
+/// follows from the rest, or if there is no memory for the parts.
 ///
 /// # Examples
 ///
@@ -176,17 +189,22 @@ pub fn processes(
         parameters.instructions_per_operation,
     );
     let per_operation = within(per_operation, 0.0, 1e9, "a number from 0 to 10^9")?;
-    common.build(|rank| Lu {
-        matrix: cyclic,
-        pivoting: parameters.pivoting,
-        instructions_per_operation: whole(per_operation),
-        tile: Tile::new(matrix, &cyclic, rank),
-        phase: Phase::Start,
-        stage: 0,
-        pivot: None,
-        pivot_row: 0,
-        permutation: (0..matrix.order()).collect(),
-    })
+    let parts = common.build(|rank| {
+        let order = usize::try_from(matrix.order()).ok()?;
+        Some(Lu {
+            matrix: cyclic,
+            pivoting: parameters.pivoting,
+            instructions_per_operation: whole(per_operation),
+            tile: Tile::new(matrix, &cyclic, rank)?,
+            phase: Phase::Start,
+            stage: 0,
+            pivot: None,
+            pivot_row: 0,
+            permutation: collected(order, 0..matrix.order())?,
+        })
+    })?;
+    let parts: Option<Vec<Lu>> = parts.into_iter().collect();
+    parts.ok_or_else(|| parameters.too_large(matrix.order()))
 }
 
 impl Program for Lu {
@@ -226,7 +244,8 @@ impl Program for Lu {
         };
         ctx.charge(Instructions(operations * self.instructions_per_operation));
         if is_over {
-            Step::Halt(Ok(self.block()))
+            let block = self.block();
+            Step::Halt(Ok(block.unwrap_or_else(|| ctx.fail(self.no_room()))))
         } else {
             Step::Continue
         }
@@ -396,13 +415,29 @@ impl Lu {
         }
     }
 
-    fn block(&self) -> Block {
-        Block {
+    /// What is left behind; `None` if there is no memory for it.
+    fn block(&self) -> Option<Block> {
+        let elements = self.tile.elements();
+        let permutation = self.permutation.iter().copied();
+        Some(Block {
             matrix: self.matrix,
-            elements: self.tile.elements().to_vec(),
-            permutation: self.permutation.clone(),
-        }
+            elements: collected(elements.len(), elements.iter().copied())?,
+            permutation: collected(self.permutation.len(), permutation)?,
+        })
     }
+
+    fn no_room(&self) -> String {
+        let order = self.matrix.order();
+        let needed = megabytes(element_bytes(order));
+        format!(
+            "memory for the factors, {needed} MB in all, cannot be had; a smaller order than {order} would do"
+        )
+    }
+}
+
+/// What the elements of a matrix of `order` take.
+fn element_bytes(order: u64) -> u128 {
+    8 * u128::from(order) * u128::from(order)
 }
 
 /// The row and the element with the greatest magnitude; of equal ones that of the lowest row.

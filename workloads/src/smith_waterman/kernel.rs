@@ -29,6 +29,7 @@ use bsp::units::Instructions;
 use bsp::{Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
+use crate::memory::{collected, megabytes};
 use crate::parameters::{Common, Error, at_least_one, whole, within};
 use crate::smith_waterman::kernel::block::{Best, Block, Edge};
 use crate::smith_waterman::kernel::traceback::{Cursor, Exit, Layer, trace};
@@ -111,12 +112,28 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// If there is to be no letter, or the divergence is no probability.
+    /// If there is to be no letter, the divergence is no probability, or there is no memory for so many letters.
     pub fn drawn(&self, seed: u64) -> Result<Pair, Error> {
         let length = NonZero::new(self.length).ok_or(Error::Zero { key: "length" })?;
         let key = ("divergence", self.divergence);
         let divergence = within(key, 0.0, 1.0, "a number from 0 to 1")?;
-        Ok(Pair::drawn(length, divergence, self.scoring, seed))
+        let pair = Pair::drawn(length, divergence, self.scoring, seed);
+        pair.ok_or_else(|| {
+            let letters = u128::from(self.length);
+            self.too_large(format!("two sequences of {letters} letters"), 2 * letters)
+        })
+    }
+
+    /// There is no memory for `what`, which takes so many bytes.
+    fn too_large(&self, what: String, bytes: u128) -> Error {
+        Error::Memory {
+            what,
+            megabytes: megabytes(bytes),
+            instead: match self.query {
+                None => "a smaller `length`",
+                Some(_) => "shorter sequences in the files of `query` and `subject`",
+            },
+        }
     }
 }
 
@@ -158,8 +175,8 @@ enum Content {
 ///
 /// # Errors
 ///
-/// If there is no process or no block, if a score or a cost lies out of its range, or if the number of
-/// supersteps is given, which follows from the rest.
+/// If there is no process or no block, if a score or a cost lies out of its range, if the number of
+/// supersteps is given, which follows from the rest, or if there is no memory for the cells.
 ///
 /// # Examples
 ///
@@ -189,16 +206,22 @@ pub fn processes(
     let per_cell = ("instructions_per_cell", parameters.instructions_per_cell);
     let instructions_per_cell = whole(within(per_cell, 0.0, 1e9, "a number from 0 to 10^9")?);
     let (query, subject) = (pair.query.codes(), pair.subject.codes());
-    common.build(|rank| {
+    let processes = common.build(|rank| {
         let columns = span(subject.len(), common.processes, rank.0);
-        SmithWaterman {
+        let (first, letters) = (columns.start, &subject[columns]);
+        Some(SmithWaterman {
             scoring,
-            query: query.to_vec(),
+            query: collected(query.len(), query.iter().copied())?,
             blocks,
-            block: Block::new(columns.start, subject[columns].to_vec(), &scoring),
+            block: Block::new(first, letters, query.len(), &scoring)?,
             best: Best::default(),
             instructions_per_cell,
-        }
+        })
+    })?;
+    let processes: Option<Vec<SmithWaterman>> = processes.into_iter().collect();
+    processes.ok_or_else(|| {
+        let (what, bytes) = cells(query.len(), subject.len());
+        parameters.too_large(what, bytes)
     })
 }
 
@@ -239,6 +262,13 @@ impl SmithWaterman {
             edges.resize(rows.len(), Edge::outside(&self.scoring));
         }
         assert_eq!(edges.len(), rows.len(), "an edge for each row");
+        if !self.block.reserve(rows.len()) {
+            let (what, bytes) = cells(self.query.len(), self.block.columns().len());
+            let needed = megabytes(bytes);
+            ctx.fail(format!(
+                "memory for {what}, {needed} MB on this host, cannot be had; shorter sequences or more hosts would do"
+            ));
+        }
         for (row, edge) in rows.zip(&mut edges) {
             *edge = self.block.fill(row, self.query[row], *edge, &self.scoring);
         }
@@ -302,6 +332,12 @@ impl SmithWaterman {
         let cells = u64::try_from(cells).expect("a usize fits 64 bits");
         Instructions(cells * self.instructions_per_cell)
     }
+}
+
+/// What the cells of so many rows and columns are called, and how many bytes they take.
+fn cells(rows: usize, columns: usize) -> (String, u128) {
+    let [count, other] = [rows, columns].map(|count| u128::try_from(count).expect("a usize fits"));
+    (format!("{rows} x {columns} cells"), count * other)
 }
 
 /// Number `index` of `parts` ranges side by side that share `0..total` as equally as possible, the

@@ -2,6 +2,8 @@
 
 use std::iter;
 
+use bsp::check_name;
+
 use crate::configuration::{Fault, list};
 use crate::rebalance::instance::source::Source;
 use crate::tree::{Node, Value};
@@ -174,6 +176,13 @@ impl<'a> Place<'a> {
             Value::Text(text) => Ok(text),
             _ => Err(self.fault(format!("met {}, expected a text in quotes", self.met()))),
         }
+    }
+
+    /// A text that can be shown.
+    pub(super) fn shown(&self) -> Result<&'a str, Fault> {
+        let text = self.text()?;
+        check_name(text).map_err(|fault| self.fault(format!("met {fault}")))?;
+        Ok(text)
     }
 
     /// `problem` is here.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 use crate::live::cluster::HEAT;
 use crate::live::under_way::{UnderWay, is_alive, signal};
 
@@ -15,7 +15,8 @@ const PLATE: [&str; 4] = ["--set", "application.supersteps=150", "--format", "js
 #[test]
 fn processes_leave_a_slow_node_which_pays_and_compute_what_a_simulation_does() {
     let folder = Folder::new();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conf/heat-local.toml");
+    let file = root().join("conf/heat-local.toml");
+    let file = file.to_str().unwrap();
     let up = ["up", "--local", "4", "--sets", "2", "--slow", "4:0.4", "--"];
     let run = ["run", file, "--out", "runs"];
     let live = folder.stdout(&[&up[..], &run, &PLATE].concat());

@@ -142,9 +142,16 @@ fn arguments_that_mean_nothing_say_what_would_do() {
         (&["--budget", "-1"], "expected more than 0"),
         (&["--budget", "0 steps"], "a whole number of steps from 1"),
         (&["--budget", "soon"], "expected \"100 ms\""),
-        (&["--seed", "-1"], "invalid value '-1'"),
+        (
+            &["--seed", "-1"],
+            "met `-1`, expected a seed: a whole number from 0",
+        ),
+        (&["--seed", "one"], "met `one`, expected a seed"),
         (&["--cost", "euros"], "possible values: seconds, moves"),
-        (&["sweep"], "the subcommand 'sweep' cannot be used with"),
+        (
+            &["sweep"],
+            "the subcommand `sweep` stands behind small.json, expected it before",
+        ),
     ] {
         let ended = folder.run(&[&["rebalance", "small.json"][..], arguments].concat());
         assert_eq!(
@@ -160,6 +167,7 @@ fn arguments_that_mean_nothing_say_what_would_do() {
             "--algorithm imlp is given twice",
         ),
         (&["--points", "0"], "0 is not in 1..=1000"),
+        (&["--points", "-1"], "-1 is not in 1..=1000"),
         (&["--points", "3", "--target", "50"], "cannot be used with"),
     ] {
         let ended = folder.run(&[&["rebalance", "sweep", "small.json"][..], arguments].concat());
@@ -173,4 +181,34 @@ fn arguments_that_mean_nothing_say_what_would_do() {
     let ended = folder.run(&["rebalance"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(ended.stderr.contains("<INSTANCE>"), "{ended:?}");
+}
+
+#[test]
+fn a_mistyped_subcommand_is_answered_with_the_nearest() {
+    let folder = folder().with("swap", SMALL);
+    folder.fails(
+        &["rebalance", "swep"],
+        4,
+        "swep: cannot be read: No such file or directory (os error 2); did you mean the subcommand `sweep`?",
+    );
+    let usage = |arguments: &[&str], message: &str| {
+        folder.fails(&[&["rebalance"], arguments].concat(), 2, message);
+    };
+    usage(
+        &["swep", "small.json"],
+        "swep: is no subcommand; did you mean `sweep`?",
+    );
+    usage(
+        &["genrate", "--seed", "2", "small.json"],
+        "genrate: is no subcommand; did you mean `generate`?",
+    );
+    usage(
+        &["swap", "small.json"],
+        "met swap and small.json, expected one instance",
+    );
+    folder.fails(
+        &["rebalance", "sweep.json"],
+        4,
+        "sweep.json: cannot be read: No such file or directory (os error 2)",
+    );
 }

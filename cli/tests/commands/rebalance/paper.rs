@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::invocation::Folder;
 use crate::rebalance::folder;
 
 fn reproduce(part: &str, instances: &str) -> Value {
@@ -104,4 +105,11 @@ fn options_of_others_are_refused() {
         2,
         "--instances is for chen2008 alone: other parts have no instances",
     );
+}
+
+#[test]
+fn a_number_of_instances_is_at_least_one() {
+    let ended = Folder::new().run(&["reproduce", "chen2008-table2", "--instances", "-1"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("-1 is not in 1..=10000"), "{ended:?}");
 }

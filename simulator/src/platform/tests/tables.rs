@@ -52,6 +52,36 @@ fn links_between_sets_lead_both_ways() {
 }
 
 #[test]
+fn names_that_a_terminal_would_obey_are_refused() {
+    const WOULD_DO: &str = "has control characters, which a terminal would obey, expected a name without \
+                            line breaks, tabs and escapes";
+    for (from, to, at) in [
+        (
+            "name = \"a\"",
+            r#"name = "a\u001b[2J""#,
+            r#"line 2, column 8: zone: "a\u{1b}[2J""#,
+        ),
+        ("\"x\"", r#""x\ny""#, r#"line 7, column 8: host: "x\ny""#),
+        (
+            "name = \"l\"",
+            r#"name = "l\rm""#,
+            r#"line 15, column 8: link: "l\rm_UP""#,
+        ),
+    ] {
+        let text = format!("{PAIR}{LINK}");
+        assert!(text.contains(from), "{from}");
+        let fault = Platform::from_toml(&text.replacen(from, to, 1)).unwrap_err();
+        assert_eq!(fault.to_string(), format!("{at} {WOULD_DO}"));
+    }
+    let hosts = "hosts = 2\nprefix = \"\\u009b2J\"";
+    let fault = Platform::from_toml(&PAIR.replacen("hosts = 2", hosts, 1)).unwrap_err();
+    assert!(
+        matches!(fault.fault, Fault::Name { kind: "host", .. }),
+        "{fault}"
+    );
+}
+
+#[test]
 fn routes_come_before_links() {
     let more = format!(
         "{LINK}[[link]]\nname = \"m\"\nbandwidth = \"1 MBps\"\n[[route]]\nbetween = [\"a\", \"b\"]\n\

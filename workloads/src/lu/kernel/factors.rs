@@ -27,6 +27,22 @@ pub struct Singular {
     pub pivoting: bool,
 }
 
+/// Why parts are not put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfactored {
+    /// There are no factors.
+    #[error(transparent)]
+    Singular(#[from] Singular),
+    /// The machine has not enough memory for the whole.
+    #[error(
+        "memory for the factors of a matrix of order {order} cannot be had; a smaller one would do"
+    )]
+    Memory {
+        /// Rows, and columns.
+        order: usize,
+    },
+}
+
 /// A decomposition `P·A = L·U`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factors {
@@ -57,12 +73,12 @@ impl Factors {
     ///
     /// # Errors
     ///
-    /// If they met a stage without a pivot.
+    /// If they met a stage without a pivot, or there is no memory for the whole.
     ///
     /// # Panics
     ///
     /// If these are not the outputs of all processes of one run.
-    pub fn assemble(outputs: &[Result<Block, Singular>]) -> Result<Self, Singular> {
+    pub fn assemble(outputs: &[Result<Block, Singular>]) -> Result<Self, Unfactored> {
         let blocks: Vec<&Block> = outputs
             .iter()
             .map(|output| output.as_ref().map_err(|singular| *singular))
@@ -70,7 +86,12 @@ impl Factors {
         let first = blocks.first().expect("a run has at least one process");
         let (matrix, permutation) = (first.matrix, first.permutation.clone());
         let mut rests: Vec<_> = blocks.iter().map(|block| block.elements.iter()).collect();
+        let order = permutation.len();
         let mut elements = Vec::new();
+        order
+            .checked_mul(order)
+            .and_then(|count| elements.try_reserve_exact(count).ok())
+            .ok_or(Unfactored::Memory { order })?;
         for i in 0..matrix.order() {
             for j in 0..matrix.order() {
                 // Rows of a block are rows of the matrix in their order, and so are columns.
@@ -83,7 +104,7 @@ impl Factors {
             }
         }
         Ok(Self {
-            order: permutation.len(),
+            order,
             elements,
             permutation,
         })

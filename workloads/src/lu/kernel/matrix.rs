@@ -3,6 +3,7 @@
 use rand_chacha::rand_core::Rng;
 
 use crate::draws::{generator, unit};
+use crate::memory::collected;
 
 /// A square matrix.
 ///
@@ -95,8 +96,9 @@ impl Matrix {
     }
 
     /// A matrix of `order` rows with elements from −1 to 1, each as likely as any other, and
-    /// `diagonal` added on the diagonal. Each row has a stream of random numbers of its own.
-    pub(super) fn drawn(order: u32, diagonal: f64, seed: u64) -> Self {
+    /// `diagonal` added on the diagonal; `None` if there is no memory for it. Each row has a stream of random
+    /// numbers of its own.
+    pub(super) fn drawn(order: u32, diagonal: f64, seed: u64) -> Option<Self> {
         let row = |i: u32| {
             let mut generator = generator(seed, b"rows of a random matrix ", i);
             (0..order).map(move |j| {
@@ -104,10 +106,9 @@ impl Matrix {
                 if i == j { element + diagonal } else { element }
             })
         };
-        Self {
-            order,
-            elements: (0..order).flat_map(row).collect(),
-        }
+        let width = usize::try_from(order).ok()?;
+        let elements = collected(width.checked_mul(width)?, (0..order).flat_map(row))?;
+        Some(Self { order, elements })
     }
 
     /// How many rows, and columns, there are.

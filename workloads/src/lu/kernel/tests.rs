@@ -32,7 +32,7 @@ fn run(parameters: &Parameters, matrix: &Matrix) -> Outputs {
     reference::run(parts, reference::Limit::default()).unwrap()
 }
 
-fn decompose(parameters: &Parameters, matrix: &Matrix) -> Result<Factors, Singular> {
+fn decompose(parameters: &Parameters, matrix: &Matrix) -> Result<Factors, Unfactored> {
     Factors::assemble(&run(parameters, matrix).outputs)
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lu::Cyclic;
 use crate::lu::kernel::matrix::Matrix;
+use crate::memory::collected;
 
 /// The elements of the matrix that one process holds, by their numbers in the whole matrix.
 ///
@@ -22,22 +23,23 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// What `rank` holds of `matrix`, which is dealt out as `cyclic` says.
-    pub(super) fn new(matrix: &Matrix, cyclic: &Cyclic, rank: Rank) -> Self {
+    /// What `rank` holds of `matrix`, which is dealt out as `cyclic` says; `None` if there is no memory for it.
+    pub(super) fn new(matrix: &Matrix, cyclic: &Cyclic, rank: Rank) -> Option<Self> {
         let place = cyclic.coordinates(rank);
         let grid = (cyclic.rows(), cyclic.columns());
         let order = index(u64::from(matrix.order()));
         let held = |first: u32, step: u32| (index(first.into())..order).step_by(index(step.into()));
         let (rows, columns) = (held(place.0, grid.0), held(place.1, grid.1));
         let width = columns.len();
+        let count = rows.len().checked_mul(width)?;
         let elements = rows.flat_map(|row| columns.clone().map(move |column| (row, column)));
         let elements = elements.map(|(row, column)| matrix.element(row, column));
-        Self {
+        Some(Self {
             place,
             grid,
             width,
-            elements: elements.collect(),
-        }
+            elements: collected(count, elements)?,
+        })
     }
 
     /// Row and column of the process.

@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::collected;
 use crate::smith_waterman::kernel::scoring::Scoring;
 
 /// The columns that one process owns, as far as they are filled.
@@ -79,20 +80,34 @@ pub(super) enum Reached {
 }
 
 impl Block {
-    /// The columns from `first` on, for these letters of the subject; nothing is filled yet.
-    pub(super) fn new(first: usize, letters: Vec<u8>, scoring: &Scoring) -> Self {
+    /// The columns from `first` on, for these letters of the subject; nothing is filled yet. `None` if there is no
+    /// memory for so many `rows`.
+    pub(super) fn new(
+        first: usize,
+        letters: &[u8],
+        rows: usize,
+        scoring: &Scoring,
+    ) -> Option<Self> {
         let above = Cell {
             height: 0,
             gap: -scoring.gap_open(),
         };
-        Self {
+        let mut block = Self {
             first,
-            row: vec![above; letters.len()],
-            letters,
+            row: collected(letters.len(), std::iter::repeat(above))?,
+            letters: collected(letters.len(), letters.iter().copied())?,
             corner: 0,
             origins: Vec::new(),
             best: Best::default(),
-        }
+        };
+        block.reserve(rows).then_some(block)
+    }
+
+    /// Makes room for so many more rows, if there is memory for them. What moves takes no room along.
+    #[must_use]
+    pub(super) fn reserve(&mut self, rows: usize) -> bool {
+        let cells = rows.checked_mul(self.letters.len());
+        cells.is_some_and(|cells| self.origins.try_reserve(cells).is_ok())
     }
 
     /// Fills row number `row`, which has `letter` of the query, from the edge at its left; the edge at

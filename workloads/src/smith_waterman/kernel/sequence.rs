@@ -8,6 +8,7 @@ use rand_chacha::rand_core::Rng;
 use seq_io::fasta::{self, Record};
 
 use crate::draws::{generator, unit};
+use crate::memory::collected;
 use crate::smith_waterman::kernel::scoring::Substitution;
 
 /// A sequence, its letters as codes of a [`Substitution`].
@@ -197,20 +198,24 @@ impl Sequence {
 impl Pair {
     /// A sequence of `length` residues, each as likely as any other, and a mutated copy of it: a
     /// letter of the copy is another one, left out, or followed by a new one with probability
-    /// `divergence` in all; eight of ten mutations exchange a letter.
+    /// `divergence` in all; eight of ten mutations exchange a letter. `None` if there is no memory for them.
     pub(super) fn drawn(
         length: NonZero<u32>,
         divergence: f64,
         substitution: Substitution,
         seed: u64,
-    ) -> Self {
+    ) -> Option<Self> {
         let mut letters = Letters {
             generator: generator(seed, b"two sequences to align  ", 0),
             residues: substitution.residues(),
         };
-        let query: Vec<u8> = (0..length.get()).map(|_| letters.any()).collect();
-        let mut subject = Vec::with_capacity(query.len());
+        let count = usize::try_from(length.get()).ok()?;
+        let query = collected(count, (0..length.get()).map(|_| letters.any()))?;
+        let mut subject = Vec::new();
+        subject.try_reserve_exact(count).ok()?;
         for letter in &query {
+            // A letter may be followed by a new one.
+            subject.try_reserve(2).ok()?;
             if divergence <= unit(letters.generator.next_u64()) {
                 subject.push(*letter);
                 continue;
@@ -225,7 +230,7 @@ impl Pair {
             subject.push(query[0]);
         }
         let [query, subject] = [query, subject].map(|codes| Sequence { codes });
-        Self { query, subject }
+        Some(Self { query, subject })
     }
 }
 

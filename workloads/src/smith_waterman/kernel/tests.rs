@@ -350,3 +350,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_matrix_that_no_memory_holds_is_refused() {
+    let parameters = Parameters {
+        length: 1 << 24,
+        divergence: 0.0,
+        ..Parameters::default()
+    };
+    let pair = parameters.drawn(1).unwrap();
+    let refused = |parameters: &Parameters| {
+        let error = processes(parameters, &pair, common(1)).unwrap_err();
+        error.to_string()
+    };
+    let needs = "memory for 16777216 x 16777216 cells, 281474977 MB, cannot be had";
+    let shorter = format!("{needs}; a smaller `length` would do");
+    assert_eq!(refused(&parameters), shorter);
+    let files = Parameters {
+        query: Some("q.fasta".to_owned()),
+        ..parameters
+    };
+    let other =
+        format!("{needs}; shorter sequences in the files of `query` and `subject` would do");
+    assert_eq!(refused(&files), other);
+}
