@@ -163,7 +163,7 @@ fn a_potential_that_was_tampered_with_is_named_and_so_is_what_it_is_made_of() {
                 "call",
                 "/list/0/potential",
                 "0.4",
-                "list #1 potential: recorded 0.4, recomputed 0.42474160206718337",
+                "list #1 potential: recorded 0.4, recomputed 0.4247416020671835",
             ),
             (
                 "evaluated",
