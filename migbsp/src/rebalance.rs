@@ -41,4 +41,4 @@ pub use method::{Method, UnknownMethod};
 pub use problem::{Machine, Problem, ProblemError, Resident, Way};
 pub use solution::Solution;
 pub use thresholds::Thresholds;
-pub use variant::{Penalised, Variant};
+pub use variant::{Exchanges, Penalised, Variant};

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use migbsp::rebalance::{Budget, Found, Method, Penalised, Problem, Thresholds, Variant};
+use migbsp::rebalance::{
+    Budget, Exchanges, Found, Method, Penalised, Problem, Thresholds, Variant,
+};
 
 use crate::configuration::{list, nearest};
 use crate::named::Named;
@@ -119,6 +121,13 @@ fn with(mut variant: Variant, (key, value): (&str, &str)) -> Result<Variant, Str
                 _ => return Err(met("`full`, `limit` or `none`")),
             };
         }
+        "exchanges" => {
+            variant.exchanges = match value {
+                "always" => Exchanges::Always,
+                "needed" => Exchanges::Needed,
+                _ => return Err(met("`always` or `needed`")),
+            };
+        }
         "gamma" => {
             let gamma = value.parse().ok();
             variant.gamma = gamma
@@ -151,7 +160,7 @@ fn thresholds(text: &str) -> Option<Thresholds> {
     }
 }
 
-const KEYS: [&str; 4] = ["levels", "thresholds", "penalisation", "gamma"];
+const KEYS: [&str; 5] = ["levels", "thresholds", "penalisation", "gamma", "exchanges"];
 
 /// More make no difference.
 const LEVELS_MAX: u32 = 1000;
@@ -197,6 +206,7 @@ mod tests {
             ("imlp:thresholds=crsinf", "ratio above 1"),
             ("imlp:thresholds=crs", "ratio above 1"),
             ("imlp:penalisation=half", "`full`, `limit` or `none`"),
+            ("imlp:exchanges=never", "`always` or `needed`"),
             ("imlp:gamma=-1", "from 0 to 1e"),
             ("imlp:gamma=nan", "from 0 to 1e"),
             ("imlp:levels=3, levels =4", "levels: is there twice, as `3`"),

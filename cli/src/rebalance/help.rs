@@ -27,6 +27,8 @@ imlp, islp and mlp take parameters, as imlp:levels=3,thresholds=as,penalisation=
   thresholds=crs2   a common ratio of 2; as: equal steps; count: equally many moves
   penalisation=full all moves; limit: those to the most loaded machine; none
   gamma=1           what a penalty weighs, in units of level
+  exchanges=always  two processes change places where that is best; needed: only where no single
+                    move brings both machines to the target, which takes fewer moves
 
 Budgets, for each target:
   time   \"100 ms\", \"2.5 s\"; bare numbers are seconds

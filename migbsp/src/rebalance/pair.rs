@@ -47,16 +47,7 @@ impl Exchange {
         bound: f64,
         rule: &impl Rule,
     ) -> (Option<Self>, u64) {
-        let machines = state.problem().machines();
-        let mut search = Search {
-            pair: (from, to),
-            loads: (state.load(from), state.load(to)),
-            times: (1.0 / machines[from].capacity, 1.0 / machines[to].capacity),
-            bound,
-            best: None,
-            merit: f64::INFINITY,
-            looked: 0,
-        };
+        let mut search = Search::between(state, (from, to), bound);
         let ideal = search.ideal();
         let residents = state.list(to);
         let mut refused = Refused::none_of(residents.len());
@@ -108,6 +99,24 @@ impl Exchange {
                     Answer::Enough => break,
                 }
                 end = refused.skip_down(at);
+            }
+        }
+        (search.best, search.looked)
+    }
+
+    /// The same, if nobody may come back.
+    pub(super) fn one_way(
+        state: &State<'_>,
+        (from, to): (usize, usize),
+        bound: f64,
+        rule: &impl Rule,
+    ) -> (Option<Self>, u64) {
+        let mut search = Search::between(state, (from, to), bound);
+        for entry in state.list(from) {
+            let process = entry.process;
+            if 0.0 < entry.workload && rule.allows(process, to) {
+                let penalty = rule.penalty(process, to);
+                search.look(entry.workload, (process, None), penalty, || 0.0);
             }
         }
         (search.best, search.looked)
@@ -204,6 +213,19 @@ struct Search {
 }
 
 impl Search {
+    fn between(state: &State<'_>, (from, to): (usize, usize), bound: f64) -> Self {
+        let machines = state.problem().machines();
+        Self {
+            pair: (from, to),
+            loads: (state.load(from), state.load(to)),
+            times: (1.0 / machines[from].capacity, 1.0 / machines[to].capacity),
+            bound,
+            best: None,
+            merit: f64::INFINITY,
+            looked: 0,
+        }
+    }
+
     /// Looks at what happens if `work` goes over: whether its levels alone are worth it.
     #[inline]
     fn look(

@@ -14,7 +14,10 @@ use crate::reproduce::chen::trial::{Trial, budget, mean, real, trial, uniform};
 
 const METHODS: [Method; 3] = [Method::Islp, Method::Mparv, Method::Tabu];
 
-/// Three algorithms on one instance.
+/// ISLP as the paper's numbers are: two processes change places only where no single move meets the target.
+const NEEDED: &str = "islp:exchanges=needed";
+
+/// The algorithms on one instance.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     group: Group,
@@ -44,7 +47,7 @@ pub(super) fn compare(instances: u32, progress: bool) -> Result<(Vec<Cell>, Vec<
         (Reverse(work), case.number, case.seed)
     });
     let outcomes = batch::run(&cases, progress, |case| Ok(outcome(case)))?;
-    let mut by_block: BTreeMap<usize, Vec<[Trial; 3]>> = BTreeMap::new();
+    let mut by_block: BTreeMap<usize, Vec<[Trial; 4]>> = BTreeMap::new();
     for (case, outcome) in cases.iter().zip(outcomes) {
         by_block.entry(case.number).or_default().push(outcome);
     }
@@ -53,12 +56,16 @@ pub(super) fn compare(instances: u32, progress: bool) -> Result<(Vec<Cell>, Vec<
     for (number, block) in blocks.iter().enumerate() {
         let own = by_block.get(&number).map_or(&[][..], Vec::as_slice);
         for (index, (group, paper)) in block.iter().enumerate() {
-            cells.extend(method(*group, paper, own.iter().map(|three| three[index])));
+            let trials = |index: usize| own.iter().map(move |all| all[index]);
+            cells.extend(method(*group, &paper.algorithm, paper, trials(index)));
+            if paper.algorithm == METHODS[0].to_string() {
+                cells.extend(method(*group, NEEDED, paper, trials(METHODS.len())));
+            }
         }
         numbers.push([0, 1, 2].map(|index| {
             let met = own
                 .iter()
-                .map(|three| three[index])
+                .map(|all| all[index])
                 .filter(|trial| trial.is_met);
             mean(met.map(|trial| real(u64::try_from(trial.migrations).unwrap_or(u64::MAX))))
         }));
@@ -83,22 +90,31 @@ pub(super) fn compare(instances: u32, progress: bool) -> Result<(Vec<Cell>, Vec<
     Ok((cells, claims))
 }
 
-fn outcome(case: &Case) -> [Trial; 3] {
+/// What each of [`METHODS`] comes to, and [`NEEDED`].
+fn outcome(case: &Case) -> [Trial; 4] {
     let problem = uniform(&case.group.draw(case.seed));
     let steps = budget(&problem, case.target);
-    METHODS.map(|method| {
-        let steps = if method == Method::Mparv {
-            STEPS_MPARV
-        } else {
-            steps
-        };
-        let algorithm = Algorithm::from(method);
-        trial(&algorithm, &problem, case.target, steps, case.seed)
-    })
+    let run =
+        |algorithm: &Algorithm, steps| trial(algorithm, &problem, case.target, steps, case.seed);
+    let [islp, mparv, tabu] = METHODS.map(Algorithm::from);
+    let needed = NEEDED
+        .parse()
+        .expect("an algorithm with a parameter it has");
+    [
+        run(&islp, steps),
+        run(&mparv, STEPS_MPARV),
+        run(&tabu, steps),
+        run(&needed, steps),
+    ]
 }
 
-/// The numbers of a method; migrations are means over the instances where the target is met.
-fn method(group: Group, paper: &Uniform, trials: impl Iterator<Item = Trial> + Clone) -> [Cell; 3] {
+/// The numbers of an algorithm beside one's of the paper; migrations are means over the instances where the target is met.
+fn method(
+    group: Group,
+    algorithm: &str,
+    paper: &Uniform,
+    trials: impl Iterator<Item = Trial> + Clone,
+) -> [Cell; 3] {
     let success = trials
         .clone()
         .map(|trial| if trial.is_met { 100.0 } else { 0.0 });
@@ -107,7 +123,7 @@ fn method(group: Group, paper: &Uniform, trials: impl Iterator<Item = Trial> + C
     let seconds = trials.map(|trial| trial.seconds_to_best);
     let cell = |quantity, ours, paper_value| {
         Cell::new(group, quantity, ours)
-            .of(&paper.algorithm, paper.target)
+            .of(&algorithm, paper.target)
             .beside(paper_value)
     };
     [
