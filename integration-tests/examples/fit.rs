@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use agents::{Barrier, Collection, PlacementOptions, Setup, TransferStart, placement, simulate};
 use anyhow::{Context, bail};
@@ -199,17 +200,27 @@ fn mean_error(template: &str, network: &Network, cells: &[Cell]) -> anyhow::Resu
 /// What our runs take, cell by cell.
 fn predict(template: &str, network: &Network, cells: &[Cell]) -> anyhow::Result<Vec<f64>> {
     let platform = Arc::new(Platform::from_toml(&platform_text(template, network)?)?);
-    let lattices = by_processes(cells, Application::LatticeBoltzmann, |processes| {
-        let short = lattice_boltzmann(&platform, processes, 4)?;
-        let long = lattice_boltzmann(&platform, processes, 8)?;
-        Ok((short, (long - short) / 4.0))
-    })?;
-    let wavefronts = by_processes(cells, Application::SmithWaterman, |processes| {
-        smith_waterman(&platform, processes)
-    })?;
-    let decompositions = by_processes(cells, Application::Lu, |processes| {
-        Stages::new(&platform, processes)
-    })?;
+    let (lattices, wavefronts, decompositions) = thread::scope(|scope| {
+        let lattices = scope.spawn(|| {
+            by_processes(cells, Application::LatticeBoltzmann, |processes| {
+                let short = lattice_boltzmann(&platform, processes, 4)?;
+                let long = lattice_boltzmann(&platform, processes, 8)?;
+                Ok((short, (long - short) / 4.0))
+            })
+        });
+        let wavefronts = scope.spawn(|| {
+            by_processes(cells, Application::SmithWaterman, |processes| {
+                smith_waterman(&platform, processes)
+            })
+        });
+        let decompositions = by_processes(cells, Application::Lu, |processes| {
+            Stages::new(&platform, processes)
+        });
+        (lattices.join(), wavefronts.join(), decompositions)
+    });
+    let lattices = lattices.expect("a thread that panics ends the program")?;
+    let wavefronts = wavefronts.expect("a thread that panics ends the program")?;
+    let decompositions = decompositions?;
     let time = |cell: &Cell| match cell.application {
         Application::LatticeBoltzmann => {
             let (short, each) = lattices[&cell.processes];
