@@ -28,7 +28,8 @@ use crate::verify::{self, VerifyArguments};
 /// `migbsp help exit-codes`.
 #[must_use]
 pub fn run(registry: &Registry) -> ExitCode {
-    let mut command = with_workloads(Arguments::command(), registry);
+    let command = with_workloads(Arguments::command(), registry);
+    let mut command = taking_negative_numbers(command);
     let parsed = command
         .try_get_matches_from_mut(env::args_os())
         .and_then(|matches| Arguments::from_arg_matches(&matches));
@@ -226,6 +227,15 @@ fn with_workloads(command: clap::Command, registry: &Registry) -> clap::Command 
         .collect();
     let help = format!("Workloads:\n{list}\n{SIMULATE_HELP}");
     command.mut_subcommand("simulate", |simulate| simulate.after_help(help))
+}
+
+/// Takes `-1` after an option for its value, so that whoever reads the value says what is wrong with it.
+pub(crate) fn taking_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let is_option = !argument.is_positional() && argument.get_action().takes_values();
+        argument.allow_negative_numbers(is_option)
+    });
+    command.mut_subcommands(taking_negative_numbers)
 }
 
 fn log_to_stderr(verbose: u8, quiet: bool) {

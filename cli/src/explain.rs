@@ -34,7 +34,7 @@ pub(crate) struct ExplainArguments {
     #[arg(long, value_name = "PROCESS")]
     pub(crate) process: Option<String>,
     /// What was decided in the call that was held when so many supersteps were over
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(0..))]
     pub(crate) superstep: Option<u64>,
     /// How to show the answer
     #[arg(long, value_enum, default_value_t)]

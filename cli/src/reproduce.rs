@@ -51,12 +51,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Over how many instances of each group means are taken; of chen2008 only
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=10_000),
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     instances: Option<u32>,
     /// Whether a bar on stderr is wanted.
     #[arg(skip)]

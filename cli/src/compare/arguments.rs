@@ -17,19 +17,10 @@ pub(crate) struct CompareArguments {
     #[arg(value_name = "EXPERIMENT", required = true)]
     pub(super) experiments: Vec<PathBuf>,
     /// A policy, and parameters of [scheduler] that it is to have; may be given several times
-    #[arg(
-        long = "policy",
-        value_name = "NAME[:KEY=VALUE,...]",
-        default_values = ["none", "migbsp", "adaptive"]
-    )]
+    #[arg(long = "policy", value_name = "NAME[:KEY=VALUE,...]", default_values = ["none", "migbsp", "adaptive"])]
     pub(super) policies: Vec<Contender>,
     /// Which seeds: 7, or 1,2,5, or 1..30 with both ends
-    #[arg(
-        long,
-        value_name = "SEEDS",
-        default_value = "1..10",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SEEDS", default_value = "1..10")]
     pub(super) seeds: Seeds,
     /// Change a value of all experiments; may be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]

@@ -10,11 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use agents::hosts::measured_speed;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use protocol::Member;
 use protocol::identity::files::write_identity;
 use protocol::identity::{Authority, Name, Role, Validity};
 
+use crate::command::taking_negative_numbers;
 use crate::failure::Failure;
 use crate::live::crew::{Crew, roles};
 use crate::live::node::Orders;
@@ -112,10 +113,14 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
     }
     let then = match &arguments.command[..] {
         [] => None,
-        words => match Then::try_parse_from(words) {
-            Ok(then) => Some(then.command),
+        words => match then(words) {
+            Ok(then) => Some(then),
             Err(help) if !help.use_stderr() => return output::print(&help.to_string()),
-            Err(error) => return Err(Failure::Usage(error.to_string())),
+            Err(error) => {
+                let text = error.to_string();
+                let problem = text.strip_prefix("error: ").unwrap_or(&text);
+                return Err(Failure::Usage(problem.to_owned()));
+            }
         },
     };
     let elsewhere = match &then {
@@ -138,6 +143,12 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
     };
     drop(nodes);
     result
+}
+
+/// What is to be done on the nodes.
+fn then(words: &[String]) -> Result<ThenCommand, clap::Error> {
+    let matches = taking_negative_numbers(Then::command()).try_get_matches_from(words)?;
+    Then::from_arg_matches(&matches).map(|then| then.command)
 }
 
 /// Starts the nodes, with an authority that nobody else ever sees.

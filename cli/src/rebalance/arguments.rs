@@ -18,13 +18,7 @@ pub(super) struct SearchArguments {
     )]
     budget: Limit,
     /// Where random choices begin
-    #[arg(
-        long,
-        value_name = "SEED",
-        default_value_t = 1,
-        value_parser = seed,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = seed)]
     seed: u64,
     /// What a move costs
     #[arg(long, value_enum, default_value_t)]

@@ -18,17 +18,10 @@ pub(crate) struct GenerateArguments {
     #[arg(long, value_name = "GROUP", value_parser = group)]
     group: Group,
     /// Which instance of the group
-    #[arg(
-        long,
-        value_name = "SEED",
-        default_value_t = 1,
-        value_parser = seed,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = seed)]
     seed: u64,
     /// A level that is to be met; may be given several times
-    #[arg(long = "target", value_name = "LEVEL", value_parser = target, allow_negative_numbers = true,
-        default_values = ["76", "80", "90"])]
+    #[arg(long = "target", value_name = "LEVEL", value_parser = target, default_values = ["76", "80", "90"])]
     targets: Vec<f64>,
     /// Draw the workloads of I4 as the paper prints them, not as its levels say that they were drawn
     #[arg(long)]

@@ -31,7 +31,7 @@ pub(crate) struct SolveArguments {
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "best")]
     algorithm: Algorithm,
     /// The level that no machine may be above; may be given several times; if left out, those of the instance
-    #[arg(long = "target", value_name = "LEVEL", value_parser = target, allow_negative_numbers = true)]
+    #[arg(long = "target", value_name = "LEVEL", value_parser = target)]
     targets: Vec<f64>,
     #[command(flatten)]
     search: SearchArguments,

@@ -33,11 +33,11 @@ pub(crate) struct SweepArguments {
     )]
     algorithms: Vec<Algorithm>,
     /// A level; may be given several times; if left out, --points of them, closer to each other where they are low
-    #[arg(long = "target", value_name = "LEVEL", value_parser = target, allow_negative_numbers = true)]
+    #[arg(long = "target", value_name = "LEVEL", value_parser = target)]
     targets: Vec<f64>,
     /// How many levels, from the one before anybody moves down to nearly the ideal one
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "targets",
-        value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
     points: u32,
     #[command(flatten)]
     search: SearchArguments,

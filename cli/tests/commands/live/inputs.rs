@@ -33,6 +33,7 @@ fn check(folder: &Folder, arguments: &[&str], code: i32, message: &str) {
         "{message:?}: {}",
         ended.stderr
     );
+    assert!(!ended.stderr.contains("error: error"), "{}", ended.stderr);
 }
 
 #[test]
@@ -184,7 +185,13 @@ fn a_mistake_in_what_is_to_be_up_is_named() {
             "expected a fraction above 0 and at most 1, as in 4:0.4",
         ),
         (&["--slow", "1"], 2, "expected NODE:FRACTION, as 4:0.4"),
+        (&["--local", "-1"], 2, "-1 is not in 1..=256"),
         (&["--", "fly"], 2, "unrecognized subcommand 'fly'"),
+        (
+            &["--", "run", "x.toml", "-n", "-1"],
+            2,
+            "invalid value '-1' for '--np <N>': -1 is not in 0..=4294967295",
+        ),
         (
             &["--local", "1", "--", "run", "absent.toml"],
             4,
