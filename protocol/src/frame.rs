@@ -136,12 +136,12 @@ pub enum DecodeError {
 }
 
 impl Default for Limits {
-    /// Heads of 64 MiB (the reports of a Set of 10 000 processes after 200 supersteps) and payloads of
-    /// 16 GiB (the memory of a host).
+    /// Heads of 64 MiB (the reports of a Set of 10 000 processes after 200 supersteps), and payloads of as
+    /// many.
     fn default() -> Self {
         Self {
             head: 64 << 20,
-            payload: 16 << 30,
+            payload: 64 << 20,
         }
     }
 }

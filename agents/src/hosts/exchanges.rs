@@ -21,7 +21,8 @@ use crate::world::Exchange;
 /// has sent one that was not empty is expected to send one in the next superstep, too, until a few in a row were
 /// empty. What is expected is waited for. Whoever sends a parcel that is not expected waits himself, until it has been
 /// [taken](protocol::Message::Taken): he arrives at the barrier only then, so that nobody goes on without it. That a
-/// process has halted is told to everybody, and has to be taken by everybody.
+/// process has halted is told to everybody, and has to be taken by everybody, who say so when they have sent what they
+/// have for it themselves.
 ///
 /// A superstep is complete here when everybody here has computed, what is expected has come, and what has to be
 /// taken has been. What comes when it is complete counts in the next one.
@@ -48,6 +49,8 @@ pub(super) struct Exchanges {
     completed: Option<u64>,
     /// Parcels of supersteps that have not begun here.
     early: BTreeMap<HostId, VecDeque<(Parcel, Seconds)>>,
+    /// Parcels that are here, of nodes that wait for being told so.
+    untold: Vec<Untold>,
     round: Option<Round>,
     /// Messages that processes here sent, and their bytes.
     pub(super) messages: u64,
@@ -62,6 +65,8 @@ struct Round {
     residents: BTreeSet<Rank>,
     /// What those sent that have computed: how many messages.
     sent: BTreeMap<Rank, u32>,
+    /// Whether what goes to other nodes is on its way.
+    has_left: bool,
     /// Nodes whose last parcel is still to come.
     waiting: BTreeSet<HostId>,
     /// Nodes that have not taken yet what they have to.
@@ -71,6 +76,15 @@ struct Round {
     /// For processes elsewhere, by host.
     leaving: BTreeMap<HostId, Vec<(Letter, Content)>>,
     received: BTreeMap<Rank, Received>,
+}
+
+/// A parcel whose sender waits for being told that it is here.
+#[derive(Debug)]
+struct Untold {
+    host: HostId,
+    superstep: u64,
+    /// Whether it says who has halted: what is sent from here to those has to be on its way first.
+    has_halted: bool,
 }
 
 /// What a process received.
@@ -106,6 +120,7 @@ impl Exchanges {
             hosts,
             inboxes: BTreeMap::new(),
             early: BTreeMap::new(),
+            untold: Vec::new(),
             round: None,
             messages: 0,
             bytes: 0,
@@ -186,6 +201,7 @@ impl Exchanges {
                 .filter(|rank| self.hosts[rank.index()] == own)
                 .collect(),
             sent: BTreeMap::new(),
+            has_left: false,
             waiting: living()
                 .map(|rank| self.hosts[rank.index()])
                 .filter(|host| self.expected.contains(host))
@@ -290,6 +306,7 @@ impl Exchanges {
         now: Seconds,
     ) -> Vec<(HostId, Parcel)> {
         let round = self.round.as_mut().expect("everybody has computed");
+        round.has_left = true;
         let superstep = round.superstep;
         let has_halted = |rank: &&Rank| self.halted[rank.index()] == Some(superstep);
         let halted: Vec<Rank> = round.residents.iter().filter(has_halted).copied().collect();
@@ -319,21 +336,27 @@ impl Exchanges {
         parcels
     }
 
-    /// A parcel has come from `host`, after `took`; whether `host` waits for being told so.
+    /// A parcel has come from `host`, after `took`.
     pub(super) fn take(
         &mut self,
         host: HostId,
         parcel: Parcel,
         took: Seconds,
-    ) -> Result<bool, RunError> {
+    ) -> Result<(), RunError> {
         self.check(host, &parcel)?;
         for rank in &parcel.halted {
             self.halt(*rank, parcel.superstep);
         }
-        let mut is_awaited = false;
         if parcel.is_last {
             let was_expected = self.expected.remove(&host);
-            is_awaited = !was_expected || !parcel.halted.is_empty();
+            let has_halted = !parcel.halted.is_empty();
+            if !was_expected || has_halted {
+                self.untold.push(Untold {
+                    host,
+                    superstep: parcel.superstep,
+                    has_halted,
+                });
+            }
             if parcel.is_followed {
                 self.expected.insert(host);
             }
@@ -354,7 +377,30 @@ impl Exchanges {
                 early.push_back((parcel, took));
             }
         }
-        Ok(is_awaited)
+        Ok(())
+    }
+
+    /// Who may be told now that a parcel of a superstep has been taken.
+    pub(super) fn tell(&mut self) -> Vec<(HostId, u64)> {
+        let (round, completed) = (self.round.as_ref(), self.completed);
+        let is_empty = self.is_empty();
+        let is_due = |untold: &mut Untold| {
+            let superstep = untold.superstep;
+            let has_left = match round {
+                Some(round) if round.superstep == superstep => round.has_left,
+                Some(round) if superstep < round.superstep => true,
+                Some(_) | None => is_empty || completed.is_some_and(|completed| superstep <= completed),
+            };
+            has_left || !untold.has_halted
+        };
+        let due = self.untold.extract_if(.., is_due);
+        due.map(|untold| (untold.host, untold.superstep)).collect()
+    }
+
+    /// Whether nobody is going to compute here next: nobody lives here, or has come to.
+    fn is_empty(&self) -> bool {
+        let has_halted = |rank: &Rank| self.halted[rank.index()].is_some();
+        self.living_here() == 0 && self.inboxes.keys().all(has_halted)
     }
 
     /// `host` has taken what it had to in `superstep`.

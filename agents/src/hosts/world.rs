@@ -220,15 +220,10 @@ impl HostWorld {
                 let took = way.took(parcel.sent, now, round_trip);
                 let bytes = u64::try_from(parcel.payload.len()).expect("lengths fit 64 bits");
                 self.rates.learn(self.rules.sets[host.index()], bytes, took);
-                let superstep = parcel.superstep;
-                match self.exchanges.take(host, *parcel, took) {
-                    Ok(true) => {
-                        let (own, other) = (Address::Node(self.own), Address::Node(host));
-                        self.post(host, own, other, &Message::Taken(superstep));
-                    }
-                    Ok(false) => {}
-                    Err(error) => self.fail(error),
+                if let Err(error) = self.exchanges.take(host, *parcel, took) {
+                    self.fail(error);
                 }
+                self.tell_taken();
                 self.tell_exchanged();
             }
             Message::Taken(superstep) => {
@@ -307,10 +302,20 @@ impl HostWorld {
         for (rank, host) in moves {
             self.exchanges.place(*rank, *host);
         }
+        // Nobody may live here any more who would have sent anything.
+        self.tell_taken();
         self.epoch = epoch;
         self.endpoint.advance(epoch);
         // Whatever was sent before the placement before this one has arrived.
         self.endpoint.retire(epoch.saturating_sub(1));
+    }
+
+    /// Tells other nodes that their parcels have been taken.
+    fn tell_taken(&mut self) {
+        for (host, superstep) in self.exchanges.tell() {
+            let (own, other) = (Address::Node(self.own), Address::Node(host));
+            self.post(host, own, other, &Message::Taken(superstep));
+        }
     }
 
     /// To another node.

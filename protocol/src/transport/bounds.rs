@@ -39,10 +39,7 @@ impl Default for Bounds {
     /// See `ARCHITECTURE.md` for why these.
     fn default() -> Self {
         Self {
-            frame: Limits {
-                head: 64 << 20,
-                payload: 64 << 20,
-            },
+            frame: Limits::default(),
             state: Limits {
                 head: 4 << 10,
                 payload: 16 << 30,

@@ -32,7 +32,8 @@ pub(super) fn pack(
     let (mut parcel, mut payload) = (empty(), Vec::new());
     for (letter, content) in letters {
         let length = usize::try_from(letter.bytes).expect("what is sent fits memory");
-        if !payload.is_empty() && PARCEL_LEN < payload.len() + length {
+        let is_full = !payload.is_empty() && PARCEL_LEN < payload.len() + length;
+        if is_full || parcel.letters.len() == LETTERS_MAX {
             parcel.payload = std::mem::take(&mut payload).into();
             parcels.push(std::mem::replace(&mut parcel, empty()));
         }
@@ -94,3 +95,6 @@ fn ratio(bytes: u64, total: u64) -> f64 {
 
 /// Bytes of messages that are put together into a parcel.
 pub(super) const PARCEL_LEN: usize = 8 << 20;
+
+/// Messages that are put together into a parcel, however short they are: what is said of each takes a few bytes, too.
+pub(super) const LETTERS_MAX: usize = 1 << 20;

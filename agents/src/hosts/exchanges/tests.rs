@@ -1,7 +1,10 @@
 use bsp::reference::Error;
 use bytes::Bytes as Raw;
 
-use super::parcels::PARCEL_LEN;
+use protocol::transport::Bounds;
+use protocol::{Address, Message, decode, encode};
+
+use super::parcels::{LETTERS_MAX, PARCEL_LEN};
 use super::*;
 
 const HERE: HostId = HostId(0);
@@ -143,6 +146,40 @@ fn parcels_may_be_early_and_those_that_have_halted_are_waited_for_no_more() {
 }
 
 #[test]
+fn that_somebody_has_halted_is_taken_when_what_was_sent_to_him_is_on_its_way() {
+    let others = || [THERE, HostId(2)].into_iter();
+    let halted = || parcel(0, &[], true);
+    let mut here = exchanges();
+    here.take(THERE, halted(), Seconds::ZERO).unwrap();
+    assert_eq!(here.tell(), []);
+    here.begin(0).unwrap();
+    here.computed(Rank(1), executed(&[], false)).unwrap();
+    assert_eq!(here.tell(), []);
+    let last = executed(&[(2, Content::Sized(3))], false);
+    here.computed(Rank(0), last).unwrap();
+    let parcels = here.parcels(others(), Seconds::ZERO);
+    assert_eq!(parcels[0].1.letters.len(), 1);
+    assert_eq!(here.tell(), [(THERE, 0)]);
+    assert_eq!(here.tell(), []);
+    // Nobody lives there who might send anything.
+    let (sets, hosts) = (here.sets.clone(), here.hosts.clone());
+    let mut idle = Exchanges::new(HostId(2), sets, hosts, false);
+    idle.take(THERE, halted(), Seconds::ZERO).unwrap();
+    assert_eq!(idle.tell(), [(THERE, 0)]);
+    // Nor where everybody has moved away from, and those who have come are waited for.
+    let mut left = exchanges();
+    left.take(THERE, halted(), Seconds::ZERO).unwrap();
+    left.take_inbox(Rank(0));
+    left.place(Rank(0), THERE);
+    assert_eq!(left.tell(), []);
+    left.place(Rank(1), HostId(2));
+    assert_eq!(left.tell(), [(THERE, 0)]);
+    idle.put_inbox(Rank(1), Vec::new());
+    idle.take(THERE, halted(), Seconds::ZERO).unwrap();
+    assert_eq!(idle.tell(), []);
+}
+
+#[test]
 fn what_a_program_may_not_send_is_the_same_error_as_the_reference_runner_s() {
     let halted = |superstep, halted| {
         let (from, to) = (Rank(0), Rank(2));
@@ -225,7 +262,7 @@ fn what_no_node_sends_is_refused() {
 fn a_message_that_is_too_long_for_the_network_is_named() {
     let mut exchanges = exchanges();
     exchanges.begin(0).unwrap();
-    let longest = Limits::default().payload;
+    let longest = 64 << 20;
     let long = |to, bytes| executed(&[(to, Content::Sized(bytes))], false);
     // Within a host there is no limit.
     exchanges.computed(Rank(0), long(1, 2 * longest)).unwrap();
@@ -267,6 +304,31 @@ fn long_messages_go_in_parcels_of_bounded_length() {
             .iter()
             .all(|parcel| parcel.payload.len() == PARCEL_LEN)
     );
+}
+
+#[test]
+fn many_messages_go_in_parcels_of_bounded_heads() {
+    let letter = Letter {
+        from: Rank(u32::MAX),
+        to: Rank(u32::MAX),
+        bytes: 0,
+        is_sized: true,
+    };
+    let last = Last {
+        is_followed: true,
+        halted: Vec::new(),
+    };
+    let count = LETTERS_MAX * 2 + 1;
+    let letters = vec![(letter, Content::Sized(0)); count];
+    let parcels: Vec<Parcel> = pack(u64::MAX, Seconds::ZERO, letters, last).collect();
+    let counts: Vec<usize> = parcels.iter().map(|parcel| parcel.letters.len()).collect();
+    assert_eq!(counts, [LETTERS_MAX, LETTERS_MAX, 1]);
+    let (node, other) = (Address::Node(HERE), Address::Node(THERE));
+    for parcel in parcels {
+        let frame = encode(node, other, &Message::Parcel(Box::new(parcel)));
+        let bytes = [frame.head, frame.payload].concat();
+        decode(bytes.into(), &Bounds::default().frame).unwrap();
+    }
 }
 
 /// Nodes that exchange what they are told to, over ways that keep their order and nothing else.
@@ -328,13 +390,18 @@ mod network {
             match frame {
                 Frame::Taken(superstep) => node.taken(from, superstep).unwrap(),
                 Frame::Parcel(parcel) => {
-                    let superstep = parcel.superstep;
-                    if node.take(from, parcel, seconds(1.0)).unwrap() {
-                        self.post(to, from, Frame::Taken(superstep));
-                    }
+                    node.take(from, parcel, seconds(1.0)).unwrap();
+                    self.tell(to);
                 }
             }
             true
+        }
+
+        /// A node tells whom it may that their parcels are there.
+        fn tell(&mut self, host: HostId) {
+            for (to, superstep) in self.nodes[host.index()].tell() {
+                self.post(host, to, Frame::Taken(superstep));
+            }
         }
 
         /// Everybody who lives executes `superstep`: sends what is said, and perhaps halts; what each receives, and
@@ -371,6 +438,7 @@ mod network {
                 for (to, parcel) in node.parcels(others, Seconds::ZERO) {
                     self.post(*host, to, Frame::Parcel(parcel));
                 }
+                self.tell(*host);
                 // Some of what is under way arrives before others have begun.
                 for which in order.take(2) {
                     self.deliver(which);
@@ -399,8 +467,9 @@ mod network {
                 let inbox = self.nodes[from.index()].take_inbox(rank);
                 self.nodes[host.index()].put_inbox(rank, inbox);
             }
-            for node in &mut self.nodes {
-                node.place(rank, host);
+            for node in 0..self.nodes.len() {
+                self.nodes[node].place(rank, host);
+                self.tell(HostId::from_index(node));
             }
         }
     }
@@ -428,7 +497,6 @@ mod network {
                 let halts = halts.filter(|_| 1 < living.len() && superstep % 7 == 0);
                 let pick = |of: &Index| living[of.index(living.len())];
                 let mut sends: Vec<_> = sends.iter().map(|(from, to)| (pick(from), pick(to))).collect();
-                sends.retain(|(_, to)| Some(*to) != halts);
                 let (inboxes, sent, received) =
                     network.superstep((superstep, &living), &sends, halts, &mut order);
                 for (rank, inbox) in inboxes {

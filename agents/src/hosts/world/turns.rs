@@ -42,6 +42,7 @@ impl HostWorld {
             let (from, to) = (Address::Node(self.own), Address::Node(host));
             self.post(host, from, to, &Message::Parcel(Box::new(parcel)));
         }
+        self.tell_taken();
     }
 
     /// Everybody here has computed; they took what they would have taken together.
