@@ -19,6 +19,7 @@ mod pool;
 mod queue;
 mod rates;
 mod resident;
+mod share;
 mod sharing;
 mod way;
 mod world;
@@ -33,6 +34,7 @@ pub use meter::{Ours, measured_speed, processors};
 pub use node::{Node, NodeError, Prepare, Prepared};
 pub use pool::Pace;
 pub use resident::Kind;
+pub use share::Share;
 
 use meter::LoadMeter;
 
@@ -48,7 +50,7 @@ impl Machine {
     /// Instructions per second of one processor, as far as programs are given it.
     fn offered(&self) -> InstructionsPerSecond {
         let Pace { speed, share, .. } = self.pace;
-        InstructionsPerSecond::new(speed.get() * share).expect("a part of a speed")
+        InstructionsPerSecond::new(speed.get() * share.get()).expect("a part of a speed")
     }
 
     /// The same machine as it gives `processors`, each worth `factor` of what was measured.

@@ -7,6 +7,7 @@ use bsp::{HostId, Rank, SetId};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
 
+use crate::error::RunError;
 use crate::script::Script;
 
 /// Everything that decides how a run goes, besides the programs; on real hosts, what concerns the network is not used.
@@ -29,6 +30,34 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Whether as many `programs` can be run as it says.
+    ///
+    /// # Errors
+    ///
+    /// If there are none, not as many as places, or a place is on no host.
+    pub(crate) fn check(&self, programs: usize) -> Result<(), RunError> {
+        if programs == 0 {
+            return Err(RunError::NoProcesses);
+        }
+        let places = self.placement.len();
+        if programs != places {
+            return Err(RunError::Places { programs, places });
+        }
+        let hosts = self.platform.hosts().len();
+        match self.places().find(|(_, host)| hosts <= host.index()) {
+            Some((rank, host)) => Err(RunError::NoSuchHost { rank, host, hosts }),
+            None => Ok(()),
+        }
+    }
+
+    /// Every place that it speaks of: where processes start, and where a script moves them.
+    fn places(&self) -> impl Iterator<Item = (Rank, HostId)> {
+        let starts = (0..).map(Rank).zip(self.placement.iter().copied());
+        let script = self.scheduler.as_ref().and_then(|s| s.script.as_ref());
+        let moves = script.into_iter().flat_map(|script| script.0.values());
+        starts.chain(moves.flatten().copied())
+    }
+
     /// Whether messages count for the Set where their sender was when the run began.
     #[must_use]
     pub fn senders_stay(&self) -> bool {

@@ -137,17 +137,7 @@ struct Agents {
 
 impl<P: Program> Simulation<P> {
     fn new(setup: &Setup, programs: Vec<P>) -> Result<Self, RunError> {
-        if programs.is_empty() {
-            return Err(RunError::NoProcesses);
-        }
-        if programs.len() != setup.placement.len() {
-            let (programs, places) = (programs.len(), setup.placement.len());
-            return Err(RunError::Places { programs, places });
-        }
-        let hosts = setup.platform.hosts().len();
-        if let Some((rank, host)) = places(setup).find(|(_, host)| hosts <= host.index()) {
-            return Err(RunError::NoSuchHost { rank, host, hosts });
-        }
+        setup.check(programs.len())?;
         let rules = Arc::new(Rules::new(setup));
         let bank = Rc::new(RefCell::new(Bank::new(programs, setup.superstep_limit)));
         let world = Rc::new(RefCell::new(SimulatedWorld::new(
@@ -249,17 +239,4 @@ impl<P: Program> Simulation<P> {
             bytes,
         })
     }
-}
-
-/// Every place that the setup speaks of: where processes start, and where a script moves them.
-fn places(setup: &Setup) -> impl Iterator<Item = (Rank, HostId)> {
-    let starts = setup.placement.iter().enumerate();
-    let script = setup.scheduler.as_ref().and_then(|s| s.script.as_ref());
-    starts
-        .map(|(index, host)| (Rank::from_index(index), *host))
-        .chain(
-            script
-                .into_iter()
-                .flat_map(|script| script.0.values().flatten().copied()),
-        )
 }

@@ -61,9 +61,11 @@ pub fn run<P: Program>(
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
     interrupted: impl Future<Output = ()>,
 ) -> Result<Finished<P::Output>, JobError> {
-    if programs.len() != request.setup.placement.len() {
-        let (programs, places) = (programs.len(), request.setup.placement.len());
-        return Err(crate::RunError::Places { programs, places }.into());
+    request.setup.check(programs.len())?;
+    let (members, hosts) = (request.members.len(), request.setup.platform.hosts().len());
+    if members != hosts {
+        let problem = format!("the platform of {hosts} hosts needs as many nodes, met {members}");
+        return Err(JobError::input(problem));
     }
     let runtime = runtime()?;
     let done = runtime.block_on(async {

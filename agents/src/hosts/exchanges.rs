@@ -389,7 +389,9 @@ impl Exchanges {
             let has_left = match round {
                 Some(round) if round.superstep == superstep => round.has_left,
                 Some(round) if superstep < round.superstep => true,
-                Some(_) | None => is_empty || completed.is_some_and(|completed| superstep <= completed),
+                Some(_) | None => {
+                    is_empty || completed.is_some_and(|completed| superstep <= completed)
+                }
             };
             has_left || !untold.has_halted
         };

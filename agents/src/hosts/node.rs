@@ -27,6 +27,7 @@ use super::job::{Input, Job};
 use super::meter::{LoadMeter, Ours, measured_speed, processors};
 use super::pool::Pace;
 use super::resident::Kind;
+use super::share::Share;
 use crate::setup::Setup;
 
 /// A node of a cluster.
@@ -39,8 +40,8 @@ pub struct Node {
     pub release: String,
     /// Of one processor; `None`: it is measured.
     pub speed: Option<InstructionsPerSecond>,
-    /// The fraction of it that programs are given, in `(0, 1]`.
-    pub share: f64,
+    /// How much of it programs are given.
+    pub share: Share,
     /// Whose computing does not count as others'.
     pub ours: Ours,
     /// What a job is made of.

@@ -14,6 +14,7 @@ use super::counter::{Counter, quotient};
 use super::meter::thread_time;
 use super::queue::Queue;
 use super::resident::{Executed, Resident, Turn};
+use super::share::Share;
 use crate::error::RunError;
 
 /// As many threads as a node gives processors.
@@ -26,8 +27,8 @@ pub(super) struct Pool {
 pub struct Pace {
     /// Of one processor.
     pub speed: InstructionsPerSecond,
-    /// The fraction of it that programs are given, in `(0, 1]`.
-    pub share: f64,
+    /// How much of it programs are given.
+    pub share: Share,
     /// How many instructions a second the machine counts while it computes at `speed`, if they are counted: work is
     /// then what it counts, in the unit of `speed`, and else the time that it takes.
     pub counted: Option<f64>,
@@ -133,8 +134,8 @@ fn execute(task: Task, pace: Pace, mut counter: Option<&mut Counter>) -> Done {
         .into())
     });
     let busy = thread_time().saturating_sub(before);
-    if pace.share < 1.0 {
-        thread::sleep(busy.mul_f64(1.0 / pace.share - 1.0));
+    if pace.share != Share::WHOLE {
+        thread::sleep(pace.share.rest(busy));
     }
     let counted = counter
         .and_then(|counter| counter.read())

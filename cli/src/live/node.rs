@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::thread;
 
-use agents::hosts::{Node, Ours};
+use agents::hosts::{Node, Ours, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
 use protocol::identity::files::read_identity;
@@ -109,13 +109,13 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         .map(|folder| file.parent().unwrap_or_else(|| Path::new("")).join(folder));
     let folder = cert::folder(given.as_deref())?;
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
-    if !(0.0 < section.share && section.share <= 1.0) {
-        let problem = format!(
-            "met {}, expected a fraction above 0 and at most 1",
-            section.share
-        );
-        return Err(at("share", problem));
-    }
+    let share = Share::new(section.share).ok_or_else(|| {
+        let (met, least) = (section.share, Share::LEAST);
+        at(
+            "share",
+            format!("met {met}, expected a fraction from {least} to 1"),
+        )
+    })?;
     let speed = section.speed.map(|speed| {
         let read = InstructionsPerSecond::new(speed)
             .ok()
@@ -132,7 +132,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         address: section.listen,
         release: RELEASE.to_owned(),
         speed: speed.transpose()?,
-        share: section.share,
+        share,
         ours: Ours::Process,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
@@ -169,7 +169,8 @@ fn obey(registry: Registry) -> Result<(), Failure> {
         address: orders.listen,
         release: RELEASE.to_owned(),
         speed: InstructionsPerSecond::new(orders.speed).ok(),
-        share: orders.share,
+        share: Share::new(orders.share)
+            .ok_or_else(|| Failure::input(format!("stdin: share: met {}", orders.share)))?,
         ours: Ours::Siblings,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use agents::hosts::measured_speed;
+use agents::hosts::{Share, measured_speed};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use protocol::Member;
 use protocol::identity::files::write_identity;
@@ -50,7 +50,7 @@ pub(crate) struct UpArguments {
 struct Slow {
     /// Counted from 1.
     node: u32,
-    share: f64,
+    share: Share,
 }
 
 impl FromStr for Slow {
@@ -60,11 +60,11 @@ impl FromStr for Slow {
         let expected = "expected NODE:FRACTION, as 4:0.4";
         let (node, share) = text.split_once(':').ok_or(expected)?;
         let node = node.parse().ok().filter(|node| 0 < *node).ok_or(expected)?;
-        let share = share
-            .parse()
-            .ok()
-            .filter(|share| 0.0 < *share && *share <= 1.0);
-        let share = share.ok_or("expected a fraction above 0 and at most 1, as in 4:0.4")?;
+        let share = share.parse().ok().and_then(Share::new);
+        let share = share.ok_or_else(|| {
+            let least = Share::LEAST;
+            format!("expected a fraction from {least} to 1, as in 4:0.4")
+        })?;
         Ok(Self { node, share })
     }
 }
@@ -108,7 +108,8 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
         let problem = format!("there are only {} nodes", arguments.local);
         return Err(Failure::Usage(format!(
             "--slow {}:{}: {problem}",
-            slow.node, slow.share
+            slow.node,
+            slow.share.get()
         )));
     }
     let then = match &arguments.command[..] {
@@ -185,7 +186,7 @@ fn start(arguments: &UpArguments) -> Result<(Nodes, Crew), Failure> {
             key: identity.key,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             speed,
-            share: slow.map_or(1.0, |slow| slow.share),
+            share: slow.map_or(Share::WHOLE, |slow| slow.share).get(),
         })?;
     }
     for (member, child) in members.iter_mut().zip(&mut nodes.0) {

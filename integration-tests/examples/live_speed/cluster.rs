@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio, exit};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{Node, Ours, Request, run};
+use agents::hosts::{Node, Ours, Request, Share, run};
 use agents::record::Event;
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;
@@ -149,7 +149,7 @@ pub(crate) fn node() -> anyhow::Result<()> {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         release: RELEASE.to_owned(),
         speed: InstructionsPerSecond::new(1e9).ok(),
-        share: 1.0,
+        share: Share::WHOLE,
         ours: Ours::Siblings,
         prepare: Box::new(prepare),
     };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{Finished, JobError, Kind, Node, Ours, Prepared, Request, run};
+use agents::hosts::{Finished, JobError, Kind, Node, Ours, Prepared, Request, Share, run};
 use agents::record::Event;
 use agents::{Barrier, PlacementOptions, Scheduler, Setup, Shape, TransferStart, placement};
 use bsp::Program;
@@ -66,7 +66,7 @@ impl Cluster {
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
                 release: RELEASE.to_owned(),
                 speed: InstructionsPerSecond::new(1e9).ok(),
-                share: 1.0,
+                share: Share::WHOLE,
                 ours: Ours::Process,
                 prepare: Box::new(move |_| {
                     let job = job.lock().unwrap().clone();

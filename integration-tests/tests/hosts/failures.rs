@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use agents::hosts::{Request, run};
-use agents::{Setup, Shape};
+use agents::{Setup, Shape, simulate};
 use bsp::reference::{self, Limit};
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{HostId, Program, Rank, Step, Superstep};
 use protocol::Fault;
 use protocol::identity::{Identity, Role};
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,54 @@ fn check(cluster: &Cluster, client: Identity, request: &Request, expected: &str)
     assert_eq!(error.fault, Fault::Cluster, "{error}");
     assert!(error.message.contains(expected), "{error}");
     works(cluster);
+}
+
+#[test]
+fn what_cannot_be_run_anywhere_is_refused_as_it_is_when_simulated() {
+    let cluster = Cluster::start(&[2]);
+    let request = cluster.request(&setup(&cluster));
+    let refused = |request: &Request, count| {
+        let client = cluster.identity(Role::Client, "tester");
+        let programs = vec![Counter(Flaw::Nothing); count];
+        let nobody = std::future::pending();
+        let error = run(client, request, programs.clone(), &mut |_| Ok(()), nobody).unwrap_err();
+        assert_eq!(error.fault, Fault::Input, "{error}");
+        let simulated = simulate(&request.setup, programs, &mut |_| ());
+        (
+            error.message,
+            simulated.err().map(|error| error.to_string()),
+        )
+    };
+    let check = |setup: Setup, count, expected: &str| {
+        let request = Request {
+            setup,
+            ..request.clone()
+        };
+        let both = (expected.to_owned(), Some(expected.to_owned()));
+        assert_eq!(refused(&request, count), both);
+    };
+    let (none, far) = (Vec::new(), vec![HostId(0), HostId(7)]);
+    let placed = |placement| Setup {
+        placement,
+        ..request.setup.clone()
+    };
+    check(
+        placed(none),
+        0,
+        "there are no processes; at least one is needed",
+    );
+    check(
+        placed(far),
+        2,
+        "p2 is placed on host 7, but the platform has only 2 hosts",
+    );
+    let three = "there are 3 programs but places for 5 processes";
+    check(request.setup.clone(), 3, three);
+    let mut fewer = request.clone();
+    fewer.members.pop();
+    let alone = "the platform of 2 hosts needs as many nodes, met 1";
+    assert_eq!(refused(&fewer, 5), (alone.to_owned(), None));
+    works(&cluster);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn a_mistake_in_the_configuration_of_a_node_is_named() {
         ("[nodes]\n", "node.toml:1: nodes: unknown key"),
         (
             "[node]\nname = \"node-1\"\nidentity = \"ca\"\nshare = 0",
-            "node.toml:4: node.share: met 0, expected a fraction above 0 and at most 1",
+            "node.toml:4: node.share: met 0, expected a fraction from 0.001 to 1",
         ),
         (
             "[node]\nname = \"node-1\"\nidentity = \"ca\"\nspeed = -1.0",
@@ -182,7 +182,7 @@ fn a_mistake_in_what_is_to_be_up_is_named() {
         (
             &["--slow", "1:0"],
             2,
-            "expected a fraction above 0 and at most 1, as in 4:0.4",
+            "expected a fraction from 0.001 to 1, as in 4:0.4",
         ),
         (&["--slow", "1"], 2, "expected NODE:FRACTION, as 4:0.4"),
         (&["--local", "-1"], 2, "-1 is not in 1..=256"),
