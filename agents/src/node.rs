@@ -108,6 +108,7 @@ impl Node {
             | Message::Measured(_)
             | Message::Capacity(_)
             | Message::Reports(_)
+            | Message::ReportsBefore(_)
             | Message::Standing(_)
             | Message::Ask(_)
             | Message::Answered(_)
@@ -170,14 +171,27 @@ impl Node {
     }
 
     fn send_reports(&mut self, superstep: u64, world: &mut dyn World) {
-        let mut reports = std::mem::take(&mut self.reports);
-        reports.sort_by_key(|report| report.rank);
-        let reports = Reports {
-            superstep,
-            host: self.host,
-            reports,
+        let mut all = std::mem::take(&mut self.reports);
+        all.sort_by_key(|report| report.rank);
+        let host = self.host;
+        let reports = |reports| {
+            Box::new(Reports {
+                superstep,
+                host,
+                reports,
+            })
         };
-        self.report(Message::Reports(Box::new(reports)), Cost::Encoded, world);
+        let (mut some, mut times) = (Vec::new(), 0);
+        for report in all {
+            times += report.times.len();
+            if TIMES_MAX < times && !some.is_empty() {
+                times = report.times.len();
+                let before = Message::ReportsBefore(reports(std::mem::take(&mut some)));
+                self.report(before, Cost::Encoded, world);
+            }
+            some.push(report);
+        }
+        self.report(Message::Reports(reports(some)), Cost::Encoded, world);
     }
 
     fn install(&mut self, state: State, world: &mut dyn World) {
@@ -204,6 +218,10 @@ impl Node {
         world.send(Address::Node(self.host), to, message, Cost::Free);
     }
 }
+
+/// Times of processes that are reported together, which are some 30 bytes each: frames have a longest length, and
+/// intervals between calls have none.
+const TIMES_MAX: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -325,6 +343,28 @@ mod tests {
             )]
         };
         assert_eq!(tell(&mut stage, &mut node, reported(1)), expected(&[1, 2]));
+        // What would be too long for one message comes in several.
+        let measured = migbsp::ProcessTimes::new(None, Seconds::ZERO, None);
+        let long = |rank| Report {
+            times: vec![measured; TIMES_MAX / 2 + 1],
+            ..report(rank)
+        };
+        let reports = |rank| {
+            Box::new(Reports {
+                superstep: 4,
+                host: HOST,
+                reports: vec![long(rank)],
+            })
+        };
+        tell(&mut stage, &mut node, evaluate.clone());
+        let reported = |rank| Message::Reported(Box::new(long(rank)));
+        assert_eq!(tell(&mut stage, &mut node, reported(2)), []);
+        let manager = Address::SetManager(SetId(0));
+        let both = [
+            (manager, Message::ReportsBefore(reports(1))),
+            (manager, Message::Reports(reports(2))),
+        ];
+        assert_eq!(tell(&mut stage, &mut node, reported(1)), both);
         // Those that have halted are asked no more; with nobody left the report is empty.
         tell(&mut stage, &mut node, Message::Halted(Rank(1)));
         tell(&mut stage, &mut node, Message::Halted(Rank(2)));

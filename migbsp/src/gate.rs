@@ -13,8 +13,12 @@ pub use amortised::Amortised;
 ///
 /// # Laws
 ///
-/// A plan that wins nothing is never let through. What a gate says depends on what it was asked before.
+/// A plan that wins nothing is never let through. [`Gate::admit`] lets through what [`Gate::admits`] says it would, and how
+/// long it wants to rest otherwise depends on what it was asked before.
 pub trait Gate: fmt::Debug + Send {
+    /// Whether a plan would be let through.
+    fn admits(&self, balance: &CostBenefit) -> bool;
+
     /// Whether a plan is carried out.
     fn admit(&mut self, balance: &CostBenefit) -> Verdict;
 }
@@ -60,8 +64,12 @@ impl CostBenefit {
 pub struct Open;
 
 impl Gate for Open {
+    fn admits(&self, balance: &CostBenefit) -> bool {
+        balance.planned < balance.present
+    }
+
     fn admit(&mut self, balance: &CostBenefit) -> Verdict {
-        if balance.planned < balance.present {
+        if self.admits(balance) {
             Verdict::Admitted
         } else {
             Verdict::Unchanged

@@ -31,6 +31,8 @@ pub struct Planner {
     lifetime: f64,
     /// What was weighed in this call.
     balance: Option<CostBenefit>,
+    /// What its plan is to bring, if it is carried out; `None` where nothing is new about it.
+    proposed: Option<Promise>,
     /// What moving has cost, as a multiple of what was foretold.
     dearness: f64,
     /// What a call takes in which nobody moves, in seconds, once known.
@@ -117,6 +119,7 @@ impl Planner {
             admitted: 0,
             lifetime: planning.horizon,
             balance: None,
+            proposed: None,
             dearness: 1.0,
             overhead: None,
             thrift: Thrift::default(),
@@ -157,16 +160,12 @@ impl Planner {
             promises,
         } = proposal;
         let moves = if verdict == Verdict::Admitted {
-            if promises {
-                self.lifetime += WEIGHT * (age.min(self.planning.horizon) - self.lifetime);
-                self.admitted = completed;
-            }
             let planned = Mapping::new(&scene, &draft.places);
             moving(&scene, &present, &planned)
         } else {
             Vec::new()
         };
-        self.promise = (promises && !moves.is_empty()).then(|| {
+        self.proposed = (promises && !moves.is_empty()).then(|| {
             let former = moves
                 .iter()
                 .map(|planned| (planned.step.rank, planned.step.from));
@@ -253,9 +252,11 @@ impl Planner {
             cost: scene.cost(&places),
             horizon: outlook.horizon,
         };
-        if !is_noticeable(&balance, superstep) || self.gate.admit(&balance) != Verdict::Admitted {
+        // A refusal would not be the answer to this call: there may be a better plan.
+        if !is_noticeable(&balance, superstep) || !self.gate.admits(&balance) {
             return None;
         }
+        let verdict = self.gate.admit(&balance);
         let draft = Draft {
             alternatives: vec![Alternative {
                 superstep: balance.planned,
@@ -266,7 +267,7 @@ impl Planner {
         Some(Proposal {
             draft,
             balance,
-            verdict: Verdict::Admitted,
+            verdict,
             promises: false,
         })
     }
@@ -276,7 +277,8 @@ impl Planner {
         self.resumed = self.called.1 + took;
         self.paid_later = 0.0;
         let took = took.get();
-        let Some(balance) = self.balance.take().filter(|_| moved) else {
+        let (balance, proposed) = (self.balance.take(), self.proposed.take());
+        let Some(balance) = balance.filter(|_| moved) else {
             let overhead = self.overhead.get_or_insert(took);
             *overhead += WEIGHT * (took - *overhead);
             self.thrift.spend(took);
@@ -302,9 +304,18 @@ impl Planner {
         let spent = took + self.paid_later;
         let credit = spent.min(balance.gain());
         self.thrift.spend(spent - credit);
-        if let Some(promise) = &mut self.promise {
+        if let Some(mut promise) = proposed {
             promise.credit = credit;
+            self.promise = Some(promise);
+            self.replace(self.called.0);
         }
+    }
+
+    /// After `completed` supersteps another plan was carried out.
+    fn replace(&mut self, completed: u64) {
+        let lived = count(completed - self.admitted).min(self.planning.horizon);
+        self.lifetime += WEIGHT * (lived - self.lifetime);
+        self.admitted = completed;
     }
 
     /// Moves have taken so many seconds, and were to take so many before correction.

@@ -40,12 +40,15 @@ impl Promise {
         (self.gain < growth).then_some(growth)
     }
 
-    /// Where everybody would be if those who moved went back; `None` if one of their hosts is gone.
+    /// Where everybody would be if those who moved went back, as far as they have not halted; `None` if one of their
+    /// hosts is gone.
     pub(crate) fn undone(&self, scene: &Scene) -> Option<Vec<usize>> {
         let mut places = scene.places().to_vec();
         for (rank, host) in &self.former {
             let mut processes = scene.processes().iter();
-            let process = processes.position(|load| load.rank == *rank)?;
+            let Some(process) = processes.position(|load| load.rank == *rank) else {
+                continue;
+            };
             places[process] = scene.hosts().iter().position(|known| known.id == *host)?;
         }
         Some(places)
@@ -72,5 +75,9 @@ mod tests {
         let back = |rank, host| Promise::new(vec![(Rank(rank), HostId(host))], 1.0, 0.0);
         assert_eq!(back(2, 0).undone(&scene), Some(vec![0, 1, 0]));
         assert_eq!(back(2, 7).undone(&scene), None);
+        // Nobody waits for who has halted.
+        let former = vec![(Rank(9), HostId(1)), (Rank(2), HostId(0))];
+        let some_halted = Promise::new(former, 1.0, 0.0);
+        assert_eq!(some_halted.undone(&scene), Some(vec![0, 1, 0]));
     }
 }

@@ -76,6 +76,9 @@ pub enum Message {
     Probe(Probe),
     /// What a client and a node have to settle.
     Errand(Box<Errand>),
+    /// What some of the processes of one host found, before its [`Message::Reports`], where all of it is too long for
+    /// one message.
+    ReportsBefore(Box<Reports>),
 }
 
 /// Begin superstep `superstep`.

@@ -16,7 +16,7 @@ use bsp::{Rank, SetId};
 use migbsp::{Concluded, Digest, Entry, Processor, SetView, Spacing, Weighed};
 use protocol::{
     Address, Ask, Capacity, Decided, Evaluate, Measure, Measured, Message, Migrate, Planned,
-    Report, Standing, Start,
+    Report, Reports, Standing, Start,
 };
 
 use super::SetManager;
@@ -89,6 +89,13 @@ impl Call {
         };
         self.measured.iter().map(processor).collect()
     }
+
+    /// Keeps what processes of a host found.
+    fn keep(&mut self, reports: Reports) {
+        let reports = reports.reports.into_iter();
+        self.reports
+            .extend(reports.map(|report| (report.rank, report)));
+    }
 }
 
 impl SetManager {
@@ -141,13 +148,10 @@ impl SetManager {
                 }
             }
             Message::Capacity(capacity) => self.take_capacity(rules, *capacity, world),
+            Message::ReportsBefore(reports) => call.keep(*reports),
             Message::Reports(reports) => {
+                call.keep(*reports);
                 call.reports_missing -= 1;
-                let by_rank = reports
-                    .reports
-                    .into_iter()
-                    .map(|report| (report.rank, report));
-                call.reports.extend(by_rank);
                 if call.reports_missing == 0 {
                     self.tell_standing(rules, world);
                 }
@@ -390,7 +394,7 @@ fn superstep_of(message: &Message) -> Option<u64> {
     match message {
         Message::Measured(measured) => Some(measured.superstep),
         Message::Capacity(capacity) => Some(capacity.superstep),
-        Message::Reports(reports) => Some(reports.superstep),
+        Message::Reports(reports) | Message::ReportsBefore(reports) => Some(reports.superstep),
         Message::Standing(standing) => Some(standing.superstep),
         Message::Ask(ask) => Some(ask.superstep),
         Message::Answered(answered) => Some(answered.superstep),

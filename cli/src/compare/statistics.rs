@@ -64,6 +64,14 @@ impl Estimate {
             variance += of_mean;
             spread += of_mean.powi(2) / (real(values.len()) - 1.0);
         }
+        // Of what is infinitely longer there is a mean, and nothing else.
+        if !mean.is_finite() || !variance.is_finite() {
+            return Self {
+                mean,
+                margin: None,
+                p: None,
+            };
+        }
         if variance == 0.0 {
             return Self {
                 mean,
@@ -178,6 +186,16 @@ mod tests {
         assert_eq!((equal.margin, equal.p), (Some(0.0), Some(0.0)));
         let nothing = Estimate::of(&[0.0, 0.0]);
         assert_eq!((nothing.margin, nothing.p), (Some(0.0), Some(1.0)));
+        // Where one takes no time at all, the other takes infinitely longer.
+        for values in [[f64::INFINITY, 1.0], [f64::INFINITY, f64::INFINITY]] {
+            let endless = Estimate::of(&values);
+            assert_eq!(
+                (endless.mean, endless.margin, endless.p),
+                (f64::INFINITY, None, None)
+            );
+        }
+        let both = Estimate::of(&[f64::INFINITY, f64::NEG_INFINITY]);
+        assert_eq!((both.margin, both.p), (None, None));
     }
 
     #[test]

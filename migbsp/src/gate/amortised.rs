@@ -22,8 +22,12 @@ impl Amortised {
 }
 
 impl Gate for Amortised {
+    fn admits(&self, balance: &CostBenefit) -> bool {
+        balance.cost.get() < balance.gain()
+    }
+
     fn admit(&mut self, balance: &CostBenefit) -> Verdict {
-        if balance.cost.get() < balance.gain() {
+        if self.admits(balance) {
             self.pause = PAUSE_MIN;
             return Verdict::Admitted;
         }

@@ -58,6 +58,7 @@ fn says(from: Address, message: &Message) -> bool {
         Message::Arrived(_) | Message::Installed(_) => (true, true, true),
         Message::Measured(_)
         | Message::Reports(_)
+        | Message::ReportsBefore(_)
         | Message::Parcel(_)
         | Message::Taken(_)
         | Message::Probe(_) => (false, true, false),
@@ -99,6 +100,7 @@ pub(super) fn name(message: &Message) -> &'static str {
         Message::Evaluate(_) => "Evaluate",
         Message::Reported(_) => "Reported",
         Message::Reports(_) => "Reports",
+        Message::ReportsBefore(_) => "ReportsBefore",
         Message::Standing(_) => "Standing",
         Message::Ask(_) => "Ask",
         Message::Answered(_) => "Answered",
@@ -178,6 +180,7 @@ mod tests {
             "Ready",
             "Recorded",
             "Reports",
+            "ReportsBefore",
             "State",
             "Status",
             "Taken",

@@ -119,6 +119,7 @@ fn every_message() -> Vec<(Address, Address, Message)> {
             Message::Reported(_) | Message::Halted(_) => Address::Process(bsp::Rank(5)),
             Message::Measured(_)
             | Message::Reports(_)
+            | Message::ReportsBefore(_)
             | Message::State(_)
             | Message::Parcel(_)
             | Message::Taken(_)

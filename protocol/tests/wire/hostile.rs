@@ -144,7 +144,7 @@ fn announced_lengths_are_checked_before_anything_is_reserved() {
     );
     check(
         with(confer(), 15, 0x40),
-        "byte 8: a payload of 4611686018427387904 bytes, expected at most 17179869184",
+        "byte 8: a payload of 4611686018427387904 bytes, expected at most 67108864",
     );
     let prefix = *frame_of(&[0; 100]).first_chunk().unwrap();
     let limits = Limits {

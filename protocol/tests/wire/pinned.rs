@@ -54,6 +54,7 @@ fn name(message: &Message) -> &'static str {
         Message::Evaluate(_) => "evaluate",
         Message::Reported(_) => "reported",
         Message::Reports(_) => "reports",
+        Message::ReportsBefore(_) => "before",
         Message::Standing(_) => "standing",
         Message::Ask(_) => "ask",
         Message::Answered(_) => "answered",
@@ -71,7 +72,7 @@ fn name(message: &Message) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 24;
+const VARIANTS: usize = 25;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -148,7 +149,7 @@ fn measures() -> [Message; 4] {
     ]
 }
 
-fn findings() -> [Message; 2] {
+fn findings() -> [Message; 3] {
     let superstep = 4;
     let potential = Potential {
         set: SetId(2),
@@ -179,6 +180,11 @@ fn findings() -> [Message; 2] {
     [
         Message::Reported(Box::new(report.clone())),
         Message::Reports(Box::new(Reports {
+            superstep,
+            host: HostId(7),
+            reports: vec![report.clone()],
+        })),
+        Message::ReportsBefore(Box::new(Reports {
             superstep,
             host: HostId(7),
             reports: vec![report],
