@@ -87,14 +87,7 @@ impl Node {
                 self.report(Message::Measured(measured), Cost::Encoded, world);
             }
             Message::Evaluate(order) => self.evaluate(&order, world),
-            Message::Reported(report) => {
-                self.reports_missing -= 1;
-                let superstep = report.superstep;
-                self.reports.push(*report);
-                if self.reports_missing == 0 {
-                    self.send_reports(superstep, world);
-                }
-            }
+            Message::Reported(report) => self.take_report(*report, world),
             Message::Migrate(order) => {
                 assert!(
                     self.residents.remove(&order.rank),
@@ -167,6 +160,15 @@ impl Node {
         for rank in &self.residents {
             let order = Message::Evaluate(Box::new(order.clone()));
             self.send(Address::Process(*rank), order, world);
+        }
+    }
+
+    fn take_report(&mut self, report: Report, world: &mut dyn World) {
+        self.reports_missing -= 1;
+        let superstep = report.superstep;
+        self.reports.push(report);
+        if self.reports_missing == 0 {
+            self.send_reports(superstep, world);
         }
     }
 

@@ -150,10 +150,7 @@ impl Processors {
             if Some(position) == home || (self.one_migrant && place.has_migrant) {
                 continue;
             }
-            let time = match self.candidate_work {
-                CandidateWork::Excluded => place.time(Instructions::ZERO),
-                CandidateWork::Included => place.time(request.instructions),
-            };
+            let time = self.time(place, request);
             if best.is_none_or(|(_, least)| time < least) {
                 second = best.replace((position, time));
             } else if second.is_none_or(|(_, least)| time < least) {
@@ -189,7 +186,7 @@ impl Processors {
     pub fn place(&mut self, request: &Request, host: HostId) -> Answer {
         let position = self.places.iter().position(|place| place.host == host);
         let position = position.expect("the host is in this Set");
-        let time = self.places[position].time(Instructions::ZERO);
+        let time = self.time(&self.places[position], request);
         let rest = request.bytes.as_f64() * self.transfer_rate + request.migration.get();
         self.depart(request.rank);
         self.places[position].receive(request.rank, request.instructions);
@@ -199,6 +196,14 @@ impl Processors {
             host,
             t1,
             runner_up: None,
+        }
+    }
+
+    /// `time(p)` of a host that is asked to take a candidate.
+    fn time(&self, place: &Place, request: &Request) -> Seconds {
+        match self.candidate_work {
+            CandidateWork::Excluded => place.time(Instructions::ZERO),
+            CandidateWork::Included => place.time(request.instructions),
         }
     }
 

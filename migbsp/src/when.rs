@@ -27,7 +27,8 @@ pub use thrifty::Thrifty;
 
 /// Decides after which supersteps a rescheduling call is held.
 ///
-/// Every Set Manager holds one and tells it the same, so that all come to the same decision.
+/// Every Set Manager holds one. All of them are told of calls that are over, and so have the same pace; of supersteps,
+/// only those are told who have to decide: the first Manager, and with a hierarchical barrier the others, too.
 ///
 /// Rules judge; that nobody calls while there is a pause is for [`Rested`] to see to.
 ///
@@ -44,7 +45,7 @@ pub trait When: fmt::Debug {
     /// A call is over.
     fn conclude(&mut self, call: &Concluded<'_>);
 
-    /// How calls are paced until the next one.
+    /// How calls are paced until the next one: as the calls that are over say, whatever supersteps were like since.
     fn pace(&self) -> Pace;
 }
 

@@ -147,6 +147,9 @@ impl Job {
                 Some(happened) = local.recv() => world.borrow_mut().happened(happened),
                 Some(input) = self.inputs.recv() => {
                     let is_begin = matches!(input, Input::Errand(Errand::Begin));
+                    if is_begin && (held.is_none() || !is_ready) {
+                        return Err(self.fault(input));
+                    }
                     if let Some(held) = held.as_mut().filter(|_| waits(&input)) {
                         held.push(input);
                         continue;

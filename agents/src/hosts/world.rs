@@ -1,6 +1,7 @@
 //! The outside of agents on a real host.
 
 mod probing;
+mod recorded;
 mod telling;
 mod travel;
 mod turns;
@@ -33,6 +34,7 @@ use crate::record;
 use crate::setup::{Rules, Setup, Shape};
 use crate::world::{Cost, Delivery, Event, World};
 use probing::Probing;
+use recorded::Recorded;
 use travel::{Arrival, PACKERS};
 
 pub(super) use travel::Coming;
@@ -74,8 +76,7 @@ pub(super) struct HostWorld {
     /// What processes here left behind, until they know that they are done.
     outputs: BTreeMap<Rank, Bytes>,
     totals: Totals,
-    /// What is to be recorded, one line each.
-    lines: String,
+    recorded: Recorded,
     tasks: mpsc::UnboundedSender<Local>,
     error: Option<JobError>,
 }
@@ -165,7 +166,7 @@ impl HostWorld {
             departed: Vec::new(),
             outputs: BTreeMap::new(),
             totals: Totals::default(),
-            lines: String::new(),
+            recorded: Recorded::default(),
             tasks,
             error: None,
         }
@@ -494,10 +495,7 @@ impl World for HostWorld {
     fn record(&mut self, event: record::Event) {
         self.totals.recorded += u64::from(matches!(event, record::Event::Superstep(_)));
         match serde_json::to_string(&event) {
-            Ok(line) => {
-                self.lines.push_str(&line);
-                self.lines.push('\n');
-            }
+            Ok(line) => self.recorded.push(&line),
             Err(error) => unreachable!("events are plain numbers and names: {error}"),
         }
     }

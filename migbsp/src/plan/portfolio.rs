@@ -40,7 +40,7 @@ impl Plan for Portfolio {
             Mapping::new(scene, &within_sets(scene)),
         );
         best.consider("greedy", scene, Mapping::new(scene, &greedy(scene)));
-        for set in largest_sets(scene) {
+        for set in fastest_sets(scene) {
             best.consider(
                 "gathered",
                 scene,
@@ -76,7 +76,7 @@ impl Best {
 }
 
 /// The Sets that compute fastest, at most [`GATHERED_MAX`] of them, with all cores of their hosts.
-fn largest_sets(scene: &Scene) -> Vec<SetId> {
+fn fastest_sets(scene: &Scene) -> Vec<SetId> {
     let speed = |set: SetId| -> f64 {
         let hosts = scene.members(set).iter().map(|host| &scene.hosts()[*host]);
         hosts.map(|host| host.rate * host.cores).sum()

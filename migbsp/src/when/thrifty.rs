@@ -5,7 +5,7 @@ use crate::{Concluded, Elapsed, Pace, Spacing, When};
 
 /// Calls when so much of the run has gone by that another call is a small part of it, whatever happens.
 ///
-/// How long that is the planner says ([`Decision::again`](crate::Decision)). It finds what no imbalance shows: a
+/// How long that is the planner says ([`Spacing::again`]). It finds what no imbalance shows: a
 /// host that has become idle, a plan that was made with too little knowledge.
 #[derive(Clone, Debug, Default)]
 pub struct Thrifty {

@@ -184,7 +184,7 @@ impl<'a> Following<'a> {
                 tokio::select! {
                     sent = &mut sending => break sent?,
                     Some((host, news)) = self.news.recv() => match news {
-                        // A node on which no process starts.
+                        // A node that has all that it needs, as one on which no process starts.
                         News::Errand(Errand::Ready) => self.early.push_back((host, news)),
                         // One that refuses says why.
                         news => return Err(self.fault(host, news)),

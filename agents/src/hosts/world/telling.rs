@@ -6,17 +6,25 @@ use protocol::{Address, Ended, Errand, Message, State, encode};
 use super::{HostWorld, Local, seconds};
 
 impl HostWorld {
-    /// Tells the client what has been recorded since the last time.
-    pub(in super::super) fn report(&mut self) {
-        if !self.lines.is_empty() {
-            let lines = std::mem::take(&mut self.lines);
-            self.tell_client(Errand::Recorded(lines));
-        }
+    /// Tells the client what has been recorded since the last time, as far as it takes it; whether it has all of it.
+    pub(in super::super) fn report(&mut self) -> bool {
+        let (own, client) = (self.own, &self.client);
+        let told = self.recorded.tell(
+            |lines| {
+                let message = Message::Errand(Box::new(Errand::Recorded(lines)));
+                encode(Address::Node(own), Address::Client, &message)
+            },
+            |frame| client.try_send(frame),
+        );
+        told.unwrap_or_else(|error| {
+            self.error.get_or_insert(error);
+            false
+        })
     }
 
     /// Whether so much has been recorded that the client should be told.
     pub(in super::super) fn is_full(&self) -> bool {
-        LINES_MAX <= self.lines.len()
+        self.recorded.is_full()
     }
 
     /// How far the job has come here.
@@ -31,9 +39,8 @@ impl HostWorld {
         };
         // The first Manager knows later than parcels tell that the last superstep is over.
         let is_told = self.own != self.rules.first_host() || self.totals.recorded == supersteps;
-        if is_told && self.outputs.is_empty() && !self.totals.has_ended {
+        if is_told && self.outputs.is_empty() && !self.totals.has_ended && self.report() {
             self.totals.has_ended = true;
-            self.report();
             let ended = Ended {
                 seconds: seconds(self.began.elapsed()),
                 supersteps: self.totals.supersteps,
@@ -81,6 +88,3 @@ impl HostWorld {
         }));
     }
 }
-
-/// Bytes of lines that wait for being sent to the client.
-const LINES_MAX: usize = 32 << 10;
