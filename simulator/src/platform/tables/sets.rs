@@ -109,26 +109,30 @@ fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, Misf
             },
         )
     };
+    let too_many = |met: u64| {
+        let (what, limit) = ("hosts", u64::from(HOSTS_MAX));
+        fault(&table.hosts, Fault::TooMany { what, met, limit })
+    };
     match table.hosts.get_ref() {
         HostsEntry::Names(names) if names.is_empty() => Err(no_hosts()),
-        HostsEntry::Names(names) => Ok(names
-            .iter()
-            .map(|name| (name.clone(), name.clone()))
-            .collect()),
+        HostsEntry::Names(patterns) => {
+            let mut hosts = Vec::new();
+            for pattern in patterns {
+                let names = names::expand(pattern).map_err(|error| fault(&table.hosts, error))?;
+                hosts.extend(names.into_iter().map(|name| (name.clone(), name)));
+                let count = u64::try_from(hosts.len()).expect("counts fit 64 bits");
+                if u64::from(HOSTS_MAX) < count {
+                    return Err(too_many(count));
+                }
+            }
+            Ok(hosts)
+        }
         HostsEntry::Count(0) => Err(no_hosts()),
         HostsEntry::Count(count) => {
             let first = table.first.unwrap_or(1);
             let last = first.checked_add(count - 1).filter(|_| *count <= HOSTS_MAX);
             let Some(last) = last else {
-                let (met, limit) = (u64::from(*count), u64::from(HOSTS_MAX));
-                return Err(fault(
-                    &table.hosts,
-                    Fault::TooMany {
-                        what: "hosts",
-                        met,
-                        limit,
-                    },
-                ));
+                return Err(too_many(u64::from(*count)));
             };
             let prefix = match &table.prefix {
                 Some(prefix) => prefix.replace("{set}", set),

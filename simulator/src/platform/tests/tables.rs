@@ -52,6 +52,22 @@ fn links_between_sets_lead_both_ways() {
 }
 
 #[test]
+fn hosts_of_a_set_may_be_ranges() {
+    let named = |hosts: &str| {
+        let text = PAIR.replace("hosts = 2", &format!("hosts = {hosts}"));
+        Platform::from_toml(&format!("{text}{LINK}"))
+    };
+    let platform = named("[\"n-9..11\", \"head\"]").unwrap();
+    let names = platform.hosts().iter().map(|host| host.name.as_str());
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        ["n-9", "n-10", "n-11", "head", "x", "y"]
+    );
+    assert!(named("[\"n-4..1\"]").is_err());
+    assert!(named("[\"n-0..4999999\"]").is_err());
+}
+
+#[test]
 fn names_that_a_terminal_would_obey_are_refused() {
     const WOULD_DO: &str = "has control characters, which a terminal would obey, expected a name without \
                             line breaks, tabs and escapes";
