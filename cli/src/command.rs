@@ -422,8 +422,9 @@ Formats:
   csv    one row per number; of `migrations` one row per stated migration
 
 The chen2008 parts are about `migbsp rebalance` (Chen, Wang and Lau 2008) and not in `all`: means over
-instances drawn anew, --instances of each group (the paper has 100); every algorithm has the steps of
-sixteen first iterations of IMLP; schema migbsp.reproduce-chen2008/1, one row per number.
+instances drawn anew, --instances of each group (the paper has 100). Algorithms have the steps of sixteen
+first iterations of IMLP each; but mparv runs to its end, and best has a million steps. Neither --ties nor
+--summary is for them. Schema migbsp.reproduce-chen2008/1, one row per number.
 
 Examples:
   migbsp reproduce table2                            Lattice Boltzmann on 25 processes

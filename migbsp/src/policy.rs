@@ -86,7 +86,7 @@ impl Policy {
         gate: GateRule::Open,
     };
 
-    /// What did best where loads, hosts and networks change, and not worse than MigBSP where they do not
+    /// Among the best where loads, hosts and networks change, and not worse than MigBSP where they do not
     /// (`docs/policies.md`).
     pub const ADAPTIVE: Self = Self {
         when: WhenRule::Watchful,

@@ -9,7 +9,7 @@ SIGINT, SIGHUP); a job that runs then is ended, and its client told. The first n
 needs a certificate with that role.";
 
 pub(crate) const NODE_HELP: &str = "\
-FILE, or the environment MIGBSP__NODE__KEY=VALUE over it:
+FILE; the environment wins over it, MIGBSP__NODE__KEY=VALUE:
   [node]
   name = \"node-1\"              # as in its certificate and in the list of hosts
   identity = \"certificates\"    # folder with node-1.pem and node-1.key; default ~/.config/migbsp

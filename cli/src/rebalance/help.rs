@@ -8,7 +8,7 @@ INSTANCE says what each machine can do, what each process computes, how much wou
 and where it is. A machine's level is the work of its processes by its capacity; the highest level of all \
 is what everybody waits for. A process that does not stay at home costs its size by the bandwidth between \
 the two machines. For each target the cheapest assignment that meets it is looked for: a lower level \
-always costs more, and the last few per cent cost most (`migbsp rebalance sweep`).
+never costs less, and the last few per cent cost most (`migbsp rebalance sweep`).
 
 This is about one decision with everything known. For programs that run and change, see `migbsp simulate`.";
 
