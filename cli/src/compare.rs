@@ -89,7 +89,8 @@ fn subjects(arguments: &CompareArguments, registry: &Registry) -> Result<Vec<Sub
                 contender,
                 seed,
             };
-            Stage::new(case.load(&arguments.set, registry)?)?;
+            let stage = Stage::new(case.load(&arguments.set, registry)?);
+            stage.map_err(|failure| failure.of(&name))?;
         }
         let draws = written.draws(registry)?;
         let seeds = if draws {
@@ -120,7 +121,11 @@ fn run(
     }
     let done = batch::run(&cases, arguments.progress, |case| {
         let stage = Stage::new(case.load(&arguments.set, registry)?)?;
-        let finished = stage.run(case.contender.scenario, registry, &mut |_| {})?;
+        let finished = stage.run(case.contender.scenario, registry, &mut |_| {});
+        let finished = finished.map_err(|failure| {
+            let (file, seed) = (case.file.display(), case.seed);
+            failure.of(format!("{file}, {}, seed {seed}", case.contender.label))
+        })?;
         Ok(Run::new(case.seed, &finished))
     })?;
     let policies = &arguments.policies;

@@ -55,6 +55,18 @@ impl Failure {
         Self::Run(text)
     }
 
+    /// The same failure, which happened in `what`.
+    pub(crate) fn of(self, what: impl Display) -> Self {
+        match self {
+            Self::Run(problem) => Self::Run(format!("{what}: {problem}")),
+            Self::Usage(problem) => Self::Usage(format!("{what}: {problem}")),
+            Self::Verification(problem) => Self::Verification(format!("{what}: {problem}")),
+            Self::Input(problem) => Self::Input(format!("{what}: {problem}")),
+            Self::Cluster(problem) => Self::Cluster(format!("{what}: {problem}")),
+            Self::Interrupted(_) | Self::Output(_) => self,
+        }
+    }
+
     /// Whether the reader of stdout went away, which is its right.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)

@@ -71,7 +71,7 @@ fn tamed(text: &str) -> Cow<'_, str> {
 /// `number` with so many `decimals`, or with an exponent if that would show too little or too much.
 pub(crate) fn rounded(number: f64, decimals: u8) -> String {
     let size = number.abs();
-    let least = 10_f64.powi(1 - i32::from(decimals));
+    let least = 10_f64.powi(1 - i32::from(decimals)).min(0.1);
     if size == 0.0 || (least..1e9).contains(&size) {
         format!("{number:.*}", usize::from(decimals))
     } else {
@@ -131,6 +131,7 @@ mod tests {
         assert_eq!(rounded(0.018_49, 3), "0.018");
         assert_eq!(rounded(-678.476_4, 3), "-678.476");
         assert_eq!(rounded(0.000_123_4, 3), "1.234e-4");
+        assert_eq!(rounded(0.9, 1), "0.9");
         assert_eq!(rounded(5_155_463_917_530.8, 3), "5.155e12");
     }
 

@@ -76,7 +76,8 @@ fn side(text: &str) -> Result<(f64, String), String> {
     if label.is_empty() || label.contains('*') {
         return Err(misfit(text));
     }
-    Ok((factor, label.to_owned()))
+    // Policies have no spaces in their names, however they are written.
+    Ok((factor, label.split_whitespace().collect()))
 }
 
 fn misfit(text: &str) -> String {
@@ -110,10 +111,12 @@ mod tests {
         assert_eq!(parts("a <= 0.8 * b"), expected("a", false, 0.8, "b"));
         assert_eq!(parts("a <= b*1.01"), expected("a", false, 1.01, "b"));
         assert_eq!(parts("2 * a < b"), expected("a", true, 0.5, "b"));
-        assert_eq!(
-            parts("migbsp:interval=8,x=0.9 <= none"),
-            expected("migbsp:interval=8,x=0.9", false, 1.0, "none")
-        );
+        for policy in ["migbsp:interval=8,x=0.9", "migbsp: interval = 8, x = 0.9"] {
+            assert_eq!(
+                parts(&format!("{policy} <= none")),
+                expected("migbsp:interval=8,x=0.9", false, 1.0, "none")
+            );
+        }
     }
 
     #[test]

@@ -251,11 +251,21 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.node.value {
-            Value::Array(items) => visitor.visit_seq(Items {
-                reader: self,
-                items,
-                next: 0,
-            }),
+            Value::Array(items) => {
+                let mut read = Items {
+                    reader: self,
+                    items,
+                    next: 0,
+                };
+                let value = visitor.visit_seq(&mut read)?;
+                match read.next {
+                    number if number < items.len() => {
+                        let (met, expected) = (items.len(), number);
+                        Err(self.mismatch(&format!("{expected} elements and not {met}")))
+                    }
+                    _ => Ok(value),
+                }
+            }
             _ => Err(self.mismatch("a list, as [1, 2]")),
         }
     }

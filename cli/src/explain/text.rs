@@ -137,8 +137,8 @@ fn gained(payback: &Payback) -> String {
 fn paid(payback: &Payback) -> String {
     match (payback.paid_after, payback.next_move) {
         (Some(number), _) => counted(number, "superstep"),
-        (None, _) if payback.saved_seconds <= 0.0 => "never".to_owned(),
         (None, Some(superstep)) => format!("not before {superstep}"),
+        (None, None) if payback.saved_seconds <= 0.0 => "never".to_owned(),
         (None, None) => "not before the end".to_owned(),
     }
 }

@@ -293,6 +293,23 @@ fn an_experiment_that_is_at_fault_is_named_before_anything_is_run() {
 }
 
 #[test]
+fn a_run_that_fails_is_named() {
+    let unstable = r#"
+        application.workload = "lbm-kernel"
+        application.processes = 2
+        application.supersteps = 1000
+        application.lbm-kernel = { case = "poiseuille", width = 3, height = 64, reynolds = 0.1 }
+        platform.file = "two.xml"
+    "#;
+    let folder = folder().with("unstable.toml", unstable);
+    let both = ["compare", "e.toml", "unstable.toml", "--policy", "migbsp"];
+    let ended = folder.run(&[&both[..], &["--seeds", "2"]].concat());
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let starts = "error: unstable.toml, migbsp, seed 2: ";
+    assert!(ended.stderr.contains(starts), "{}", ended.stderr);
+}
+
+#[test]
 fn a_plan_that_makes_supersteps_longer_is_taken_back() {
     // The plan sees unequal hosts, but not that the master of the barrier is in another Set then.
     let platform = root().join("conf/platforms/five.toml");

@@ -283,6 +283,12 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
         assert!(sentence.starts_with(expected), "{sentence}");
         assert_eq!(run["verified"], json["runs"][0]["verified"]);
     }
+    let surplus = "application.heat.mode=[2, 3, 4]";
+    folder.fails(
+        &["simulate", "h.toml", "--set", surplus],
+        2,
+        "--set: application.heat.mode: met [2, 3, 4], expected 2 elements and not 3",
+    );
     folder.fails(
         &["simulate", "h.toml", "--set", "application.processes=12"],
         4,

@@ -171,7 +171,8 @@ impl Program for Kernel {
         ctx.charge(self.work);
         if !self.strip.is_stable(&self.flow.fluid) {
             ctx.fail(
-                "the flow became unstable; a lower `reynolds` or `velocity`, or a greater `height`, would do",
+                "the flow became unstable: a lower `velocity` may do, or another relaxation time, which follows from \
+                 `reynolds`, `velocity` and `height` unless it is given: neither near 0.5 nor far above 1",
             );
         }
         if ctx.index() + 1 == self.supersteps {
