@@ -258,13 +258,11 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
                     next: 0,
                 };
                 let value = visitor.visit_seq(&mut read)?;
-                match read.next {
-                    number if number < items.len() => {
-                        let (met, expected) = (items.len(), number);
-                        Err(self.mismatch(&format!("{expected} elements and not {met}")))
-                    }
-                    _ => Ok(value),
+                let (met, expected) = (items.len(), read.next);
+                if expected < met {
+                    return Err(self.mismatch(&format!("{expected} elements and not {met}")));
                 }
+                Ok(value)
             }
             _ => Err(self.mismatch("a list, as [1, 2]")),
         }

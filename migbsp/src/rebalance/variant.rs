@@ -312,6 +312,7 @@ mod tests {
             }
         }
     }
+
     /// One machine does 9 and 7, the other 4 and 2: a move of the 7 leaves 13 there, and an exchange of 9 and
     /// 4, or of 7 and 2, leaves 11 on both.
     #[test]
