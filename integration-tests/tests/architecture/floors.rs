@@ -1,11 +1,10 @@
 //! Which crate may use which, and who owns which outside dependency.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use toml::Table;
+
+use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
 const FLOORS: [(&str, u32); 9] = [
@@ -64,11 +63,6 @@ const PURE: [(&str, &[&str]); 4] = [
         &["csv", "rand", "rand_chacha", "seq_io", "serde", "thiserror"],
     ),
 ];
-
-/// The root of the repository.
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
 
 /// Dependencies of each folder: own ones and outside ones, without those for tests.
 fn dependencies() -> BTreeMap<&'static str, Vec<String>> {
@@ -138,12 +132,5 @@ fn pure_crates_use_nothing_that_acts() {
 
 #[test]
 fn every_folder_is_in_the_table() {
-    let text = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    let manifest: Table = text.parse().unwrap();
-    let members = manifest["workspace"]["members"].as_array().unwrap();
-    let members: Vec<_> = members
-        .iter()
-        .map(|member| member.as_str().unwrap())
-        .collect();
-    assert_eq!(members, FLOORS.map(|(folder, _)| folder));
+    assert_eq!(members(), FLOORS.map(|(folder, _)| folder));
 }
