@@ -58,9 +58,10 @@ type Found = Option<BTreeSet<Target>>;
 impl Modules {
     /// Reads the modules below the file `root`.
     pub(super) fn read(sources: &Sources, root: &str) -> Self {
-        let mut modules = Self(Vec::new());
-        modules.add_file(sources, root, "", None);
-        modules
+        let modules = Self(Vec::new());
+        let mut reader = Reader { sources, modules };
+        reader.add_file(root, "", None);
+        reader.modules
     }
 
     /// Every module with its id.
@@ -95,54 +96,6 @@ impl Modules {
         }
     }
 
-    fn add_file(&mut self, sources: &Sources, file: &str, folder: &str, parent: Option<Id>) -> Id {
-        let text = &sources[file];
-        let parsed = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
-        self.add(sources, file, folder, parent, parsed.items)
-    }
-
-    /// Adds a module with its children, which are in files of `folder` if they are not inline.
-    fn add(
-        &mut self,
-        sources: &Sources,
-        file: &str,
-        folder: &str,
-        parent: Option<Id>,
-        items: Vec<Item>,
-    ) -> Id {
-        let id = self.0.len();
-        self.0.push(Module {
-            file: file.to_owned(),
-            items: Vec::new(),
-            parent,
-            names: BTreeMap::new(),
-            globs: Vec::new(),
-        });
-        for item in items {
-            if attributes(&item).iter().any(is_for_tests) {
-                continue;
-            }
-            if let Item::Mod(module) = item {
-                let name = module.ident.to_string();
-                let below = format!("{folder}{name}/");
-                let child = match module.content {
-                    Some((_, items)) => self.add(sources, file, &below, Some(id), items),
-                    None => {
-                        let paths = [format!("{folder}{name}.rs"), format!("{below}mod.rs")];
-                        let path = paths.iter().find(|path| sources.contains_key(*path));
-                        let path = path.unwrap_or_else(|| panic!("{file}: no file of {name}"));
-                        self.add_file(sources, path, &below, Some(id))
-                    }
-                };
-                self.declare(id, &name, &module.vis, Meaning::Module(child));
-            } else {
-                self.declare_item(id, &item);
-                self.0[id].items.push(item);
-            }
-        }
-        id
-    }
-
     fn declare(&mut self, id: Id, name: &str, visibility: &Visibility, meaning: Meaning) {
         let entry = Entry {
             is_public: !matches!(visibility, Visibility::Inherited),
@@ -171,6 +124,11 @@ impl Modules {
                 for import in imports(item) {
                     let meaning = Meaning::Import(import.path);
                     match import.name {
+                        // `pub(crate) use name;` shows a macro of this module.
+                        Some(name) if import.path == [name.as_str()] => {
+                            let entries = self.0[id].names.get_mut(&name).into_iter().flatten();
+                            entries.for_each(|entry| entry.is_public = true);
+                        }
                         Some(name) => self.declare(id, &name, &item.vis, meaning),
                         None => self.0[id].globs.push(Entry {
                             is_public: !matches!(item.vis, Visibility::Inherited),
@@ -266,6 +224,56 @@ impl Modules {
             Target::Module(other) => self.look_up(*other, name, module, seen),
             Target::Item(..) => None,
         })
+    }
+}
+
+/// Reads the files of a tree of modules.
+struct Reader<'a> {
+    sources: &'a Sources,
+    modules: Modules,
+}
+
+impl Reader<'_> {
+    fn add_file(&mut self, file: &str, folder: &str, parent: Option<Id>) -> Id {
+        let text = &self.sources[file];
+        let parsed = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+        self.add(file, folder, parent, parsed.items)
+    }
+
+    /// Adds a module with its children, which are in files of `folder` unless they are inline.
+    fn add(&mut self, file: &str, folder: &str, parent: Option<Id>, items: Vec<Item>) -> Id {
+        let id = self.modules.0.len();
+        self.modules.0.push(Module {
+            file: file.to_owned(),
+            items: Vec::new(),
+            parent,
+            names: BTreeMap::new(),
+            globs: Vec::new(),
+        });
+        for item in items {
+            if attributes(&item).iter().any(is_for_tests) {
+                continue;
+            }
+            if let Item::Mod(module) = item {
+                let name = module.ident.to_string();
+                let below = format!("{folder}{name}/");
+                let child = match module.content {
+                    Some((_, items)) => self.add(file, &below, Some(id), items),
+                    None => {
+                        let paths = [format!("{folder}{name}.rs"), format!("{below}mod.rs")];
+                        let path = paths.iter().find(|path| self.sources.contains_key(*path));
+                        let path = path.unwrap_or_else(|| panic!("{file}: no file of {name}"));
+                        self.add_file(path, &below, Some(id))
+                    }
+                };
+                self.modules
+                    .declare(id, &name, &module.vis, Meaning::Module(child));
+            } else {
+                self.modules.declare_item(id, &item);
+                self.modules.0[id].items.push(item);
+            }
+        }
+        id
     }
 }
 

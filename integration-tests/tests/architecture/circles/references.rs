@@ -179,7 +179,7 @@ impl<'ast> Visit<'ast> for Collector<'_> {
         let mut variables = Variables::default();
         variables.visit_item_fn(function);
         self.within(variables.into_scope(), |this| {
-            visit::visit_item_fn(this, function)
+            visit::visit_item_fn(this, function);
         });
     }
 
@@ -187,7 +187,7 @@ impl<'ast> Visit<'ast> for Collector<'_> {
         let mut variables = Variables::default();
         variables.visit_impl_item_fn(function);
         self.within(variables.into_scope(), |this| {
-            visit::visit_impl_item_fn(this, function)
+            visit::visit_impl_item_fn(this, function);
         });
     }
 
