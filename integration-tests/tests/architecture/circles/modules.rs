@@ -122,10 +122,11 @@ impl Modules {
             },
             Item::Use(item) => {
                 for import in imports(item) {
+                    let keeps_name = import.path.iter().eq(&import.name);
                     let meaning = Meaning::Import(import.path);
                     match import.name {
                         // `pub(crate) use name;` shows a macro of this module.
-                        Some(name) if import.path == [name.as_str()] => {
+                        Some(name) if keeps_name => {
                             let entries = self.0[id].names.get_mut(&name).into_iter().flatten();
                             entries.for_each(|entry| entry.is_public = true);
                         }
