@@ -4,14 +4,17 @@
 //! file, knows no clock but its own, and draws no random numbers. Reading order: [`Platform`], what
 //! there is; [`Engine`], what happens on it; [`NetworkOptions`], how the network shares itself.
 
+mod activity;
 mod calendar;
 mod engine;
+mod event;
 mod network;
 mod platform;
 mod processor;
 mod profile;
 
-pub use engine::{Activity, Engine};
+pub use activity::Activity;
+pub use engine::Engine;
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{
     Fault, Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, QuantityError, Set,
