@@ -17,7 +17,7 @@ pub use activity::Activity;
 pub use engine::Engine;
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{
-    Fault, Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, QuantityError, Set,
-    Sharing,
+    Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,
+    QuantityError, Set, Sharing,
 };
 pub use profile::{Point, Profile, ProfileError};
