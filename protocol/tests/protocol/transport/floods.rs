@@ -11,8 +11,8 @@ use protocol::transport::{Bounds, Counters, Endpoint, Guests, Peer};
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 
-use crate::raw::{self, Shown};
-use crate::{anybody, confer, connected, endpoint, frame, identity, loopback, receive};
+use crate::transport::raw::{self, Shown};
+use crate::transport::{anybody, confer, connected, endpoint, frame, identity, loopback, receive};
 
 /// There and back, a few times.
 async fn exchange(a: &mut Peer, b: &mut Peer) {

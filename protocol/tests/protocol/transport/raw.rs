@@ -16,7 +16,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-use crate::{EPOCH, loopback};
+use super::{EPOCH, loopback};
 
 /// What somebody shows and says in a handshake.
 pub(crate) struct Shown {
