@@ -7,8 +7,8 @@ use protocol::identity::Role;
 use protocol::transport::{Bounds, CHUNK_LEN, Counters, Endpoint, Guests, PeerError, Voice};
 use protocol::{Address, Arrived, Confer, Frame, Limits, Message, decode, encode};
 
-use crate::raw::{self, Shown, greeting, stamp};
-use crate::{EPOCH, MANAGER, NODE, endpoint, identity, name};
+use crate::transport::raw::{self, Shown, greeting, stamp};
+use crate::transport::{EPOCH, MANAGER, NODE, endpoint, identity, name};
 
 /// Bytes behind a greeting, what is said of them, and what is counted.
 struct Case {
@@ -165,7 +165,12 @@ fn cases() -> Vec<Case> {
 
 /// An endpoint, and a peer connected to it that is made by hand.
 async fn invaded(role: Role) -> (Endpoint, protocol::transport::Peer, quinn::Connection) {
-    let here = endpoint(Role::Node, "n1", crate::anybody(), Bounds::default());
+    let here = endpoint(
+        Role::Node,
+        "n1",
+        crate::transport::anybody(),
+        Bounds::default(),
+    );
     let shown = Shown::of(&identity(role, "n2"));
     let connection = shown.connect(here.address().unwrap()).await.unwrap();
     drop(raw::greeted(&connection).await);
@@ -182,7 +187,12 @@ async fn frames_that_may_not_be_sent_end_the_connection_and_are_counted() {
         counted,
     } in cases()
     {
-        let here = endpoint(Role::Node, "n1", crate::anybody(), Bounds::default());
+        let here = endpoint(
+            Role::Node,
+            "n1",
+            crate::transport::anybody(),
+            Bounds::default(),
+        );
         let shown = Shown::of(&identity(role, "n2"));
         let connection = shown.connect(here.address().unwrap()).await.unwrap();
         let mut stream = raw::greeted(&connection).await;
@@ -212,7 +222,7 @@ fn state() -> Frame {
         }
         _ => None,
     };
-    crate::every_message()
+    crate::transport::every_message()
         .into_iter()
         .find_map(of_state)
         .unwrap()
@@ -308,7 +318,7 @@ async fn states_that_are_not_what_was_sent_end_the_connection_and_are_counted() 
 
 #[tokio::test]
 async fn frames_of_the_agents_of_others_are_refused() {
-    let mut pair = crate::pair(Bounds::default()).await;
+    let mut pair = crate::transport::pair(Bounds::default()).await;
     pair.b.speaks_for(Voice {
         hosts: BTreeSet::from([HostId(1)]),
         sets: BTreeSet::from([SetId(0)]),
@@ -316,11 +326,19 @@ async fn frames_of_the_agents_of_others_are_refused() {
     let arrived = decode(arrived().into(), &Limits::default()).unwrap().2;
     for from in [NODE, MANAGER, Address::Process(bsp::Rank(9))] {
         let message = (from, NODE, arrived.clone());
-        pair.a.sender.send(crate::frame(&message)).await.unwrap();
-        assert_eq!(crate::receive(&mut pair.b).await, message);
+        pair.a
+            .sender
+            .send(crate::transport::frame(&message))
+            .await
+            .unwrap();
+        assert_eq!(crate::transport::receive(&mut pair.b).await, message);
     }
     let message = (Address::Node(HostId(2)), NODE, arrived);
-    pair.a.sender.send(crate::frame(&message)).await.unwrap();
+    pair.a
+        .sender
+        .send(crate::transport::frame(&message))
+        .await
+        .unwrap();
     let error = pair.b.messages.receive().await.unwrap_err().to_string();
     let expect = "n1 does not speak for Node(HostId(2))";
     assert!(error.ends_with(expect), "{error}");
@@ -357,14 +375,19 @@ async fn greetings_that_do_not_fit_are_refused_and_counted() {
         ),
     ];
     for (bytes, expect, counted) in cases {
-        let here = endpoint(Role::Node, "n1", crate::anybody(), Bounds::default());
+        let here = endpoint(
+            Role::Node,
+            "n1",
+            crate::transport::anybody(),
+            Bounds::default(),
+        );
         let shown = Shown::of(&identity(Role::Node, "n2"));
         let connection = shown.connect(here.address().unwrap()).await.unwrap();
         let mut stream = connection.open_uni().await.unwrap();
         stream.write_all(&bytes).await.unwrap();
         let told = connection.closed().await.to_string();
         assert!(told.contains(expect), "{told}");
-        crate::counted(&here, counted).await;
+        crate::transport::counted(&here, counted).await;
     }
 }
 

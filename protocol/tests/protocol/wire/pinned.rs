@@ -16,7 +16,7 @@ use protocol::{
     Status, Submit, WIRE_VERSION, decode, encode,
 };
 
-use crate::joined;
+use crate::wire::joined;
 
 const PINNED: &str = include_str!("pinned.txt");
 

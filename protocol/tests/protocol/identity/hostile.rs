@@ -3,13 +3,11 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use protocol::identity::{Certificate, Identity, Name, Pem, Subject};
 
-use crate::{der, issued};
+use crate::identity::{der, issued};
 
 static DER: LazyLock<Vec<u8>> = LazyLock::new(|| der(&issued()));
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
-
     #[test]
     fn random_bytes_are_no_certificate(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         prop_assert!(Certificate::parse(&bytes).is_err());

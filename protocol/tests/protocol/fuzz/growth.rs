@@ -1,33 +1,36 @@
 use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Entry, Evaluation, Inventory, ProcessTimes, Processor};
+use migbsp::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor};
 use protocol::{Address, Limits, Message, PREFIX_LEN, Report, Reports, Standing, encode};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
-use crate::{certificates, frames};
+use super::{certificates, frames};
 
 const HERE: Address = Address::Node(HostId(0));
 
-/// Wherever there may be a list: many elements announced, and as many bytes that are none of them.
+/// At every place that may hold a list: a list of many elements whose first element is wrong.
 #[test]
-fn a_count_reserves_nothing_to_speak_of() {
+fn announced_counts_reserve_bounded_memory() {
     for seed in frames::SEEDS.iter() {
         for at in PREFIX_LEN..seed.len() {
             if !(0x90..0xa0).contains(&seed[at]) {
                 continue;
             }
-            let mut frame = seed[..at].to_vec();
-            frame.extend([0xdc, 0xff, 0xff]);
-            frame.resize(frame.len() + 0xffff, 0xc3);
-            frames::announce(&mut frame);
-            assert!(frames::decoded(&frame, &Limits::default()).is_err());
+            for count in [0xff, 0xffff] {
+                let mut frame = seed[..at].to_vec();
+                frame.push(0xdc);
+                frame.extend(u16::to_be_bytes(count));
+                frame.resize(frame.len() + 0xffff, 0xc3);
+                frames::announce(&mut frame);
+                assert!(frames::decoded(&frame, &Limits::default()).is_err());
+            }
         }
     }
 }
 
-/// Frames of the shortest elements that make the largest values, one more than a list has room for.
+/// Lists of the elements that take the most memory for each byte of their encoding, one longer than a power of two.
 #[test]
-fn long_lists_cost_no_more_than_short_ones() {
+fn long_lists_take_bounded_memory() {
     let seconds = |value| Seconds::new(value).unwrap();
     let entry = Entry {
         rank: Rank(0),
@@ -77,7 +80,26 @@ fn long_lists_cost_no_more_than_short_ones() {
         barrier_busy: Vec::new(),
         inventory: Some(inventory),
     };
+    let potential = Potential {
+        set: SetId(0),
+        pattern_computation: 0.0,
+        prediction_computation: seconds(0.0),
+        set_index: 0.0,
+        computation: seconds(0.0),
+        pattern_communication: 0.0,
+        prediction_communication: seconds(0.0),
+        communication: seconds(0.0),
+        migration: seconds(0.0),
+    };
+    let evaluated = Report {
+        evaluation: Evaluation {
+            own: SetId(0),
+            potentials: vec![potential; 65_537],
+        },
+        ..report.clone()
+    };
     for message in [
+        Message::Reported(Box::new(evaluated)),
         Message::Reports(Box::new(Reports {
             superstep: 0,
             host: HostId(0),
@@ -87,16 +109,29 @@ fn long_lists_cost_no_more_than_short_ones() {
         Message::Standing(Box::new(standing)),
     ] {
         let frame = encode(HERE, HERE, &message).head;
-        assert_eq!(
-            frames::decoded(&frame, &Limits::default()),
-            Ok((HERE, HERE, message))
-        );
+        for frame in [zeros_as_integers(&frame), frame.to_vec()] {
+            let decoded = frames::decoded(&frame, &Limits::default());
+            assert_eq!(decoded, Ok((HERE, HERE, message.clone())));
+        }
     }
 }
 
-/// A certificate of the shortest names that make the largest values.
+/// `frame` with every float zero in one byte instead of nine, which decoding accepts too.
+fn zeros_as_integers(frame: &[u8]) -> Vec<u8> {
+    const ZERO: [u8; 9] = [0xcb, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut shorter = Vec::new();
+    let mut rest = frame;
+    while let Some((first, others)) = rest.split_first() {
+        rest = rest.strip_prefix(&ZERO).unwrap_or(others);
+        shorter.push(if rest.len() < others.len() { 0 } else { *first });
+    }
+    frames::announce(&mut shorter);
+    shorter
+}
+
+/// A certificate with many of the shortest names.
 #[test]
-fn many_names_cost_no_more_than_few() {
+fn many_names_take_bounded_memory() {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     let name = SanType::DnsName("".try_into().unwrap());

@@ -10,8 +10,6 @@
 //! | `floods.rs` | strangers in great numbers keep nobody out |
 //! | `intruders.rs` | frames that their sender may not send are refused, counted, and end the connection |
 
-#![cfg(test)]
-
 mod delivery;
 mod ends;
 mod floods;
@@ -109,7 +107,7 @@ fn frame(message: &(Address, Address, Message)) -> Frame {
 
 /// An example of every message of a job, from an agent that may send it.
 fn every_message() -> Vec<(Address, Address, Message)> {
-    let pinned = include_str!("../wire/pinned.txt").lines().skip(1);
+    let pinned = include_str!("wire/pinned.txt").lines().skip(1);
     let messages = pinned.map(|line| {
         let hex = &line[10..];
         let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();

@@ -11,8 +11,6 @@
 //! Bytes are drawn at random here; `protocol/fuzz` has libFuzzer draw them for the same two checks.
 //! `PROPTEST_CASES=10000000 cargo test -p migbsp-protocol --test fuzz` draws longer.
 
-#![cfg(test)]
-
 mod certificates;
 mod drawn;
 mod frames;
@@ -30,7 +28,7 @@ fn at_least(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(at_least(200_000))]
+    #![proptest_config(at_least(50_000))]
 
     #[test]
     fn frames_are_refused_or_mean_what_they_say(drawn in prop::collection::vec(any::<u8>(), 0..128)) {
@@ -39,7 +37,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(at_least(20_000))]
+    #![proptest_config(at_least(5_000))]
 
     #[test]
     fn certificates_are_refused_or_mean_what_they_say(

@@ -5,7 +5,7 @@ use protocol::transport::{
     BindError, Bounds, CloseCode, ConnectError, Endpoint, Guests, PeerError, Received,
 };
 
-use crate::{
+use crate::transport::{
     anybody, confer, connected, endpoint, frame, identity, job, loopback, name, pair, receive,
 };
 

@@ -1,8 +1,6 @@
 //! Identities: what is issued is read back, what is written is kept from others, and no bytes of a
 //! stranger make the parser panic.
 
-#![cfg(test)]
-
 mod files;
 mod hostile;
 mod revoked;

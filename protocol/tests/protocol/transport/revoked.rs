@@ -4,7 +4,7 @@ use std::time::SystemTime;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{Bounds, Counters, Endpoint};
 
-use crate::{AUTHORITY, anybody, connected, counted, identity, loopback, name};
+use crate::transport::{AUTHORITY, anybody, connected, counted, identity, loopback, name};
 
 /// An endpoint in no job that refuses `revoked`.
 fn refusing(role: Role, text: &str, revoked: &Identity) -> Endpoint {

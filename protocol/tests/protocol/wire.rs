@@ -6,8 +6,6 @@
 //! | `codec.rs` | what is encoded is decoded, without copying, and as long as computed |
 //! | `hostile.rs` | whatever else arrives is refused with a reason, quickly and without a panic |
 
-#![cfg(test)]
-
 mod arbitrary;
 mod codec;
 mod hostile;

@@ -4,7 +4,7 @@ use protocol::identity::{Authority, Certificate, Identity, Pem, Revocations, Sub
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use crate::drawn::Drawn;
+use super::drawn::Drawn;
 
 /// A certificate, that of its authority, and the list of what this has revoked.
 static TEXTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {

@@ -6,7 +6,7 @@ use protocol::identity::files::{
 };
 use protocol::identity::{Identity, Listed, Revocations, Role, Serial};
 
-use crate::{authority, days, issued, name, now};
+use crate::identity::{authority, days, issued, name, now};
 
 fn serial(identity: &Identity) -> Serial {
     identity.certificate().serial.clone()

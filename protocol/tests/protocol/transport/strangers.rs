@@ -8,8 +8,8 @@ use protocol::identity::{Authority, Pem, Role, Validity};
 use protocol::transport::{Bounds, Counters, Guests, alpn};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
-use crate::raw::{self, Shown};
-use crate::{AUTHORITY, days, endpoint, identity, name};
+use crate::transport::raw::{self, Shown};
+use crate::transport::{AUTHORITY, days, endpoint, identity, name};
 
 /// Who comes, why not, and what we say of them when they connect, and when we connect to them.
 struct Case {
@@ -159,7 +159,7 @@ async fn strangers_who_connect_are_refused_before_a_frame_is_read() {
             handshakes: 1,
             ..Counters::default()
         };
-        crate::counted(&here, expect).await;
+        crate::transport::counted(&here, expect).await;
         // The first to be let in is one who belongs here.
         let friend = Shown::of(&identity(Role::Node, "n2"));
         let connection = friend.connect(address).await.unwrap();
@@ -220,7 +220,7 @@ async fn who_says_nothing_after_the_handshake_is_let_go() {
         handshake: Duration::from_millis(300),
         ..Bounds::default()
     };
-    let here = endpoint(Role::Node, "n1", crate::anybody(), bounds);
+    let here = endpoint(Role::Node, "n1", crate::transport::anybody(), bounds);
     let silent = Shown::of(&identity(Role::Node, "n2"));
     let connection = silent.connect(here.address().unwrap()).await.unwrap();
     connection.closed().await;
@@ -228,5 +228,5 @@ async fn who_says_nothing_after_the_handshake_is_let_go() {
         handshakes: 1,
         ..Counters::default()
     };
-    crate::counted(&here, expect).await;
+    crate::transport::counted(&here, expect).await;
 }

@@ -3,7 +3,7 @@ use protocol::State;
 use protocol::transport::{Bounds, CHUNK_LEN};
 use tokio::sync::mpsc;
 
-use crate::{NODE, confer, frame, pair, receive};
+use crate::transport::{NODE, confer, frame, pair, receive};
 
 fn state(rank: u32, length: usize) -> State {
     let mut payload = BytesMut::with_capacity(length);

@@ -16,7 +16,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-use crate::{EPOCH, loopback};
+use super::{EPOCH, loopback};
 
 /// What somebody shows and says in a handshake.
 pub(crate) struct Shown {
@@ -33,6 +33,11 @@ impl Shown {
 
     /// A connection to `address`, if it gets that far.
     pub(crate) async fn connect(&self, address: SocketAddr) -> Result<Connection, ConnectionError> {
+        self.client().connect(address, "n2").unwrap().await
+    }
+
+    /// An endpoint that connects.
+    pub(crate) fn client(&self) -> Endpoint {
         let builder = rustls::ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .unwrap()
@@ -47,9 +52,9 @@ impl Shown {
         };
         config.alpn_protocols = self.alpn.iter().cloned().collect();
         let config = QuicClientConfig::try_from(config).unwrap();
-        let endpoint = Endpoint::client(loopback()).unwrap();
-        let connecting = endpoint.connect_with(ClientConfig::new(Arc::new(config)), address, "n2");
-        connecting.unwrap().await
+        let mut endpoint = Endpoint::client(loopback()).unwrap();
+        endpoint.set_default_client_config(ClientConfig::new(Arc::new(config)));
+        endpoint
     }
 
     /// Somebody who waits for connections.

@@ -5,7 +5,9 @@ use protocol::identity::Role;
 use protocol::transport::{Bounds, Guests, TrySendError};
 use protocol::{Frame, Message, State};
 
-use crate::{NODE, anybody, confer, connected, endpoint, every_message, frame, pair, receive};
+use crate::transport::{
+    NODE, anybody, confer, connected, endpoint, every_message, frame, pair, receive,
+};
 
 #[tokio::test]
 async fn every_message_arrives_in_order_in_both_directions() {
@@ -30,7 +32,7 @@ async fn each_end_knows_the_other_by_its_certificate() {
     assert_eq!(&b.party.subject, &node.identity().certificate().subject);
     let port = node.address().unwrap();
     assert_eq!(b.party.to_string(), format!("node n7 at {port}"));
-    assert_eq!((a.job, b.job), (Some(crate::job(7)), a.job));
+    assert_eq!((a.job, b.job), (Some(crate::transport::job(7)), a.job));
 }
 
 #[tokio::test]

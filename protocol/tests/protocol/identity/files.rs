@@ -6,7 +6,7 @@ use protocol::identity::files::{
 
 use protocol::identity::Holder;
 
-use crate::{authority, days, der, issued, name};
+use crate::identity::{authority, days, der, issued, name};
 
 #[test]
 fn what_is_written_is_read() {
