@@ -10,46 +10,28 @@
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
-mod bill;
+mod acceptance;
 mod bounded;
-mod config;
-mod contention;
-mod destination;
-mod digest;
-mod filling;
-mod forecast;
-mod gate;
-mod mapping;
-mod parameters;
+mod knowledge;
+mod paper;
 mod plan;
 mod planner;
 mod planning;
 mod policy;
-mod potential;
-mod process;
-mod promise;
 pub mod rebalance;
-mod scene;
-mod seats;
-mod selection;
-mod thrift;
-mod times;
-mod traffic;
 mod when;
 
-pub use bill::Bill;
-pub use config::{Config, ConfigError};
-pub use contention::{Contention, Sharing};
-pub use destination::{Answer, Processor, Processors, Refusal, Request, capacity};
-pub use digest::Digest;
-pub use filling::Filling;
-pub use forecast::Forecast;
-pub use gate::{Amortised, CostBenefit, Gate, Open, Verdict};
-pub use mapping::Mapping;
-pub use parameters::{
-    BestStays, CandidateOrder, CandidateWork, EmptySuperstep, Heuristic, IdleProcesses,
-    IdleResident, MigrationCost, OwnSet, Parameters, Patterns, ProcessTime, SenderSet, SetIndex,
-    TieBreak, ToleranceFloor,
+pub use acceptance::{Amortised, CostBenefit, Gate, Open, Verdict};
+pub use knowledge::{
+    Bill, Burden, Contention, Filling, Forecast, Host, Load, Mapping, Move, Outlook, Received,
+    Scene, Sharing, Traffic,
+};
+pub use paper::{
+    Answer, BestStays, CandidateOrder, CandidateWork, Config, ConfigError, Digest, EmptySuperstep,
+    Entry, Evaluation, Heuristic, IdleProcesses, IdleResident, MigrationCost, NotSelected,
+    Observation, OwnSet, Parameters, Patterns, Potential, Process, ProcessTime, ProcessTimes,
+    Processor, Processors, Reception, Refusal, Request, Selection, SenderSet, SetIndex, SetView,
+    Situation, TieBreak, ToleranceFloor, capacity, merge, select,
 };
 pub use plan::{
     Alternative, BonordenCentral, BonordenDistributed, Draft, GreedyRefine, List, Plan, Portfolio,
@@ -58,12 +40,6 @@ pub use plan::{
 pub use planner::{Decision, Inventory, PlannedMove, Planner, Weighed};
 pub use planning::Planning;
 pub use policy::{GATES, GateRule, NAMED, PLANS, PlanRule, Policy, PolicyError, WHENS, WhenRule};
-pub use potential::{Evaluation, Potential, SetView, Situation};
-pub use process::{Observation, Process, Reception};
-pub use scene::{Burden, Host, Load, Move, Outlook, Received, Scene};
-pub use selection::{Entry, NotSelected, Selection, merge, select};
-pub use times::ProcessTimes;
-pub use traffic::Traffic;
 pub use when::{
     Boulmier, Concluded, Either, Elapsed, Fixed, Interval, Menon, MetaLb, Pace, Rested, Spacing,
     Thrifty, When, is_balanced,

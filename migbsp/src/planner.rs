@@ -1,11 +1,14 @@
 //! Plans of one run, from call to call: what is expected of them and what came of them.
 
+mod audit;
+mod budget;
+
 use bsp::units::{Instant, Seconds};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{count, seconds};
-use crate::promise::Promise;
-use crate::thrift::Thrift;
+use crate::planner::audit::Promise;
+use crate::planner::budget::Thrift;
 use crate::{
     Alternative, Burden, CostBenefit, Draft, Gate, Load, Mapping, MigrationCost, Move, Outlook,
     Plan, Planning, Policy, Processor, Scene, Sharing, Spacing, Verdict,

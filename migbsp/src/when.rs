@@ -1,13 +1,13 @@
 //! When to call for rescheduling.
 
 mod boulmier;
+mod budgeted;
+mod cooldown;
 mod either;
 mod fixed;
 mod interval;
 mod menon;
 mod metalb;
-mod rested;
-mod thrifty;
 
 use std::fmt;
 
@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use crate::Digest;
 
 pub use boulmier::Boulmier;
+pub use budgeted::Thrifty;
+pub use cooldown::Rested;
 pub use either::Either;
 pub use fixed::Fixed;
 pub use interval::{Interval, is_balanced};
 pub use menon::Menon;
 pub use metalb::MetaLb;
-pub use rested::Rested;
-pub use thrifty::Thrifty;
 
 /// Decides after which supersteps a rescheduling call is held.
 ///

@@ -1,6 +1,6 @@
 //! A plan has to win more than it costs while it is good.
 
-use crate::gate::{CostBenefit, Gate, Verdict};
+use crate::acceptance::{CostBenefit, Gate, Verdict};
 
 /// Lets a plan through if its gain over the horizon exceeds its cost; after each refusal it waits twice
 /// as long before another call.

@@ -6,7 +6,7 @@ use bsp::SetId;
 use bsp::units::Seconds;
 
 use crate::bounded::seconds;
-use crate::seats::Seats;
+use crate::knowledge::dominant_set::Seats;
 use crate::{Scene, Traffic};
 
 /// Processes on hosts, and what each host takes for a superstep.

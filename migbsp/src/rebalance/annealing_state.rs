@@ -1,7 +1,7 @@
 //! Where everybody is in the course of an annealing.
 
 use crate::rebalance::Problem;
-use crate::rebalance::chosen::Chosen;
+use crate::rebalance::sampled_set::Chosen;
 
 /// An assignment, with what an annealing asks about it millions of times in a second.
 ///

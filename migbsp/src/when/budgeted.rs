@@ -1,6 +1,6 @@
 //! A call as soon as there is time for one.
 
-use crate::when::rested::Rest;
+use crate::when::cooldown::Rest;
 use crate::{Concluded, Elapsed, Pace, Spacing, When};
 
 /// Calls when so much of the run has gone by that another call is a small part of it, whatever happens.

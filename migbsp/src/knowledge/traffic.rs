@@ -3,7 +3,7 @@
 use bsp::SetId;
 
 use crate::Scene;
-use crate::seats::Seats;
+use crate::knowledge::dominant_set::Seats;
 
 /// Seconds that each Set's connection to others is busy with what its processes receive from them in a
 /// superstep, kept up to date while processes change their places.
