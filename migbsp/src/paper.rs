@@ -1,8 +1,11 @@
-//! The model of the papers: what a process remembers, its potential, selection and destination.
+//! The model of the papers: the history of a process, its potentials, selection and negotiation.
 
 mod config;
 mod destination;
 mod digest;
+mod evaluation;
+mod memory;
+mod observation;
 mod parameters;
 mod potential;
 mod process;
@@ -10,14 +13,17 @@ mod selection;
 mod times;
 
 pub use config::{Config, ConfigError};
-pub use destination::{Answer, Processor, Processors, Refusal, Request, capacity};
+pub use destination::{Answer, Processors, Refusal, Request};
 pub use digest::Digest;
+pub use evaluation::{Evaluation, SetView, Situation};
+pub use memory::Memory;
+pub use observation::{Observation, Reception};
 pub use parameters::{
     BestStays, CandidateOrder, CandidateWork, EmptySuperstep, Heuristic, IdleProcesses,
-    IdleResident, MigrationCost, OwnSet, Parameters, Patterns, ProcessTime, SenderSet, SetIndex,
-    TieBreak, ToleranceFloor,
+    IdleResident, OwnSet, Parameters, Patterns, ProcessTime, SenderSet, SetIndex, TieBreak,
+    ToleranceFloor,
 };
-pub use potential::{Evaluation, Potential, SetView, Situation};
-pub use process::{Observation, Process, Reception};
+pub use potential::Potential;
+pub use process::Process;
 pub use selection::{Entry, NotSelected, Selection, merge, select};
 pub use times::ProcessTimes;

@@ -1,19 +1,19 @@
-//! A plan has to win more than it costs while it is good.
+//! Accepts a plan that gains more than it costs.
 
-use crate::acceptance::{CostBenefit, Gate, Verdict};
+use crate::acceptance::gate::{CostBenefit, Gate, Verdict};
+use crate::rule::Rule;
 
-/// Lets a plan through if its gain over the horizon exceeds its cost; after each refusal it waits twice
-/// as long before another call.
+/// Accepts a plan if its gain over the horizon exceeds its cost; after each refusal the pause before the next call is
+/// twice as long.
 #[derive(Clone, Debug)]
-pub struct Amortised {
+struct Amortised {
     pause: u64,
     pause_max: u64,
 }
 
 impl Amortised {
-    /// Never waits for more than `pause_max` supersteps.
-    #[must_use]
-    pub const fn new(pause_max: u64) -> Self {
+    /// No pause is longer than `pause_max` supersteps.
+    const fn new(pause_max: u64) -> Self {
         Self {
             pause: PAUSE_MIN,
             pause_max,
@@ -33,9 +33,16 @@ impl Gate for Amortised {
         }
         let pause = self.pause.min(self.pause_max);
         self.pause = self.pause.saturating_mul(2);
-        Verdict::TooDear { pause }
+        Verdict::NotAmortised { pause }
     }
 }
 
-/// Supersteps to wait after the first refusal.
+/// `amortised`.
+pub(crate) const RULE: Rule<dyn Gate> = Rule::new(
+    "amortised",
+    "accepts a plan whose gain over the horizon exceeds its cost",
+    |settings| Box::new(Amortised::new(settings.planning.pause_max)),
+);
+
+/// Supersteps without a call after the first refusal.
 const PAUSE_MIN: u64 = 2;

@@ -1,4 +1,6 @@
-//! A placement that is being changed, and how long its supersteps take.
+//! Where each process is while a plan is being made, and how long supersteps take.
+
+mod tally;
 
 use std::cell::Cell;
 
@@ -6,95 +8,95 @@ use bsp::SetId;
 use bsp::units::Seconds;
 
 use crate::bounded::seconds;
-use crate::knowledge::dominant_set::Seats;
-use crate::{Scene, Traffic};
+use crate::knowledge::dominant_set::DominantSets;
+use crate::{MigrationSchedule, Snapshot, Traffic};
+use tally::{HostTime, Tally};
 
-/// Processes on hosts, and what each host takes for a superstep.
+/// Processes on hosts, and how long each host takes for a superstep: all that plans ask of a placement.
 ///
 /// `time(p) = max(Σ I(r) / (cores · rate), max I(r) / rate) + max(max Comm(r), traffic)` over the processes
-/// `r` on `p`, with the [`Traffic`] of its Set; a superstep takes as long as the slowest host and the tolls of
-/// all processes ([`Scene::toll`]). Equation
-/// `HOST-TIME` of `docs/model.md`.
+/// `r` on `p`, with the [`Traffic`] of its Set; a superstep takes as long as the slowest host and the barrier delays
+/// of all processes ([`Snapshot::barrier_delay`]). Equation `HOST-TIME` of `docs/model.md`.
+///
+/// A complete assignment ([`Assignment::present`], [`Assignment::new`]) holds every process; processes are moved
+/// with [`put`](Assignment::put). A partial one ([`Assignment::empty`]) holds none at first; a list scheduler
+/// [adds](Assignment::add) them one after the other. As long as the senders are not placed, traffic, dominant Sets
+/// and barrier delays are not known: a partial assignment leaves them out.
+///
+/// Negotiations between Managers do not use this: a Manager knows only the processes of its own Set, and counts the
+/// instructions of the last superstep ([`Processors`](crate::Processors)). Neither does [`rebalance`](crate::rebalance),
+/// whose searches know neither messages nor cores and ask for levels millions of times in a second.
 #[derive(Clone, Debug)]
-pub struct Mapping<'a> {
-    scene: &'a Scene,
+pub struct Assignment<'a> {
+    snapshot: &'a Snapshot,
+    /// The host of each process; of one that is not placed yet, the present one.
     places: Vec<usize>,
-    /// By host.
+    /// By host, in rank order; of a partial assignment in the order of placement.
     residents: Vec<Vec<usize>>,
     /// By host: of all its processes.
     tallies: Vec<Tally>,
-    /// By process: of the others on its host, as far as somebody has asked since they changed.
+    /// By process: of the others on its host, if computed since they changed.
     tallies_of_others: Vec<Cell<Option<Tally>>>,
     traffic: Traffic<'a>,
-    seats: Seats,
-    /// The tolls of all processes, in seconds.
-    tolls: f64,
+    dominant_sets: DominantSets,
+    /// The barrier delays of all processes, in seconds.
+    barrier_delays: f64,
+    is_partial: bool,
 }
 
-/// Processes that are on one host, together.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Tally {
-    instructions: f64,
-    /// Those of the one that executes most.
-    instructions_longest: f64,
-    /// The longest that one of them receives, in seconds.
-    communication: f64,
-}
-
-/// What the processes on one host take, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Times {
-    computation: f64,
-    /// The longest that one of them receives.
-    communication: f64,
-}
-
-impl Times {
-    fn with(self, traffic: f64) -> f64 {
-        // Where nobody computes, nobody waits for what comes in.
-        if self.computation <= 0.0 {
-            return self.communication;
-        }
-        self.computation + self.communication.max(traffic)
-    }
-}
-
-impl<'a> Mapping<'a> {
-    /// The processes where `places` says, by process.
+impl<'a> Assignment<'a> {
+    /// The processes on the hosts `places`, by process.
     #[must_use]
-    pub fn new(scene: &'a Scene, places: &[usize]) -> Self {
-        let mut mapping = Self::present(scene);
+    pub fn new(snapshot: &'a Snapshot, places: &[usize]) -> Self {
+        let mut assignment = Self::present(snapshot);
         for (process, host) in places.iter().enumerate() {
-            mapping.put(process, *host);
+            assignment.put(process, *host);
         }
-        mapping
+        assignment
     }
 
     /// The present placement.
     #[must_use]
-    pub fn present(scene: &'a Scene) -> Self {
-        let mut residents = vec![Vec::new(); scene.hosts().len()];
-        for (process, host) in scene.places().iter().enumerate() {
-            residents[*host].push(process);
+    pub fn present(snapshot: &'a Snapshot) -> Self {
+        let mut assignment = Self::empty(snapshot);
+        assignment.is_partial = false;
+        for (process, host) in snapshot.places().iter().enumerate() {
+            assignment.residents[*host].push(process);
         }
-        let seats = Seats::present(scene);
-        let mut mapping = Self {
-            scene,
-            places: scene.places().to_vec(),
-            tallies: vec![Tally::default(); residents.len()],
-            tallies_of_others: vec![Cell::new(None); scene.places().len()],
-            residents,
-            traffic: Traffic::new(scene, scene.places(), &seats),
-            seats,
-            tolls: 0.0,
-        };
-        let tolls = scene.places().iter();
-        mapping.tolls = tolls.map(|host| mapping.toll(*host)).sum();
-        mapping.count_all();
-        mapping
+        let sets = &assignment.dominant_sets;
+        assignment.traffic = Traffic::new(snapshot, snapshot.places(), sets);
+        let delays = snapshot.places().iter();
+        assignment.barrier_delays = delays.map(|host| assignment.barrier_delay(*host)).sum();
+        assignment.count_all();
+        assignment
     }
 
-    /// Puts `process` on `host`.
+    /// No process is on a host yet; [`Assignment::places`] says where each one runs at present.
+    #[must_use]
+    pub fn empty(snapshot: &'a Snapshot) -> Self {
+        let hosts = snapshot.hosts().len();
+        Self {
+            snapshot,
+            places: snapshot.places().to_vec(),
+            residents: vec![Vec::new(); hosts],
+            tallies: vec![Tally::default(); hosts],
+            tallies_of_others: vec![Cell::new(None); snapshot.places().len()],
+            traffic: Traffic::none(snapshot),
+            dominant_sets: DominantSets::present(snapshot),
+            barrier_delays: 0.0,
+            is_partial: true,
+        }
+    }
+
+    /// Places `process`, which was not placed yet, on `host` of a partial assignment.
+    pub fn add(&mut self, process: usize, host: usize) {
+        // The sum grows in the order of placement: sums in another order differ in their last digit, which breaks ties.
+        self.tallies[host] = self.joined(self.tallies[host], process, host);
+        self.residents[host].push(process);
+        self.places[process] = host;
+    }
+
+    /// Moves `process` to `host` in a complete assignment.
     pub fn put(&mut self, process: usize, host: usize) {
         let from = std::mem::replace(&mut self.places[process], host);
         if from == host {
@@ -109,17 +111,17 @@ impl<'a> Mapping<'a> {
         if sets.0 == sets.1 {
             return;
         }
-        let home = self.set(self.scene.places()[process]);
-        if self.seats.moved(home, sets.0, sets.1) {
-            self.traffic = Traffic::new(self.scene, &self.places, &self.seats);
+        let home = self.set(self.snapshot.places()[process]);
+        if self.dominant_sets.relocate(home, sets.0, sets.1) {
+            self.traffic = Traffic::new(self.snapshot, &self.places, &self.dominant_sets);
             self.count_all();
         } else {
-            self.traffic.moved(process, sets, &self.seats);
+            self.traffic.relocate(process, sets, &self.dominant_sets);
         }
-        self.tolls += self.toll(host) - self.toll(from);
+        self.barrier_delays += self.barrier_delay(host) - self.barrier_delay(from);
     }
 
-    /// Where each process is, by process.
+    /// The host of each process, by process.
     #[must_use]
     pub fn places(&self) -> &[usize] {
         &self.places
@@ -134,10 +136,30 @@ impl<'a> Mapping<'a> {
     /// Seconds that a host takes for a superstep.
     #[must_use]
     pub fn time(&self, host: usize) -> f64 {
-        self.times(host).with(self.traffic.busy(self.set(host)))
+        self.host_time(host).with(self.traffic.busy(self.set(host)))
     }
 
-    /// Seconds that a host computes in a superstep if `leaving` were not there and `coming` were.
+    /// Seconds that `host` would take for a superstep if `process` were on it, too; without the traffic that would come
+    /// with it.
+    #[must_use]
+    pub fn time_with(&self, process: usize, host: usize) -> f64 {
+        self.host_time_with(host, None, Some(process))
+            .with(self.traffic.busy(self.set(host)))
+    }
+
+    /// The host that [would take least](Assignment::time_with) with `process`, the first one among equals.
+    #[must_use]
+    pub fn fastest_host(&self, process: usize) -> usize {
+        self.fastest_of(process, 0..self.residents.len())
+    }
+
+    /// The same among `hosts`, in their order.
+    #[must_use]
+    pub fn fastest_host_among(&self, process: usize, hosts: &[usize]) -> usize {
+        self.fastest_of(process, hosts.iter().copied())
+    }
+
+    /// Seconds that a host would compute in a superstep without `leaving` and with `coming`.
     #[must_use]
     pub fn computation_with(
         &self,
@@ -145,7 +167,7 @@ impl<'a> Mapping<'a> {
         leaving: Option<usize>,
         coming: Option<usize>,
     ) -> f64 {
-        self.times_with(host, leaving, coming).computation
+        self.host_time_with(host, leaving, coming).computation
     }
 
     /// Seconds that the slower of the two hosts takes that would change if `process` went to `host`, or
@@ -153,8 +175,8 @@ impl<'a> Mapping<'a> {
     #[must_use]
     pub fn after_move(&self, process: usize, host: usize) -> f64 {
         let from = self.places[process];
-        let left = self.times_with(from, Some(process), None);
-        let taken = self.times_with(host, None, Some(process));
+        let left = self.host_time_with(from, Some(process), None);
+        let taken = self.host_time_with(host, None, Some(process));
         self.after(process, (from, left), (host, taken))
     }
 
@@ -162,8 +184,8 @@ impl<'a> Mapping<'a> {
     #[must_use]
     pub fn after_swap(&self, process: usize, other: usize) -> f64 {
         let (from, host) = (self.places[process], self.places[other]);
-        let left = self.times_with(from, Some(process), Some(other));
-        let taken = self.times_with(host, Some(other), Some(process));
+        let left = self.host_time_with(from, Some(process), Some(other));
+        let taken = self.host_time_with(host, Some(other), Some(process));
         let there = self.after(process, (from, left), (host, taken));
         there.max(self.after(other, (host, taken), (from, left)))
     }
@@ -171,7 +193,7 @@ impl<'a> Mapping<'a> {
     /// Whether `one` executes less than `other`.
     #[must_use]
     pub fn is_lighter(&self, one: usize, other: usize) -> bool {
-        let processes = self.scene.processes();
+        let processes = self.snapshot.processes();
         processes[one].instructions < processes[other].instructions
     }
 
@@ -194,54 +216,80 @@ impl<'a> Mapping<'a> {
         seconds(self.longest())
     }
 
-    /// The same as a bare number of seconds.
-    pub(crate) fn longest(&self) -> f64 {
-        let hosts = 0..self.residents.len();
-        self.tolls + hosts.map(|host| self.time(host)).fold(0.0, f64::max)
+    /// How long the moves from the present placement take together.
+    #[must_use]
+    pub fn migration_cost(&self) -> Seconds {
+        MigrationSchedule::new(self.snapshot, &self.places).cost()
     }
 
-    fn after(&self, process: usize, from: (usize, Times), to: (usize, Times)) -> f64 {
+    /// Seconds that the supersteps of the horizon and the moves from the present placement take together, equation
+    /// `OBJECTIVE` of `docs/model.md`.
+    #[must_use]
+    pub fn objective(&self) -> f64 {
+        self.snapshot.horizon() * self.longest() + self.migration_cost().get()
+    }
+
+    /// How long a superstep takes, as a bare number of seconds.
+    pub(crate) fn longest(&self) -> f64 {
+        let hosts = 0..self.residents.len();
+        self.barrier_delays + hosts.map(|host| self.time(host)).fold(0.0, f64::max)
+    }
+
+    fn fastest_of(&self, process: usize, hosts: impl Iterator<Item = usize>) -> usize {
+        let mut best = (0, f64::INFINITY);
+        for host in hosts {
+            let time = self.time_with(process, host);
+            if time < best.1 {
+                best = (host, time);
+            }
+        }
+        best.0
+    }
+
+    fn after(&self, process: usize, from: (usize, HostTime), to: (usize, HostTime)) -> f64 {
         let (left, taken) = (self.set(from.0), self.set(to.0));
         if left == taken {
             let traffic = self.traffic.busy(left);
             return from.1.with(traffic).max(to.1.with(traffic));
         }
-        let [left_busy, taken_busy] = self.traffic.busy_after(process, (left, taken), &self.seats);
+        let sets = &self.dominant_sets;
+        let [left_busy, taken_busy] = self.traffic.busy_after(process, (left, taken), sets);
         let both = from.1.with(left_busy).max(to.1.with(taken_busy));
         let others = self
             .crowded(left, left_busy)
             .max(self.crowded(taken, taken_busy));
-        both.max(others) + self.toll(to.0) - self.toll(from.0)
+        both.max(others) + self.barrier_delay(to.0) - self.barrier_delay(from.0)
     }
 
-    /// How long the hosts of a Set take if more comes in than now; nothing if it is less.
+    /// Seconds that the slowest host of a Set takes if its connection is busy for longer than now; zero if it is not.
     fn crowded(&self, set: SetId, busy: f64) -> f64 {
         if busy <= self.traffic.busy(set) {
             return 0.0;
         }
-        let members = self.scene.members(set).iter();
+        let members = self.snapshot.members(set).iter();
         members
-            .map(|host| self.times(*host).with(busy))
+            .map(|host| self.host_time(*host).with(busy))
             .fold(0.0, f64::max)
     }
 
-    fn times(&self, host: usize) -> Times {
-        self.times_of(self.tallies[host], host)
+    fn host_time(&self, host: usize) -> HostTime {
+        self.time_of(self.tallies[host], host)
     }
 
-    fn times_with(&self, host: usize, leaving: Option<usize>, coming: Option<usize>) -> Times {
+    fn host_time_with(
+        &self,
+        host: usize,
+        leaving: Option<usize>,
+        coming: Option<usize>,
+    ) -> HostTime {
         let staying = leaving.map_or(self.tallies[host], |process| self.tally_of_others(process));
         let all = coming.map_or(staying, |process| self.joined(staying, process, host));
-        self.times_of(all, host)
+        self.time_of(all, host)
     }
 
-    fn times_of(&self, tally: Tally, host: usize) -> Times {
-        let machine = &self.scene.hosts()[host];
-        let sum = tally.instructions / machine.cores;
-        Times {
-            computation: tally.instructions_longest.max(sum) / machine.rate,
-            communication: tally.communication,
-        }
+    fn time_of(&self, tally: Tally, host: usize) -> HostTime {
+        let machine = &self.snapshot.hosts()[host];
+        tally.time(machine.cores, self.unit(host))
     }
 
     fn tally_of_others(&self, process: usize) -> Tally {
@@ -256,14 +304,14 @@ impl<'a> Mapping<'a> {
         })
     }
 
-    /// Counts those on all hosts again.
+    /// Recomputes the tallies of all hosts.
     fn count_all(&mut self) {
         for host in 0..self.residents.len() {
             self.count(host);
         }
     }
 
-    /// Counts those on `host` again.
+    /// Recomputes the tally of `host`.
     fn count(&mut self, host: usize) {
         self.tallies[host] = self.tally(&self.residents[host], host);
         for resident in &self.residents[host] {
@@ -278,29 +326,41 @@ impl<'a> Mapping<'a> {
     }
 
     fn joined(&self, tally: Tally, process: usize, host: usize) -> Tally {
-        let instructions = self.scene.processes()[process].instructions;
         let communication = self.communication(process, self.set(host));
-        Tally {
-            instructions: tally.instructions + instructions,
-            instructions_longest: tally.instructions_longest.max(instructions),
-            communication: tally.communication.max(communication),
+        tally.with(self.work(process, host), communication)
+    }
+
+    /// Work of `process` on `host`: in instructions, but in a partial assignment in seconds. The two sums are equal but
+    /// for rounding, and greedy plans break ties between equal hosts by the last digit of the second one.
+    fn work(&self, process: usize, host: usize) -> f64 {
+        if self.is_partial {
+            return self.snapshot.computation(process, host);
         }
+        self.snapshot.processes()[process].instructions
+    }
+
+    /// How many units of [`work`](Self::work) one core of `host` does in a second.
+    fn unit(&self, host: usize) -> f64 {
+        if self.is_partial {
+            return 1.0;
+        }
+        self.snapshot.hosts()[host].rate
     }
 
     fn communication(&self, process: usize, set: SetId) -> f64 {
-        if self.seats.are_present() {
-            return self.scene.communication(process, set);
+        if self.dominant_sets.are_present() {
+            return self.snapshot.communication(process, set);
         }
-        let load = &self.scene.processes()[process];
-        self.scene
-            .reception(load, set, |sender| self.seats.of(sender))
+        let load = &self.snapshot.processes()[process];
+        self.snapshot
+            .reception(load, set, |sender| self.dominant_sets.location(sender))
     }
 
-    fn toll(&self, host: usize) -> f64 {
-        self.scene.toll(self.set(host))
+    fn barrier_delay(&self, host: usize) -> f64 {
+        self.snapshot.barrier_delay(self.set(host))
     }
 
     fn set(&self, host: usize) -> SetId {
-        self.scene.hosts()[host].set
+        self.snapshot.hosts()[host].set
     }
 }

@@ -1,4 +1,4 @@
-//! How messages between Sets fare, against what rates foretell.
+//! What messages between Sets take, compared with the prediction from rates.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use bsp::SetId;
 use crate::Load;
 use crate::bounded::{count, non_negative};
 
-/// What messages from other Sets take, as measured: a latency, how far they share what connects their Set
-/// with others, and how much slower than foretold they come in.
+/// What messages from other Sets take, as measured: a latency, how far they share the connection of their Set
+/// to others, and how much slower than predicted they arrive.
 ///
-/// Equation `CONTENTION` of `docs/model.md`. What was never met is taken to be as foretold.
+/// Equation `CONTENTION` of `docs/model.md`. Without measurements the prediction holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contention {
     latency: f64,
@@ -19,7 +19,7 @@ pub struct Contention {
     slowness: Vec<f64>,
 }
 
-/// What was seen of messages that came into a Set together: how much longer they took than each alone.
+/// How far messages that arrive in a Set together have been seen to slow each other down.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sharing {
     met: f64,
@@ -27,13 +27,13 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// From 0, each message has its cable to itself, to 1, all share one.
+    /// From 0, each message has a link to itself, to 1, all share one.
     #[must_use]
     pub fn degree(self) -> f64 {
         (self.met / self.expected).clamp(0.0, 1.0)
     }
 
-    /// As much as all that was seen before weighs what is seen now.
+    /// Learns from one call, which weighs as much as all calls before.
     fn learn(&mut self, met: f64, expected: f64) {
         self.met = self.met / 2.0 + met;
         self.expected = self.expected / 2.0 + expected;
@@ -41,7 +41,7 @@ impl Sharing {
 }
 
 impl Default for Sharing {
-    /// Nothing was seen; that half is shared is believed as firmly as two messages would prove it.
+    /// Without measurements: a degree of one half, with the weight of two messages.
     fn default() -> Self {
         Self {
             met: 0.5,
@@ -53,15 +53,15 @@ impl Default for Sharing {
 /// What one process receives from another Set in a superstep.
 #[derive(Clone, Copy)]
 struct Crossing {
-    /// Seconds that were foretold, and those that it took.
+    /// Predicted and measured seconds.
     alone: f64,
     took: f64,
 }
 
 impl Contention {
-    /// What `loads`, each with the Set it runs in, have met, after what was seen of `sharing` before; `rate` are
+    /// From the messages of `loads`, each with the Set it runs in, and the `sharing` seen before; `rate` gives
     /// the seconds that a byte takes from Set to Set.
-    pub(crate) fn of<'a>(
+    pub(crate) fn measured<'a>(
         loads: impl Iterator<Item = (SetId, &'a Load)>,
         sets: usize,
         rate: impl Fn(SetId, SetId) -> f64,
@@ -104,33 +104,33 @@ impl Contention {
         }
     }
 
-    /// What a process that receives from other Sets takes besides, in seconds.
+    /// Seconds that receiving from other Sets takes in addition to the time of the bytes.
     #[must_use]
     pub fn latency(&self) -> f64 {
         self.latency
     }
 
-    /// What has been seen of sharing so far.
+    /// How far messages have been seen to share links.
     #[must_use]
     pub fn sharing(&self) -> Sharing {
         self.sharing
     }
 
-    /// How many times as long as foretold messages from other Sets take to come into `set`, sharing apart.
+    /// The measured time of messages from other Sets into `set` as a multiple of the predicted one, sharing excluded.
     #[must_use]
     pub fn slowness(&self, set: SetId) -> f64 {
         self.slowness.get(set.index()).copied().unwrap_or(1.0)
     }
 }
 
-/// How many times as long as foretold messages took.
+/// The measured time of messages as a multiple of the predicted one.
 fn ratio(crossings: &[Crossing], latency: f64) -> f64 {
     let alone: f64 = crossings.iter().map(|crossing| crossing.alone).sum();
     let took = crossings.iter().map(|crossing| crossing.took - latency);
     non_negative(took.sum::<f64>() / alone)
 }
 
-/// Messages are never thought to be slower than foretold by more than this factor.
+/// Bound of the slowness.
 const SLOWNESS_MAX: f64 = 32.0;
 
 #[cfg(test)]
@@ -142,8 +142,8 @@ mod tests {
 
     use super::*;
 
-    /// One process in the first Set for each message of a megabyte from the second, which takes so long; it
-    /// would take a second alone.
+    /// One process in the first Set for each of `times`, the seconds that a message of a megabyte from the second Set
+    /// takes; it would take one second alone.
     fn met(times: &[f64]) -> Contention {
         let load = |time: &f64| Load {
             rank: Rank(0),
@@ -162,7 +162,7 @@ mod tests {
         };
         let loads: Vec<Load> = times.iter().map(load).collect();
         let loads = loads.iter().map(|load| (SetId(0), load));
-        Contention::of(loads, 2, |_, _| 1e-6, Sharing::default())
+        Contention::measured(loads, 2, |_, _| 1e-6, Sharing::default())
     }
 
     fn close(value: f64, expected: f64) {
@@ -173,39 +173,39 @@ mod tests {
     }
 
     #[test]
-    fn what_each_message_takes_beyond_its_bytes_is_latency() {
+    fn latency_is_the_time_of_a_message_beyond_its_bytes() {
         let contention = met(&[1.25]);
         close(contention.latency(), 0.25);
         close(contention.slowness(SetId(0)), 1.0);
     }
 
     #[test]
-    fn four_that_take_as_long_as_one_do_not_share() {
+    fn messages_that_take_as_long_as_one_alone_share_no_link() {
         let contention = met(&[1.0; 4]);
-        // A quarter against three and a half: what was believed before, halved, against three.
+        // A quarter of three and a half: half of the initial weight, and three messages.
         close(contention.sharing().degree(), 0.25 / 3.5);
         close(contention.slowness(SetId(0)), 1.0);
     }
 
     #[test]
-    fn one_that_comes_through_lets_the_others_show_that_they_share() {
+    fn messages_slower_than_the_fastest_share_a_link() {
         let contention = met(&[1.0, 4.0, 4.0, 4.0]);
         // Three and a quarter times as long as alone: 2.25 of three others.
         close(contention.sharing().degree(), 2.5 / 3.5);
     }
 
     #[test]
-    fn what_was_learnt_is_not_forgotten_while_nothing_comes_in_together() {
+    fn sharing_is_kept_while_no_messages_arrive_together() {
         let mut sharing = met(&[1.0, 4.0, 4.0, 4.0]).sharing();
         let before = sharing;
         for _ in 0..3000 {
-            sharing = Contention::of(std::iter::empty(), 2, |_, _| 1e-6, sharing).sharing();
+            sharing = Contention::measured(std::iter::empty(), 2, |_, _| 1e-6, sharing).sharing();
         }
         assert_eq!(sharing, before);
     }
 
     #[test]
-    fn where_nothing_crosses_nothing_is_known() {
+    fn without_messages_between_sets_the_prediction_holds() {
         let contention = met(&[]);
         close(contention.latency(), 0.0);
         close(contention.sharing().degree(), 0.5);

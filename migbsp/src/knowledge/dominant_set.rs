@@ -1,59 +1,60 @@
-//! Where the processes of each Set send from.
+//! The Set that most processes of each Set run in while a plan is being made.
 
 use std::collections::BTreeMap;
 
 use bsp::SetId;
 
-use crate::Scene;
+use crate::Snapshot;
 
-/// The Set in which most of each Set's processes are while a placement is being changed, its seat.
+/// For each Set of the present placement: the Set in which most of its processes are in the placement being planned.
 ///
-/// Which process a message came from is not known, only its Set; it is taken to come from where most of that
-/// Set's processes are. Everybody may so be moved together without losing sight of who sends to whom.
+/// Reports name only the Set of a message's sender, not its rank. A message is taken to come from where most
+/// processes of that Set are, so that a plan may move a whole Set and keep its messages local.
 #[derive(Clone, Debug)]
-pub(crate) struct Seats {
+pub(crate) struct DominantSets {
     /// How many processes each Set has at present.
     members: Vec<u32>,
     /// How many of them are in another Set, by Set and other.
     away: BTreeMap<(SetId, SetId), u32>,
     /// By Set.
-    seats: Vec<SetId>,
-    /// How many Sets have their seat elsewhere.
-    moved: usize,
+    dominant: Vec<SetId>,
+    /// How many Sets have another Set as dominant one.
+    displaced: usize,
 }
 
-impl Seats {
+impl DominantSets {
     /// As processes are placed at present.
-    pub(crate) fn present(scene: &Scene) -> Self {
-        let mut members = vec![0; scene.sets()];
-        for host in scene.places() {
-            members[scene.hosts()[*host].set.index()] += 1;
+    pub(crate) fn present(snapshot: &Snapshot) -> Self {
+        let mut members = vec![0; snapshot.sets()];
+        for host in snapshot.places() {
+            members[snapshot.hosts()[*host].set.index()] += 1;
         }
         Self::new(members)
     }
 
-    /// As each Set has so many processes.
+    /// For Sets with these numbers of processes.
     fn new(members: Vec<u32>) -> Self {
         Self {
-            seats: (0..members.len()).map(SetId::from_index).collect(),
+            dominant: (0..members.len()).map(SetId::from_index).collect(),
             members,
             away: BTreeMap::new(),
-            moved: 0,
+            displaced: 0,
         }
     }
 
-    /// Where the processes of `set` send from; Sets that nobody knows stay where they are.
-    pub(crate) fn of(&self, set: SetId) -> SetId {
-        self.seats.get(set.index()).copied().unwrap_or(set)
+    /// The Set that the messages of `set`'s processes come from; `set` itself if it is not known.
+    pub(crate) fn location(&self, set: SetId) -> SetId {
+        self.dominant.get(set.index()).copied().unwrap_or(set)
     }
 
-    /// Whether every Set is its own seat.
+    /// Whether every Set dominates itself.
     pub(crate) fn are_present(&self) -> bool {
-        self.moved == 0
+        self.displaced == 0
     }
 
-    /// A process that is in `home` at present has gone from one Set to another. Whether a seat changed.
-    pub(crate) fn moved(&mut self, home: SetId, from: SetId, to: SetId) -> bool {
+    /// Records that a process which is in `home` at present has gone from one Set to another; returns whether a
+    /// dominant Set changed.
+    pub(crate) fn relocate(&mut self, home: SetId, from: SetId, to: SetId) -> bool {
         if from != home {
             let left = self.away.get_mut(&(home, from)).expect("it was there");
             *left -= 1;
@@ -72,9 +73,9 @@ impl Seats {
                 most = (*number, *set);
             }
         }
-        let before = std::mem::replace(&mut self.seats[home.index()], most.1);
-        self.moved += usize::from(before == home && most.1 != home);
-        self.moved -= usize::from(before != home && most.1 == home);
+        let before = std::mem::replace(&mut self.dominant[home.index()], most.1);
+        self.displaced += usize::from(before == home && most.1 != home);
+        self.displaced -= usize::from(before != home && most.1 == home);
         before != most.1
     }
 }
@@ -84,18 +85,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seat_is_where_most_are() {
-        let mut seats = Seats::new(vec![3, 0]);
+    fn the_set_with_most_processes_dominates() {
+        let mut sets = DominantSets::new(vec![3, 0]);
         let (home, other) = (SetId(0), SetId(1));
-        assert!(!seats.moved(home, home, other));
-        assert!(seats.are_present());
-        assert!(seats.moved(home, home, other));
-        assert_eq!(seats.of(home), other);
-        assert!(!seats.are_present());
-        assert!(!seats.moved(home, home, other));
-        assert!(!seats.moved(home, other, home));
-        assert!(seats.moved(home, other, home));
-        assert_eq!(seats.of(home), home);
-        assert!(seats.are_present());
+        assert!(!sets.relocate(home, home, other));
+        assert!(sets.are_present());
+        assert!(sets.relocate(home, home, other));
+        assert_eq!(sets.location(home), other);
+        assert!(!sets.are_present());
+        assert!(!sets.relocate(home, home, other));
+        assert!(!sets.relocate(home, other, home));
+        assert!(sets.relocate(home, other, home));
+        assert_eq!(sets.location(home), home);
+        assert!(sets.are_present());
     }
 }

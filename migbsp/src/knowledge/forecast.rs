@@ -1,29 +1,29 @@
-//! What a process will execute next.
+//! Prediction of the instructions that a process executes next.
 
 use bsp::units::Instructions;
 use serde::{Deserialize, Serialize};
 
-/// Foretells a process's instructions in the next superstep: by the last superstep, or by a mean that
-/// forgets quickly or slowly, whichever has been off least.
+/// Predicts a process's instructions in the next superstep: by the last superstep, or by an exponential mean with a
+/// short or a long memory, whichever had the least error lately.
 ///
-/// Steady loads and noise are foretold best by a long memory, drift and jumps by a short one; which it is
-/// shows in the errors (the selection rule of the Network Weather Service: Wolski, Spring and Hayes, 1999).
+/// A long memory suits steady loads and noise, a short one drift and jumps; the errors tell which it is (the selection
+/// rule of the Network Weather Service: Wolski, Spring and Hayes, 1999).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
-    /// What each predictor says, in instructions; none before the first superstep.
+    /// By predictor, in instructions; `None` before the first superstep.
     predictions: Option<[f64; PREDICTORS]>,
-    /// How far each was off lately, in instructions.
+    /// The recent mean error of each, in instructions.
     errors: [f64; PREDICTORS],
     /// The most instructions of a superstep so far.
     most: f64,
     /// Supersteps since it last computed.
     idle: u32,
-    /// The longest that it was idle before it computed again.
+    /// The longest idle period before it computed again.
     idle_longest: u32,
 }
 
 impl Forecast {
-    /// Takes in a superstep.
+    /// Observes a superstep.
     pub fn observe(&mut self, instructions: Instructions) {
         let measured = instructions.as_f64();
         if measured <= IDLE_OF_OWN * self.most {
@@ -47,8 +47,8 @@ impl Forecast {
         }
     }
 
-    /// Instructions of the next superstep, as far as can be told; zero before the first. Who seems to have finished
-    /// goes on as it did last: a mean of what it did before says nothing any more.
+    /// Predicted instructions of the next superstep; zero before the first. A process that seems to have finished is
+    /// predicted by its last superstep: means over earlier ones no longer apply.
     #[must_use]
     pub fn instructions(&self) -> f64 {
         let Some(predictions) = self.predictions else {
@@ -67,7 +67,7 @@ impl Forecast {
     }
 
     /// The most instructions of a superstep so far, if the process seems to have finished: it has computed, and
-    /// has now been idle for so much longer than ever in between that it is not expected to compute as much again.
+    /// has now been idle for much longer than in any period before it computed again.
     #[must_use]
     pub fn finished(&self) -> Option<f64> {
         let patience = PATIENCE.saturating_mul(self.idle_longest).max(IDLE_MIN);
@@ -77,22 +77,22 @@ impl Forecast {
 
 const PREDICTORS: usize = 3;
 
-/// The predictor that says what the last superstep was.
+/// The predictor that repeats the last superstep.
 const LAST: usize = 0;
 
-/// Who executes no more than this part of what it ever did is idle.
+/// A process that executes no more than this part of its own maximum is idle.
 const IDLE_OF_OWN: f64 = 0.01;
 
-/// How many times longer than ever before idleness has to last to be for good.
+/// An idle period has to last this many times longer than any before to count as the end.
 const PATIENCE: u32 = 2;
 
-/// Idleness that is not longer is never for good.
+/// No shorter idle period counts as the end.
 const IDLE_MIN: u32 = 8;
 
-/// What the newest superstep weighs for each predictor: all, a half, a sixteenth.
+/// Weight of the newest superstep for each predictor.
 const WEIGHTS: [f64; PREDICTORS] = [1.0, 0.5, 0.0625];
 
-/// What the newest error weighs: predictors are judged by some sixteen supersteps.
+/// Weight of the newest error: predictors are judged by some sixteen supersteps.
 const ERROR_WEIGHT: f64 = 0.0625;
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn of_who_has_finished_a_long_memory_says_nothing() {
+    fn a_finished_process_is_predicted_by_its_last_superstep() {
         let sparse = [[20, 20, 1000]; 9].concat();
         assert!(100.0 < after([sparse.clone(), vec![3; 8]].concat()));
         let forecast = after([sparse, vec![3; 9]].concat());
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_jumps_is_followed_at_once() {
+    fn a_load_that_jumps_is_followed_within_two_supersteps() {
         let jumping = (0..90).map(|superstep| if superstep / 30 == 1 { 900 } else { 100 });
         let forecast = after(jumping.clone().take(32));
         assert!((forecast - 900.0).abs() < 1e-9, "{forecast}");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_been_idle_for_longer_than_ever_seems_to_have_finished() {
+    fn a_process_idle_for_longer_than_ever_seems_to_have_finished() {
         let finished = |supersteps: &[u64]| {
             let mut forecast = Forecast::default();
             for &instructions in supersteps {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_foretold_from_nothing() {
+    fn the_prediction_is_zero_before_the_first_superstep() {
         assert!(after([]).abs() < 1e-12);
         assert!((after([7]) - 7.0).abs() < 1e-12);
     }

@@ -1,99 +1,112 @@
-//! How long Sets receive from each other.
+//! How long the connection of each Set to others is busy.
 
 use bsp::SetId;
 
-use crate::Scene;
-use crate::knowledge::dominant_set::Seats;
+use crate::Snapshot;
+use crate::knowledge::dominant_set::DominantSets;
 
 /// Seconds that each Set's connection to others is busy with what its processes receive from them in a
-/// superstep, kept up to date while processes change their places.
+/// superstep, kept up to date while processes are moved.
 ///
-/// Equation `TRAFFIC` of `docs/model.md`. Which process a message came from is not known, only its Set: it is
-/// taken to come from that Set's seat, and a process that is elsewhere than its Set's seat is taken to send to
+/// Equation `TRAFFIC` of `docs/model.md`. Reports name only the Set of a message's sender: the message is taken to
+/// come from that Set's dominant Set, and a process outside the dominant Set of its own Set is taken to send to
 /// each Set what it receives from there.
 #[derive(Clone, Debug)]
 pub struct Traffic<'a> {
-    scene: &'a Scene,
+    snapshot: &'a Snapshot,
     /// Seconds, by Set.
     busy: Vec<f64>,
 }
 
 impl<'a> Traffic<'a> {
-    /// With processes where `places` says.
-    pub(crate) fn new(scene: &'a Scene, places: &[usize], seats: &Seats) -> Self {
-        let mut busy = vec![0.0; scene.sets()];
+    /// No process receives anything.
+    pub(crate) fn none(snapshot: &'a Snapshot) -> Self {
+        Self {
+            snapshot,
+            busy: vec![0.0; snapshot.sets()],
+        }
+    }
+
+    /// With processes on the hosts `places`, by process.
+    pub(crate) fn new(snapshot: &'a Snapshot, places: &[usize], sets: &DominantSets) -> Self {
+        let mut busy = vec![0.0; snapshot.sets()];
         for (process, host) in places.iter().enumerate() {
-            let set = scene.hosts()[*host].set;
-            let usual = seats.of(scene.hosts()[scene.places()[process]].set);
-            for received in &scene.processes()[process].received {
-                let (partner, bytes) = (seats.of(received.set), received.bytes);
-                let rate = |one, other| crossing(scene, bytes, one, other);
-                busy[set.index()] += rate(partner, set);
+            let set = snapshot.hosts()[*host].set;
+            let usual = sets.location(snapshot.hosts()[snapshot.places()[process]].set);
+            for received in &snapshot.processes()[process].received {
+                let (partner, bytes) = (sets.location(received.set), received.bytes);
+                let time = |one, other| crossing_time(snapshot, bytes, one, other);
+                busy[set.index()] += time(partner, set);
                 if partner.index() < busy.len() {
-                    busy[partner.index()] += rate(set, partner) - rate(usual, partner);
+                    busy[partner.index()] += time(set, partner) - time(usual, partner);
                 }
             }
         }
-        Self { scene, busy }
+        Self { snapshot, busy }
     }
 
-    /// `process` has gone from one Set to another.
-    pub(crate) fn moved(&mut self, process: usize, (from, to): (SetId, SetId), seats: &Seats) {
+    /// Moves `process` from one Set to another.
+    pub(crate) fn relocate(
+        &mut self,
+        process: usize,
+        (from, to): (SetId, SetId),
+        sets: &DominantSets,
+    ) {
         if from == to {
             return;
         }
-        for received in &self.scene.processes()[process].received {
-            let (partner, bytes) = (seats.of(received.set), received.bytes);
-            let rate = |one, other| crossing(self.scene, bytes, one, other);
-            self.busy[from.index()] -= rate(partner, from);
-            self.busy[to.index()] += rate(partner, to);
+        for received in &self.snapshot.processes()[process].received {
+            let (partner, bytes) = (sets.location(received.set), received.bytes);
+            let time = |one, other| crossing_time(self.snapshot, bytes, one, other);
+            self.busy[from.index()] -= time(partner, from);
+            self.busy[to.index()] += time(partner, to);
             if partner.index() < self.busy.len() {
-                self.busy[partner.index()] += rate(to, partner) - rate(from, partner);
+                self.busy[partner.index()] += time(to, partner) - time(from, partner);
             }
         }
     }
 
-    /// Seconds that `set` receives from others, as far as messages share what connects it to them.
+    /// Seconds that `set` receives from others, as far as messages share its connection to them.
     #[must_use]
     pub fn busy(&self, set: SetId) -> f64 {
         self.shared(self.busy[set.index()], set)
     }
 
-    /// The same if `process` went from one Set to another, for both of them.
+    /// The same for both Sets if `process` went from one to the other.
     pub(crate) fn busy_after(
         &self,
         process: usize,
         (from, to): (SetId, SetId),
-        seats: &Seats,
+        sets: &DominantSets,
     ) -> [f64; 2] {
         let mut busy = [self.busy[from.index()], self.busy[to.index()]];
-        for received in &self.scene.processes()[process].received {
-            let (partner, bytes) = (seats.of(received.set), received.bytes);
-            let rate = |one, other| crossing(self.scene, bytes, one, other);
-            busy[0] -= rate(partner, from);
-            busy[1] += rate(partner, to);
+        for received in &self.snapshot.processes()[process].received {
+            let (partner, bytes) = (sets.location(received.set), received.bytes);
+            let time = |one, other| crossing_time(self.snapshot, bytes, one, other);
+            busy[0] -= time(partner, from);
+            busy[1] += time(partner, to);
             if partner == from {
-                busy[0] += rate(to, from);
+                busy[0] += time(to, from);
             }
             if partner == to {
-                busy[1] -= rate(from, to);
+                busy[1] -= time(from, to);
             }
         }
         [self.shared(busy[0], from), self.shared(busy[1], to)]
     }
 
     fn shared(&self, busy: f64, set: SetId) -> f64 {
-        let contention = self.scene.contention();
-        // Who moves together with his partners leaves less behind than nothing.
+        let contention = self.snapshot.contention();
+        // A process that moves together with its partners may leave less than nothing behind.
         busy.max(0.0) * contention.sharing().degree() * contention.slowness(set)
     }
 }
 
-/// Seconds that so many bytes take from one Set to another; nothing within one.
-fn crossing(scene: &Scene, bytes: f64, from: SetId, to: SetId) -> f64 {
+/// Seconds that `bytes` take from one Set to another; zero within one.
+fn crossing_time(snapshot: &Snapshot, bytes: f64, from: SetId, to: SetId) -> f64 {
     if from == to {
         0.0
     } else {
-        bytes * scene.rate(from, to)
+        bytes * snapshot.rate(from, to)
     }
 }

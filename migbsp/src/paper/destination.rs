@@ -1,35 +1,23 @@
-//! Where to put a candidate: the processors of its target Set.
+//! Where to place a candidate: the processors of its target Set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
+use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{non_negative, seconds};
-use crate::{CandidateWork, Config};
-
-/// A host and our processes on it, as its Set Manager knows them at a call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Processor {
-    /// Which one.
-    pub host: HostId,
-    /// Of one core, `cpu(p)`.
-    pub speed: InstructionsPerSecond,
-    /// How many processes can compute at once; at least 1.
-    pub cores: u32,
-    /// What part of its cores others use, `load(p)`, in `[0, 1]`.
-    pub load: f64,
-    /// Our processes on it, each with what it adds to the host's time.
-    pub residents: Vec<(Rank, Instructions)>,
-}
+use crate::{CandidateWork, Config, Processor};
 
 /// The processors of one Set during one call, kept up to date while candidates come and go.
 ///
-/// Implements equations `TIME`, `T1` and `T2` of `docs/model.md`. The Manager of a candidate asks for
-/// [`Processors::stay`], sends it in a [`Request`], and the Manager of the target Set answers; the
+/// Implements equations `TIME`, `T1` and `T2` of `docs/model.md`. The Manager of a candidate computes
+/// [`Processors::stay`] and sends it in a [`Request`]; the Manager of the target Set answers; the
 /// former then lets the candidate [`depart`](Processors::depart).
+///
+/// This is what one Manager knows in a negotiation: its own Set, with the exact instructions of the last superstep.
+/// Plans have a [`Snapshot`](crate::Snapshot) of all Sets, and ask an [`Assignment`](crate::Assignment).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Processors {
     candidate_work: CandidateWork,
@@ -37,54 +25,46 @@ pub struct Processors {
     /// Seconds per byte inside the Set.
     transfer_rate: f64,
     /// By host.
-    places: Vec<Place>,
-    /// Rank → position of its place.
+    processors: Vec<Processor>,
+    /// Hosts to which a process has migrated in this run.
+    has_migrant: BTreeSet<HostId>,
+    /// Rank → position of its processor.
     residences: BTreeMap<Rank, usize>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-struct Place {
-    host: HostId,
-    /// What a process alone on the host gets, in instructions per second.
-    rate: f64,
-    cores: f64,
-    residents: Vec<(Rank, Instructions)>,
-    has_migrant: bool,
-}
-
-/// What the Manager of a candidate asks of the Manager of its target Set.
+/// The question of a candidate's Manager to the Manager of its target Set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The candidate, `i`.
     pub rank: Rank,
-    /// What it executed in the last superstep.
+    /// Its instructions in the last superstep.
     pub instructions: Instructions,
-    /// What it received in the last superstep from processes of the target Set, `B(i, j)`.
+    /// The bytes that it received in the last superstep from processes of the target Set, `B(i, j)`.
     pub bytes: Bytes,
-    /// What moving it there takes, `Mem(i, j)`.
+    /// The cost of moving it there, `Mem(i, j)`.
     pub migration: Seconds,
     /// Its time where it is.
     pub t2: Seconds,
 }
 
-/// What the Manager of the target Set answers.
+/// The answer of the Manager of the target Set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// The candidate may come, and is counted there from now on.
     Offer {
-        /// Where to.
+        /// The host that it goes to.
         host: HostId,
         /// Its time there; less than the request's `t2`.
         t1: Seconds,
         /// The second best processor and the time there.
         runner_up: Option<(HostId, Seconds)>,
     },
-    /// It had better stay.
+    /// The candidate stays.
     Refuse(Refusal),
 }
 
-/// Why a candidate had better stay.
+/// Why a candidate stays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
@@ -97,7 +77,7 @@ pub enum Refusal {
         /// The time where the candidate is.
         t2: Seconds,
     },
-    /// The candidate did not compute in the last superstep, so that nothing can be told.
+    /// The candidate did not compute in the last superstep, which leaves nothing to compare.
     Idle,
     /// Every processor of the Set has taken a migrated process already, or there is none.
     NoProcessor,
@@ -110,30 +90,22 @@ impl Processors {
     pub fn new(
         config: &Config,
         transfer_rate: f64,
-        processors: Vec<Processor>,
+        mut processors: Vec<Processor>,
         has_migrant: &BTreeSet<HostId>,
     ) -> Self {
         let parameters = config.parameters();
-        let mut places: Vec<Place> = processors
-            .into_iter()
-            .map(|processor| Place {
-                host: processor.host,
-                rate: processor.rate(),
-                cores: f64::from(processor.cores.max(1)),
-                has_migrant: has_migrant.contains(&processor.host),
-                residents: processor.residents,
-            })
-            .collect();
-        places.sort_by_key(|place| place.host);
+        processors.sort_by_key(|processor| processor.host);
         let mut residences = BTreeMap::new();
-        for (position, place) in places.iter().enumerate() {
-            residences.extend(place.residents.iter().map(|(rank, _)| (*rank, position)));
+        for (position, processor) in processors.iter().enumerate() {
+            let residents = processor.residents.iter();
+            residences.extend(residents.map(|(rank, _)| (*rank, position)));
         }
         Self {
             candidate_work: parameters.candidate_work,
             one_migrant: parameters.one_migrant_per_processor,
             transfer_rate: non_negative(transfer_rate),
-            places,
+            processors,
+            has_migrant: has_migrant.clone(),
             residences,
         }
     }
@@ -146,11 +118,12 @@ impl Processors {
         let mut best: Option<(usize, Seconds)> = None;
         let mut second: Option<(usize, Seconds)> = None;
         let home = self.residences.get(&request.rank).copied();
-        for (position, place) in self.places.iter().enumerate() {
-            if Some(position) == home || (self.one_migrant && place.has_migrant) {
+        for (position, processor) in self.processors.iter().enumerate() {
+            let is_taken = self.one_migrant && self.has_migrant.contains(&processor.host);
+            if Some(position) == home || is_taken {
                 continue;
             }
-            let time = self.time(place, request);
+            let time = self.time(processor, request);
             if best.is_none_or(|(_, least)| time < least) {
                 second = best.replace((position, time));
             } else if second.is_none_or(|(_, least)| time < least) {
@@ -162,15 +135,13 @@ impl Processors {
         };
         let rest = request.bytes.as_f64() * self.transfer_rate + request.migration.get();
         let t1_of = |time: Seconds| seconds(time.get() + rest);
-        let host = self.places[position].host;
+        let host = self.processors[position].host;
         let (t1, t2) = (t1_of(time), request.t2);
         if t2 <= t1 {
             return Answer::Refuse(Refusal::NoFasterPlace { host, t1, t2 });
         }
-        let runner_up = second.map(|(other, time)| (self.places[other].host, t1_of(time)));
-        self.depart(request.rank);
-        self.places[position].receive(request.rank, request.instructions);
-        self.residences.insert(request.rank, position);
+        let runner_up = second.map(|(other, time)| (self.processors[other].host, t1_of(time)));
+        self.receive(request, position);
         Answer::Offer {
             host,
             t1,
@@ -178,19 +149,18 @@ impl Processors {
         }
     }
 
-    /// Places a candidate on `host` whether that is worth it or not, as somebody else decided.
+    /// Places a candidate on `host` as a script orders, whether that pays or not.
     ///
     /// # Panics
     ///
     /// If `host` is not in this Set.
     pub fn place(&mut self, request: &Request, host: HostId) -> Answer {
-        let position = self.places.iter().position(|place| place.host == host);
+        let mut hosts = self.processors.iter().map(|processor| processor.host);
+        let position = hosts.position(|one| one == host);
         let position = position.expect("the host is in this Set");
-        let time = self.time(&self.places[position], request);
+        let time = self.time(&self.processors[position], request);
         let rest = request.bytes.as_f64() * self.transfer_rate + request.migration.get();
-        self.depart(request.rank);
-        self.places[position].receive(request.rank, request.instructions);
-        self.residences.insert(request.rank, position);
+        self.receive(request, position);
         let t1 = seconds(time.get() + rest);
         Answer::Offer {
             host,
@@ -199,85 +169,46 @@ impl Processors {
         }
     }
 
-    /// `time(p)` of a host that is asked to take a candidate.
-    fn time(&self, place: &Place, request: &Request) -> Seconds {
-        match self.candidate_work {
-            CandidateWork::Excluded => place.time(Instructions::ZERO),
-            CandidateWork::Included => place.time(request.instructions),
+    /// Takes a process that leaves off its processor, if it is in this Set.
+    pub fn depart(&mut self, rank: Rank) {
+        if let Some(position) = self.residences.remove(&rank) {
+            let residents = &mut self.processors[position].residents;
+            residents.retain(|(resident, _)| *resident != rank);
         }
     }
 
-    /// Takes a process that is leaving off its processor, if it is here.
-    pub fn depart(&mut self, rank: Rank) {
-        if let Some(position) = self.residences.remove(&rank) {
-            self.places[position]
-                .residents
-                .retain(|(resident, _)| *resident != rank);
-        }
+    fn receive(&mut self, request: &Request, position: usize) {
+        self.depart(request.rank);
+        let processor = &mut self.processors[position];
+        processor
+            .residents
+            .push((request.rank, request.instructions));
+        self.has_migrant.insert(processor.host);
+        self.residences.insert(request.rank, position);
     }
 
     /// `t2 = time(p') + B(i, j)·T(own → j)`: the time of the process `rank` where it is, receiving
     /// `bytes` from the target Set at `transfer_rate` seconds each; `None` if it is not here.
     #[must_use]
     pub fn stay(&self, rank: Rank, bytes: Bytes, transfer_rate: f64) -> Option<Seconds> {
-        let place = &self.places[*self.residences.get(&rank)?];
+        let processor = &self.processors[*self.residences.get(&rank)?];
         let reception = bytes.as_f64() * non_negative(transfer_rate);
-        let time = place.time(Instructions::ZERO);
+        let time = processor.time(Instructions::ZERO);
         Some(seconds(time.get() + reception))
     }
 
     /// Our processes, by host, as placed so far.
     pub fn residents(&self) -> impl Iterator<Item = (HostId, &[(Rank, Instructions)])> {
-        let places = self.places.iter();
-        places.map(|place| (place.host, place.residents.as_slice()))
-    }
-}
-
-impl Processor {
-    /// What others leave of one core, `(1 − load(p))·cpu(p)`, in instructions per second.
-    pub(crate) fn rate(&self) -> f64 {
-        let share = 1.0 - self.load;
-        // Not `clamp`: a load that is not a number counts as a full one.
-        let share = if SHARE_MIN < share {
-            share.min(1.0)
-        } else {
-            SHARE_MIN
-        };
-        self.speed.get() * share
-    }
-}
-
-/// `capacity(j)`: the mean over the cores of a Set of `(1 − load(p))·cpu(p)`, in instructions per
-/// second; zero without processors.
-///
-/// Implements equation `CAPACITY` of `docs/model.md`.
-#[must_use]
-pub fn capacity(processors: &[Processor]) -> f64 {
-    let (mut sum, mut number) = (0.0, 0.0);
-    for processor in processors {
-        let cores = f64::from(processor.cores.max(1));
-        sum += cores * processor.rate();
-        number += cores;
-    }
-    if 0.0 < number { sum / number } else { 0.0 }
-}
-
-impl Place {
-    /// Equation `TIME`: how long the host takes for its residents and `extra` work.
-    ///
-    /// One core executes everything one after the other. Several share the sum, but a single process
-    /// cannot use more than one of them.
-    fn time(&self, extra: Instructions) -> Seconds {
-        let works = self.residents.iter().map(|(_, work)| *work);
-        let sum: Instructions = works.clone().sum::<Instructions>() + extra;
-        let longest = works.max().unwrap_or_default().max(extra);
-        let shared = sum.as_f64() / (self.cores * self.rate);
-        seconds(shared.max(longest.as_f64() / self.rate))
+        let processors = self.processors.iter();
+        processors.map(|processor| (processor.host, processor.residents.as_slice()))
     }
 
-    fn receive(&mut self, rank: Rank, work: Instructions) {
-        self.residents.push((rank, work));
-        self.has_migrant = true;
+    /// `time(p)` of a processor that is to take a candidate.
+    fn time(&self, processor: &Processor, request: &Request) -> Seconds {
+        match self.candidate_work {
+            CandidateWork::Excluded => processor.time(Instructions::ZERO),
+            CandidateWork::Included => processor.time(request.instructions),
+        }
     }
 }
 
@@ -299,9 +230,6 @@ impl fmt::Display for Refusal {
         }
     }
 }
-
-/// A host always has something left for us, however loaded, so that its times stay finite.
-const SHARE_MIN: f64 = 1e-6;
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,8 @@
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
+use crate::MigrationCost;
+
 /// Parameters of the model; [`Default`] gives the papers' values and the decided readings.
 ///
 /// Nothing here is checked: [`Config::new`](crate::Config::new) does that.
@@ -59,19 +61,6 @@ pub struct Parameters {
     pub sender_set: SenderSet,
     /// What moving a process costs.
     pub migration: MigrationCost,
-}
-
-/// The cost of a migration, `Mem(i, j)`: `data·data_rate + fixed·fixed_rate + base`; to the own Set
-/// it is nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MigrationCost {
-    /// Seconds per byte of the image's data; `None`: the rate measured to the target Set, `T(i, j)`.
-    pub data_rate: Option<f64>,
-    /// Seconds per byte of the image's fixed part; `None`: likewise.
-    pub fixed_rate: Option<f64>,
-    /// What every migration costs whatever its size, `Mig(i, j)`.
-    pub base: Seconds,
 }
 
 /// Which processes of the merged list are candidates.

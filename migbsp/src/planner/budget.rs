@@ -1,42 +1,42 @@
-//! How much time calls may take that move nobody.
+//! How much time calls without moves may take.
 
 use crate::bounded::count;
 
-/// Spaces calls so that those in which nobody moves take no more than a part of the run.
+/// Spaces calls so that those without moves take no more than a part of the run.
 ///
-/// A call that moves somebody is paid for by what that wins, as far as it goes.
+/// The gain of a call's moves pays for the call, as far as it goes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Thrift {
+pub(super) struct OverheadBudget {
     /// Supersteps that were over at the last call.
     completed: u64,
-    /// Seconds of the run so far, as far as is known.
+    /// Seconds of the run so far, calls not counted.
     elapsed: f64,
-    /// Seconds that calls took that moved nobody.
+    /// Seconds of calls that no gain has paid for.
     spent: f64,
-    /// What a superstep takes, in seconds.
+    /// Seconds of a superstep.
     superstep: f64,
 }
 
-impl Thrift {
-    /// So many supersteps are over, and one takes so many seconds.
-    pub(crate) fn elapse(&mut self, completed: u64, superstep: f64) {
+impl OverheadBudget {
+    /// Observes that `completed` supersteps are over, and that each of the last ones took `superstep` seconds.
+    pub(super) fn elapse(&mut self, completed: u64, superstep: f64) {
         let number = count(completed - self.completed);
         self.completed = completed;
         self.elapsed += number * superstep;
         self.superstep = superstep;
     }
 
-    /// A call took so long for nothing.
-    pub(crate) fn spend(&mut self, seconds: f64) {
+    /// Charges `seconds` of a call.
+    pub(super) fn spend(&mut self, seconds: f64) {
         self.spent += seconds;
     }
 
-    /// Supersteps until there is time for another call, if calls may take `share` of the run.
-    pub(crate) fn pause(&self, share: f64) -> u64 {
+    /// Supersteps until the charges are no more than `share` of the run.
+    pub(super) fn pause(&self, share: f64) -> u64 {
         let wanted = self.spent / share - self.elapsed;
         let mut supersteps = wanted / self.superstep.max(f64::MIN_POSITIVE);
         let mut pause = 0;
-        // By halves, for want of a conversion: what is longer than any run is cut off.
+        // Binary decomposition, because f64 -> u64 has no checked conversion; less than 2^24.
         for bit in (0..PAUSE_BITS).rev() {
             let part = f64::from(1_u32 << bit);
             if part <= supersteps {
@@ -48,7 +48,7 @@ impl Thrift {
     }
 }
 
-/// No pause is longer than two to this power.
+/// Every pause is shorter than two to this power.
 const PAUSE_BITS: u32 = 24;
 
 #[cfg(test)]
@@ -57,24 +57,24 @@ mod tests {
 
     #[test]
     fn calls_take_no_more_than_their_share() {
-        let mut thrift = Thrift::default();
+        let mut budget = OverheadBudget::default();
         let (mut completed, mut calls) = (0, 0);
         while completed < 10_000 {
-            completed += 1 + thrift.pause(0.01);
-            thrift.elapse(completed, 1.0);
-            thrift.spend(0.5);
+            completed += 1 + budget.pause(0.01);
+            budget.elapse(completed, 1.0);
+            budget.spend(0.5);
             calls += 1;
         }
-        // A hundred seconds in ten thousand, and the one that is on credit.
+        // A hundred seconds in ten thousand, and one call in advance.
         assert!((195..=201).contains(&calls), "{calls}");
     }
 
     #[test]
-    fn what_took_nothing_needs_no_pause() {
-        let mut thrift = Thrift::default();
-        thrift.elapse(4, 1.0);
-        assert_eq!(thrift.pause(0.01), 0);
-        thrift.spend(100.0);
-        assert_eq!(thrift.pause(0.01), 9_996);
+    fn without_charges_there_is_no_pause() {
+        let mut budget = OverheadBudget::default();
+        budget.elapse(4, 1.0);
+        assert_eq!(budget.pause(0.01), 0);
+        budget.spend(100.0);
+        assert_eq!(budget.pause(0.01), 9_996);
     }
 }

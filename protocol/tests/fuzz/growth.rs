@@ -65,7 +65,7 @@ fn long_lists_cost_no_more_than_short_ones() {
         }],
         loads: Vec::new(),
         rates: Vec::new(),
-        toll: 0.0,
+        barrier_delay: 0.0,
     };
     let standing = Standing {
         superstep: 0,

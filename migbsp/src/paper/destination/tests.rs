@@ -1,7 +1,8 @@
+use bsp::units::InstructionsPerSecond;
 use proptest::prelude::*;
 
 use super::*;
-use crate::Parameters;
+use crate::{Parameters, capacity};
 
 fn config(change: impl FnOnce(&mut Parameters)) -> Config {
     let mut parameters = Parameters::default();

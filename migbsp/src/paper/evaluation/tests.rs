@@ -2,7 +2,7 @@ use bsp::units::{Bytes, Instructions};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Observation, Parameters, Policy, Reception};
+use crate::{Memory, MigrationCost, Observation, Parameters, Reception};
 
 /// The papers' Sets: what a process on Corisco is told of Labtec, Corisco, Frontal, ICE, Aquario.
 fn sets() -> Vec<SetView> {
@@ -39,7 +39,7 @@ fn config(change: impl FnOnce(&mut Parameters)) -> Config {
 
 /// A process that computed `seconds` and received 100 kB from Labtec in 10 ms, once.
 fn process(seconds: f64) -> Process {
-    let mut process = Process::new(&Policy::MIGBSP, 4);
+    let mut process = Process::new(Memory::default(), 4);
     let reception = Reception {
         set: SetId(0),
         bytes: Bytes(100_000),
@@ -116,7 +116,7 @@ fn a_process_that_wins_less_than_its_move_costs_stays() {
 
 #[test]
 fn the_own_set_wins_ties_and_can_be_left_out() {
-    let idle = Process::new(&Policy::MIGBSP, 4);
+    let idle = Process::new(Memory::default(), 4);
     let free = config(|parameters| {
         parameters.migration = MigrationCost {
             data_rate: Some(0.0),
@@ -156,7 +156,7 @@ fn capacities_compare_as_configured() {
 
 #[test]
 fn without_given_rates_a_move_costs_what_was_measured() {
-    let cost = MigrationCost::default().of(IMAGE, 1e-6);
+    let cost = MigrationCost::default().time(IMAGE, 1e-6);
     assert!((cost.get() - 0.9).abs() < 1e-12);
 }
 
@@ -208,7 +208,7 @@ proptest! {
         own in 0_u32..5,
     ) {
         let config = config(|_| {});
-        let mut process = Process::new(&Policy::MIGBSP, 4);
+        let mut process = Process::new(Memory::default(), 4);
         for (work, set, bytes) in supersteps {
             let reception = Reception {
                 set: SetId(set % 5),
