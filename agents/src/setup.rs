@@ -187,7 +187,8 @@ impl Scheduler {
     #[must_use]
     pub fn planner(&self) -> Option<migbsp::Planner> {
         let migration_time = self.payment.migration_time();
-        let planner = migbsp::Planner::new(&self.policy, &self.planning, migration_time);
+        let planner =
+            migbsp::Planner::new(&self.policy, &self.model, &self.planning, migration_time);
         planner.filter(|_| self.plans())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::policy::{NAMED, NEGOTIATION};
+use crate::policy::{NAMED, NEGOTIATION, check};
 use crate::rule::{Parameter, Rule};
 use crate::{Gate, Plan, Policy, PolicyError, When, acceptance, plan, when};
 
@@ -45,7 +45,7 @@ impl Policies {
     /// If there already is a rule or policy of that name, or the name is not made of letters, digits and hyphens.
     #[must_use]
     pub fn with_when(mut self, rule: Rule<dyn When>) -> Self {
-        self.check(rule.name());
+        self.check_name(rule.name());
         self.whens.push(rule);
         self
     }
@@ -57,7 +57,7 @@ impl Policies {
     /// As [`Policies::with_when`].
     #[must_use]
     pub fn with_plan(mut self, rule: Rule<dyn Plan>) -> Self {
-        self.check(rule.name());
+        self.check_name(rule.name());
         self.plans.push(rule);
         self
     }
@@ -69,7 +69,7 @@ impl Policies {
     /// As [`Policies::with_when`].
     #[must_use]
     pub fn with_gate(mut self, rule: Rule<dyn Gate>) -> Self {
-        self.check(rule.name());
+        self.check_name(rule.name());
         self.gates.push(rule);
         self
     }
@@ -108,6 +108,21 @@ impl Policies {
         let rules = self.descriptions();
         let found = rules.into_iter().find(|rule| rule.name == name);
         found.map(|rule| rule.parameters)
+    }
+
+    /// Checks that the rule called `rule` has the parameter `name`, which takes `value`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such rule or parameter, or the value is out of range.
+    pub fn check_argument(&self, rule: &str, name: &str, value: f64) -> Result<(), PolicyError> {
+        let rules = self.descriptions();
+        let found = rules.iter().find(|known| known.name == rule);
+        let found = found.ok_or_else(|| {
+            let names = rules.iter().map(|known| known.name).collect();
+            unknown(rule, "rule", names)
+        })?;
+        check(found.name, found.parameters, name, value).map(drop)
     }
 
     /// Every rule: when rules, then plans, then gates, each in the order of registration.
@@ -162,7 +177,7 @@ impl Policies {
         })
     }
 
-    fn check(&self, name: &'static str) {
+    fn check_name(&self, name: &'static str) {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
         assert!(
             !name.is_empty() && name.chars().all(is_plain),

@@ -11,6 +11,8 @@ use crate::when::Cooldown;
 use crate::{Config, Gate, Memory, Plan, When, acceptance, plan, when};
 use part::Part;
 
+pub(crate) use part::check;
+
 pub use error::PolicyError;
 pub use planning::Planning;
 

@@ -46,7 +46,7 @@ impl Deciding {
     /// As a run begins.
     pub(super) fn new(scheduler: Scheduler) -> Self {
         Self {
-            when: scheduler.policy.when(&scheduler.model),
+            when: scheduler.policy.when(&scheduler.model, &scheduler.planning),
             planner: scheduler.planner(),
             has_migrant: BTreeSet::new(),
             scheduler,

@@ -214,7 +214,7 @@ fn weighed(weighed: &PlanAssessment) -> WeighedReport {
     let (verdict, pause) = match weighed.verdict {
         Verdict::Admitted => ("admitted", None),
         Verdict::Unchanged => ("unchanged", None),
-        Verdict::NotAmortised { pause } => ("too-dear", Some(pause)),
+        Verdict::NotAmortised { pause } => ("not-amortised", Some(pause)),
     };
     // That nobody moves has no name, and equal ones are the same.
     let weighs = |alternative: &&Alternative| {

@@ -30,7 +30,7 @@ pub enum PolicyError {
     #[error("unknown parameter `{name}` of `{rule}`: expected one of {}", names.join(", "))]
     UnknownParameter {
         /// The rule.
-        rule: String,
+        rule: &'static str,
         /// The name that was given.
         name: String,
         /// The parameters of the rule.

@@ -1,7 +1,7 @@
 //! A rule of a policy with the values of its parameters.
 
 use crate::policy::error::PolicyError;
-use crate::rule::{Rule, Settings};
+use crate::rule::{Parameter, Rule, Settings};
 use crate::{Config, Planning};
 
 /// A rule of a policy with the values of its parameters.
@@ -23,21 +23,7 @@ impl<Product: ?Sized> Part<Product> {
 
     /// Sets a parameter.
     pub(super) fn set(&mut self, name: &str, value: f64) -> Result<(), PolicyError> {
-        let parameters = self.rule.parameters();
-        let position = parameters.iter().position(|one| one.name == name);
-        let position = position.ok_or_else(|| PolicyError::UnknownParameter {
-            rule: self.rule.name().to_owned(),
-            name: name.to_owned(),
-            names: parameters.iter().map(|one| one.name).collect(),
-        })?;
-        let parameter = parameters[position];
-        if !(parameter.min..=parameter.max).contains(&value) {
-            return Err(PolicyError::OutOfRange {
-                rule: self.rule.name(),
-                parameter,
-                value: value.to_string(),
-            });
-        }
+        let position = check(self.rule.name(), self.rule.parameters(), name, value)?;
         self.arguments = self.values();
         self.arguments[position] = value;
         Ok(())
@@ -60,6 +46,30 @@ impl<Product: ?Sized> Part<Product> {
             arguments: &self.values(),
         })
     }
+}
+
+/// The position of the parameter `name` of `rule`, which takes `value`.
+pub(crate) fn check(
+    rule: &'static str,
+    parameters: &[Parameter],
+    name: &str,
+    value: f64,
+) -> Result<usize, PolicyError> {
+    let position = parameters.iter().position(|one| one.name == name);
+    let position = position.ok_or_else(|| PolicyError::UnknownParameter {
+        rule,
+        name: name.to_owned(),
+        names: parameters.iter().map(|one| one.name).collect(),
+    })?;
+    let parameter = parameters[position];
+    if !(parameter.min..=parameter.max).contains(&value) {
+        return Err(PolicyError::OutOfRange {
+            rule,
+            parameter,
+            value: value.to_string(),
+        });
+    }
+    Ok(position)
 }
 
 impl<Product: ?Sized> Clone for Part<Product> {
