@@ -68,7 +68,7 @@ fn long_lists_take_bounded_memory() {
         }],
         loads: Vec::new(),
         rates: Vec::new(),
-        toll: 0.0,
+        barrier_delay: 0.0,
     };
     let standing = Standing {
         superstep: 0,

@@ -279,11 +279,13 @@ fn movement() -> impl Strategy<Value = migbsp::PlannedMove> {
 
 fn inventory() -> impl Strategy<Value = Inventory> {
     let lists = (vec(processor(), 0..20), vec(load(), 0..20));
-    (lists, vec(float(), 0..20), float()).prop_map(|((processors, loads), rates, toll)| Inventory {
-        processors,
-        loads,
-        rates,
-        toll,
+    (lists, vec(float(), 0..20), float()).prop_map(|((processors, loads), rates, barrier_delay)| {
+        Inventory {
+            processors,
+            loads,
+            rates,
+            barrier_delay,
+        }
     })
 }
 

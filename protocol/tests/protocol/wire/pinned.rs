@@ -421,7 +421,7 @@ fn inventory() -> Inventory {
         }],
         loads: vec![load()],
         rates: vec![8e-8, 1e-9],
-        toll: 6e-5,
+        barrier_delay: 6e-5,
     }
 }
 
