@@ -172,7 +172,7 @@ impl Loaded {
             PlatformSource::File => platform::load(&file)?,
             PlatformSource::Text(text) => platform::parse(text, &file)?,
             PlatformSource::Cluster(text) => Platform::from_toml(text).map_err(|error| {
-                Failure::Input(format!("the hosts of the cluster: {}", error.fault))
+                Failure::Input(format!("the hosts of the cluster: {}", error.kind))
             })?,
         };
         let (load, congestion) = (&self.experiment.load, &self.experiment.congestion);
