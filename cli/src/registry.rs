@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-use agents::hosts::{self, Kind};
-use agents::record::Event;
+use agents::{Outputs, ProgramType, Programs};
 use migbsp::{Gate, Plan, Policies, Rule, When};
 
 use crate::configuration::{Fault, Files, Loaded, Scheduler, decode, nearest, tree_of};
-use crate::live::{LiveError, Submission};
-use crate::simulate::{Finished, SimulationError, digest, simulate};
 use crate::tree::Node;
+use crate::verified::{Verified, VerifyError};
 use crate::workload::{Common, Supersteps, Unbuilt, Workload};
 
 /// The workloads and the rules of policies that a binary knows.
@@ -75,27 +73,22 @@ pub(crate) trait Entry: Send + Sync {
     /// The first parameter that is unknown or of the wrong type.
     fn draws(&self, written: &Node) -> Result<bool, Fault>;
 
-    /// One run of it.
+    /// The type of its programs, for nodes.
+    fn program_type(&self) -> ProgramType;
+
+    /// Its programs, for a run in either world.
     ///
     /// # Errors
     ///
-    /// If the parameters do not make a program, or the run has no result.
-    fn simulate(
-        &self,
-        order: Order<'_>,
-        setup: &agents::Setup,
-        observer: &mut dyn FnMut(&Event),
-    ) -> Result<Finished, SimulationError>;
+    /// If the parameters do not make a program.
+    fn programs(&self, order: Order<'_>) -> Result<Programs, Fault>;
 
-    /// Its programs, for nodes.
-    fn kind(&self) -> Kind;
-
-    /// One run of it on real hosts.
+    /// Checks the outputs of the programs that were built from the same `order`.
     ///
     /// # Errors
     ///
-    /// If the parameters do not make a program, or the run has no result.
-    fn run(&self, order: Order<'_>, submission: Submission<'_>) -> Result<Finished, LiveError>;
+    /// If they are no result.
+    fn verify(&self, order: Order<'_>, outputs: &Outputs) -> Result<Verified, VerifyError>;
 }
 
 impl Registry {
@@ -217,7 +210,7 @@ impl<W: Workload> Registered<W> {
         decode(written, &format!("application.{}", W::NAME), W::unit)
     }
 
-    fn programs(order: Order<'_>) -> Result<(W::Parameters, Vec<W::Program>), Fault> {
+    fn build(order: Order<'_>) -> Result<Vec<W::Program>, Fault> {
         let Order {
             written,
             common,
@@ -225,7 +218,7 @@ impl<W: Workload> Registered<W> {
         } = order;
         let parameters = Self::parameters(written)?;
         let files = Files::new(folder, written);
-        let programs = W::build_from(&parameters, common, files).map_err(|unbuilt| {
+        W::build_from(&parameters, common, files).map_err(|unbuilt| {
             let place = place_of(&unbuilt.to_string(), written);
             let fault = Fault::new(place, &format!("application.{}", W::NAME), &unbuilt);
             match unbuilt {
@@ -236,8 +229,7 @@ impl<W: Workload> Registered<W> {
                 },
                 Unbuilt::File(_) | Unbuilt::Parameter(_) => fault,
             }
-        })?;
-        Ok((parameters, programs))
+        })
     }
 }
 
@@ -262,46 +254,20 @@ impl<W: Workload> Entry for Registered<W> {
         Ok(W::draws(&Self::parameters(written)?))
     }
 
-    fn simulate(
-        &self,
-        order: Order<'_>,
-        setup: &agents::Setup,
-        observer: &mut dyn FnMut(&Event),
-    ) -> Result<Finished, SimulationError> {
-        let (parameters, programs) = Self::programs(order)?;
-        let files = Files::new(order.folder, order.written);
-        let verify = |outputs: &[_]| W::verify(&parameters, order.common, files, outputs);
-        simulate(setup, programs, verify, observer)
+    fn program_type(&self) -> ProgramType {
+        ProgramType::new::<W::Program>()
     }
 
-    fn kind(&self) -> Kind {
-        Kind::of::<W::Program>()
+    fn programs(&self, order: Order<'_>) -> Result<Programs, Fault> {
+        Ok(Programs::new(Self::build(order)?))
     }
 
-    fn run(&self, order: Order<'_>, submission: Submission<'_>) -> Result<Finished, LiveError> {
-        let (parameters, programs) = Self::programs(order)?;
-        let Submission {
-            client,
-            request,
-            observer,
-            interrupted,
-        } = submission;
-        let finished = hosts::run(client, request, programs, observer, interrupted)?;
+    fn verify(&self, order: Order<'_>, outputs: &Outputs) -> Result<Verified, VerifyError> {
+        let parameters = Self::parameters(order.written)?;
         let files = Files::new(order.folder, order.written);
-        let verified = W::verify(&parameters, order.common, files, &finished.outputs)?;
-        let end = finished.end;
-        Ok(Finished {
-            seconds: end.seconds,
-            supersteps: end.supersteps,
-            calls: finished.calls,
-            attainable: end.attainable,
-            imbalance: end.imbalance,
-            moved: end.moved,
-            messages: end.messages,
-            bytes: end.bytes,
-            outputs: digest(&finished.outputs),
-            verified,
-        })
+        let outputs = outputs.typed::<W::Program>();
+        let statement = W::verify(&parameters, order.common, files, outputs)?;
+        Ok(Verified::new(outputs, statement))
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) use recorder::Recorder;
 #[cfg(test)]
 pub(crate) use report::{CallReport, MigrationReport};
 pub(crate) use report::{RunReport, csv as csv_of_run};
-pub(crate) use run::{Finished, SimulationError, digest, simulate};
+pub(crate) use run::{Finished, RunFailure};
 pub(crate) use stage::Stage;
 pub(crate) use text::shortened;
 

@@ -1,67 +1,71 @@
-//! The programs of a simulated run, and what they send each other.
+//! The programs of a simulated run, executed superstep by superstep without encoding their messages.
 
 use bsp::reference::{self, check_receiver};
 use bsp::units::{Bytes, Instructions};
 use bsp::{Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
 
+use super::erased::Outputs;
 use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
 
-/// Programs of a type that the world does not need to know.
-pub(super) trait Programs {
-    /// Executes superstep `superstep` of every process that has not halted, in rank order, and says
-    /// what they did.
-    fn execute(&mut self, superstep: u64, plan: &mut Plan) -> Result<(), RunError>;
+/// Programs of a type that the world need not know.
+pub(crate) trait SimulatedPrograms {
+    /// Executes superstep `superstep` of every process that has not halted, in rank order, and writes
+    /// to `plan` what they did.
+    fn execute(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError>;
 
     /// The memory that `rank` occupies: what it declares, or its encoded length.
     fn image(&self, rank: Rank) -> Image;
 
-    /// Takes the state of `rank` out, encoded, and what its program declares to occupy.
+    /// The encoded state of `rank`, and the memory that its program declares.
     fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError>;
 
-    /// Puts the state of `rank` back.
+    /// Replaces the state of `rank` by the decoded `state`.
     fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError>;
+
+    /// Removes the outputs, once all processes have halted.
+    fn outputs(&mut self) -> Outputs;
 }
 
 /// What the processes did in a superstep, by rank: known before simulated time passes for it, because
 /// when the first process starts a superstep, all inboxes are complete.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(crate) struct SuperstepPlan {
     /// Computation charged.
-    pub(super) work: Vec<Instructions>,
+    pub(crate) work: Vec<Instructions>,
     /// Whether it was the last superstep of the process.
-    pub(super) halts: Vec<bool>,
+    pub(crate) halts: Vec<bool>,
     /// How many messages are addressed to the process.
-    pub(super) expected: Vec<u32>,
+    pub(crate) expected: Vec<u32>,
     /// Messages in the order sent, by sender: to whom, how large.
-    pub(super) sends: Vec<(Rank, Bytes)>,
+    pub(crate) sends: Vec<(Rank, Bytes)>,
     /// Where the messages of each process begin in `sends`, and where the last one's end.
-    pub(super) first_send: Vec<usize>,
+    pub(crate) first_send: Vec<usize>,
 }
 
 /// Programs of one type.
-pub(super) struct Bank<P: Program> {
+pub(super) struct TypedPrograms<P: Program> {
     processes: Vec<P>,
     outputs: Vec<Option<P::Output>>,
     /// The superstep in which each process halted.
     halted: Vec<Option<u64>>,
     limit: u64,
     /// Messages sent in the last superstep, ordered by (receiver, sender, order sent).
-    under_way: Vec<Letter<P::Message>>,
+    under_way: Vec<Routed<P::Message>>,
     /// The same, being collected for the next superstep.
-    collected: Vec<Letter<P::Message>>,
+    collected: Vec<Routed<P::Message>>,
     inbox: Inbox<P::Message>,
     outbox: Outbox<P::Message>,
 }
 
-struct Letter<Message> {
+struct Routed<Message> {
     from: Rank,
     to: Rank,
     envelope: Envelope<Message>,
 }
 
-impl<P: Program> Bank<P> {
-    pub(super) fn new(processes: Vec<P>, limit: u64) -> Self {
+impl<P: Program> TypedPrograms<P> {
+    pub(crate) fn new(processes: Vec<P>, limit: u64) -> Self {
         Self {
             outputs: processes.iter().map(|_| None).collect(),
             halted: vec![None; processes.len()],
@@ -74,16 +78,13 @@ impl<P: Program> Bank<P> {
         }
     }
 
-    /// What the programs left behind, by rank.
-    pub(super) fn take_outputs(&mut self) -> Vec<P::Output> {
-        let outputs = self.outputs.iter_mut();
-        outputs
-            .map(|output| output.take().expect("all have halted"))
-            .collect()
-    }
-
     /// Executes one process and files what it sent.
-    fn execute_one(&mut self, superstep: u64, rank: Rank, plan: &mut Plan) -> Result<(), RunError> {
+    fn execute_one(
+        &mut self,
+        superstep: u64,
+        rank: Rank,
+        plan: &mut SuperstepPlan,
+    ) -> Result<(), RunError> {
         let size = u32::try_from(self.processes.len()).expect("ranks fit 32 bits");
         let program = &mut self.processes[rank.index()];
         self.outbox.work = Instructions::ZERO;
@@ -97,7 +98,7 @@ impl<P: Program> Bank<P> {
         }
         for (to, envelope) in self.outbox.sends.drain(..) {
             plan.sends.push((to, size_of(&envelope)));
-            self.collected.push(Letter {
+            self.collected.push(Routed {
                 from: rank,
                 to,
                 envelope,
@@ -107,15 +108,15 @@ impl<P: Program> Bank<P> {
     }
 }
 
-impl<P: Program> Programs for Bank<P> {
-    fn execute(&mut self, superstep: u64, plan: &mut Plan) -> Result<(), RunError> {
+impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
+    fn execute(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError> {
         let size = self.processes.len();
         if self.limit <= superstep {
             let rank = self
                 .halted
                 .iter()
                 .position(Option::is_none)
-                .expect("somebody started");
+                .expect("a process has started the superstep");
             let rank = Rank::from_index(rank);
             return Err(reference::Error::NeverHalts {
                 rank,
@@ -125,32 +126,32 @@ impl<P: Program> Programs for Bank<P> {
         }
         plan.clear(size);
         let mut under_way = std::mem::take(&mut self.under_way);
-        let mut letters = under_way.drain(..).peekable();
+        let mut messages = under_way.drain(..).peekable();
         for rank in (0..size).map(Rank::from_index) {
             plan.first_send.push(plan.sends.len());
             if self.halted[rank.index()].is_some() {
-                // Only messages without content can still come; nobody reads them.
-                while letters.next_if(|letter| letter.to == rank).is_some() {}
+                // Only messages without content can still come; they are dropped.
+                while messages.next_if(|message| message.to == rank).is_some() {}
                 continue;
             }
             self.inbox.messages.clear();
             self.inbox.sized.clear();
-            while let Some(letter) = letters.next_if(|letter| letter.to == rank) {
-                match letter.envelope {
-                    Envelope::Value(message) => self.inbox.messages.push((letter.from, message)),
-                    Envelope::Sized(bytes) => self.inbox.sized.push((letter.from, bytes)),
+            while let Some(routed) = messages.next_if(|message| message.to == rank) {
+                match routed.envelope {
+                    Envelope::Value(message) => self.inbox.messages.push((routed.from, message)),
+                    Envelope::Sized(bytes) => self.inbox.sized.push((routed.from, bytes)),
                 }
             }
             self.execute_one(superstep, rank, plan)?;
         }
-        drop(letters);
+        drop(messages);
         plan.first_send.push(plan.sends.len());
-        for letter in &self.collected {
-            let is_sized = matches!(letter.envelope, Envelope::Sized(_));
-            check_receiver((letter.from, letter.to), is_sized, superstep, &self.halted)?;
-            plan.expected[letter.to.index()] += 1;
+        for routed in &self.collected {
+            let is_sized = matches!(routed.envelope, Envelope::Sized(_));
+            check_receiver((routed.from, routed.to), is_sized, superstep, &self.halted)?;
+            plan.expected[routed.to.index()] += 1;
         }
-        self.collected.sort_by_key(|letter| letter.to);
+        self.collected.sort_by_key(|routed| routed.to);
         // The next superstep's messages are collected where this one's were.
         self.under_way = std::mem::replace(&mut self.collected, under_way);
         Ok(())
@@ -174,9 +175,15 @@ impl<P: Program> Programs for Bank<P> {
         self.processes[rank.index()] = decode("the state of", rank, state)?;
         Ok(())
     }
+
+    fn outputs(&mut self) -> Outputs {
+        let outputs = self.outputs.iter_mut();
+        let outputs = outputs.map(|output| output.take().expect("all processes have halted"));
+        Outputs::new::<P>(outputs.collect())
+    }
 }
 
-impl Plan {
+impl SuperstepPlan {
     fn clear(&mut self, size: usize) {
         self.work.clear();
         self.work.resize(size, Instructions::ZERO);
@@ -230,10 +237,10 @@ mod tests {
 
     #[test]
     fn a_plan_says_who_sends_what_to_whom() {
-        let mut bank = Bank::new((0..3).map(|_| Gossip(Vec::new())).collect(), 10);
-        let mut plan = Plan::default();
+        let mut programs = TypedPrograms::new((0..3).map(|_| Gossip(Vec::new())).collect(), 10);
+        let mut plan = SuperstepPlan::default();
         for superstep in 0..3 {
-            bank.execute(superstep, &mut plan).unwrap();
+            programs.execute(superstep, &mut plan).unwrap();
             let is_last = superstep == 2;
             assert_eq!(plan.work, [1, 2, 3].map(Instructions));
             assert_eq!(plan.halts, [is_last; 3]);
@@ -252,22 +259,22 @@ mod tests {
             [once.clone(), once].concat()
         };
         assert_eq!(
-            bank.take_outputs(),
+            programs.outputs().typed::<Gossip>(),
             [told([1, 2]), told([0, 2]), told([0, 1])]
         );
     }
 
     #[test]
     fn a_state_is_packed_and_unpacked_and_weighs_what_its_encoding_does() {
-        let mut bank = Bank::new(vec![Gossip(vec![1, 300, 70_000])], 10);
-        let (state, declared) = bank.pack(Rank(0)).unwrap();
+        let mut programs = TypedPrograms::new(vec![Gossip(vec![1, 300, 70_000])], 10);
+        let (state, declared) = programs.pack(Rank(0)).unwrap();
         assert_eq!(declared, None);
         let length = u64::try_from(state.len()).unwrap();
-        assert_eq!(bank.image(Rank(0)), Image::from(Bytes(length)));
-        bank.processes[0].0.clear();
-        bank.unpack(Rank(0), &state).unwrap();
-        assert_eq!(bank.processes[0].0, [1, 300, 70_000]);
-        let error = bank.unpack(Rank(0), b"\xc1").unwrap_err();
+        assert_eq!(programs.image(Rank(0)), Image::from(Bytes(length)));
+        programs.processes[0].0.clear();
+        programs.unpack(Rank(0), &state).unwrap();
+        assert_eq!(programs.processes[0].0, [1, 300, 70_000]);
+        let error = programs.unpack(Rank(0), b"\xc1").unwrap_err();
         assert!(
             error
                 .to_string()

@@ -1,23 +1,22 @@
-//! Programs of types that a node need not know.
+//! A program on a node, whose messages are encoded.
 
 use std::cell::Cell;
-use std::fmt;
 
 use bsp::reference;
 use bsp::units::{Bytes, Seconds};
 use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
 
-use super::pieces::{Cutter, Joiner};
-use crate::encoding::{decode, decode_from, encode_into, encoded_len};
+use crate::chunks::ChunkWriter;
+use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
 
 /// A process's program on a host.
-pub(super) trait Resident: Send {
+pub(crate) trait HostedProgram: Send {
     /// Executes one superstep.
     fn execute(&mut self, turn: Turn) -> Result<Executed, RunError>;
 
     /// Appends the encoded program to `state`.
-    fn pack(&self, rank: Rank, state: &mut Cutter) -> Result<(), RunError>;
+    fn pack(&self, rank: Rank, state: &mut ChunkWriter) -> Result<(), RunError>;
 
     /// The length of the encoded program.
     fn packed_len(&self) -> u64;
@@ -28,27 +27,27 @@ pub(super) trait Resident: Send {
 
 /// What a process is to execute.
 #[derive(Debug)]
-pub(super) struct Turn {
-    pub(super) rank: Rank,
+pub(crate) struct Turn {
+    pub(crate) rank: Rank,
     /// How many processes there are.
-    pub(super) size: u32,
-    pub(super) superstep: u64,
+    pub(crate) size: u32,
+    pub(crate) superstep: u64,
     /// What it receives, ordered by (sender's rank, order sent).
-    pub(super) inbox: Vec<Incoming>,
+    pub(crate) inbox: Vec<Incoming>,
 }
 
 /// A message for a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Incoming {
-    pub(super) from: Rank,
-    pub(super) content: Content,
+pub(crate) struct Incoming {
+    pub(crate) from: Rank,
+    pub(crate) content: Content,
     /// How long it was on its way, if it came when its superstep was complete here: it counts in the next.
-    pub(super) late: Option<Seconds>,
+    pub(crate) late: Option<Seconds>,
 }
 
 /// What a message says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(crate) enum Content {
     /// A value, encoded.
     Value(bytes::Bytes),
     /// Nothing; it is so many bytes long.
@@ -57,58 +56,16 @@ pub(super) enum Content {
 
 /// What a process did in a superstep.
 #[derive(Debug)]
-pub(super) struct Executed {
+pub(crate) struct Executed {
     /// What it sent, in order.
-    pub(super) sends: Vec<(Rank, Content)>,
+    pub(crate) sends: Vec<(Rank, Content)>,
     /// What it left behind, encoded, if it halted.
-    pub(super) output: Option<bytes::Bytes>,
-}
-
-/// A type of program, for whoever has only its encoded states.
-#[derive(Clone, Copy)]
-pub struct Kind {
-    unpack: fn(Rank, &[u8]) -> Unpacked,
-    unpack_from: fn(Rank, &mut Joiner) -> Unpacked,
-}
-
-type Unpacked = Result<Box<dyn Resident>, RunError>;
-
-impl Kind {
-    /// The programs of type `P`.
-    #[must_use]
-    pub fn of<P: Program>() -> Self {
-        Self {
-            unpack: |rank, state| {
-                let program: P = decode("the state of", rank, state)?;
-                Ok(Box::new(Typed::new(program)))
-            },
-            unpack_from: |rank, state| {
-                let program: P = decode_from("the state of", rank, state)?;
-                Ok(Box::new(Typed::new(program)))
-            },
-        }
-    }
-
-    /// The program of `rank` whose encoded state is `state`.
-    pub(super) fn unpack(self, rank: Rank, state: &[u8]) -> Unpacked {
-        (self.unpack)(rank, state)
-    }
-
-    /// The program of `rank` whose encoded state comes next in `state`.
-    pub(super) fn unpack_from(self, rank: Rank, state: &mut Joiner) -> Unpacked {
-        (self.unpack_from)(rank, state)
-    }
-}
-
-impl fmt::Debug for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Kind").finish_non_exhaustive()
-    }
+    pub(crate) output: Option<bytes::Bytes>,
 }
 
 impl Content {
     /// How long it is.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Value(bytes) => u64::try_from(bytes.len()).expect("lengths fit 64 bits"),
             Self::Sized(bytes) => *bytes,
@@ -116,7 +73,7 @@ impl Content {
     }
 }
 
-struct Typed<P> {
+pub(super) struct TypedProgram<P> {
     program: P,
     /// The length of its encoding, and after how many supersteps here it was measured.
     length: Cell<Option<(Bytes, u64)>>,
@@ -124,8 +81,8 @@ struct Typed<P> {
     executed: u64,
 }
 
-impl<P> Typed<P> {
-    const fn new(program: P) -> Self {
+impl<P> TypedProgram<P> {
+    pub(super) const fn new(program: P) -> Self {
         Self {
             program,
             length: Cell::new(None),
@@ -134,7 +91,7 @@ impl<P> Typed<P> {
     }
 }
 
-impl<P: Program> Resident for Typed<P> {
+impl<P: Program> HostedProgram for TypedProgram<P> {
     fn execute(&mut self, turn: Turn) -> Result<Executed, RunError> {
         self.executed += 1;
         let rank = turn.rank;
@@ -188,7 +145,7 @@ impl<P: Program> Resident for Typed<P> {
         Ok(Executed { sends, output })
     }
 
-    fn pack(&self, rank: Rank, state: &mut Cutter) -> Result<(), RunError> {
+    fn pack(&self, rank: Rank, state: &mut ChunkWriter) -> Result<(), RunError> {
         encode_into(state, "the state of", rank, &self.program)
     }
 
@@ -218,8 +175,9 @@ mod tests {
     use bsp::Superstep;
     use serde::{Deserialize, Serialize};
 
-    use super::super::pieces::way;
+    use super::super::erased::ProgramType;
     use super::*;
+    use crate::chunks;
 
     /// Sends what it has received to the next process, and its length; halts when it is told "end".
     #[derive(Serialize, Deserialize)]
@@ -253,13 +211,13 @@ mod tests {
         }
     }
 
-    fn packed(resident: &dyn Resident) -> Vec<u8> {
-        let (sender, mut pieces) = way();
-        let mut cutter = Cutter::new(sender);
-        resident.pack(Rank(0), &mut cutter).unwrap();
-        cutter.flush().unwrap();
-        let packed = pieces.blocking_recv().unwrap();
-        assert_eq!(u64::try_from(packed.len()).unwrap(), resident.packed_len());
+    fn packed(program: &dyn HostedProgram) -> Vec<u8> {
+        let (sender, mut chunks) = chunks::channel();
+        let mut writer = ChunkWriter::new(sender);
+        program.pack(Rank(0), &mut writer).unwrap();
+        writer.flush().unwrap();
+        let packed = chunks.blocking_recv().unwrap();
+        assert_eq!(u64::try_from(packed.len()).unwrap(), program.packed_len());
         packed.to_vec()
     }
 
@@ -274,10 +232,10 @@ mod tests {
 
     #[test]
     fn a_program_whose_type_is_forgotten_receives_sends_halts_and_moves() {
-        let kind = Kind::of::<Echo>();
-        let state = packed(&Typed::new(Echo("a".to_owned())));
-        let mut resident = kind.unpack(Rank(0), &state).unwrap();
-        let executed = resident.execute(turn(vec![said("b"), said("c")])).unwrap();
+        let program_type = ProgramType::new::<Echo>();
+        let state = packed(&TypedProgram::new(Echo("a".to_owned())));
+        let mut program = program_type.decode(Rank(0), &state).unwrap();
+        let executed = program.execute(turn(vec![said("b"), said("c")])).unwrap();
         let sized = (Rank(0), Content::Sized(7));
         let value = |text| (Rank(1), said(text).content);
         assert_eq!(
@@ -285,25 +243,28 @@ mod tests {
             [sized.clone(), value("b"), sized, value("c")]
         );
         assert_eq!(executed.output, None);
-        let state = packed(&*resident);
-        assert_eq!(resident.image(), encoded_len(&"c").into());
-        let mut resident = kind.unpack(Rank(0), &state).unwrap();
-        let executed = resident.execute(turn(vec![said("end")])).unwrap();
+        let state = packed(&*program);
+        assert_eq!(program.image(), encoded_len(&"c").into());
+        let mut program = program_type.decode(Rank(0), &state).unwrap();
+        let executed = program.execute(turn(vec![said("end")])).unwrap();
         assert_eq!(executed.output, Some(bytes::Bytes::from_static(b"\xa3end")));
     }
 
     #[test]
     fn what_is_no_state_and_no_message_is_an_error_that_says_whose() {
-        let error = Kind::of::<Echo>().unpack(Rank(3), b"\xc1").err().unwrap();
+        let error = ProgramType::new::<Echo>()
+            .decode(Rank(3), b"\xc1")
+            .err()
+            .unwrap();
         let expect = "the state of p4 cannot be decoded: ";
         assert!(error.to_string().starts_with(expect), "{error}");
-        let mut resident = Typed::new(Echo(String::new()));
+        let mut program = TypedProgram::new(Echo(String::new()));
         let broken = Incoming {
             from: Rank(1),
             content: Content::Value(bytes::Bytes::from_static(b"\x01")),
             late: None,
         };
-        let error = resident.execute(turn(vec![broken])).unwrap_err();
+        let error = program.execute(turn(vec![broken])).unwrap_err();
         let expect = "a message to p1 cannot be decoded: ";
         assert!(error.to_string().starts_with(expect), "{error}");
     }
