@@ -1,8 +1,10 @@
 //! How bars on stderr look.
 
 use std::fmt::Write;
+use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressState, ProgressStyle};
+use experiments::batch::Progress;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// A bar's style; `{left}` is how long it will take, once something has been done.
 ///
@@ -19,3 +21,40 @@ fn left(state: &ProgressState, text: &mut dyn Write) {
         let _shown = write!(text, ", {:#} left", HumanDuration(state.eta()));
     }
 }
+
+/// A bar on stderr that counts the runs of a batch.
+#[derive(Debug)]
+pub(crate) struct RunBar {
+    bar: ProgressBar,
+    is_shown: bool,
+}
+
+impl RunBar {
+    /// A bar, which is visible if `is_shown`.
+    pub(crate) fn new(is_shown: bool) -> Self {
+        let bar = ProgressBar::hidden();
+        Self { bar, is_shown }
+    }
+}
+
+impl Progress for RunBar {
+    fn begin(&self, runs: usize) {
+        self.bar.reset();
+        self.bar.set_length(u64::try_from(runs).unwrap_or(u64::MAX));
+        if self.is_shown {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.set_style(style(RUNS));
+            self.bar.enable_steady_tick(Duration::from_millis(100));
+        }
+    }
+
+    fn advance(&self) {
+        self.bar.inc(1);
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+const RUNS: &str = "{wide_bar} {pos}/{len} runs in {elapsed}{left}";

@@ -22,7 +22,7 @@ use crate::cert::init::InitArguments;
 use crate::cert::issue::IssueArguments;
 use crate::cert::revoke::RevokeArguments;
 use crate::cert::show::ShowArguments;
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// What `cert` is told.
 #[derive(Debug, Subcommand)]

@@ -11,16 +11,17 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cert::{self, CertCommand};
 use crate::compare::{self, CompareArguments, Contender};
+use crate::exit::{EXIT_CODES, exit_code};
 use crate::explain::{self, ExplainArguments};
-use crate::failure::{EXIT_CODES, Failure};
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
 use crate::output::{self, Format};
 use crate::platform::{self, FlowArguments};
 use crate::rebalance::{self, REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
-use crate::registry::Registry;
 use crate::reproduce::{self, ReproduceArguments};
 use crate::simulate;
 use crate::verify::{self, VerifyArguments};
+use experiments::Failure;
+use experiments::Registry;
 
 /// Runs the command that the arguments of this process ask for.
 ///
@@ -48,7 +49,7 @@ pub fn run(registry: &Registry) -> ExitCode {
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             output::warn(&format!("error: {failure}"));
-            failure.exit_code()
+            exit_code(&failure)
         }
     }
 }

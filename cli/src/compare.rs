@@ -13,16 +13,18 @@ mod text;
 
 use std::path::Path;
 
-use crate::batch;
+use crate::bar::RunBar;
 use crate::chart::{Interval, Intervals};
 use crate::compare::report::Report;
 use crate::compare::results::{Results, Run, Subject};
-use crate::configuration::{self, Loaded, Scenario};
-use crate::failure::Failure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json};
-use crate::registry::Registry;
-use crate::simulate::Stage;
+use experiments::Failure;
+use experiments::Loaded;
+use experiments::PreparedExperiment;
+use experiments::Registry;
+use experiments::Scenario;
+use experiments::batch;
 
 pub(crate) use arguments::CompareArguments;
 pub(crate) use contender::Contender;
@@ -69,7 +71,7 @@ impl Case<'_> {
         let mut assignments = set.to_vec();
         assignments.extend_from_slice(&self.contender.assignments);
         assignments.push(format!("run.seed={}", self.seed));
-        configuration::load(self.file, &assignments, registry)
+        experiments::load(self.file, &assignments, registry)
     }
 }
 
@@ -78,7 +80,7 @@ fn subjects(arguments: &CompareArguments, registry: &Registry) -> Result<Vec<Sub
     let mut subjects = Vec::new();
     for file in &arguments.experiments {
         let name = file.display().to_string();
-        let written = configuration::load(file, &arguments.set, registry)?.experiment;
+        let written = experiments::load(file, &arguments.set, registry)?.experiment;
         if !written.scheduler.orders.is_empty() {
             tracing::warn!("{name}: scheduler.script is left out: policies decide who moves");
         }
@@ -89,7 +91,7 @@ fn subjects(arguments: &CompareArguments, registry: &Registry) -> Result<Vec<Sub
                 contender,
                 seed,
             };
-            let stage = Stage::new(case.load(&arguments.set, registry)?);
+            let stage = PreparedExperiment::new(case.load(&arguments.set, registry)?);
             stage.map_err(|failure| failure.of(&name))?;
         }
         let draws = written.draws(registry)?;
@@ -119,8 +121,8 @@ fn run(
             cases.extend(subject.seeds.iter().map(case));
         }
     }
-    let done = batch::run(&cases, arguments.progress, |case| {
-        let stage = Stage::new(case.load(&arguments.set, registry)?)?;
+    let done = batch::run(&cases, &RunBar::new(arguments.progress), |case| {
+        let stage = PreparedExperiment::new(case.load(&arguments.set, registry)?)?;
         let finished = stage.run(case.contender.scenario, registry, &mut |_| {});
         let finished = finished.map_err(|failure| {
             let (file, seed) = (case.file.display(), case.seed);

@@ -19,10 +19,10 @@ use clap::Args;
 
 use crate::explain::history::History;
 use crate::explain::question::Question;
-use crate::failure::Failure;
 use crate::file::write;
 use crate::output::{Format, print, print_json};
-use crate::record;
+use experiments::Failure;
+use experiments::record;
 
 /// What `explain` is told.
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// Writes a file that was asked for: all of it, or what was there before stays, wherever files can be replaced.
 ///

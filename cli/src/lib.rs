@@ -6,32 +6,19 @@
 //! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`; `compare`.
 
 mod bar;
-mod batch;
 mod cert;
 mod chart;
-mod cluster;
 mod command;
 mod compare;
-mod configuration;
+mod exit;
 mod explain;
-mod failure;
 mod file;
 mod live;
-mod named;
 mod output;
 mod platform;
 mod rebalance;
-mod record;
-mod registry;
 mod reproduce;
-mod shipped;
 mod simulate;
-mod tree;
-mod verified;
 mod verify;
-mod workload;
 
 pub use command::run;
-pub use configuration::{Files, Unit};
-pub use registry::Registry;
-pub use workload::{Common, Rejection, Supersteps, Unbuilt, Workload};

@@ -3,14 +3,12 @@
 mod crew;
 mod help;
 mod identity;
-mod limits;
 mod node;
 mod pace;
 mod report;
 mod run;
 mod signals;
 mod status;
-mod submission;
 mod up;
 
 pub(crate) use help::{NODE_ABOUT, NODE_HELP, RUN_ABOUT, RUN_HELP, STATUS_HELP, UP_ABOUT, UP_HELP};
@@ -18,6 +16,3 @@ pub(crate) use node::{NodeArguments, command as node};
 pub(crate) use run::{RunArguments, command as run};
 pub(crate) use status::{StatusArguments, command as status};
 pub(crate) use up::{UpArguments, command as up};
-
-/// What has to be the same everywhere.
-const RELEASE: &str = env!("CARGO_PKG_VERSION");

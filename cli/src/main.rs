@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use cli::Registry;
+use experiments::Registry;
 
 fn main() -> ExitCode {
-    cli::run(&Registry::shipped())
+    commands::run(&Registry::shipped())
 }

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use comfy_table::CellAlignment;
 use serde::Serialize;
 
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

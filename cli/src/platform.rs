@@ -1,11 +1,7 @@
 //! `migbsp platform`: what a platform file describes.
 
 mod flows;
-mod host;
-mod load;
 mod show;
 
 pub(crate) use flows::{FlowArguments, flows};
-pub(crate) use host::find_host;
-pub(crate) use load::{load, parse};
 pub(crate) use show::{check, show};

@@ -12,10 +12,11 @@ mod sweep;
 
 use clap::{Args, Subcommand};
 
-use crate::failure::Failure;
+use crate::bar::RunBar;
 use crate::rebalance::generate::GenerateArguments;
 use crate::rebalance::solve::SolveArguments;
 use crate::rebalance::sweep::SweepArguments;
+use experiments::Failure;
 
 pub(crate) use algorithm::Algorithm;
 pub(crate) use budget::Limit;
@@ -52,7 +53,7 @@ enum RebalanceCommand {
 /// Whatever is wrong with the arguments, the instance or the disk; [`Failure::Verification`] if a target
 /// of an instance is not met.
 pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), Failure> {
-    let progress = arguments.progress;
+    let progress = &RunBar::new(arguments.progress);
     match &arguments.command {
         Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, progress),
         Some(RebalanceCommand::Generate(generate)) => generate::command(generate),

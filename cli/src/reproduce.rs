@@ -21,8 +21,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::batch;
-use crate::failure::Failure;
+use crate::bar::RunBar;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json};
 use crate::reproduce::agreement::StatedReport;
@@ -31,6 +30,8 @@ use crate::reproduce::forced::forced;
 use crate::reproduce::report::Report;
 use crate::reproduce::run::{Outcome, Run, Variant};
 use crate::reproduce::stated::Stated;
+use experiments::Failure;
+use experiments::batch::{self, Progress};
 
 /// What `reproduce` is told.
 #[derive(Debug, Args)]
@@ -127,7 +128,7 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
             instances: arguments.instances,
             format: arguments.format,
             html: arguments.html.as_deref(),
-            progress: arguments.progress,
+            progress: &RunBar::new(arguments.progress),
         };
         return chen::command(part, orders);
     }
@@ -180,7 +181,7 @@ fn reproduce(arguments: &ReproduceArguments) -> Result<Report, Failure> {
     if arguments.part == Part::All {
         runs.extend(gain::runs());
     }
-    let outcomes = outcomes(runs, arguments.progress, &stated)?;
+    let outcomes = outcomes(runs, &RunBar::new(arguments.progress), &stated)?;
     let migrations = if arguments.part.has_migrations() {
         compare(&stated, ties, &outcomes)
     } else {
@@ -216,7 +217,7 @@ fn runs_of(cell: &Cell, ties: &[Variant], stated: &[Stated]) -> Vec<Run> {
 /// What comes of `runs`, each of them run once.
 fn outcomes(
     mut runs: Vec<Run>,
-    progress: bool,
+    progress: &dyn Progress,
     stated: &[Stated],
 ) -> Result<BTreeMap<Run, Outcome>, Failure> {
     // The longest first, so that no core is left with a long one at the end.

@@ -1,32 +1,19 @@
 //! `migbsp simulate`: an experiment on a simulated platform.
 
 mod progress;
-mod recorder;
-mod report;
-mod run;
 mod script;
-mod stage;
 mod text;
 
-use std::fs;
-use std::path::Path;
-
-use agents::record::{Event, WriteError};
+use agents::record::Event;
 
 use crate::command::SimulateArguments;
-use crate::configuration::{self, Scenario};
-use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
-use crate::registry::Registry;
-use crate::simulate::report::Report;
+use experiments::Failure;
+use experiments::Registry;
+
+use experiments::{PreparedExperiment, Recorder, Report, RunReport, Scenario, refuse_records};
 
 pub(crate) use progress::Progress;
-pub(crate) use recorder::Recorder;
-#[cfg(test)]
-pub(crate) use report::{CallReport, MigrationReport};
-pub(crate) use report::{RunReport, csv as csv_of_run};
-pub(crate) use run::{Finished, RunFailure};
-pub(crate) use stage::Stage;
 pub(crate) use text::shortened;
 
 /// Runs the scenarios of an experiment and shows what came of them.
@@ -35,12 +22,12 @@ pub(crate) use text::shortened;
 ///
 /// Whatever is wrong with the experiment, the platform, the program or the disk.
 pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Result<(), Failure> {
-    let loaded = configuration::load(&arguments.file, &arguments.set, registry)?;
+    let loaded = experiments::load(&arguments.file, &arguments.set, registry)?;
     let effective = loaded.experiment.effective();
     if arguments.print_config {
-        return print(&configuration::print(&effective, &loaded.written));
+        return print(&settings::print(&effective, &loaded.written));
     }
-    let stage = Stage::new(loaded)?;
+    let stage = PreparedExperiment::new(loaded)?;
     for warning in stage.platform.warnings() {
         let platform = stage.loaded.platform_file();
         tracing::warn!(platform = %platform.display(), "{warning}");
@@ -69,7 +56,7 @@ pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Res
 
 /// One scenario, shown while it is under way, and kept if that was asked for.
 fn run(
-    stage: &Stage,
+    stage: &PreparedExperiment,
     scenario: Scenario,
     arguments: &SimulateArguments,
     registry: &Registry,
@@ -93,17 +80,4 @@ fn run(
         recorder.finish(stage, &report)?;
     }
     Ok(report)
-}
-
-/// No scenario is run if the record of one of them would have no place: all or nothing.
-pub(crate) fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
-    for scenario in scenarios {
-        let place = folder.join(scenario.name());
-        let taken = fs::read_dir(&place).is_ok_and(|mut entries| entries.next().is_some());
-        if taken {
-            let directory = place;
-            return Err(Failure::chain(WriteError::NotEmpty { directory }));
-        }
-    }
-    Ok(())
 }

@@ -12,13 +12,17 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::configuration::{self, Fault, Scenario, Scheduler};
-use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
-use crate::record::{fault, find, manifest};
-use crate::registry::Registry;
-use crate::tree::Node;
 use crate::verify::report::{Head, Report};
+use experiments::Failure;
+use experiments::Registry;
+use experiments::Scenario;
+use experiments::Scheduler;
+use experiments::record::fault;
+use experiments::record::find;
+use experiments::record::manifest;
+use settings::Fault;
+use settings::Node;
 
 /// What `verify` is told.
 #[derive(Debug, Args)]
@@ -109,7 +113,7 @@ fn configured(
         let position = position.ok_or_else(|| format!("the run has no host {name:?}"))?;
         Ok(HostId::from_index(position))
     };
-    let script = configuration::script(&scheduler.orders, &node, processes, host)?;
+    let script = experiments::script(&scheduler.orders, &node, processes, host)?;
     Ok((
         scheduler.options.policy.clone(),
         scheduler.agents(scenario, script),

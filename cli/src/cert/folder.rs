@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use etcetera::{BaseStrategy, choose_base_strategy};
 
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// `given`, else the default: `migbsp` in the user's folder for configuration, which on Unix is
 /// `$XDG_CONFIG_HOME` or `~/.config`.

@@ -9,8 +9,8 @@ use protocol::identity::{Authority, Name};
 use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
 use crate::cert::{fault, option, validity};
-use crate::failure::Failure;
 use crate::output::print;
+use experiments::Failure;
 
 /// What `cert init` is told.
 #[derive(Debug, Args)]

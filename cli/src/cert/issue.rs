@@ -10,8 +10,8 @@ use protocol::identity::{Name, Role};
 use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
 use crate::cert::{authority, fault, validity};
-use crate::failure::Failure;
 use crate::output::print;
+use experiments::Failure;
 
 /// What `cert issue` is told.
 #[derive(Debug, Args)]

@@ -8,8 +8,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::cert::date::{date, days};
-use crate::failure::Failure;
 use crate::output::{hexadecimal, table};
+use experiments::Failure;
 
 /// Certificates at a point in time; `schema` is `migbsp.cert/1`.
 #[derive(Debug, Serialize)]

@@ -10,8 +10,8 @@ use protocol::identity::{Authority, Holder, Serial};
 
 use crate::cert::folder::folder;
 use crate::cert::{authority, fault, validity};
-use crate::failure::Failure;
 use crate::output::print;
+use experiments::Failure;
 
 /// What `cert revoke` is told.
 #[derive(Debug, Args)]

@@ -10,8 +10,8 @@ use protocol::identity::files::{list_certificates, read_revocations};
 use crate::cert::fault;
 use crate::cert::folder::{certificates, folder};
 use crate::cert::report::Report;
-use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
+use experiments::Failure;
 
 /// What `cert show` is told.
 #[derive(Debug, Args)]

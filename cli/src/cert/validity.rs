@@ -6,7 +6,7 @@ use clap::builder::RangedI64ValueParser;
 use protocol::identity::{Authority, Validity};
 
 use crate::cert::date::date;
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// Reads `--days`.
 pub(super) fn days() -> RangedI64ValueParser<u32> {

@@ -7,8 +7,8 @@ use clap::Args;
 use crate::compare::claim::Claim;
 use crate::compare::contender::Contender;
 use crate::compare::seeds::Seeds;
-use crate::failure::Failure;
 use crate::output::Format;
+use experiments::Failure;
 
 /// What `compare` is told.
 #[derive(Debug, Args)]

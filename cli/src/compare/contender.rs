@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use migbsp::Policies;
 
-use crate::configuration::{Scenario, scheduler};
-use crate::named::Named;
+use experiments::Scenario;
+use experiments::scheduler;
+use settings::Named;
 
 /// A policy that takes part.
 ///

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::simulate::Finished;
+use experiments::Finished;
 
 /// What is compared: experiments, policies, and the runs of each of the one under each of the other.
 #[derive(Clone, Debug)]

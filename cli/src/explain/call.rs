@@ -11,8 +11,8 @@ use crate::explain::payback::Payback;
 use crate::explain::report::{
     AlternativeReport, CallReport, Explanation, Move, Row, WeighedReport,
 };
-use crate::failure::Failure;
 use crate::output::{counted, rounded};
+use experiments::Failure;
 
 /// Answers what was decided in the call at position `index`.
 ///

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::explain::fate::Fate;
 use crate::explain::history::{Detail, History};
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// A row: what drew a process to a Set in a call; times in seconds.
 #[derive(Debug, Serialize)]

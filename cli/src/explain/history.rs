@@ -8,10 +8,11 @@ use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, PlanAssessment};
 
-use crate::configuration::Scenario;
 use crate::explain::fate::Fate;
-use crate::failure::Failure;
-use crate::record::{fault, manifest};
+use experiments::Failure;
+use experiments::Scenario;
+use experiments::record::fault;
+use experiments::record::manifest;
 
 /// What happened in a run: of supersteps and calls, not what every process found in them.
 #[derive(Debug)]

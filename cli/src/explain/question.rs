@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use agents::record::Run;
 use bsp::Rank;
 
-use crate::configuration;
 use crate::explain::fate::Fate;
 use crate::explain::history::{History, Standing};
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// What is asked: of the whole run, a call, or a process in a call.
 #[derive(Debug)]
@@ -65,7 +64,7 @@ impl Question {
 /// If there is no such process; says which are.
 pub(super) fn rank(name: Option<&str>, run: &Run) -> Result<Option<Rank>, Failure> {
     let processes = u32::try_from(run.placement.len()).unwrap_or(u32::MAX);
-    let rank = name.map(|name| configuration::rank(name, processes));
+    let rank = name.map(|name| experiments::rank(name, processes));
     let usage = |problem| Failure::Usage(format!("--process: {problem}"));
     rank.transpose().map_err(usage)
 }

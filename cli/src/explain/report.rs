@@ -9,7 +9,7 @@ use crate::explain::history::History;
 use crate::explain::payback::{Balance, Payback};
 use crate::explain::question::Question;
 use crate::explain::{call, forces, overview, process};
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// The answer to a question about a run.
 #[derive(Debug, Serialize)]

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use protocol::Member;
 use protocol::identity::{Identity, Role};
 
-use crate::cluster::Cluster;
-use crate::failure::Failure;
 use crate::live::identity;
+use experiments::Failure;
+use experiments::cluster::Cluster;
 
 /// The nodes of a cluster, Set by Set, and who speaks to them.
 #[derive(Debug)]
@@ -73,32 +73,8 @@ pub(crate) fn roles(members: &[Member]) -> impl Iterator<Item = Role> {
     })
 }
 
-/// The platform that `members` are, as TOML; what it says of speeds and links is not used.
-pub(crate) fn platform(members: &[Member]) -> String {
-    let mut text = String::new();
-    let mut rest = members;
-    while let Some(first) = rest.first() {
-        let count = rest
-            .iter()
-            .take_while(|member| member.set == first.set)
-            .count();
-        let (set, later) = rest.split_at(count);
-        let quoted = |text: &str| toml::Value::from(text).to_string();
-        let names: Vec<String> = set.iter().map(|member| quoted(&member.name)).collect();
-        text.push_str(&format!(
-            "[[set]]\nname = {}\nhosts = [{}]\nspeed = \"1 Ginstr/s\"\n\
-             link = {{ bandwidth = \"1 GBps\", latency = \"10 us\" }}\n\
-             uplink = {{ bandwidth = \"1 GBps\", latency = \"10 us\" }}\n",
-            quoted(&first.set),
-            names.join(", ")
-        ));
-        rest = later;
-    }
-    text
-}
-
 fn members(cluster: &Cluster) -> Vec<Member> {
-    let member = |member: &crate::cluster::Member| Member {
+    let member = |member: &experiments::cluster::Member| Member {
         name: member.name.to_string(),
         address: member.address.clone(),
         set: cluster.sets()[member.set].clone(),

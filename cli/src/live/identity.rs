@@ -7,7 +7,7 @@ use protocol::identity::files::{list_certificates, read_identity};
 use protocol::identity::{Holder, Identity, Name, Role};
 
 use crate::cert;
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// The identity in `folder` (the default one, if none is named) for `role`; that of `name`, if there are several.
 ///

@@ -15,15 +15,16 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
-use crate::cluster::PORT;
-use crate::configuration::{self, Unit, decode};
-use crate::failure::Failure;
-use crate::live::RELEASE;
 use crate::live::signals::Told;
-use crate::live::submission::prepare;
 use crate::output;
-use crate::registry::Registry;
-use crate::tree::Node as Tree;
+use experiments::Failure;
+use experiments::Registry;
+use experiments::cluster::PORT;
+use experiments::submission::RELEASE;
+use experiments::submission::prepare;
+use settings::Node as Tree;
+use settings::Unit;
+use settings::decode;
 
 /// What `node` is told.
 #[derive(Debug, Args)]
@@ -144,10 +145,10 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
 }
 
 fn read(file: &Path) -> Result<(Section, Tree), Failure> {
-    let written = configuration::layered(file)?;
+    let written = experiments::layered(file)?;
     let empty = Tree::empty_table();
     if let Some((name, node)) = written.entries().iter().find(|(name, _)| name != "node") {
-        return Err(configuration::Fault::unknown_key(node.place(), name, &["node"]).into());
+        return Err(settings::Fault::unknown_key(node.place(), name, &["node"]).into());
     }
     let section = written.get("node").unwrap_or(&empty).clone();
     Ok((decode(&section, "node", |_| Unit::None)?, section))

@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use crate::live::pace::{Pace, Payback};
 use crate::output::{counted, rounded, table};
-use crate::simulate::{RunReport, Stage, shortened};
+use crate::simulate::shortened;
+use experiments::PreparedExperiment;
+use experiments::RunReport;
 
 /// What came of a run on real hosts, as `--format json` shows it.
 #[derive(Debug, Serialize)]
@@ -46,7 +48,7 @@ impl Watch {
 }
 
 impl Report {
-    pub(crate) fn new(stage: &Stage, run: RunReport, watch: &Watch) -> Self {
+    pub(crate) fn new(stage: &PreparedExperiment, run: RunReport, watch: &Watch) -> Self {
         let platform = &stage.platform;
         let mut placement = stage.placement.clone();
         for (rank, host) in &watch.moves {

@@ -7,17 +7,20 @@ use agents::hosts::{self, JobError};
 use agents::record::Event;
 use clap::Args;
 
-use crate::configuration;
-use crate::failure::Failure;
 use crate::live::crew::{Crew, CrewArguments};
 use crate::live::report::{Report, Watch};
 use crate::live::signals::Told;
-use crate::live::submission::{request, scenario};
 use crate::output::{Format, print, print_json};
-use crate::registry::{Order, Registry};
-use crate::simulate::{
-    Finished, Progress, Recorder, RunFailure, RunReport, csv_of_run, refuse_records,
-};
+use crate::simulate::Progress;
+use experiments::Failure;
+use experiments::Finished;
+use experiments::Recorder;
+use experiments::Registry;
+use experiments::RunFailure;
+use experiments::RunReport;
+use experiments::csv_of_run;
+use experiments::refuse_records;
+use experiments::submission::{request, scenario};
 
 /// What `run` is told.
 #[derive(Clone, Debug, Args)]
@@ -66,7 +69,7 @@ pub(crate) fn follow(
             .processes
             .map(|n| format!("application.processes={n}")),
     );
-    let loaded = configuration::load_for_cluster(&arguments.file, &set, registry)?;
+    let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
     let (stage, request) = request(&loaded, &crew.members, registry)?;
     let scenario = scenario(&stage);
     if let Some(folder) = &arguments.out {
@@ -97,7 +100,7 @@ pub(crate) fn follow(
         Ok(())
     };
     let told = Told::default();
-    let order = Order::of(&loaded);
+    let order = loaded.build_input();
     let entry = registry.find(&application.workload, None)?;
     let interrupted = told.clone().comes();
     let run = || -> Result<Finished, RunFailure> {

@@ -5,9 +5,9 @@ use clap::Args;
 use protocol::{Member, Status};
 use serde::Serialize;
 
-use crate::failure::Failure;
 use crate::live::crew::{Crew, CrewArguments, roles};
 use crate::output::{Format, print, print_json, rounded, table};
+use experiments::Failure;
 
 /// What `status` is told.
 #[derive(Clone, Debug, Args)]

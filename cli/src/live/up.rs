@@ -16,14 +16,14 @@ use protocol::identity::files::write_identity;
 use protocol::identity::{Authority, Name, Role, Validity};
 
 use crate::command::taking_negative_numbers;
-use crate::failure::Failure;
 use crate::live::crew::{Crew, roles};
 use crate::live::node::Orders;
 use crate::live::run::{RunArguments, follow};
 use crate::live::signals::Told;
 use crate::live::status::{StatusArguments, show};
-use crate::registry::Registry;
 use crate::{file, output};
+use experiments::Failure;
+use experiments::Registry;
 
 /// What `up` is told.
 #[derive(Debug, Args)]

@@ -5,15 +5,37 @@ use std::sync::Arc;
 
 use bsp::HostId;
 use bsp::units::{Bytes, Instant, Seconds};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use csv::StringRecord;
 use simulator::{Activity, Engine, NetworkOptions, Platform};
 
-use crate::configuration::{Model, Quantity, TCP_WINDOW, read};
-use crate::failure::Failure;
 use crate::output::print;
-use crate::platform::host::find_host;
-use crate::platform::load::load;
+use experiments::Failure;
+use experiments::Model;
+use experiments::TCP_WINDOW;
+use experiments::platform::find_host;
+use experiments::platform::load;
+use settings::Unit as Quantity;
+use settings::read;
+
+/// How the network shares its bandwidth.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum ModelArgument {
+    /// SimGrid's default: factors that fit TCP
+    #[default]
+    Lv08,
+    /// Latencies and bandwidths as the platform names them
+    Ideal,
+}
+
+impl From<ModelArgument> for Model {
+    fn from(model: ModelArgument) -> Self {
+        match model {
+            ModelArgument::Lv08 => Self::Lv08,
+            ModelArgument::Ideal => Self::Ideal,
+        }
+    }
+}
 
 /// What `platform flows` is told.
 #[derive(Debug, Args)]
@@ -26,7 +48,7 @@ pub(crate) struct FlowArguments {
     flows: PathBuf,
     /// How the network shares its bandwidth
     #[arg(long, value_enum, default_value_t)]
-    model: Model,
+    model: ModelArgument,
     /// The most that TCP sends before it is acknowledged; a unit may follow, as in "64 KiB"
     #[arg(long, value_name = "BYTES", default_value_t = TCP_WINDOW.0, value_parser = window)]
     tcp_window: u64,
@@ -61,8 +83,7 @@ pub(crate) fn flows(arguments: &FlowArguments) -> Result<(), Failure> {
     let platform = Arc::new(load(&arguments.platform)?);
     let text = read(&arguments.flows).map_err(Failure::input)?;
     let flows = Flows::read(&text, &arguments.flows, &platform).map_err(Failure::Input)?;
-    let options = arguments
-        .model
+    let options = Model::from(arguments.model)
         .options(!arguments.no_cross_traffic, Bytes(arguments.tcp_window));
     let ends = time(&flows.flows, platform, options)?;
     let missing = ends.iter().position(Option::is_none);

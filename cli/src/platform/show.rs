@@ -7,9 +7,10 @@ use bsp::{HostId, SetId};
 use serde::Serialize;
 use simulator::{Host, Platform};
 
-use crate::failure::Failure;
 use crate::output::{Format, print, print_json, table};
-use crate::platform::load::{is_simgrid, load};
+use experiments::Failure;
+use experiments::platform::is_simgrid;
+use experiments::platform::load;
 
 /// `migbsp platform check FILE`.
 ///

@@ -7,8 +7,9 @@ use migbsp::rebalance::{
     Budget, Exchanges, Found, Method, Penalised, Problem, Thresholds, Variant,
 };
 
-use crate::configuration::{list, nearest};
-use crate::named::Named;
+use settings::Named;
+use settings::list;
+use settings::nearest;
 
 /// Who looks for an assignment.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use migbsp::rebalance::Budget;
 
-use crate::configuration::Quantity;
+use settings::Unit as Quantity;
 
 /// How long to look.
 #[derive(Clone, Copy, Debug, PartialEq)]

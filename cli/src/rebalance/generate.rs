@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use migbsp::rebalance::{Group, Workloads};
 
-use crate::failure::Failure;
 use crate::file::write;
 use crate::output::print;
 use crate::rebalance::arguments::{seed, target};
 use crate::rebalance::instance::Instance;
+use experiments::Failure;
 
 /// What `rebalance generate` is told.
 #[derive(Debug, Args)]

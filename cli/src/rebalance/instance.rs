@@ -11,10 +11,10 @@ use clap::ValueEnum;
 use migbsp::rebalance::{Machine, Problem, Resident, Way};
 use serde_json::Value;
 
-use crate::configuration::Fault;
-use crate::failure::Failure;
 use crate::rebalance::instance::place::{Place, Range};
 use crate::rebalance::instance::source::Source;
+use experiments::Failure;
+use settings::Fault;
 
 /// What an instance file says.
 ///

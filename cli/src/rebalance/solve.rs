@@ -7,9 +7,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::batch;
-use crate::configuration::nearest;
-use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::rebalance::SUBCOMMANDS;
 use crate::rebalance::algorithm::Algorithm;
@@ -17,6 +14,9 @@ use crate::rebalance::arguments::{SearchArguments, target};
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::lower_bound;
 use crate::rebalance::solve::report::Report;
+use experiments::Failure;
+use experiments::batch::{self, Progress};
+use settings::nearest;
 
 /// What `rebalance INSTANCE` is told.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(crate) struct SolveArguments {
 /// # Errors
 ///
 /// Whatever is wrong with the instance or stdout; [`Failure::Verification`] if a target is not met.
-pub(super) fn command(arguments: &SolveArguments, progress: bool) -> Result<(), Failure> {
+pub(super) fn command(arguments: &SolveArguments, progress: &dyn Progress) -> Result<(), Failure> {
     let Some(file) = &arguments.instance else {
         return Err(Failure::Usage(
             "no instance: give a file, or `-` for stdin".to_owned(),

@@ -8,8 +8,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::batch;
-use crate::failure::Failure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json};
 use crate::rebalance::algorithm::Algorithm;
@@ -18,6 +16,8 @@ use crate::rebalance::instance::Instance;
 use crate::rebalance::search::lower_bound;
 use crate::rebalance::sweep::levels::levels;
 use crate::rebalance::sweep::report::{Point, Report};
+use experiments::Failure;
+use experiments::batch::{self, Progress};
 
 /// What `rebalance sweep` is told.
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ pub(crate) struct SweepArguments {
 /// # Errors
 ///
 /// Whatever is wrong with the arguments, the instance or the disk.
-pub(super) fn command(arguments: &SweepArguments, progress: bool) -> Result<(), Failure> {
+pub(super) fn command(arguments: &SweepArguments, progress: &dyn Progress) -> Result<(), Failure> {
     let algorithms = &arguments.algorithms;
     let twice = (1..algorithms.len()).find(|at| algorithms[..*at].contains(&algorithms[*at]));
     if let Some(at) = twice {

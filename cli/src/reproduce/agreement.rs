@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::reproduce::application::Application;
 use crate::reproduce::run::Variant;
 use crate::reproduce::stated::{AQUARIO, Destination, Stated};
-use crate::simulate::RunReport;
+use experiments::RunReport;
 
 /// What the papers state and what became of it.
 #[derive(Clone, Debug, Serialize)]
@@ -169,7 +169,8 @@ fn is_in_aquario(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{CallReport, MigrationReport};
+    use experiments::CallReport;
+    use experiments::MigrationReport;
 
     fn stated(count: usize, candidates: &[u32], destination: Destination) -> Stated {
         Stated {

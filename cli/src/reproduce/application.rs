@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::configuration::Embedded;
+use experiments::Embedded;
 
 /// An application of the papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::configuration::Scenario;
 use crate::reproduce::application::Application;
+use experiments::Scenario;
 
 /// A table of the papers, or a figure that prints numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

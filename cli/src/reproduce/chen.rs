@@ -14,12 +14,13 @@ mod table4;
 mod text;
 mod trial;
 
+use experiments::batch::Progress;
 use std::path::Path;
 
-use crate::failure::Failure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json};
 use crate::reproduce::chen::cell::Report;
+use experiments::Failure;
 
 /// A part of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +36,13 @@ pub(super) enum Part {
 }
 
 /// How it is to be run and shown.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Orders<'a> {
     /// How many instances of each group means are taken over; none: as many as are worth waiting for.
     pub(super) instances: Option<u32>,
     pub(super) format: Format,
     pub(super) html: Option<&'a Path>,
-    pub(super) progress: bool,
+    pub(super) progress: &'a dyn Progress,
 }
 
 impl Part {

@@ -3,14 +3,15 @@
 use agents::record::Event;
 use workloads::lbm;
 
-use crate::configuration::{self, Scenario};
-use crate::failure::Failure;
-use crate::registry::Registry;
 use crate::reproduce::application::Application;
 use crate::reproduce::cell::Cell;
 use crate::reproduce::forced::{forced, script};
 use crate::reproduce::stated::Stated;
-use crate::simulate::{RunReport, Stage};
+use experiments::Failure;
+use experiments::PreparedExperiment;
+use experiments::Registry;
+use experiments::RunReport;
+use experiments::Scenario;
 
 /// One run of an experiment of the papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,8 +138,8 @@ impl Run {
             assignments.push(format!("scheduler.script={}", script(&moves)));
             self.variant.scenario()
         };
-        let loaded = configuration::load_embedded(experiment, &assignments, &registry)?;
-        let stage = Stage::new(loaded)?;
+        let loaded = experiments::load_embedded(experiment, &assignments, &registry)?;
+        let stage = PreparedExperiment::new(loaded)?;
         let mut began = 0.0;
         let finished = stage.run(scenario, &registry, &mut |event| {
             if let Event::Superstep(superstep) = event {
@@ -169,7 +170,7 @@ impl Run {
 }
 
 /// Seconds that p1 computes in the last superstep of Lattice Boltzmann, sharing its processor.
-fn computation(stage: &Stage, report: &RunReport) -> f64 {
+fn computation(stage: &PreparedExperiment, report: &RunReport) -> f64 {
     let name = |host: &bsp::HostId| stage.platform.host(*host).name.as_str();
     let mut hosts: Vec<&str> = stage.placement.iter().map(name).collect();
     for migration in report.calls.iter().flat_map(|call| &call.migrations) {

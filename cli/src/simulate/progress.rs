@@ -6,7 +6,7 @@ use agents::record::Event;
 use indicatif::ProgressBar;
 
 use crate::bar::style;
-use crate::configuration::Scenario;
+use experiments::Scenario;
 
 /// What shows a run's progress.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use agents::Script;
 use simulator::Platform;
 
-use crate::configuration::Scenario;
-use crate::simulate::report::RunReport;
+use experiments::RunReport;
+use experiments::Scenario;
 
 /// Warnings about the orders of `script` that `runs` did not follow.
 pub(crate) fn unfollowed(script: &Script, runs: &[RunReport], platform: &Platform) -> Vec<String> {

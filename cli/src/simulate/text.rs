@@ -1,8 +1,9 @@
 //! What came of an experiment, for people.
 
-use crate::configuration::Scenario;
 use crate::output::{rounded, table};
-use crate::simulate::report::{Report, RunReport};
+use experiments::Report;
+use experiments::RunReport;
+use experiments::Scenario;
 
 /// The scenarios, the calls that moved somebody, and what was won.
 pub(crate) fn text(report: &Report) -> String {
@@ -184,7 +185,8 @@ fn plural(number: usize, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::report::{CallReport, MigrationReport};
+    use experiments::CallReport;
+    use experiments::MigrationReport;
 
     fn run(scenario: &'static str, seconds: f64, calls: Vec<CallReport>) -> RunReport {
         RunReport {

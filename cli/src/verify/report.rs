@@ -3,7 +3,7 @@
 use agents::replay::{Checked, Difference};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use experiments::Failure;
 
 /// What came of deciding a run again, as `--format json` prints it.
 #[derive(Debug, Serialize)]

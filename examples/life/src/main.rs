@@ -6,5 +6,5 @@ mod workload;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::run(&cli::Registry::shipped().with::<workload::GameOfLife>())
+    commands::run(&experiments::Registry::shipped().with::<workload::GameOfLife>())
 }

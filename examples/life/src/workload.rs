@@ -1,7 +1,7 @@
 //! What an experiment says of a game, and what has to come of it.
 
 use bsp::units::Instructions;
-use cli::{Common, Files, Rejection, Unit, Workload};
+use experiments::{Common, Files, Rejection, Unit, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::life::Life;

@@ -7,14 +7,16 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 9] = [
+const FLOORS: [(&str, u32); 11] = [
     ("bsp", 0),
+    ("settings", 0),
     ("migbsp", 1),
     ("simulator", 1),
     ("workloads", 1),
     ("protocol", 2),
     ("agents", 3),
-    ("cli", 4),
+    ("experiments", 4),
+    ("cli", 6),
     ("integration-tests", 9),
     ("examples/life", 9),
 ];
@@ -32,7 +34,7 @@ const OWNERS: [(&str, &str); 18] = [
     ("x509-parser", "protocol"),
     ("clap", "cli"),
     ("clap_complete", "cli"),
-    ("config", "cli"),
+    ("config", "settings"),
     ("etcetera", "cli"),
     ("indicatif", "cli"),
     ("maud", "cli"),

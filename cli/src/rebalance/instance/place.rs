@@ -4,9 +4,11 @@ use std::iter;
 
 use bsp::check_name;
 
-use crate::configuration::{Fault, list};
 use crate::rebalance::instance::source::Source;
-use crate::tree::{Node, Value};
+use settings::Fault;
+use settings::Node;
+use settings::Value;
+use settings::list;
 
 /// A value, and the way to it.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::configuration::read;
-use crate::failure::Failure;
-use crate::tree::Node;
+use experiments::Failure;
+use settings::Node;
+use settings::read;
 
 /// A JSON text and what it holds.
 #[derive(Debug)]

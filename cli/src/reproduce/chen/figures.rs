@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use migbsp::rebalance::{Family, Group};
 
-use crate::batch;
-use crate::failure::Failure;
 use crate::rebalance::{Algorithm, lower_bound};
 use crate::reproduce::chen::cell::{Cell, Claim, Quantity};
 use crate::reproduce::chen::trial::{Trial, budget, mean, trial};
+use experiments::Failure;
+use experiments::batch::{self, Progress};
 
 /// All algorithms of a figure, on one instance, for one target.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,10 @@ struct Costs {
 /// Figure, group, place of the target, algorithm.
 type Key = (u8, Group, usize, &'static str);
 
-pub(super) fn compare(instances: u32, progress: bool) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
+pub(super) fn compare(
+    instances: u32,
+    progress: &dyn Progress,
+) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
     let curves = curves();
     let mut cases: Vec<Case> = Vec::new();
     for &(figure, group) in &curves {

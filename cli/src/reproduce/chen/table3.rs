@@ -4,19 +4,22 @@ use std::cmp::Reverse;
 
 use migbsp::rebalance::{Family, Group, Method};
 
-use crate::batch;
-use crate::failure::Failure;
 use crate::rebalance::{Algorithm, lower_bound};
 use crate::reproduce::chen::cell::{Cell, Claim, Quantity};
 use crate::reproduce::chen::printed::times;
 use crate::reproduce::chen::trial::{Trial, budget, mean, trial};
+use experiments::Failure;
+use experiments::batch::{self, Progress};
 
 const METHODS: [Method; 4] = [Method::Imlp, Method::Islp, Method::Mlp, Method::Tabu];
 
 /// An instance: what the four came to, and the lower bound.
 type Outcome = ([Trial; 4], f64);
 
-pub(super) fn compare(instances: u32, progress: bool) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
+pub(super) fn compare(
+    instances: u32,
+    progress: &dyn Progress,
+) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
     let printed = times();
     let mut cases: Vec<(Group, u64)> = printed
         .iter()

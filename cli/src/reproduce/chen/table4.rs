@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use migbsp::rebalance::{Group, Method};
 
-use crate::batch;
-use crate::failure::Failure;
 use crate::rebalance::Algorithm;
 use crate::reproduce::chen::cell::{Cell, Claim, Quantity};
 use crate::reproduce::chen::printed::{Uniform, uniform as printed};
 use crate::reproduce::chen::trial::{Trial, budget, mean, real, trial, uniform};
+use experiments::Failure;
+use experiments::batch::{self, Progress};
 
 const METHODS: [Method; 3] = [Method::Islp, Method::Mparv, Method::Tabu];
 
@@ -27,7 +27,10 @@ struct Case {
     seed: u64,
 }
 
-pub(super) fn compare(instances: u32, progress: bool) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
+pub(super) fn compare(
+    instances: u32,
+    progress: &dyn Progress,
+) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
     let printed = printed();
     let blocks: Vec<&[(Group, Uniform)]> = printed.chunks(METHODS.len()).collect();
     let mut cases: Vec<Case> = Vec::new();

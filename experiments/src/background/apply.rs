@@ -1,0 +1,212 @@
+//! Which hosts and links of a platform others use, and what becomes of these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bsp::HostId;
+use bsp::units::Seconds;
+use simulator::{LinkId, Platform, Point, Profile};
+use workloads::background::{Background, Target, Trace};
+
+use settings::nearest;
+
+/// `platform` with a load on hosts of the Sets that are `named`, or of all.
+///
+/// # Errors
+///
+/// If a Set does not exist, a host has a load already, or there would be too much to draw.
+pub(super) fn hosts(
+    mut platform: Platform,
+    background: &Background,
+    seed: u64,
+    named: Option<&[String]>,
+) -> Result<Platform, String> {
+    let sets: Vec<&str> = platform
+        .sets()
+        .iter()
+        .map(|set| set.name.as_str())
+        .collect();
+    if let Some(unknown) = named
+        .into_iter()
+        .flatten()
+        .find(|name| !sets.contains(&name.as_str()))
+    {
+        return Err(unknown_name("Set", unknown, &sets));
+    }
+    let is_meant = |name: &String| named.is_none_or(|named| named.contains(name));
+    let meant = platform.sets().iter().filter(|set| is_meant(&set.name));
+    let numbers: Vec<u32> = meant
+        .flat_map(|set| set.hosts.iter().map(|host| host.0))
+        .collect();
+    check_amount(&numbers, background, "hosts")?;
+    for (number, trace) in background.traces(seed, Target::Hosts, &numbers) {
+        platform = platform
+            .with_load(HostId(number), profile(&trace, |taken| taken))
+            .map_err(|fault| format!("{fault}; the platform's file has the first"))?;
+    }
+    Ok(platform)
+}
+
+/// `platform` with congestion on the links that are `named`, or on all between Sets. The two directions
+/// of a cable are congested together.
+///
+/// # Errors
+///
+/// If a link does not exist or is congested already, if no link lies between Sets, or there would be
+/// too much to draw.
+pub(super) fn links(
+    mut platform: Platform,
+    background: &Background,
+    seed: u64,
+    named: Option<&[String]>,
+) -> Result<Platform, String> {
+    let links = match named {
+        Some(names) => named_links(&platform, names)?,
+        None => platform.links_between_sets(),
+    };
+    let cables = cables(&platform, &links);
+    if cables.is_empty() && named.is_none() {
+        return Err("no link lies between Sets alone; name those that are congested".to_owned());
+    }
+    let numbers: Vec<u32> = cables.keys().map(|first| first.0).collect();
+    check_amount(&numbers, background, "links")?;
+    for (number, trace) in background.traces(seed, Target::Links, &numbers) {
+        for link in &cables[&LinkId(number)] {
+            let nominal = platform.links()[link.index()].bandwidth.get();
+            let offered = profile(&trace, |taken| nominal * (1.0 - taken));
+            platform = platform
+                .with_bandwidth(*link, offered)
+                .map_err(|fault| format!("{fault}; the platform's file has the first"))?;
+        }
+    }
+    Ok(platform)
+}
+
+/// `links` by cable: by the first link of each.
+fn cables(platform: &Platform, links: &[LinkId]) -> BTreeMap<LinkId, Vec<LinkId>> {
+    let mut by_name: BTreeMap<&str, Vec<LinkId>> = BTreeMap::new();
+    for link in links {
+        let name = cable(&platform.links()[link.index()].name);
+        by_name.entry(name).or_default().push(*link);
+    }
+    by_name
+        .into_values()
+        .map(|links| (links[0], links))
+        .collect()
+}
+
+/// The links called `names`, ascending; the name of a cable stands for both of its directions.
+fn named_links(platform: &Platform, names: &[String]) -> Result<Vec<LinkId>, String> {
+    let mut by_name: BTreeMap<&str, Vec<LinkId>> = BTreeMap::new();
+    for (number, link) in (0..).zip(platform.links()) {
+        let name = link.name.as_str();
+        by_name.entry(name).or_default().push(LinkId(number));
+        if cable(name) != name {
+            by_name.entry(cable(name)).or_default().push(LinkId(number));
+        }
+    }
+    let mut found = BTreeSet::new();
+    for name in names {
+        let Some(links) = by_name.get(name.as_str()) else {
+            let known: Vec<&str> = by_name.into_keys().collect();
+            return Err(unknown_name("link", name, &known));
+        };
+        found.extend(links);
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The name that the two directions of a cable share.
+fn cable(link: &str) -> &str {
+    link.strip_suffix("_UP")
+        .or_else(|| link.strip_suffix("_DOWN"))
+        .unwrap_or(link)
+}
+
+fn profile(trace: &Trace, value: impl Fn(f64) -> f64) -> Profile {
+    let point = |(date, taken): &(Seconds, f64)| Point {
+        date: date.get(),
+        value: value(*taken),
+    };
+    let points = trace.points.iter().map(point).collect();
+    Profile::new(points, Some(trace.period)).expect("a trace ends before it begins again")
+}
+
+fn check_amount(numbers: &[u32], background: &Background, what: &str) -> Result<(), String> {
+    let (count, steps) = (numbers.len(), background.steps());
+    let total = u64::try_from(count).map_or(u64::MAX, |count| count.saturating_mul(steps));
+    if POINTS_MAX < total {
+        return Err(format!(
+            "met {count} {what} of {steps} steps each, expected at most {POINTS_MAX} steps \
+             together; fewer of them, a longer `step` or a shorter `period` would do"
+        ));
+    }
+    Ok(())
+}
+
+fn unknown_name(kind: &str, name: &str, known: &[&str]) -> String {
+    let hint = nearest(name, known).map_or_else(String::new, |nearest| {
+        format!("; did you mean \"{nearest}\"?")
+    });
+    format!("the platform has no {kind} \"{name}\"{hint}")
+}
+
+/// More would take gigabytes.
+const POINTS_MAX: u64 = 50_000_000;
+
+#[cfg(test)]
+mod tests {
+    use workloads::background::Pattern;
+
+    use super::*;
+
+    #[test]
+    fn more_than_memory_holds_is_not_drawn() {
+        let text = "[[set]]\nname = 'a'\nhosts = 51\nspeed = 1e9\nlink = { bandwidth = 1e8 }";
+        let platform = Platform::from_toml(text).unwrap();
+        let seconds = |value| Seconds::new(value).unwrap();
+        let pattern = Pattern::Walk { level: 0.5 };
+        let background = Background::new(pattern, 1.0, seconds(1.0), seconds(1e6)).unwrap();
+        assert_eq!(
+            hosts(platform, &background, 1, None).unwrap_err(),
+            "met 51 hosts of 1000000 steps each, expected at most 50000000 steps together; fewer of \
+             them, a longer `step` or a shorter `period` would do"
+        );
+    }
+
+    #[test]
+    fn both_directions_of_a_cable_are_congested_together() {
+        let text = "[[set]]\nname = 'a0..1'\nhosts = 2\nspeed = 1e9\nlink = { bandwidth = 1e8 }\n\
+                    uplink = { bandwidth = 1e7 }";
+        let platform = || Platform::from_toml(text).unwrap();
+        let second = Seconds::new(1.0).unwrap();
+        let pattern = Pattern::Wave { level: 0.5 };
+        let background = Background::new(pattern, 1.0, second, Seconds::new(9.0).unwrap()).unwrap();
+        let congested = |named: Option<&[String]>| {
+            let platform = links(platform(), &background, 1, named).unwrap();
+            let congested = platform
+                .links()
+                .iter()
+                .filter(|link| link.bandwidth_profile.is_some());
+            let found: Vec<_> = congested
+                .map(|link| (link.name.clone(), link.bandwidth_profile.clone()))
+                .collect();
+            found
+        };
+        let found = congested(None);
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "a0_uplink_UP",
+                "a0_uplink_DOWN",
+                "a1_uplink_UP",
+                "a1_uplink_DOWN"
+            ]
+        );
+        assert_eq!(found[0].1, found[1].1);
+        assert_ne!(found[0].1, found[2].1);
+        // The directions of one that is named, and one that is named itself: alike as a pair.
+        let named = ["a0_uplink", "a0_uplink_UP"].map(str::to_owned);
+        assert_eq!(congested(Some(&named)), found[..2]);
+    }
+}

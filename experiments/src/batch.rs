@@ -1,0 +1,122 @@
+//! Many simulations at once, on all cores.
+
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::failure::Failure;
+
+/// What counts the runs of a batch, as a bar does.
+pub trait Progress: Sync {
+    /// A batch of `runs` begins.
+    fn begin(&self, runs: usize);
+
+    /// One run is done.
+    fn advance(&self);
+
+    /// The batch is over.
+    fn end(&self);
+}
+
+/// Counts nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _runs: usize) {}
+
+    fn advance(&self) {}
+
+    fn end(&self) {}
+}
+
+/// What `work` makes of each of `items`, in their order, whichever is done first.
+///
+/// As many threads work as the machine has cores; each takes the first item that nobody has taken
+/// yet, so that the longest work is best listed first. `progress` counts the items that are done.
+///
+/// # Errors
+///
+/// That of the first item in the list for which `work` fails. After a failure no item is taken up any more.
+pub fn run<Item: Sync, Done: Send>(
+    items: &[Item],
+    progress: &dyn Progress,
+    work: impl Fn(&Item) -> Result<Done, Failure> + Sync,
+) -> Result<Vec<Done>, Failure> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    run_on(cores, items, progress, work)
+}
+
+/// [`run`] on so many threads.
+fn run_on<Item: Sync, Done: Send>(
+    threads: usize,
+    items: &[Item],
+    progress: &dyn Progress,
+    work: impl Fn(&Item) -> Result<Done, Failure> + Sync,
+) -> Result<Vec<Done>, Failure> {
+    progress.begin(items.len());
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..threads.min(items.len()) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    let result = work(item);
+                    if result.is_err() {
+                        // What is before this one has been taken by now, and what follows is not wanted.
+                        next.store(items.len(), Ordering::Relaxed);
+                    }
+                    results
+                        .lock()
+                        .expect("nobody panics with the lock in hand")
+                        .push((index, result));
+                    progress.advance();
+                }
+            });
+        }
+    });
+    progress.end();
+    let mut results = results
+        .into_inner()
+        .expect("nobody panics with the lock in hand");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items() {
+        let items: Vec<u64> = (0..100).rev().collect();
+        for threads in [1, 2, 7] {
+            let done = run_on(threads, &items, &Silent, |item| {
+                thread::yield_now();
+                Ok(item * 2)
+            });
+            let expected: Vec<u64> = items.iter().map(|item| item * 2).collect();
+            assert_eq!(done.unwrap(), expected);
+        }
+        assert!(
+            run(&[] as &[u64], &Silent, |item| Ok(*item))
+                .unwrap()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn the_first_fault_of_the_list_is_the_one_that_is_told() {
+        let items: Vec<u64> = (0..100).collect();
+        for threads in [1, 2, 7] {
+            let done = run_on(threads, &items, &Silent, |item| match item {
+                20.. => Err(Failure::Run(format!("{item} is too large"))),
+                _ => Ok(()),
+            });
+            assert_eq!(done.unwrap_err().to_string(), "20 is too large");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Experiments that are in the binary.
+
+use std::path::Path;
+
+use crate::experiment::Experiment;
+use crate::failure::Failure;
+use crate::loaded::{Loaded, PlatformSource};
+use crate::registry::Registry;
+
+/// An experiment that is in the binary, with its platform.
+#[derive(Clone, Copy, Debug)]
+pub struct Embedded {
+    /// Its file in the sources.
+    pub name: &'static str,
+    /// What is in that file.
+    pub text: &'static str,
+    /// What is in the platform file it names, TOML.
+    pub platform: &'static str,
+}
+
+/// The experiment in `embedded`, changed by `assignments` (`section.key=value`), and by nothing else:
+/// the environment is left aside, so that the same experiment is run everywhere.
+///
+/// # Errors
+///
+/// The first fault of the experiment or of the assignments.
+pub fn load_embedded(
+    embedded: &Embedded,
+    assignments: &[String],
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let from_text = settings::parse(embedded.text, embedded.name).map_err(Failure::input)?;
+    let from_arguments = settings::assignments(assignments)?;
+    let written = settings::merge(&[Experiment::defaults(), from_text, from_arguments])
+        .map_err(Failure::input)?;
+    let folder = Path::new(embedded.name).parent().map(Path::to_path_buf);
+    Ok(Loaded {
+        experiment: Experiment::new(&written, registry)?,
+        written,
+        folder: folder.unwrap_or_default(),
+        platform: PlatformSource::Text(embedded.platform),
+    })
+}

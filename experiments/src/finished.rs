@@ -1,0 +1,88 @@
+//! The result of one run, in either world.
+
+use agents::hosts::JobError;
+use agents::record::{Call, End};
+use agents::{Outcome, RunError};
+use protocol::Fault as AtFault;
+
+use crate::failure::Failure;
+use crate::registry::BuildInput;
+use crate::registry::Entry;
+use crate::verified::VerifyError;
+use crate::workload::Rejection;
+use settings::Fault;
+
+/// The result of a run, in either world, its outputs verified.
+#[derive(Debug)]
+pub struct Finished {
+    /// The makespan and the totals of the run.
+    pub end: End,
+    /// The rescheduling calls that were held.
+    pub calls: Vec<Call>,
+    /// Digest of the outputs of the programs: equal for equal outputs.
+    pub outputs: String,
+    /// A description of the outputs, in the workload's words.
+    pub verified: Option<String>,
+}
+
+impl Finished {
+    /// The result of the run of `entry` that ended with `outcome`.
+    ///
+    /// # Errors
+    ///
+    /// If its outputs are no result.
+    pub fn new(
+        entry: &dyn Entry,
+        order: BuildInput<'_>,
+        outcome: Outcome,
+    ) -> Result<Self, RunFailure> {
+        let verified = entry.verify(order, &outcome.outputs)?;
+        Ok(Self {
+            end: outcome.end,
+            calls: outcome.calls,
+            outputs: verified.digest,
+            verified: verified.statement,
+        })
+    }
+}
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunFailure {
+    /// The workload's parameters make no program.
+    #[error(transparent)]
+    Parameters(#[from] Fault),
+    /// The simulated program or platform failed.
+    #[error(transparent)]
+    Simulation(#[from] RunError),
+    /// The job on real hosts failed.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The outputs are no result.
+    #[error(transparent)]
+    Outputs(#[from] VerifyError),
+}
+
+impl From<RunFailure> for Failure {
+    fn from(error: RunFailure) -> Self {
+        match error {
+            RunFailure::Parameters(fault) | RunFailure::Outputs(VerifyError::Parameters(fault)) => {
+                fault.into()
+            }
+            // The platform's file is at fault, not the program.
+            RunFailure::Simulation(error @ (RunError::NoRoute(_) | RunError::Stuck { .. })) => {
+                Self::input(error)
+            }
+            RunFailure::Simulation(error) => Self::run(error),
+            RunFailure::Job(JobError { fault, message }) => match fault {
+                AtFault::Program => Self::Run(message),
+                AtFault::Input => Self::Input(message),
+                AtFault::Cluster => Self::Cluster(message),
+            },
+            RunFailure::Outputs(VerifyError::Outputs(error)) => match error {
+                Rejection::Input(_) => Self::input(error),
+                Rejection::Outputs(_) => Self::Verification(error.to_string()),
+            },
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What turns an experiment file into a run, in either world.
+//!
+//! A user's program implements [`bsp::Program`] and [`Workload`]; a [`Registry`] holds the workloads
+//! and the rules of policies that a binary knows. [`load`] reads an experiment file under the layers of
+//! the configuration, [`PreparedExperiment`] places its processes on its platform and runs it in
+//! simulation, [`submission`] makes a job for real hosts of it, and [`Recorder`] keeps the record.
+//! `docs/custom-programs.md` is a guide.
+
+mod background;
+pub mod batch;
+pub mod cluster;
+mod embedded;
+mod experiment;
+mod failure;
+mod finished;
+mod limits;
+mod loaded;
+pub mod platform;
+mod policy;
+mod prepared;
+pub mod record;
+mod recorder;
+mod registry;
+mod report;
+mod scheduler;
+mod script;
+mod sections;
+mod shipped;
+pub mod submission;
+mod verified;
+mod workload;
+
+pub use background::BackgroundSection;
+pub use embedded::{Embedded, load_embedded};
+pub use experiment::{Application, Experiment};
+pub use failure::Failure;
+pub use finished::{Finished, RunFailure};
+pub use loaded::{Loaded, layered, load, load_for_cluster, scheduler, submitted};
+pub use prepared::PreparedExperiment;
+pub use recorder::{Recorder, refuse_records};
+pub use registry::{BuildInput, Entry, Registry};
+pub use report::{CallReport, MigrationReport, Report, RunReport, csv as csv_of_run};
+pub use scheduler::{Options, Scenario, Scheduler};
+pub use script::{ScriptedMove, rank, script};
+pub use sections::{
+    BarrierSection, Model, NetworkSection, PlacementSection, PlatformSection, RunSection,
+    TCP_WINDOW,
+};
+pub use settings::{Files, Unit};
+pub use verified::{Verified, VerifyError};
+pub use workload::{Common, Rejection, Supersteps, Unbuilt, Workload};

@@ -1,0 +1,189 @@
+//! What a run is configured by: layers, typed sections, and where each value came from.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use migbsp::Policies;
+use simulator::Platform;
+
+use crate::experiment::Experiment;
+use crate::failure::Failure;
+use crate::platform;
+use crate::registry::{BuildInput, Registry};
+use crate::scheduler::Scheduler;
+use crate::workload::Common;
+use settings::{Fault, Files, Node, read};
+
+/// An experiment, its values' origins, and the folder its paths are relative to.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The typed values.
+    pub experiment: Experiment,
+    /// The merged layers, as written.
+    pub written: Node,
+    /// The folder of the experiment file.
+    pub folder: PathBuf,
+    /// Where its platform is described.
+    pub(crate) platform: PlatformSource,
+}
+
+/// Where a platform is described.
+#[derive(Clone, Debug)]
+pub(crate) enum PlatformSource {
+    /// In the file that the experiment names.
+    File,
+    /// In this text, TOML, which is in the binary.
+    Text(&'static str),
+    /// In this text, TOML: the hosts of a cluster.
+    Cluster(String),
+}
+
+/// The experiment in `file`, changed by the environment and by `assignments` (`section.key=value`).
+///
+/// # Errors
+///
+/// [`Failure::Input`] for the file's faults, [`Failure::Usage`] for those of the other two layers.
+pub fn load(file: &Path, assignments: &[String], registry: &Registry) -> Result<Loaded, Failure> {
+    load_over(Experiment::defaults(), file, assignments, registry)
+}
+
+/// The same for the hosts of a cluster: the experiment need not name a platform.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_for_cluster(
+    file: &Path,
+    assignments: &[String],
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let hosts = settings::parse(CLUSTER, "the cluster").map_err(Failure::input)?;
+    let defaults = settings::merge(&[Experiment::defaults(), hosts]).map_err(Failure::input)?;
+    load_over(defaults, file, assignments, registry)
+}
+
+fn load_over(
+    defaults: Node,
+    file: &Path,
+    assignments: &[String],
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    if file.extension().is_some_and(|ending| ending == "xml") {
+        let name = file.display();
+        let problem = "is a platform; an experiment is a TOML file that names it in platform.file";
+        return Err(Failure::Input(format!("{name}: {problem}")));
+    }
+    let text = read(file).map_err(Failure::input)?;
+    let from_file = settings::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
+    let from_environment = settings::environment(env::vars_os(), &registry.names())?;
+    let from_arguments = settings::assignments(assignments)?;
+    let written = settings::merge(&[defaults, from_file, from_environment, from_arguments])
+        .map_err(Failure::input)?;
+    let experiment = Experiment::new(&written, registry)?;
+    let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+    Ok(Loaded {
+        experiment,
+        written,
+        folder,
+        platform: PlatformSource::File,
+    })
+}
+
+/// The experiment in `text`, as a client submits it; its hosts are those that `platform` describes, TOML.
+///
+/// # Errors
+///
+/// The first fault of it.
+pub fn submitted(text: &str, platform: String, registry: &Registry) -> Result<Loaded, Failure> {
+    let from_client = settings::parse(text, "the experiment").map_err(Failure::input)?;
+    let written =
+        settings::merge(&[Experiment::defaults(), from_client]).map_err(Failure::input)?;
+    Ok(Loaded {
+        experiment: Experiment::new(&written, registry)?,
+        written,
+        folder: PathBuf::new(),
+        platform: PlatformSource::Cluster(platform),
+    })
+}
+
+/// What `file` and the environment say.
+///
+/// # Errors
+///
+/// If the file cannot be read, or one of them is no configuration.
+pub fn layered(file: &Path) -> Result<Node, Failure> {
+    let text = read(file).map_err(Failure::input)?;
+    let from_file = settings::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
+    let from_environment = settings::environment(env::vars_os(), &[])?;
+    settings::merge(&[from_file, from_environment]).map_err(Failure::input)
+}
+
+/// What `[scheduler]` is if `assignments` (`scheduler.key=value`) are all that is said of it.
+///
+/// # Errors
+///
+/// The first key or value that will not do.
+pub fn scheduler(assignments: &[String], policies: &Policies) -> Result<Scheduler, Fault> {
+    let written = settings::assignments(assignments)?;
+    let empty = Node::empty_table();
+    Scheduler::new(written.get("scheduler").unwrap_or(&empty), policies)
+}
+
+impl Loaded {
+    /// What the workload of this experiment is to be built from.
+    pub fn build_input(&self) -> BuildInput<'_> {
+        let application = &self.experiment.application;
+        BuildInput {
+            written: &application.written,
+            common: Common {
+                processes: application.processes,
+                supersteps: application.supersteps,
+                seed: self.experiment.run.seed,
+            },
+            folder: &self.folder,
+        }
+    }
+
+    /// The platform, with what others do there as the run's seed has it.
+    ///
+    /// # Errors
+    ///
+    /// If its file describes no platform, or the experiment names something that is not there.
+    pub fn platform(&self) -> Result<Platform, Failure> {
+        let file = self.platform_file();
+        let platform = match &self.platform {
+            PlatformSource::File => platform::load(&file)?,
+            PlatformSource::Text(text) => platform::parse(text, &file)?,
+            PlatformSource::Cluster(text) => Platform::from_toml(text).map_err(|error| {
+                Failure::Input(format!("the hosts of the cluster: {}", error.kind))
+            })?,
+        };
+        let (load, congestion) = (&self.experiment.load, &self.experiment.congestion);
+        let seed = self.experiment.run.seed;
+        let platform = load.apply(platform, seed, &self.written)?;
+        Ok(congestion.apply(platform, seed, &self.written)?)
+    }
+
+    /// What describes the platform.
+    ///
+    /// # Errors
+    ///
+    /// If its file cannot be read.
+    pub fn platform_text(&self) -> Result<Vec<u8>, Failure> {
+        match &self.platform {
+            PlatformSource::File => fs::read(self.platform_file()).map_err(Failure::input),
+            PlatformSource::Text(text) => Ok(text.as_bytes().to_vec()),
+            PlatformSource::Cluster(text) => Ok(text.clone().into_bytes()),
+        }
+    }
+
+    /// The platform file.
+    pub fn platform_file(&self) -> PathBuf {
+        let files = Files::new(&self.folder, &self.written);
+        files.path("platform.file", &self.experiment.platform.file)
+    }
+}
+
+/// What stands for a platform in experiments on real hosts that name none.
+const CLUSTER: &str = "[platform]\nfile = \"cluster\"";

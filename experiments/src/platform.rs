@@ -1,0 +1,7 @@
+//! Platforms, as experiments and commands name them.
+
+mod host;
+mod load;
+
+pub use host::find_host;
+pub use load::{is_simgrid, load, parse};

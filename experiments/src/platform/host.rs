@@ -1,0 +1,22 @@
+//! Hosts by name.
+
+use bsp::HostId;
+use simulator::Platform;
+
+use settings::nearest;
+
+/// The host called `name`.
+///
+/// # Errors
+///
+/// If there is none: says which name is nearest.
+pub fn find_host(name: &str, platform: &Platform) -> Result<HostId, String> {
+    platform.host_by_name(name).ok_or_else(|| {
+        let hosts = platform.hosts().iter();
+        let names: Vec<&str> = hosts.map(|host| host.name.as_str()).collect();
+        let hint = nearest(name, &names).map_or_else(String::new, |nearest| {
+            format!("; did you mean \"{nearest}\"?")
+        });
+        format!("the platform has no host \"{name}\"{hint}")
+    })
+}

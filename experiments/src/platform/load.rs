@@ -1,0 +1,59 @@
+//! Reading platform files.
+
+use std::fs;
+use std::path::Path;
+
+use simulator::{Platform, PlatformError};
+
+use crate::failure::Failure;
+use settings::read;
+
+/// The platform in `file`, TOML or SimGrid XML by the name's ending.
+///
+/// # Errors
+///
+/// [`Failure::Input`]: the file cannot be read, or describes no platform; where, and why.
+pub fn load(file: &Path) -> Result<Platform, Failure> {
+    parse(&read(file).map_err(Failure::input)?, file)
+}
+
+/// The platform that `text` describes, which is what `file` holds.
+///
+/// # Errors
+///
+/// [`Failure::Input`]: it describes no platform; where, and why.
+pub fn parse(text: &str, file: &Path) -> Result<Platform, Failure> {
+    let name = file.display();
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    let parse = match ending.map(str::to_ascii_lowercase).as_deref() {
+        Some("toml") => from_toml,
+        Some("xml") => from_xml,
+        _ => {
+            let problem = "the name of a platform file ends in .toml, or in .xml for SimGrid's";
+            return Err(Failure::Input(format!("{name}: {problem}")));
+        }
+    };
+    parse(text, file).map_err(|error| {
+        let PlatformError { line, column, kind } = error;
+        Failure::Input(format!("{name}:{line}:{column}: {kind}"))
+    })
+}
+
+/// Whether `file` is SimGrid's, by its name.
+pub fn is_simgrid(file: &Path) -> bool {
+    file.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("xml"))
+}
+
+fn from_toml(text: &str, _: &Path) -> Result<Platform, PlatformError> {
+    Platform::from_toml(text)
+}
+
+fn from_xml(text: &str, file: &Path) -> Result<Platform, PlatformError> {
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let mut profile = |name: &str| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    Platform::from_simgrid_xml(text, &mut profile)
+}

@@ -1,0 +1,103 @@
+//! Records of runs, as commands that read them find them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agents::record::{self, ReadError};
+use bsp::check_name;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// As much of `run.json` as is needed.
+#[derive(Debug, Deserialize)]
+pub struct Manifest {
+    schema: String,
+    /// Which scenario was run.
+    pub scenario: String,
+    /// The experiment, with all its values.
+    pub configuration: Value,
+}
+
+/// The folder of the record that people call `named`: it, or scenario iii in it.
+///
+/// # Errors
+///
+/// If there is no record, or several and none of scenario iii.
+pub fn find(named: &Path) -> Result<PathBuf, Failure> {
+    let is_record =
+        |folder: &Path| folder.join("events.jsonl").exists() || folder.join("run.json").exists();
+    if is_record(named) {
+        return Ok(named.to_path_buf());
+    }
+    let entries = fs::read_dir(named)
+        .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", named.display())))?;
+    let folders = entries.flatten().map(|entry| entry.path());
+    let mut records: Vec<PathBuf> = folders.filter(|folder| is_record(folder)).collect();
+    records.sort();
+    if let Some(record) = records.iter().find(|record| record.ends_with("iii")) {
+        return Ok(record.clone());
+    }
+    match &records[..] {
+        [record] => Ok(record.clone()),
+        [] => Err(Failure::input(format!(
+            "{}: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+            named.display()
+        ))),
+        several => {
+            let names: Vec<String> = several
+                .iter()
+                .map(|name| name.display().to_string())
+                .collect();
+            Err(Failure::input(format!(
+                "{}: holds several records; name one of {}",
+                named.display(),
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// What the record in `folder` says that the run was.
+///
+/// # Errors
+///
+/// If the record is not complete, not readable or of another version.
+pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
+    let manifest: Manifest = record::manifest(folder).map_err(fault)?;
+    if manifest.schema != SCHEMA {
+        return Err(Failure::input(format!(
+            "{}: schema {:?}; this program reads {SCHEMA:?}",
+            folder.join("run.json").display(),
+            manifest.schema
+        )));
+    }
+    let policy = manifest.configuration["scheduler"]["policy"].as_str();
+    let named = [
+        ("scenario", Some(manifest.scenario.as_str())),
+        ("policy", policy),
+    ];
+    for (key, name) in named {
+        check_name(name.unwrap_or_default()).map_err(|fault| {
+            Failure::input(format!(
+                "{}: {key}: {fault}",
+                folder.join("run.json").display()
+            ))
+        })?;
+    }
+    Ok(manifest)
+}
+
+/// A record cannot be read.
+pub fn fault(error: ReadError) -> Failure {
+    match error {
+        ReadError::Io { path, source } => {
+            Failure::input(format!("{}: cannot be read: {source}", path.display()))
+        }
+        error => Failure::input(error),
+    }
+}
+
+/// The version of `run.json`.
+pub const SCHEMA: &str = "migbsp.run/1";

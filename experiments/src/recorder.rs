@@ -1,0 +1,133 @@
+//! The record of a run, written while it is under way.
+
+use std::fs;
+use std::path::Path;
+
+use agents::record::{Event, Run, SCHEMA, WriteError, Writer};
+use bsp::HostId;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+use crate::prepared::PreparedExperiment;
+use crate::record;
+use crate::report::RunReport;
+use crate::scheduler::Scenario;
+use settings::Node;
+
+/// What writes a record.
+#[derive(Debug)]
+pub struct Recorder {
+    writer: Writer,
+    platform_digest: String,
+    /// Why events are missing, if some are.
+    lost: Option<WriteError>,
+}
+
+/// The head of a record: what the run was, and what came of it.
+#[derive(Debug, Serialize)]
+struct Manifest<'a> {
+    schema: &'static str,
+    version: &'static str,
+    scenario: &'static str,
+    seed: u64,
+    configuration: &'a Node,
+    platform_sha256: &'a str,
+    results: &'a RunReport,
+}
+
+impl Recorder {
+    /// The record of a scenario, in a folder of its own inside `folder`.
+    ///
+    /// # Errors
+    ///
+    /// If that folder is not empty or cannot be written to, or the platform cannot be read.
+    pub fn new(
+        folder: &Path,
+        scenario: Scenario,
+        stage: &PreparedExperiment,
+    ) -> Result<Self, Failure> {
+        let bytes = stage.loaded.platform_text()?;
+        let folder = folder.join(scenario.name());
+        let mut writer = Writer::create(&folder).map_err(Failure::chain)?;
+        writer
+            .append(&head(scenario, stage))
+            .map_err(Failure::chain)?;
+        Ok(Self {
+            writer,
+            platform_digest: hex::encode(Sha256::digest(&bytes)),
+            lost: None,
+        })
+    }
+
+    /// Something happened.
+    pub fn observe(&mut self, event: &Event) {
+        if self.lost.is_none() {
+            self.lost = self.writer.append(event).err();
+        }
+    }
+
+    /// Hands what happened to the system, so that a disk that is full says so, and that others can read it.
+    pub fn flush(&mut self) {
+        if self.lost.is_none() {
+            self.lost = self.writer.flush().err();
+        }
+    }
+
+    /// Why events are missing, if some are.
+    pub fn lost(&self) -> Option<String> {
+        self.lost
+            .as_ref()
+            .map(|error| Failure::chain(error).to_string())
+    }
+
+    /// The run is over: with this, its record is complete.
+    ///
+    /// # Errors
+    ///
+    /// If the disk did not take an event, or does not take the rest.
+    pub fn finish(self, stage: &PreparedExperiment, report: &RunReport) -> Result<(), Failure> {
+        if let Some(error) = self.lost {
+            return Err(Failure::chain(error));
+        }
+        let experiment = &stage.loaded.experiment;
+        let manifest = Manifest {
+            schema: record::SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            scenario: report.scenario,
+            seed: experiment.run.seed,
+            configuration: &experiment.effective(),
+            platform_sha256: &self.platform_digest,
+            results: report,
+        };
+        self.writer.finish(&manifest).map_err(Failure::chain)
+    }
+}
+
+/// The first line of a record.
+fn head(scenario: Scenario, stage: &PreparedExperiment) -> Event {
+    let platform = &stage.platform;
+    let host = |id: &HostId| platform.host(*id).name.clone();
+    let sets = platform.sets().iter().map(|set| set.name.clone());
+    let hosts = platform.hosts().iter().map(|host| host.name.clone());
+    Event::Run(Run {
+        schema: SCHEMA.to_owned(),
+        scenario: scenario.name().to_owned(),
+        sets: sets.collect(),
+        hosts: hosts.collect(),
+        placement: stage.placement.iter().map(host).collect(),
+    })
+}
+
+/// No scenario is run if the record of one of them would have no place: all or nothing.
+pub fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
+    for scenario in scenarios {
+        let place = folder.join(scenario.name());
+        let taken = fs::read_dir(&place).is_ok_and(|mut entries| entries.next().is_some());
+        if taken {
+            let directory = place;
+            return Err(Failure::chain(WriteError::NotEmpty { directory }));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,271 @@
+//! The workloads and the rules of policies that a binary knows, by name.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::Arc;
+
+use agents::{Outputs, ProgramType, Programs};
+use migbsp::{Gate, Plan, Policies, Rule, When};
+
+use crate::scheduler::Scheduler;
+use crate::verified::Verified;
+use crate::verified::VerifyError;
+use crate::workload::Common;
+use crate::workload::Supersteps;
+use crate::workload::Unbuilt;
+use crate::workload::Workload;
+use settings::Fault;
+use settings::Files;
+use settings::Node;
+use settings::decode;
+use settings::nearest;
+use settings::tree_of;
+
+/// The workloads and the rules of policies that a binary knows.
+#[derive(Clone, Default)]
+pub struct Registry {
+    entries: Vec<Arc<dyn Entry>>,
+    policies: Policies,
+}
+
+/// What a workload is to be built from.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildInput<'a> {
+    /// Its parameters, as written.
+    pub written: &'a Node,
+    /// What every workload is told.
+    pub common: Common,
+    /// The folder that names of files are relative to.
+    pub folder: &'a Path,
+}
+
+/// A workload whose types have been forgotten, for any number of threads.
+pub trait Entry: Send + Sync {
+    /// What an experiment calls it.
+    fn name(&self) -> &'static str;
+
+    /// One line about it.
+    fn about(&self) -> &'static str;
+
+    /// What it makes of `application.supersteps`.
+    fn supersteps(&self) -> Supersteps;
+
+    /// All parameters, those that are not written included.
+    ///
+    /// # Errors
+    ///
+    /// The first parameter that is unknown or of the wrong type.
+    fn effective(&self, written: &Node) -> Result<Node, Fault>;
+
+    /// Whether the seed makes any difference to it.
+    ///
+    /// # Errors
+    ///
+    /// The first parameter that is unknown or of the wrong type.
+    fn draws(&self, written: &Node) -> Result<bool, Fault>;
+
+    /// The type of its programs, for nodes.
+    fn program_type(&self) -> ProgramType;
+
+    /// Its programs, for a run in either world.
+    ///
+    /// # Errors
+    ///
+    /// If the parameters do not make a program.
+    fn programs(&self, order: BuildInput<'_>) -> Result<Programs, Fault>;
+
+    /// Checks the outputs of the programs that were built from the same `order`.
+    ///
+    /// # Errors
+    ///
+    /// If they are no result.
+    fn verify(&self, order: BuildInput<'_>, outputs: &Outputs) -> Result<Verified, VerifyError>;
+}
+
+impl Registry {
+    /// No workloads yet; the shipped rules of policies.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// These, and `W`.
+    ///
+    /// # Panics
+    ///
+    /// If there already is one of that name.
+    #[must_use]
+    pub fn with<W: Workload>(mut self) -> Self {
+        assert!(
+            !self.names().contains(&W::NAME),
+            "two workloads are called {}",
+            W::NAME
+        );
+        self.entries.push(Arc::new(Registered::<W>(PhantomData)));
+        self
+    }
+
+    /// These, and a rule that says when to call.
+    ///
+    /// # Panics
+    ///
+    /// If there already is a rule or a policy of that name, or a key of `[scheduler]`.
+    #[must_use]
+    pub fn with_when(mut self, rule: Rule<dyn When>) -> Self {
+        check_rule(rule.name());
+        self.policies = self.policies.with_when(rule);
+        self
+    }
+
+    /// These, and a plan.
+    ///
+    /// # Panics
+    ///
+    /// As [`Registry::with_when`].
+    #[must_use]
+    pub fn with_plan(mut self, rule: Rule<dyn Plan>) -> Self {
+        check_rule(rule.name());
+        self.policies = self.policies.with_plan(rule);
+        self
+    }
+
+    /// These, and a gate.
+    ///
+    /// # Panics
+    ///
+    /// As [`Registry::with_when`].
+    #[must_use]
+    pub fn with_gate(mut self, rule: Rule<dyn Gate>) -> Self {
+        check_rule(rule.name());
+        self.policies = self.policies.with_gate(rule);
+        self
+    }
+
+    /// The rules of policies.
+    pub fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// The names, in the order of registration.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.entries.iter().map(|entry| entry.name()).collect()
+    }
+
+    /// Names and what they are.
+    pub fn descriptions(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.entries
+            .iter()
+            .map(|entry| (entry.name(), entry.about()))
+    }
+
+    /// The workload that was asked for at `place`.
+    ///
+    /// # Errors
+    ///
+    /// If there is none of that name; says which there are.
+    pub fn find(&self, name: &str, place: Option<&str>) -> Result<&dyn Entry, Fault> {
+        let found = self.entries.iter().find(|entry| entry.name() == name);
+        found.map(AsRef::as_ref).ok_or_else(|| {
+            let names = self.names();
+            let hint = nearest(name, &names).map_or_else(String::new, |nearest| {
+                format!("; did you mean \"{nearest}\"?")
+            });
+            let list = names.join(", ");
+            let problem = format!("met \"{name}\", which is no workload; known: {list}{hint}");
+            Fault::new(place, "application.workload", problem)
+        })
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("Registry")
+            .field(&self.names())
+            .finish()
+    }
+}
+
+/// Refuses a rule whose parameters would be written where a key of `[scheduler]` is.
+fn check_rule(name: &str) {
+    let is_taken = Scheduler::keys().iter().any(|key| key == name);
+    assert!(!is_taken, "a key of [scheduler] is called {name}");
+}
+
+/// No workload is inside: all of it is in its type.
+struct Registered<W>(PhantomData<fn() -> W>);
+
+impl<W: Workload> Registered<W> {
+    fn parameters(written: &Node) -> Result<W::Parameters, Fault> {
+        decode(written, &format!("application.{}", W::NAME), W::unit)
+    }
+
+    fn build(order: BuildInput<'_>) -> Result<Vec<W::Program>, Fault> {
+        let BuildInput {
+            written,
+            common,
+            folder,
+        } = order;
+        let parameters = Self::parameters(written)?;
+        let files = Files::new(folder, written);
+        W::build_from(&parameters, common, files).map_err(|unbuilt| {
+            let place = place_of(&unbuilt.to_string(), written);
+            let fault = Fault::new(place, &format!("application.{}", W::NAME), &unbuilt);
+            match unbuilt {
+                // A file that was named on the command line is no fault of the command line.
+                Unbuilt::File(_) if fault.is_usage() => Fault {
+                    origin: None,
+                    ..fault
+                },
+                Unbuilt::File(_) | Unbuilt::Parameter(_) => fault,
+            }
+        })
+    }
+}
+
+impl<W: Workload> Entry for Registered<W> {
+    fn name(&self) -> &'static str {
+        W::NAME
+    }
+
+    fn about(&self) -> &'static str {
+        W::ABOUT
+    }
+
+    fn supersteps(&self) -> Supersteps {
+        W::SUPERSTEPS
+    }
+
+    fn effective(&self, written: &Node) -> Result<Node, Fault> {
+        Ok(tree_of(&Self::parameters(written)?))
+    }
+
+    fn draws(&self, written: &Node) -> Result<bool, Fault> {
+        Ok(W::draws(&Self::parameters(written)?))
+    }
+
+    fn program_type(&self) -> ProgramType {
+        ProgramType::new::<W::Program>()
+    }
+
+    fn programs(&self, order: BuildInput<'_>) -> Result<Programs, Fault> {
+        Ok(Programs::new(Self::build(order)?))
+    }
+
+    fn verify(&self, order: BuildInput<'_>, outputs: &Outputs) -> Result<Verified, VerifyError> {
+        let parameters = Self::parameters(order.written)?;
+        let files = Files::new(order.folder, order.written);
+        let outputs = outputs.typed::<W::Program>();
+        let statement = W::verify(&parameters, order.common, files, outputs)?;
+        Ok(Verified::new(outputs, statement))
+    }
+}
+
+/// Where the parameter was written that `problem` names first, in backquotes.
+fn place_of<'a>(problem: &str, written: &'a Node) -> Option<&'a str> {
+    let key = problem.split('`').nth(1).unwrap_or_default();
+    let key = key.split('[').next().unwrap_or_default();
+    written.find(key).unwrap_or(written).place()
+}

@@ -1,0 +1,244 @@
+//! What came of an experiment, as `--format json` and `csv` show it.
+
+use agents::record::Call;
+use bsp::units::Seconds;
+use serde::Serialize;
+use simulator::Platform;
+
+use crate::finished::Finished;
+use crate::loaded::Loaded;
+use crate::scheduler::Scenario;
+
+/// What came of all scenarios of an experiment.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// `migbsp.simulate/1`.
+    pub schema: &'static str,
+    /// Name of the workload.
+    pub workload: String,
+    /// How many processes.
+    pub processes: u32,
+    /// As `platform.file` names it.
+    pub platform: String,
+    /// How many Sets it has.
+    pub sets: usize,
+    /// How many hosts it has.
+    pub hosts: usize,
+    /// What all random numbers derive from.
+    pub seed: u64,
+    /// In the order i, ii, iii.
+    pub runs: Vec<RunReport>,
+}
+
+/// What came of one scenario.
+#[derive(Debug, Serialize)]
+pub struct RunReport {
+    /// `i`, `ii` or `iii`.
+    pub scenario: &'static str,
+    /// Simulated seconds from the start to the last halt.
+    pub seconds: f64,
+    /// How many supersteps that were.
+    pub supersteps: u64,
+    /// Messages between processes.
+    pub messages: u64,
+    /// Bytes between processes.
+    pub bytes: u64,
+    /// Computation that the best mapping found for every superstep would have saved, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attainable_seconds: Option<f64>,
+    /// Computation that perfect balance would have saved, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imbalance_seconds: Option<f64>,
+    /// Bytes of the processes that moved.
+    pub moved_bytes: u64,
+    /// SHA-256 of what the programs left behind, in rank order.
+    pub outputs_sha256: String,
+    /// What that is, in the words of a workload that verifies it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<String>,
+    /// All rescheduling calls.
+    pub calls: Vec<CallReport>,
+}
+
+/// One rescheduling call.
+#[derive(Debug, Serialize)]
+pub struct CallReport {
+    /// How many supersteps were over.
+    pub superstep: u64,
+    /// Simulated seconds when it began.
+    pub at: f64,
+    /// Seconds that it kept everybody waiting.
+    pub cost_seconds: f64,
+    /// Supersteps until the next call; none: whenever it is worth it.
+    pub interval: Option<u32>,
+    /// The tolerance until then, if the policy has one.
+    pub tolerance: Option<f64>,
+    /// Who moved.
+    pub migrations: Vec<MigrationReport>,
+}
+
+/// One migration.
+#[derive(Debug, Serialize)]
+pub struct MigrationReport {
+    /// As `p21`.
+    pub process: String,
+    /// The host it left.
+    pub from: String,
+    /// The host it went to.
+    pub to: String,
+    /// The potential of migration, PM, in seconds; none if a plan named the processor.
+    pub potential: Option<f64>,
+    /// What a superstep would take there, in seconds; the move included, if it was negotiated.
+    pub t1: f64,
+    /// What a superstep takes where it was, in seconds.
+    pub t2: f64,
+    /// What the model takes the move to cost, Mem, in seconds.
+    pub cost_seconds: f64,
+}
+
+/// One row of the CSV: a migration, or a scenario without any.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    scenario: &'a str,
+    seconds: f64,
+    supersteps: u64,
+    calls: usize,
+    migrations: usize,
+    superstep: Option<u64>,
+    interval: Option<u32>,
+    tolerance: Option<f64>,
+    process: Option<&'a str>,
+    from: Option<&'a str>,
+    to: Option<&'a str>,
+    potential: Option<f64>,
+    t1: Option<f64>,
+    t2: Option<f64>,
+    cost_seconds: Option<f64>,
+}
+
+impl Report {
+    /// The report of `runs`.
+    pub fn new(loaded: &Loaded, platform: &Platform, runs: Vec<RunReport>) -> Self {
+        let experiment = &loaded.experiment;
+        Self {
+            schema: "migbsp.simulate/1",
+            workload: experiment.application.workload.clone(),
+            processes: experiment.application.processes,
+            platform: experiment.platform.file.clone(),
+            sets: platform.sets().len(),
+            hosts: platform.hosts().len(),
+            seed: experiment.run.seed,
+            runs,
+        }
+    }
+
+    /// The run of a scenario, if there was one.
+    pub fn run(&self, scenario: Scenario) -> Option<&RunReport> {
+        self.runs.iter().find(|run| run.scenario == scenario.name())
+    }
+
+    /// One row per migration, and one for each scenario without any.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub fn csv(&self) -> Result<String, csv::Error> {
+        csv(&self.runs)
+    }
+}
+
+/// One row per migration of `runs`, and one for each without any.
+///
+/// # Errors
+///
+/// If the writer fails, which a buffer in memory does not.
+pub fn csv<'a>(runs: impl IntoIterator<Item = &'a RunReport>) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for run in runs {
+        if run.migrations() == 0 {
+            writer.serialize(Row::new(run, None))?;
+        }
+        for call in &run.calls {
+            for migration in &call.migrations {
+                writer.serialize(Row::new(run, Some((call, migration))))?;
+            }
+        }
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(csv::IntoInnerError::into_error)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl RunReport {
+    /// What `finished` says, with the names of `platform`.
+    pub fn new(scenario: Scenario, finished: &Finished, platform: &Platform) -> Self {
+        Self {
+            scenario: scenario.name(),
+            seconds: finished.end.seconds.get(),
+            supersteps: finished.end.supersteps,
+            messages: finished.end.messages,
+            bytes: finished.end.bytes.0,
+            attainable_seconds: finished.end.attainable.map(Seconds::get),
+            imbalance_seconds: finished.end.imbalance.map(Seconds::get),
+            moved_bytes: finished.end.moved.0,
+            outputs_sha256: finished.outputs.clone(),
+            verified: finished.verified.clone(),
+            calls: finished
+                .calls
+                .iter()
+                .map(|call| CallReport::new(call, platform))
+                .collect(),
+        }
+    }
+
+    /// How many processes moved.
+    pub fn migrations(&self) -> usize {
+        self.calls.iter().map(|call| call.migrations.len()).sum()
+    }
+}
+
+impl CallReport {
+    fn new(call: &Call, platform: &Platform) -> Self {
+        let migrations = call.migrations.iter().map(|migration| MigrationReport {
+            process: migration.rank.to_string(),
+            from: platform.host(migration.from).name.clone(),
+            to: platform.host(migration.to).name.clone(),
+            potential: migration.potential.map(Seconds::get),
+            t1: migration.t1.get(),
+            t2: migration.t2.get(),
+            cost_seconds: Seconds::get(migration.cost),
+        });
+        Self {
+            superstep: call.superstep,
+            at: call.at.get(),
+            cost_seconds: call.cost.get(),
+            interval: call.interval,
+            tolerance: call.tolerance,
+            migrations: migrations.collect(),
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    fn new(run: &'a RunReport, moved: Option<(&CallReport, &'a MigrationReport)>) -> Self {
+        let (call, migration) = (moved.map(|moved| moved.0), moved.map(|moved| moved.1));
+        Self {
+            scenario: run.scenario,
+            seconds: run.seconds,
+            supersteps: run.supersteps,
+            calls: run.calls.len(),
+            migrations: run.migrations(),
+            superstep: call.map(|call| call.superstep),
+            interval: call.and_then(|call| call.interval),
+            tolerance: call.and_then(|call| call.tolerance),
+            process: migration.map(|migration| migration.process.as_str()),
+            from: migration.map(|migration| migration.from.as_str()),
+            to: migration.map(|migration| migration.to.as_str()),
+            potential: migration.and_then(|migration| migration.potential),
+            t1: migration.map(|migration| migration.t1),
+            t2: migration.map(|migration| migration.t2),
+            cost_seconds: migration.map(|migration| migration.cost_seconds),
+        }
+    }
+}

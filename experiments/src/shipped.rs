@@ -1,0 +1,182 @@
+//! The shipped workloads by name.
+
+mod heat;
+mod lu_kernel;
+mod smith_waterman_kernel;
+
+use workloads::{lbm, lu, smith_waterman, synthetic};
+
+use crate::registry::Registry;
+use crate::workload::Common;
+use crate::workload::Rejection;
+use crate::workload::Supersteps;
+use crate::workload::Workload;
+use settings::Files;
+use settings::Unit;
+
+use self::heat::HeatEquation;
+use self::lu_kernel::LuKernel;
+use self::smith_waterman_kernel::SmithWatermanKernel;
+
+impl Registry {
+    /// The workloads that ship, to which one's own may be added.
+    #[must_use]
+    pub fn shipped() -> Self {
+        Self::new()
+            .with::<LatticeBoltzmann>()
+            .with::<LatticeBoltzmannKernel>()
+            .with::<SmithWaterman>()
+            .with::<SmithWatermanKernel>()
+            .with::<LuDecomposition>()
+            .with::<LuKernel>()
+            .with::<HeatEquation>()
+            .with::<Synthetic>()
+    }
+}
+
+/// Lattice Boltzmann on vertical strips, as the papers model it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LatticeBoltzmann;
+
+/// The wavefront of Smith-Waterman on one column a process, as the papers model it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SmithWaterman;
+
+/// LU decomposition on a square cyclic distribution, as the papers model it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LuDecomposition;
+
+/// Lattice Boltzmann on vertical strips, computed: cavity and channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LatticeBoltzmannKernel;
+
+/// Instructions and messages by lists, with load that may change over time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Synthetic;
+
+impl Workload for LatticeBoltzmann {
+    type Parameters = lbm::Parameters;
+    type Program = lbm::Lbm;
+    const NAME: &'static str = "lbm";
+    const ABOUT: &'static str = "Lattice Boltzmann on vertical strips, as the papers model it";
+
+    fn draws(_: &lbm::Parameters) -> bool {
+        false
+    }
+
+    fn build(parameters: &lbm::Parameters, common: Common) -> Result<Vec<lbm::Lbm>, String> {
+        lbm::processes(parameters, common).map_err(|error| error.to_string())
+    }
+}
+
+impl Workload for SmithWaterman {
+    type Parameters = smith_waterman::Parameters;
+    type Program = smith_waterman::SmithWaterman;
+    const NAME: &'static str = "smith-waterman";
+    const ABOUT: &'static str = "Smith-Waterman along antidiagonals, as the papers model it";
+    const SUPERSTEPS: Supersteps = Supersteps::Optional;
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "instructions_first" | "instructions_last" => Unit::Instructions,
+            _ => Unit::of_key(key),
+        }
+    }
+
+    fn draws(_: &smith_waterman::Parameters) -> bool {
+        false
+    }
+
+    fn build(
+        parameters: &smith_waterman::Parameters,
+        common: Common,
+    ) -> Result<Vec<smith_waterman::SmithWaterman>, String> {
+        smith_waterman::processes(parameters, common).map_err(|error| error.to_string())
+    }
+}
+
+impl Workload for LuDecomposition {
+    type Parameters = lu::Parameters;
+    type Program = lu::Lu;
+    const NAME: &'static str = "lu";
+    const ABOUT: &'static str = "LU decomposition, square cyclic, as the papers model it";
+    const SUPERSTEPS: Supersteps = Supersteps::Optional;
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "update_instructions" | "division_instructions" => Unit::Instructions,
+            "element_bytes" | "element_memory" => Unit::Bytes,
+            _ => Unit::of_key(key),
+        }
+    }
+
+    fn draws(_: &lu::Parameters) -> bool {
+        false
+    }
+
+    fn build(parameters: &lu::Parameters, common: Common) -> Result<Vec<lu::Lu>, String> {
+        lu::processes(parameters, common).map_err(|error| error.to_string())
+    }
+}
+
+impl Workload for LatticeBoltzmannKernel {
+    type Parameters = lbm::kernel::Parameters;
+    type Program = lbm::kernel::Kernel;
+    const NAME: &'static str = "lbm-kernel";
+    const ABOUT: &'static str = "Lattice Boltzmann on vertical strips, computed: cavity, channel";
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "instructions_per_cell" => Unit::Instructions,
+            _ => Unit::None,
+        }
+    }
+
+    fn draws(_: &lbm::kernel::Parameters) -> bool {
+        false
+    }
+
+    fn build(
+        parameters: &lbm::kernel::Parameters,
+        common: Common,
+    ) -> Result<Vec<lbm::kernel::Kernel>, String> {
+        lbm::kernel::processes(parameters, common).map_err(|error| error.to_string())
+    }
+
+    fn verify(
+        parameters: &lbm::kernel::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[lbm::kernel::Fields],
+    ) -> Result<Option<String>, Rejection> {
+        let flow = lbm::kernel::Fields::assemble(outputs.iter().cloned());
+        let cells = f64::from(parameters.width) * f64::from(parameters.height);
+        let kept = flow.mass() / cells;
+        // Fluid has density one at first, and no wall lets any through.
+        if 1e-9 < (kept - 1.0).abs() {
+            let problem = format!("of the fluid, {kept} times what there was is left");
+            return Err(Rejection::Outputs(problem));
+        }
+        let fastest = flow.speed_max();
+        let text = format!("no fluid is lost; the fastest moves {fastest:.6} cells a time step");
+        Ok(Some(text))
+    }
+}
+
+impl Workload for Synthetic {
+    type Parameters = synthetic::Parameters;
+    type Program = synthetic::Synthetic;
+    const NAME: &'static str = "synthetic";
+    const ABOUT: &'static str = "instructions and messages by lists, with load that may change";
+
+    fn draws(parameters: &synthetic::Parameters) -> bool {
+        parameters.dynamics.draws()
+    }
+
+    fn build(
+        parameters: &synthetic::Parameters,
+        common: Common,
+    ) -> Result<Vec<synthetic::Synthetic>, String> {
+        synthetic::processes(parameters, common).map_err(|error| error.to_string())
+    }
+}

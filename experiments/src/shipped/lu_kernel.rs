@@ -1,0 +1,84 @@
+//! LU decomposition of a real matrix.
+
+use workloads::lu::kernel::{Block, Factors, Lu, Matrix, Parameters, Singular, processes};
+
+use crate::workload::Common;
+use crate::workload::Rejection;
+use crate::workload::Supersteps;
+use crate::workload::Unbuilt;
+use crate::workload::Workload;
+use settings::Files;
+
+/// LU decomposition of a real matrix, square cyclic.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LuKernel;
+
+impl Workload for LuKernel {
+    type Parameters = Parameters;
+    type Program = Lu;
+    const NAME: &'static str = "lu-kernel";
+    const ABOUT: &'static str = "LU decomposition of a real matrix, square cyclic";
+    const SUPERSTEPS: Supersteps = Supersteps::Refused;
+
+    fn draws(parameters: &Parameters) -> bool {
+        parameters.matrix.is_none()
+    }
+
+    fn build(parameters: &Parameters, common: Common) -> Result<Vec<Lu>, String> {
+        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
+    }
+
+    fn build_from(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Vec<Lu>, Unbuilt> {
+        let matrix = matrix(parameters, common.seed, files)?;
+        Ok(processes(parameters, &matrix, common).map_err(|error| error.to_string())?)
+    }
+
+    fn verify(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[Result<Block, Singular>],
+    ) -> Result<Option<String>, Rejection> {
+        let factors = Factors::assemble(outputs).map_err(|unfactored| {
+            let matrix = parameters.matrix.as_deref().unwrap_or("the drawn matrix");
+            Rejection::Input(format!("{}: {matrix}: {unfactored}", Self::NAME))
+        })?;
+        let matrix = matrix(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let residual = factors.residual(&matrix);
+        let sentence = format!(
+            "LU of order {}: ‖PA − LU‖ / ‖A‖ = {:.1e}",
+            factors.order(),
+            residual.relative()
+        );
+        if residual.is_rounding() {
+            Ok(Some(sentence))
+        } else {
+            let why = if residual.relative().is_finite() {
+                let bound = residual.bound / residual.matrix;
+                format!("more than rounding can cause, {bound:.1e}")
+            } else if parameters.pivoting {
+                "an overflow; smaller numbers would do".to_owned()
+            } else {
+                "an overflow; smaller numbers, or `pivoting = true`, would do".to_owned()
+            };
+            Err(Rejection::Outputs(format!("{sentence}, which is {why}")))
+        }
+    }
+}
+
+/// The matrix in the file that is named, or a drawn one.
+fn matrix(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Matrix, Unbuilt> {
+    let Some(file) = &parameters.matrix else {
+        return Ok(parameters.drawn(seed).map_err(|error| error.to_string())?);
+    };
+    let text = files.read("matrix", file)?;
+    Matrix::from_csv(&text).map_err(|error| {
+        let path = files.path("matrix", file);
+        Unbuilt::File(format!("`matrix`: {} {error}", path.display()))
+    })
+}

@@ -1,0 +1,94 @@
+//! A job, as it is submitted and as nodes make it of what was submitted.
+
+use agents::hosts::{JobError, Prepared, Request};
+use protocol::{Member, Submit};
+
+use crate::failure::Failure;
+use crate::limits;
+use crate::loaded::Loaded;
+use crate::prepared::PreparedExperiment;
+use crate::registry::Registry;
+use crate::scheduler::Scenario;
+
+/// The experiment of `loaded` on `members`, and the request for it.
+///
+/// # Errors
+///
+/// If it cannot be run there.
+pub fn request(
+    loaded: &Loaded,
+    members: &[Member],
+    registry: &Registry,
+) -> Result<(PreparedExperiment, Request), Failure> {
+    limits::check(loaded)?;
+    let experiment = settings::print(&limits::without_others(loaded), &loaded.written);
+    let stage = stage(&experiment, members, registry)?;
+    let request = Request {
+        release: RELEASE.to_owned(),
+        members: members.to_vec(),
+        experiment,
+        setup: stage.setup(scenario(&stage)),
+    };
+    Ok((stage, request))
+}
+
+/// What a node makes of what a client submits.
+///
+/// # Errors
+///
+/// If this binary does not know the workload, or the experiment is impossible.
+pub fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, JobError> {
+    let stage = stage(&submit.experiment, &submit.members, registry);
+    let stage = stage.map_err(|failure| JobError::input(failure.to_string()))?;
+    let name = &stage.loaded.experiment.application.workload;
+    let entry = registry.find(name, None);
+    let entry = entry.map_err(|fault| JobError::input(fault.to_string()))?;
+    Ok(Prepared {
+        setup: stage.setup(scenario(&stage)),
+        program_type: entry.program_type(),
+    })
+}
+
+/// The scenario that is run: with migrations, unless one is named.
+pub fn scenario(stage: &PreparedExperiment) -> Scenario {
+    match stage.loaded.experiment.scheduler.options.scenario {
+        Scenario::All => Scenario::Iii,
+        named => named,
+    }
+}
+
+fn stage(
+    experiment: &str,
+    members: &[Member],
+    registry: &Registry,
+) -> Result<PreparedExperiment, Failure> {
+    let platform = platform(members);
+    PreparedExperiment::new(crate::loaded::submitted(experiment, platform, registry)?)
+}
+
+/// The platform that `members` are, as TOML; what it says of speeds and links is not used.
+fn platform(members: &[Member]) -> String {
+    let mut text = String::new();
+    let mut rest = members;
+    while let Some(first) = rest.first() {
+        let count = rest
+            .iter()
+            .take_while(|member| member.set == first.set)
+            .count();
+        let (set, later) = rest.split_at(count);
+        let quoted = |text: &str| toml::Value::from(text).to_string();
+        let names: Vec<String> = set.iter().map(|member| quoted(&member.name)).collect();
+        text.push_str(&format!(
+            "[[set]]\nname = {}\nhosts = [{}]\nspeed = \"1 Ginstr/s\"\n\
+             link = {{ bandwidth = \"1 GBps\", latency = \"10 us\" }}\n\
+             uplink = {{ bandwidth = \"1 GBps\", latency = \"10 us\" }}\n",
+            quoted(&first.set),
+            names.join(", ")
+        ));
+        rest = later;
+    }
+    text
+}
+
+/// The release of this program, which all nodes of a job have to share.
+pub const RELEASE: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,44 @@
+//! The outputs of a run, checked.
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::workload::Rejection;
+use settings::Fault;
+
+/// The outputs of a run, checked.
+#[derive(Debug)]
+pub struct Verified {
+    /// Their digest: equal for equal outputs.
+    pub digest: String,
+    /// A description of them, in the workload's words.
+    pub statement: Option<String>,
+}
+
+/// Why the outputs of a run are no result.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The workload's parameters make no program.
+    #[error(transparent)]
+    Parameters(#[from] Fault),
+    /// The workload rejects them.
+    #[error(transparent)]
+    Outputs(#[from] Rejection),
+}
+
+impl Verified {
+    /// The digest of `outputs`, by rank, with the workload's `statement`.
+    pub fn new<Output: Serialize>(outputs: &[Output], statement: Option<String>) -> Self {
+        let mut hasher = Sha256::new();
+        for output in outputs {
+            let bytes = serde_json::to_vec(output);
+            // What JSON cannot hold, as a map with keys of its own type, counts by its place alone.
+            hasher.update(bytes.unwrap_or_default());
+            hasher.update([0]);
+        }
+        Self {
+            digest: hex::encode(hasher.finalize()),
+            statement,
+        }
+    }
+}

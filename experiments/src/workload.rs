@@ -1,0 +1,164 @@
+//! What makes a program runnable by name.
+
+use bsp::Program;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use settings::Files;
+use settings::Unit;
+
+pub use workloads::Common;
+
+/// What a workload makes of `application.supersteps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supersteps {
+    /// The program has no end of its own: it executes so many.
+    Required,
+    /// The program ends by itself, or after so many.
+    Optional,
+    /// The program ends by itself, and a part of it is worth nothing.
+    Refused,
+}
+
+/// A program with a name and parameters, for `[application]` of an experiment file.
+///
+/// # Examples
+///
+/// ```
+/// use bsp::units::Instructions;
+/// use bsp::{Program, Step, Superstep};
+/// use experiments::{Common, Registry, Workload};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Countdown { left: u64, work: u64 }
+///
+/// impl Program for Countdown {
+///     type Message = ();
+///     type Output = ();
+///
+///     fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<()> {
+///         ctx.charge(Instructions(self.work));
+///         self.left -= 1;
+///         if self.left == 0 { Step::Halt(()) } else { Step::Continue }
+///     }
+/// }
+///
+/// #[derive(Serialize, Deserialize)]
+/// #[serde(default, deny_unknown_fields)]
+/// struct Parameters { instructions: u64 }
+///
+/// impl Default for Parameters {
+///     fn default() -> Self {
+///         Self { instructions: 1_000_000 }
+///     }
+/// }
+///
+/// struct CountdownWorkload;
+///
+/// impl Workload for CountdownWorkload {
+///     type Parameters = Parameters;
+///     type Program = Countdown;
+///     const NAME: &'static str = "countdown";
+///     const ABOUT: &'static str = "computes, and sends nothing";
+///
+///     fn build(parameters: &Parameters, common: Common) -> Result<Vec<Countdown>, String> {
+///         let left = common.required_supersteps().map_err(|error| error.to_string())?;
+///         let one = || Countdown { left, work: parameters.instructions };
+///         Ok((0..common.processes).map(|_| one()).collect())
+///     }
+/// }
+///
+/// let registry = Registry::new().with::<CountdownWorkload>();
+/// assert_eq!(registry.names(), ["countdown"]);
+/// // fn main() -> std::process::ExitCode { commands::run(&registry) }
+/// ```
+pub trait Workload: 'static {
+    /// What `[application.NAME]` holds. Every field has a default, and `deny_unknown_fields` is set,
+    /// so that a mistyped key is an error.
+    type Parameters: Serialize + DeserializeOwned + Default;
+    /// What runs.
+    type Program: Program;
+    /// What `application.workload` calls it, in kebab case.
+    const NAME: &'static str;
+    /// One line for the list of workloads.
+    const ABOUT: &'static str;
+
+    /// Whether `application.supersteps` has to be set; by default it has to.
+    const SUPERSTEPS: Supersteps = Supersteps::Required;
+
+    /// The unit that a parameter may carry, by its key; by default that of the shipped names
+    /// (`memory`, `bytes`, `instructions`, …).
+    fn unit(key: &str) -> Unit {
+        Unit::of_key(key)
+    }
+
+    /// Whether anything depends on [`Common::seed`]; by default it may. What does not is run once for
+    /// all seeds by a comparison.
+    fn draws(_parameters: &Self::Parameters) -> bool {
+        true
+    }
+
+    /// One program for each rank.
+    ///
+    /// # Errors
+    ///
+    /// Says which parameter will not do, what it is and what would do.
+    fn build(parameters: &Self::Parameters, common: Common) -> Result<Vec<Self::Program>, String>;
+
+    /// The same, where parameters may name files; by default none does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workload::build`], and if what is in a file will not do.
+    fn build_from(
+        parameters: &Self::Parameters,
+        common: Common,
+        _files: Files<'_>,
+    ) -> Result<Vec<Self::Program>, Unbuilt> {
+        Ok(Self::build(parameters, common)?)
+    }
+
+    /// Checks what the processes that were built from the same arguments left behind, in rank order,
+    /// and says in one line what it is; by default nothing.
+    ///
+    /// # Errors
+    ///
+    /// If it is no result.
+    fn verify(
+        _parameters: &Self::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        _outputs: &[<Self::Program as Program>::Output],
+    ) -> Result<Option<String>, Rejection> {
+        Ok(None)
+    }
+}
+
+/// Why parameters that may name files make no programs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unbuilt {
+    /// A parameter will not do: whoever set it is at fault.
+    #[error("{0}")]
+    Parameter(String),
+    /// What is in a file will not do, whoever named it.
+    #[error("{0}")]
+    File(String),
+}
+
+impl From<String> for Unbuilt {
+    fn from(problem: String) -> Self {
+        Self::Parameter(problem)
+    }
+}
+
+/// Why what the processes left behind is no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// What was asked for does not exist, as the factors of a singular matrix.
+    #[error("{0}")]
+    Input(String),
+    /// It is not what was asked for: the program is at fault.
+    #[error("{0}")]
+    Outputs(String),
+}

@@ -1,0 +1,479 @@
+//! Typed values out of a tree, with faults that name key, origin, what was met and what would do.
+
+use std::fmt::Display;
+
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, EnumAccess, Error, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor, value::StrDeserializer,
+};
+use serde::{Deserializer, forward_to_deserialize_any};
+
+use crate::fault::{Fault, list, nearest};
+use crate::quantity::Unit;
+use crate::tree::{Node, Value};
+
+/// The value of `node`, which is found at `path`.
+///
+/// # Errors
+///
+/// The first thing in it that does not fit.
+pub fn decode<T: DeserializeOwned>(
+    node: &Node,
+    path: &str,
+    units: fn(&str) -> Unit,
+) -> Result<T, Fault> {
+    let reader = Reader {
+        node,
+        path: path.to_owned(),
+        unit: units(last_key(path)),
+        units,
+    };
+    T::deserialize(&reader).map_err(|error| error.at(&reader))
+}
+
+/// A place in the tree.
+struct Reader<'a> {
+    node: &'a Node,
+    path: String,
+    unit: Unit,
+    units: fn(&str) -> Unit,
+}
+
+/// A fault on its way up to the place it belongs to.
+#[derive(Debug, thiserror::Error)]
+enum DecodeError {
+    /// What is wrong, found at a place that is not known yet.
+    #[error("{0}")]
+    Problem(String),
+    /// What is wrong with the name of a key in a section.
+    #[error("unknown key")]
+    UnknownKey(&'static [&'static str]),
+    /// A key that has to be there.
+    #[error("`{0}` is missing")]
+    Missing(&'static str),
+    /// All is known.
+    #[error(transparent)]
+    Located(#[from] Fault),
+}
+
+impl DecodeError {
+    /// Located at `reader`, unless it already is somewhere deeper.
+    fn at(self, reader: &Reader<'_>) -> Fault {
+        let place = reader.node.place();
+        match self {
+            Self::Problem(problem) => Fault::new(place, &reader.path, problem),
+            Self::UnknownKey(known) => Fault::unknown_key(place, &reader.path, known),
+            Self::Missing(key) => Fault::new(place, &join(&reader.path, key), "is missing"),
+            Self::Located(fault) => fault,
+        }
+    }
+}
+
+impl Error for DecodeError {
+    fn custom<T: Display>(problem: T) -> Self {
+        Self::Problem(problem.to_string())
+    }
+
+    fn invalid_type(met: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::Problem(format!("met {met}, expected {expected}"))
+    }
+
+    fn invalid_value(met: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::Problem(format!("met {met}, expected {expected}"))
+    }
+
+    fn unknown_variant(met: &str, known: &'static [&'static str]) -> Self {
+        let hint = nearest(met, known).map_or_else(String::new, |nearest| {
+            format!("; did you mean \"{nearest}\"?")
+        });
+        Self::Problem(format!(
+            "met \"{met}\", expected one of {}{hint}",
+            list(known)
+        ))
+    }
+
+    fn unknown_field(_: &str, known: &'static [&'static str]) -> Self {
+        Self::UnknownKey(known)
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::Missing(key)
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn child(&self, key: &str, node: &'a Node) -> Self {
+        Self {
+            node,
+            path: join(&self.path, key),
+            unit: (self.units)(key),
+            units: self.units,
+        }
+    }
+
+    fn item(&self, index: usize, node: &'a Node) -> Self {
+        Self {
+            node,
+            path: format!("{}[{index}]", self.path),
+            unit: self.unit,
+            units: self.units,
+        }
+    }
+
+    fn mismatch(&self, expected: &str) -> DecodeError {
+        DecodeError::Problem(format!("met {}, expected {expected}", self.node))
+    }
+
+    fn number(&self) -> Result<f64, DecodeError> {
+        let number = match &self.node.value {
+            Value::Float(number) => *number,
+            Value::Integer(number) => {
+                #[expect(clippy::as_conversions, reason = "rounds as any decimal text would")]
+                let number = *number as f64;
+                number
+            }
+            Value::Text(text) => self.unit.read(text).map_err(DecodeError::Problem)?,
+            _ => return Err(self.mismatch(self.expected_number())),
+        };
+        if number.is_finite() {
+            Ok(number)
+        } else {
+            Err(self.mismatch("a finite number"))
+        }
+    }
+
+    const fn expected_number(&self) -> &'static str {
+        match self.unit {
+            Unit::None => "a number",
+            unit => unit.expected(),
+        }
+    }
+
+    /// A whole number, however it is written: `900000`, `900e3`, `"900 kB"`.
+    fn whole(&self, least: i128, greatest: i128) -> Result<i128, DecodeError> {
+        let expected = || format!("a whole number from {least} to {greatest}");
+        let whole = match &self.node.value {
+            Value::Integer(whole) => *whole,
+            Value::Float(_) | Value::Text(_) => {
+                let plain = self.unit == Unit::None;
+                let number = self.number().map_err(|error| {
+                    if plain {
+                        self.mismatch(&expected())
+                    } else {
+                        error
+                    }
+                })?;
+                if number.fract() != 0.0 || 2_f64.powi(100) < number.abs() {
+                    return Err(self.mismatch(&expected()));
+                }
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::as_conversions,
+                    reason = "whole and in range, as checked just above"
+                )]
+                let whole = number as i128;
+                whole
+            }
+            _ => return Err(self.mismatch(&expected())),
+        };
+        if (least..=greatest).contains(&whole) {
+            Ok(whole)
+        } else {
+            Err(self.mismatch(&expected()))
+        }
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($method:ident $visit:ident $number:ty),*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            let whole = self.whole(i128::from(<$number>::MIN), i128::from(<$number>::MAX))?;
+            let number = <$number>::try_from(whole).expect("the range has been checked");
+            visitor.$visit(number)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for &Reader<'_> {
+    type Error = DecodeError;
+
+    whole_numbers!(
+        deserialize_i8 visit_i8 i8,
+        deserialize_i16 visit_i16 i16,
+        deserialize_i32 visit_i32 i32,
+        deserialize_i64 visit_i64 i64,
+        deserialize_u8 visit_u8 u8,
+        deserialize_u16 visit_u16 u16,
+        deserialize_u32 visit_u32 u32,
+        deserialize_u64 visit_u64 u64
+    );
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_f64(self.number()?)
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_f64(visitor)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.node.value {
+            Value::Boolean(value) => visitor.visit_bool(value),
+            _ => Err(self.mismatch("true or false")),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Text(text) => visitor.visit_str(text),
+            _ => Err(self.mismatch("a string")),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.node.value {
+            Value::Nil => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Array(items) => {
+                let mut read = Items {
+                    reader: self,
+                    items,
+                    next: 0,
+                };
+                let value = visitor.visit_seq(&mut read)?;
+                let (met, expected) = (items.len(), read.next);
+                if expected < met {
+                    return Err(self.mismatch(&format!("{expected} elements and not {met}")));
+                }
+                Ok(value)
+            }
+            _ => Err(self.mismatch("a list, as [1, 2]")),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Table(entries) => visitor.visit_map(Entries {
+                reader: self,
+                entries,
+                next: 0,
+            }),
+            _ => Err(self.mismatch("a section")),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Text(text) => visitor.visit_enum(Variant {
+                name: text,
+                content: None,
+            }),
+            Value::Table(entries) if entries.len() == 1 => {
+                let (name, node) = &entries[0];
+                let content = Some(self.child(name, node));
+                visitor.visit_enum(Variant { name, content })
+            }
+            _ => Err(self.mismatch(&format!("one of {}", list(variants)))),
+        }
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Nil => visitor.visit_unit(),
+            Value::Boolean(value) => visitor.visit_bool(*value),
+            Value::Integer(whole) => match i64::try_from(*whole) {
+                Ok(whole) => visitor.visit_i64(whole),
+                Err(_) => visitor.visit_u64(
+                    u64::try_from(*whole).map_err(|_| self.mismatch("a smaller number"))?,
+                ),
+            },
+            Value::Float(_) => visitor.visit_f64(self.number()?),
+            // Inside an enum with a tag the type that is wanted is not known; the key tells.
+            Value::Text(text) => match self.unit {
+                Unit::None => visitor.visit_str(text),
+                unit => visitor.visit_f64(unit.read(text).map_err(DecodeError::Problem)?),
+            },
+            Value::Array(_) => self.deserialize_seq(visitor),
+            Value::Table(_) => self.deserialize_map(visitor),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        i128 u128 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
+    }
+}
+
+struct Items<'r, 'a> {
+    reader: &'r Reader<'a>,
+    items: &'a [Node],
+    next: usize,
+}
+
+impl<'de> SeqAccess<'de> for Items<'_, '_> {
+    type Error = DecodeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DecodeError> {
+        let Some(node) = self.items.get(self.next) else {
+            return Ok(None);
+        };
+        let reader = self.reader.item(self.next, node);
+        self.next += 1;
+        let value = seed
+            .deserialize(&reader)
+            .map_err(|error| error.at(&reader))?;
+        Ok(Some(value))
+    }
+}
+
+struct Entries<'r, 'a> {
+    reader: &'r Reader<'a>,
+    entries: &'a [(String, Node)],
+    next: usize,
+}
+
+impl<'de> MapAccess<'de> for Entries<'_, '_> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, DecodeError> {
+        let Some((key, node)) = self.entries.get(self.next) else {
+            return Ok(None);
+        };
+        let name: StrDeserializer<'_, DecodeError> = key.as_str().into_deserializer();
+        let key = seed
+            .deserialize(name)
+            .map_err(|error| error.at(&self.reader.child(key, node)))?;
+        Ok(Some(key))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, DecodeError> {
+        let (key, node) = &self.entries[self.next];
+        self.next += 1;
+        let reader = self.reader.child(key, node);
+        Ok(seed
+            .deserialize(&reader)
+            .map_err(|error| error.at(&reader))?)
+    }
+}
+
+struct Variant<'a> {
+    name: &'a str,
+    content: Option<Reader<'a>>,
+}
+
+impl<'de, 'a> EnumAccess<'de> for Variant<'a> {
+    type Error = DecodeError;
+    type Variant = Content<'a>;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Content<'a>), DecodeError> {
+        let name: StrDeserializer<'_, DecodeError> = self.name.into_deserializer();
+        Ok((seed.deserialize(name)?, Content(self.content)))
+    }
+}
+
+struct Content<'a>(Option<Reader<'a>>);
+
+impl Content<'_> {
+    fn reader(&self) -> Result<&Reader<'_>, DecodeError> {
+        let missing = || DecodeError::Problem("expected a section with one entry".to_owned());
+        self.0.as_ref().ok_or_else(missing)
+    }
+}
+
+impl<'de> VariantAccess<'de> for Content<'_> {
+    type Error = DecodeError;
+
+    fn unit_variant(self) -> Result<(), DecodeError> {
+        match self.0 {
+            None => Ok(()),
+            Some(reader) => Err(reader
+                .mismatch("the name alone, as a string")
+                .at(&reader)
+                .into()),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, DecodeError> {
+        let reader = self.reader()?;
+        Ok(seed.deserialize(reader).map_err(|error| error.at(reader))?)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, DecodeError> {
+        let reader = self.reader()?;
+        Ok(reader
+            .deserialize_seq(visitor)
+            .map_err(|error| error.at(reader))?)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let reader = self.reader()?;
+        Ok(reader
+            .deserialize_map(visitor)
+            .map_err(|error| error.at(reader))?)
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+fn last_key(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}

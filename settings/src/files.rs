@@ -1,0 +1,60 @@
+//! The files that an experiment names.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::fault::Fault;
+use crate::tree::Node;
+
+/// The files that an experiment names, for a workload that reads some.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// Where the experiment's file is.
+    folder: &'a Path,
+    /// The section whose keys name files.
+    written: &'a Node,
+}
+
+impl<'a> Files<'a> {
+    /// No files but those that are named relative to the current folder.
+    #[must_use]
+    pub fn here() -> Self {
+        const NOTHING: &Node = &Node::empty_table();
+        Self::new(Path::new(""), NOTHING)
+    }
+
+    /// The files that the keys of `written` name, in an experiment in `folder`.
+    pub const fn new(folder: &'a Path, written: &'a Node) -> Self {
+        Self { folder, written }
+    }
+
+    /// Where the file is that `key` calls `name`: relative to the experiment, or to the current folder
+    /// if the name was given by `--set` or the environment and only exists there.
+    #[must_use]
+    pub fn path(&self, key: &str, name: &str) -> PathBuf {
+        let name = Path::new(name);
+        let beside = self.folder.join(name);
+        let origin = self.written.find(key).and_then(Node::place);
+        let typed = Fault::new(origin, "", "").is_usage();
+        if typed && !beside.exists() && name.exists() {
+            name.to_path_buf()
+        } else {
+            beside
+        }
+    }
+
+    /// What is in the file that `key` calls `name`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read; the message names the key and the file.
+    pub fn read(&self, key: &str, name: &str) -> Result<Vec<u8>, String> {
+        let path = self.path(key, name);
+        fs::read(&path).map_err(|error| {
+            format!(
+                "`{key}` is {}, which cannot be read: {error}",
+                path.display()
+            )
+        })
+    }
+}

@@ -1,0 +1,11 @@
+//! The layers of a configuration: built-in defaults < file < environment < `--set`.
+
+mod assignment;
+mod environment;
+mod file;
+mod merge;
+
+pub use assignment::assignments;
+pub use environment::environment;
+pub use file::{FileError, parse, read};
+pub use merge::merge;

@@ -1,0 +1,232 @@
+//! The file layer: TOML, every value with its line.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::tree::{Node, Value};
+
+/// Why a file gives no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("{path}: cannot be read: {source}")]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not text.
+    #[error("{path}: is not UTF-8 text (byte {byte} is not)")]
+    NotText {
+        /// Which file.
+        path: String,
+        /// The first byte that is no text.
+        byte: usize,
+    },
+    /// It is not TOML.
+    #[error("{place}: {problem}{excerpt}")]
+    NotToml {
+        /// `file:line:column`.
+        place: String,
+        /// The parser's own words.
+        problem: String,
+        /// The line in question with a mark below it, on lines of their own.
+        excerpt: String,
+    },
+}
+
+/// The text of the file at `path`.
+///
+/// # Errors
+///
+/// If it cannot be read or is no text.
+pub fn read(path: &Path) -> Result<String, FileError> {
+    let name = path.display().to_string();
+    let bytes = fs::read(path).map_err(|source| FileError::Unreadable {
+        path: name.clone(),
+        source,
+    })?;
+    String::from_utf8(bytes).map_err(|error| FileError::NotText {
+        path: name,
+        byte: error.utf8_error().valid_up_to() + 1,
+    })
+}
+
+/// The values of a TOML document that is called `name` in messages.
+///
+/// # Errors
+///
+/// If the text is not TOML: where, and what was expected.
+pub fn parse(text: &str, name: &str) -> Result<Node, FileError> {
+    let lines = Lines::new(text);
+    let document = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let (line, column) = lines.place(at);
+        FileError::NotToml {
+            place: format!("{name}:{line}:{column}"),
+            problem: error.message().trim_end().replace('\n', ", "),
+            excerpt: lines.excerpt(line, column),
+        }
+    })?;
+    let origin = |at: usize| format!("{name}:{}", lines.place(at).0);
+    let value = table(document.get_ref(), &origin)
+        .map_err(|(at, problem)| not_toml(&lines, name, at, &problem))?;
+    Ok(Node {
+        value,
+        origin: None,
+    })
+}
+
+fn not_toml(lines: &Lines<'_>, name: &str, at: usize, problem: &str) -> FileError {
+    let (line, column) = lines.place(at);
+    FileError::NotToml {
+        place: format!("{name}:{line}:{column}"),
+        problem: problem.to_owned(),
+        excerpt: lines.excerpt(line, column),
+    }
+}
+
+type Misfit = (usize, String);
+
+fn table(table: &DeTable<'_>, origin: &impl Fn(usize) -> String) -> Result<Value, Misfit> {
+    let mut entries = Vec::new();
+    for (key, value) in table {
+        let node = Node {
+            value: convert(value, origin)?,
+            // Of a value that spans lines, the line of the key is where one looks.
+            origin: Some(origin(key.span().start)),
+        };
+        entries.push((key.span().start, key.get_ref().to_string(), node));
+    }
+    // The table is sorted by name; the file's order is the one the author knows.
+    entries.sort_by_key(|(at, ..)| *at);
+    let entries = entries.into_iter().map(|(_, key, node)| (key, node));
+    Ok(Value::Table(entries.collect()))
+}
+
+fn convert(
+    value: &Spanned<DeValue<'_>>,
+    origin: &impl Fn(usize) -> String,
+) -> Result<Value, Misfit> {
+    let at = value.span().start;
+    Ok(match value.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(value) => Value::Boolean(*value),
+        DeValue::Integer(value) => i128::from_str_radix(value.as_str(), value.radix())
+            .map(Value::Integer)
+            .map_err(|_| (at, format!("the number {value} is too large")))?,
+        DeValue::Float(value) => {
+            let number: f64 = value
+                .as_str()
+                .parse()
+                .map_err(|_| (at, format!("{value} is not a number")))?;
+            let infinite = number.is_infinite() && !value.as_str().contains("inf");
+            if infinite {
+                return Err((at, format!("the number {value} is too large")));
+            }
+            Value::Float(number)
+        }
+        DeValue::Datetime(date) => Value::Text(date.to_string()),
+        DeValue::Array(items) => {
+            let mut nodes = Vec::with_capacity(items.len());
+            for item in items {
+                nodes.push(Node {
+                    value: convert(item, origin)?,
+                    origin: Some(origin(item.span().start)),
+                });
+            }
+            Value::Array(nodes)
+        }
+        DeValue::Table(inner) => table(inner, origin)?,
+    })
+}
+
+/// Where lines begin.
+struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            text,
+            starts: std::iter::once(0).chain(breaks).collect(),
+        }
+    }
+
+    /// Line and column of a byte, from one.
+    fn place(&self, at: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|start| *start <= at);
+        let start = self.starts[line - 1];
+        let column = self
+            .text
+            .get(start..at)
+            .map_or(0, |text| text.chars().count());
+        (line, column + 1)
+    }
+
+    fn excerpt(&self, line: usize, column: usize) -> String {
+        let Some(text) = self.text.lines().nth(line - 1) else {
+            return String::new();
+        };
+        // Of a line that is long, what is around the place.
+        let skipped = column.saturating_sub(SHOWN / 2);
+        let skipped = if text.chars().count() <= SHOWN {
+            0
+        } else {
+            skipped
+        };
+        let shown: String = text.chars().skip(skipped).take(SHOWN).collect();
+        let margin = " ".repeat(line.to_string().len());
+        let before = " ".repeat(column - 1 - skipped);
+        format!("\n  {line} | {shown}\n  {margin} | {before}^")
+    }
+}
+
+/// Characters of a line that an excerpt shows.
+const SHOWN: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_know_their_lines() {
+        let node = parse("[run]\n# a comment\nseed = 0x10\n", "a.toml").unwrap();
+        let seed = node.find("run.seed").unwrap();
+        assert_eq!(seed.value, Value::Integer(16));
+        assert_eq!(seed.origin.as_deref(), Some("a.toml:3"));
+        assert_eq!(node.get("run").unwrap().place(), Some("a.toml:1"));
+    }
+
+    #[test]
+    fn malformed_text_is_shown_where_it_breaks() {
+        let check = |text: &str, message: &str| {
+            assert_eq!(parse(text, "a.toml").unwrap_err().to_string(), message);
+        };
+        check(
+            "[run]\nseed = \n",
+            "a.toml:2:8: string values must be quoted, expected literal string\n  2 | seed = \n    |        ^",
+        );
+        check(
+            "seed = 1e999",
+            "a.toml:1:8: the number 1e999 is too large\n  1 | seed = 1e999\n    |        ^",
+        );
+        check(
+            "a = 1\na = 2\n",
+            "a.toml:2:1: duplicate key\n  2 | a = 2\n    | ^",
+        );
+        let long = parse(&format!("a = [{}x]", "1, ".repeat(200)), "a.toml").unwrap_err();
+        let long = long.to_string();
+        let lines: Vec<&str> = long.lines().collect();
+        let mark = lines[2].find('^').unwrap();
+        assert_eq!(&lines[1][mark..], "x]");
+    }
+}

@@ -1,0 +1,234 @@
+//! Numbers with units: `900 kB`, `50 us`, `1.5 Ginstr`.
+
+/// What a number counts or measures, and so which units it may carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Data; bare numbers are bytes.
+    Bytes,
+    /// Computation; bare numbers are instructions.
+    Instructions,
+    /// Time; bare numbers are seconds.
+    Seconds,
+    /// Time for one byte; bare numbers are seconds per byte.
+    SecondsPerByte,
+    /// A plain number.
+    None,
+}
+
+impl Unit {
+    /// The unit that the shipped names of keys imply.
+    pub fn of_key(name: &str) -> Self {
+        match name {
+            "memory" | "fixed_memory" | "bytes" | "boundary" | "message" | "tcp_window" => {
+                Self::Bytes
+            }
+            "instructions" => Self::Instructions,
+            "window" | "load_window" | "base" | "tie_width" => Self::Seconds,
+            "data_rate" | "fixed_rate" => Self::SecondsPerByte,
+            _ => Self::None,
+        }
+    }
+
+    /// What may be written, for an error message.
+    pub const fn expected(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes, as 900000 or \"900 kB\"",
+            Self::Instructions => "instructions, as 1e8 or \"100 Minstr\"",
+            Self::Seconds => "seconds, as 0.05 or \"50 ms\"",
+            Self::SecondsPerByte => "seconds per byte, as 2.1e-7 or \"0.21 us/B\"",
+            Self::None => "a plain number",
+        }
+    }
+
+    /// The number in base units that `text` stands for.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with the text and what would do.
+    pub fn read(self, text: &str) -> Result<f64, String> {
+        let text = text.trim();
+        let end = text
+            .char_indices()
+            .find(|(index, character)| !belongs_to_number(text, *index, *character))
+            .map_or(text.len(), |(index, _)| index);
+        let (number, unit) = (text[..end].trim(), text[end..].trim());
+        if number.is_empty() || number.parse::<f64>().is_err() {
+            return Err(format!("met {text:?}, expected {}", self.expected()));
+        }
+        let scale = self.scale(unit).ok_or_else(|| {
+            let reason = self.suggestion(unit);
+            format!(
+                "met {text:?}: unknown unit `{unit}`{reason}; expected {}",
+                self.expected()
+            )
+        })?;
+        Ok(scale.apply(number))
+    }
+
+    fn scale(self, unit: &str) -> Option<Scale> {
+        match self {
+            Self::Bytes => binary(unit).or_else(|| prefixed(unit, &["B"])),
+            Self::Instructions => prefixed(unit, &["instructions", "instr", "flops", "f"]),
+            Self::Seconds => match unit {
+                "min" => Some(Scale {
+                    exponent: 0,
+                    factor: 60.0,
+                }),
+                "h" => Some(Scale {
+                    exponent: 0,
+                    factor: 3600.0,
+                }),
+                _ => fraction_of_second(unit),
+            },
+            Self::SecondsPerByte => {
+                let (time, per) = unit.split_once('/')?;
+                (per.trim() == "B").then(|| fraction_of_second(time.trim()))?
+            }
+            Self::None => None,
+        }
+        .or_else(|| {
+            unit.is_empty().then_some(Scale {
+                exponent: 0,
+                factor: 1.0,
+            })
+        })
+    }
+
+    fn suggestion(self, unit: &str) -> String {
+        let known: &[&str] = match self {
+            Self::Bytes => &["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"],
+            Self::Instructions => &["instr", "kinstr", "Minstr", "Ginstr", "Tinstr"],
+            Self::Seconds => &["ns", "us", "ms", "s", "min", "h"],
+            Self::SecondsPerByte => &["ns/B", "us/B", "ms/B", "s/B"],
+            Self::None => &[],
+        };
+        known
+            .iter()
+            .map(|known| {
+                (
+                    strsim::damerau_levenshtein(&unit.to_lowercase(), &known.to_lowercase()),
+                    known,
+                )
+            })
+            .min_by_key(|(distance, _)| *distance)
+            .filter(|(distance, _)| *distance <= 2)
+            .map_or_else(String::new, |(_, known)| {
+                format!(", did you mean `{known}`?")
+            })
+    }
+}
+
+/// A power of ten, which scales a decimal number without rounding it, and a factor that may round.
+#[derive(Clone, Copy)]
+struct Scale {
+    exponent: i32,
+    factor: f64,
+}
+
+impl Scale {
+    fn apply(self, number: &str) -> f64 {
+        let (mantissa, own) = number
+            .split_once(['e', 'E'])
+            .map_or((number, 0), |(mantissa, own)| {
+                (mantissa, own.parse::<i32>().unwrap_or(i32::MAX))
+            });
+        let exponent = own.saturating_add(self.exponent);
+        // The decimal text as a whole is read, so that "50 us" is the float nearest to 50e-6.
+        let scaled: f64 = format!("{mantissa}e{exponent}")
+            .parse()
+            .expect("a decimal number with an exponent is a number");
+        scaled * self.factor
+    }
+}
+
+fn belongs_to_number(text: &str, index: usize, character: char) -> bool {
+    let before = text[..index].chars().next_back();
+    let after = text[index + character.len_utf8()..].chars().next();
+    match character {
+        '0'..='9' | '.' => true,
+        '+' | '-' => before.is_none_or(|before| matches!(before, 'e' | 'E')),
+        'e' | 'E' => {
+            before.is_some_and(|before| before.is_ascii_digit() || before == '.')
+                && after.is_some_and(|after| after.is_ascii_digit() || matches!(after, '+' | '-'))
+        }
+        _ => false,
+    }
+}
+
+fn prefixed(unit: &str, bases: &[&str]) -> Option<Scale> {
+    let prefix = bases.iter().find_map(|base| unit.strip_suffix(base))?;
+    let exponent = match prefix {
+        "" => 0,
+        "k" => 3,
+        "M" => 6,
+        "G" => 9,
+        "T" => 12,
+        "P" => 15,
+        _ => return None,
+    };
+    Some(Scale {
+        exponent,
+        factor: 1.0,
+    })
+}
+
+fn binary(unit: &str) -> Option<Scale> {
+    let factor = match unit {
+        "KiB" => 1024.0,
+        "MiB" => 1_048_576.0,
+        "GiB" => 1_073_741_824.0,
+        "TiB" => 1_099_511_627_776.0,
+        _ => return None,
+    };
+    Some(Scale {
+        exponent: 0,
+        factor,
+    })
+}
+
+fn fraction_of_second(unit: &str) -> Option<Scale> {
+    let exponent = match unit {
+        "s" => 0,
+        "ms" => -3,
+        "us" | "µs" | "μs" => -6,
+        "ns" => -9,
+        _ => return None,
+    };
+    Some(Scale {
+        exponent,
+        factor: 1.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "the nearest float is what is asked for")]
+    fn units_scale_exactly() {
+        assert_eq!(Unit::Bytes.read("900 kB"), Ok(900e3));
+        assert_eq!(Unit::Bytes.read("4MiB"), Ok(4_194_304.0));
+        assert_eq!(Unit::Seconds.read("50 us"), Ok(50e-6));
+        assert_eq!(Unit::Seconds.read("4.6e0ms").unwrap(), 0.0046);
+        assert_eq!(Unit::Seconds.read("15 min"), Ok(900.0));
+        assert_eq!(Unit::Instructions.read("1.5 Ginstr"), Ok(1.5e9));
+        assert_eq!(Unit::Instructions.read("1e8"), Ok(1e8));
+        assert_eq!(Unit::SecondsPerByte.read("0.21 us/B"), Ok(0.21e-6));
+        assert_eq!(Unit::None.read("0.5"), Ok(0.5));
+    }
+
+    #[test]
+    fn a_unit_of_something_else_is_refused_with_what_would_do() {
+        assert_eq!(
+            Unit::Bytes.read("900 KB").unwrap_err(),
+            "met \"900 KB\": unknown unit `KB`, did you mean `kB`?; expected bytes, as 900000 or \"900 kB\""
+        );
+        assert!(Unit::Bytes.read("50 us").is_err());
+        assert!(Unit::None.read("5 s").is_err());
+        assert!(Unit::Seconds.read("").is_err());
+        assert!(Unit::Seconds.read("e5 s").is_err());
+        assert!(Unit::Seconds.read("- s").is_err());
+        assert!(Unit::Seconds.read("1.2.3 s").is_err());
+    }
+}
