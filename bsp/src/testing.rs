@@ -50,7 +50,7 @@ use self::encoding::{encode, recode};
 
 pub use self::error::{Error, Subject, Trial};
 
-/// What came of a program that keeps the laws.
+/// The result of checking a program that keeps the laws.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked<Output> {
     /// Its results, those of the reference runner.
@@ -177,7 +177,7 @@ fn compare<P: Program>(
     Ok(())
 }
 
-/// The length of the longest encoded state, if nobody declares less memory than its own takes.
+/// The length of the longest encoded state, if no process declares less memory than its state takes.
 fn check_memory<P: Program>(computation: &Computation<P>, superstep: u64) -> Result<Bytes, Error> {
     let mut longest = Bytes::ZERO;
     let processes = computation.processes.iter().zip(&computation.outputs);

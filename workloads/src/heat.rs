@@ -47,7 +47,7 @@ pub struct Heat {
 /// let parameters = heat::Parameters { width: 20, height: 15, ..heat::Parameters::default() };
 /// let common = Common { processes: 4, supersteps: Some(30), seed: 0 };
 /// let strips = heat::processes(&parameters, common)?;
-/// let run = reference::run(strips, reference::Limit::default()).expect("nobody else is at fault");
+/// let run = reference::run(strips, reference::Limit::default()).expect("the program halts");
 /// let plate: Vec<f64> = run.outputs.concat();
 /// assert!(heat::Mode::new(&parameters)?.deviation(&plate, 30).is_rounding());
 /// # Ok::<(), workloads::Error>(())

@@ -21,7 +21,7 @@ pub struct Parameters {
     pub instructions: f64,
     /// Bytes of the grid, all processes together.
     pub memory: f64,
-    /// Bytes that every process occupies besides its strip.
+    /// Bytes that every process occupies in addition to its strip.
     pub fixed_memory: f64,
     /// Bytes of one boundary column.
     pub boundary: f64,
@@ -64,7 +64,7 @@ pub struct Lbm {
 ///
 /// let common = Common { processes: 25, supersteps: Some(10), seed: 0 };
 /// let strips = lbm::processes(&lbm::Parameters::default(), common)?;
-/// let run = reference::run(strips, reference::Limit::default()).expect("nobody else is at fault");
+/// let run = reference::run(strips, reference::Limit::default()).expect("the program halts");
 /// assert_eq!(run.supersteps, 10);
 /// assert_eq!(run.work, Instructions(100_000_000_000));
 /// # Ok::<(), workloads::Error>(())
@@ -184,19 +184,19 @@ mod tests {
         };
         check(
             "instructions = -1",
-            "`instructions` is -1.0, expected a number from 0 to 2^63",
+            "invalid value `-1.0` for `instructions`: expected a number from 0 to 2^63",
         );
         check(
             "memory = nan",
-            "`memory` is NaN, expected a number from 0 to 2^63",
+            "invalid value `NaN` for `memory`: expected a number from 0 to 2^63",
         );
         check(
             "fixed_memory = inf",
-            "`fixed_memory` is inf, expected a number from 0 to 2^63",
+            "invalid value `inf` for `fixed_memory`: expected a number from 0 to 2^63",
         );
         check(
             "boundary = 1e300",
-            "`boundary` is 1e300, expected a number from 0 to 2^63",
+            "invalid value `1e300` for `boundary`: expected a number from 0 to 2^63",
         );
         assert!(toml::from_str::<Parameters>("boundry = 1").is_err());
     }

@@ -61,7 +61,7 @@ pub struct Synthetic {
     bytes: Bytes,
     memory: Bytes,
     receivers: Box<[Rank]>,
-    /// What becomes of `work`; only where it changes.
+    /// How `work` changes; `None` if it does not.
     variation: Option<Box<Variation>>,
     tally: Tally,
 }
@@ -88,7 +88,7 @@ pub struct Synthetic {
 /// };
 /// let common = Common { processes: 4, supersteps: Some(3), seed: 0 };
 /// let processes = synthetic::processes(&parameters, common)?;
-/// let run = reference::run(processes, reference::Limit::default()).expect("nobody is at fault");
+/// let run = reference::run(processes, reference::Limit::default()).expect("the program halts");
 /// assert_eq!(run.outputs[1].work, Instructions(3 * 2_000_000));
 /// assert_eq!(run.outputs[1].received, Bytes(2 * 2 * 100_000));
 /// # Ok::<(), workloads::Error>(())

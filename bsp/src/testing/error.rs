@@ -1,4 +1,4 @@
-//! Which law a program breaks, who breaks it, and when.
+//! Which law a program breaks, in which process and superstep.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use crate::ids::Rank;
 use crate::reference;
 use crate::units::Bytes;
 
-/// Which law a program breaks, who breaks it, and when.
+/// Which law a program breaks, in which process and superstep.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It does not run at all.
     #[error(transparent)]
     Plain(#[from] reference::Error),
-    /// It runs as long as nobody moves, or the first time.
+    /// It fails when processes move, or when it is run again.
     #[error("{trial}: {source}")]
     Run {
         /// How it was run.
@@ -23,13 +23,13 @@ pub enum Error {
     /// A value has no encoding.
     #[error("{rank}'s {subject} {superstep} cannot be encoded: {message}")]
     Encoding {
-        /// Whose it is.
+        /// Its process.
         rank: Rank,
         /// What it is.
         subject: Subject,
-        /// When it came to be.
+        /// Its superstep.
         superstep: u64,
-        /// The encoder's words.
+        /// The encoder's message.
         message: String,
     },
     /// An encoding gives no value.
@@ -38,13 +38,13 @@ pub enum Error {
          fields are encoded by position, so none may be left out only sometimes"
     )]
     Decoding {
-        /// Whose it is.
+        /// Its process.
         rank: Rank,
         /// What it is.
         subject: Subject,
-        /// When it came to be.
+        /// Its superstep.
         superstep: u64,
-        /// The decoder's words.
+        /// The decoder's message.
         message: String,
     },
     /// Encoded, decoded and encoded again, a value is not what it was.
@@ -53,11 +53,11 @@ pub enum Error {
          a `HashMap` has no order, a `BTreeMap` has one"
     )]
     RoundTrip {
-        /// Whose it is.
+        /// Its process.
         rank: Rank,
         /// What it is.
         subject: Subject,
-        /// When it came to be.
+        /// Its superstep.
         superstep: u64,
     },
     /// A move would cost less than what it carries.
@@ -68,7 +68,7 @@ pub enum Error {
         .encoded.0
     )]
     Memory {
-        /// Who.
+        /// The process.
         rank: Rank,
         /// The superstep that is next.
         superstep: u64,

@@ -27,7 +27,7 @@ enum Fault {
     None,
     /// Needs what is not encoded.
     Cache,
-    /// Needs what nobody sees.
+    /// Needs a global counter.
     Counter,
     /// Leaves out a field.
     Sometimes,

@@ -117,13 +117,19 @@ fn bad_parameters_are_named() {
     };
     check(
         "height = 6",
-        "`height` is 6, expected at least 7: a row for each process",
+        "invalid value `6` for `height`: must be at least 7, a row for each process",
     );
-    check("width = 0", "`width` is 0, expected at least 1");
-    check("mode = [0, 1]", "`mode[0]` is 0, expected at least 1");
+    check(
+        "width = 0",
+        "invalid value `0` for `width`: must be at least 1",
+    );
+    check(
+        "mode = [0, 1]",
+        "invalid value `0` for `mode[0]`: must be at least 1",
+    );
     check(
         "mode = [1, 257]",
-        "`mode[1]` is 257, expected at most `height`, which is 256",
+        "invalid value `257` for `mode[1]`: must be at most `height`, which is 256",
     );
     for diffusion in ["0.0", "-0.1", "0.26", "NaN", "inf"] {
         check(
@@ -136,7 +142,7 @@ fn bad_parameters_are_named() {
     }
     check(
         "instructions_per_cell = -1",
-        "`instructions_per_cell` is -1.0, expected a number from 0 to 2^63",
+        "invalid value `-1.0` for `instructions_per_cell`: expected a number from 0 to 2^63",
     );
     let great = "width = 4294967295\nheight = 4294967295";
     check(

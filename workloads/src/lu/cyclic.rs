@@ -62,7 +62,7 @@ impl Cyclic {
     ///
     /// # Errors
     ///
-    /// If there is nothing to deal out, nobody to hold it, or another number of processes than places.
+    /// If there is no element, no process, or another number of processes than places.
     pub const fn new(
         order: u64,
         (rows, columns): (u32, u32),
@@ -109,7 +109,7 @@ impl Cyclic {
         self.columns
     }
 
-    /// Who is in row `s` and column `t` of the processes.
+    /// The process in row `s` and column `t` of the processes.
     ///
     /// # Panics
     ///
@@ -153,7 +153,7 @@ impl Cyclic {
         remainder(j, self.columns)
     }
 
-    /// Who holds the element `(i, j)`.
+    /// The process that holds the element `(i, j)`.
     #[must_use]
     pub fn owner(&self, i: u64, j: u64) -> Rank {
         self.rank(self.row_owner(i), self.column_owner(j))
@@ -227,9 +227,18 @@ mod tests {
     fn a_grid_that_does_not_fit_is_refused() {
         let message =
             |order, grid, processes| Cyclic::new(order, grid, processes).unwrap_err().to_string();
-        assert_eq!(message(0, (2, 2), 4), "`order` is 0, expected at least 1");
-        assert_eq!(message(5, (0, 2), 0), "`rows` is 0, expected at least 1");
-        assert_eq!(message(5, (2, 0), 0), "`columns` is 0, expected at least 1");
+        assert_eq!(
+            message(0, (2, 2), 4),
+            "invalid value `0` for `order`: must be at least 1"
+        );
+        assert_eq!(
+            message(5, (0, 2), 0),
+            "invalid value `0` for `rows`: must be at least 1"
+        );
+        assert_eq!(
+            message(5, (2, 0), 0),
+            "invalid value `0` for `columns`: must be at least 1"
+        );
         assert_eq!(
             message(5, (5, 5), 24),
             "`rows` is 5 and `columns` is 5, which makes 25 places for 24 processes; \

@@ -54,7 +54,7 @@ fn one_side_of_the_grid_gives_the_other() {
     );
     assert_eq!(
         grid(Some(0), None).unwrap_err().to_string(),
-        "`rows` is 0, expected at least 1"
+        "invalid value `0` for `rows`: must be at least 1"
     );
 }
 
@@ -130,26 +130,29 @@ fn bad_parameters_are_named() {
         let error = processes(&parameters, common(4, None)).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
-    check("order = 0", "`order` is 0, expected at least 1");
+    check(
+        "order = 0",
+        "invalid value `0` for `order`: must be at least 1",
+    );
     check(
         "update_instructions = nan",
-        "`update_instructions` is NaN, expected a number from 0 to 2^63",
+        "invalid value `NaN` for `update_instructions`: expected a number from 0 to 2^63",
     );
     check(
         "update_instructions = 1e14",
-        "`update_instructions` is 100000000000000.0, expected at most 2^63 for all elements of a process",
+        "invalid value `100000000000000.0` for `update_instructions`: expected at most 2^63 for all elements of a process",
     );
     check(
         "element_bytes = -8",
-        "`element_bytes` is -8.0, expected a number from 0 to 2^63",
+        "invalid value `-8.0` for `element_bytes`: expected a number from 0 to 2^63",
     );
     check(
         "rows = 3",
         "`rows` is 3 and `columns` is 1, which makes 3 places for 4 processes; \
          expected as many places as processes",
     );
-    let nobody = processes(&Parameters::default(), common(0, None));
-    assert_eq!(nobody, Err(Error::Zero { key: "processes" }));
+    let result = processes(&Parameters::default(), common(0, None));
+    assert_eq!(result, Err(Error::Zero { key: "processes" }));
     assert!(toml::from_str::<Parameters>("ordr = 1").is_err());
 }
 

@@ -238,31 +238,31 @@ mod tests {
         };
         check(
             "jitter = 1.5",
-            "`dynamics.jitter` is 1.5, expected a number from 0 to 1",
+            "invalid value `1.5` for `dynamics.jitter`: expected a number from 0 to 1",
         );
         check(
             "jitter = nan",
-            "`dynamics.jitter` is NaN, expected a number from 0 to 1",
+            "invalid value `NaN` for `dynamics.jitter`: expected a number from 0 to 1",
         );
         check(
             "kind = 'drift'\nshare = -0.5",
-            "`dynamics.share` is -0.5, expected a number from 0 to 1",
+            "invalid value `-0.5` for `dynamics.share`: expected a number from 0 to 1",
         );
         check(
             "kind = 'jump'\nfactor = inf",
-            "`dynamics.factor` is inf, expected a number from 0",
+            "invalid value `inf` for `dynamics.factor`: expected a number from 0",
         );
         check(
             "kind = 'jump'\nevery = 0",
-            "`dynamics.every` is 0, expected at least 1",
+            "invalid value `0` for `dynamics.every`: must be at least 1",
         );
         check(
             "kind = 'hotspot'\nevery = 0",
-            "`dynamics.every` is 0, expected at least 1",
+            "invalid value `0` for `dynamics.every`: must be at least 1",
         );
         check(
             "kind = 'drift'\nstart = 10\nend = 10",
-            "`dynamics.end` is 10, expected more than `dynamics.start`, which is 10",
+            "invalid value `10` for `dynamics.end`: must be greater than `dynamics.start`, which is 10",
         );
     }
 }

@@ -123,15 +123,15 @@ fn bad_parameters_are_named() {
     );
     check(
         "instructions = [1, -2.5]",
-        "`instructions[1]` is -2.5, expected a number from 0 to 2^63",
+        "invalid value `-2.5` for `instructions[1]`: expected a number from 0 to 2^63",
     );
     check(
         "bytes = [nan]",
-        "`bytes[0]` is NaN, expected a number from 0 to 2^63",
+        "invalid value `NaN` for `bytes[0]`: expected a number from 0 to 2^63",
     );
     check(
         "memory = -inf",
-        "`memory` is -inf, expected a number from 0 to 2^63",
+        "invalid value `-inf` for `memory`: expected a number from 0 to 2^63",
     );
     check(
         "instructions = [5e18]\ndynamics = { kind = 'jump' }",
@@ -141,11 +141,11 @@ fn bad_parameters_are_named() {
     );
     check(
         "dynamics = { kind = 'jump', factor = inf }",
-        "`dynamics.factor` is inf, expected a number from 0",
+        "invalid value `inf` for `dynamics.factor`: expected a number from 0",
     );
     check(
         "dynamics = { jitter = 2 }",
-        "`dynamics.jitter` is 2.0, expected a number from 0 to 1",
+        "invalid value `2.0` for `dynamics.jitter`: expected a number from 0 to 1",
     );
     for unknown in [
         "shift = [1]",
@@ -158,13 +158,13 @@ fn bad_parameters_are_named() {
         processes(&Parameters::default(), common(0, 1))
             .unwrap_err()
             .to_string(),
-        "`processes` is 0, expected at least 1"
+        "invalid value `0` for `processes`: must be at least 1"
     );
     assert_eq!(
         processes(&Parameters::default(), common(1, 0))
             .unwrap_err()
             .to_string(),
-        "`supersteps` is 0, expected at least 1"
+        "invalid value `0` for `supersteps`: must be at least 1"
     );
 }
 

@@ -59,7 +59,7 @@ struct Noise {
 /// For every rank its place in the order in which ranks take part in the changes of `dynamics`; `None`:
 /// each has that of its own number.
 ///
-/// Whoever has one of the lowest places belongs to the share; a hotspot goes from place to place.
+/// The ranks with the lowest places form the share; a hotspot moves from place to place.
 pub(super) fn places(dynamics: &Dynamics, common: Common) -> Option<Vec<u32>> {
     let size = common.processes;
     let order = match dynamics.choice {
@@ -107,7 +107,7 @@ impl Variation {
         (changes && work != Instructions::ZERO).then_some(Self { course, noise })
     }
 
-    /// What becomes of `work` in `superstep`.
+    /// The changed `work` in `superstep`.
     pub(super) fn work(&mut self, work: Instructions, superstep: u64) -> Instructions {
         let mut factor = self.course.factor(superstep);
         if let Some(noise) = &mut self.noise {

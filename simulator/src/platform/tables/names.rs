@@ -16,10 +16,10 @@ pub(super) fn expand(pattern: &str) -> Result<Vec<String>, PlatformErrorKind> {
     let first = before[prefix.len()..].parse::<u32>();
     let last = after[..after.len() - suffix.len()].parse::<u32>();
     let (Ok(first), Ok(last)) = (first, last) else {
-        return Err(misread(pattern));
+        return Err(invalid_range(pattern));
     };
     if last < first {
-        return Err(misread(pattern));
+        return Err(invalid_range(pattern));
     }
     let count = u64::from(last - first) + 1;
     if u64::from(HOSTS_MAX) < count {
@@ -82,9 +82,9 @@ fn hosts_of_set<'a>(builder: &'a Builder, name: &str) -> Result<&'a [HostId], Pl
     }
 }
 
-fn misread(pattern: &str) -> PlatformErrorKind {
+fn invalid_range(pattern: &str) -> PlatformErrorKind {
     PlatformErrorKind::InvalidValue {
-        key: "a range of names",
+        key: "range of names",
         met: pattern.to_owned(),
         expected: "the first and last number with `..` between them, as `labtec-1..5`",
     }

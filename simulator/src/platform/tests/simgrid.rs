@@ -269,7 +269,7 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
 
 #[test]
 fn names_that_a_terminal_would_obey_are_refused() {
-    // XML has no place for an escape, but for line breaks and for what C1 makes of one.
+    // XML allows no escape character, but line breaks and C1 control characters.
     for (from, to, what) in [
         ("id=\"a\"", "id=\"a&#10;b\"", "host"),
         ("id=\"l\"", "id=\"l&#13;\"", "link"),

@@ -35,7 +35,7 @@ fn distance_from_parabola(parameters: &Parameters) -> f64 {
     let tau = parameters.relaxation_time.unwrap();
     let height = f64::from(parameters.height);
     let viscosity = (tau - 0.5) / 3.0;
-    // The slowest disturbance decays with exp(−π² ν t / H²): to 2e-11 in so many time steps.
+    // The slowest disturbance decays with exp(−π² ν t / H²): to 2e-11 in this number of time steps.
     let steps = 2.5 * height * height / viscosity;
     let fields = flow(parameters, 2, crate::parameters::whole(steps));
     let (mut error, mut norm) = (0.0, 0.0);
@@ -238,11 +238,11 @@ fn bad_parameters_are_named() {
     };
     check(
         "width = 6",
-        "`width` is 6, expected at least 7: a column for each process",
+        "invalid value `6` for `width`: must be at least 7, a column for each process",
     );
     check(
         "height = 2",
-        "`height` is 2, expected at least 3: floor, ceiling and fluid between",
+        "invalid value `2` for `height`: must be at least 3, floor, ceiling and fluid between",
     );
     for (parameters, met) in [
         ("relaxation_time = 0.5", "`relaxation_time` is 0.5"),
@@ -256,11 +256,11 @@ fn bad_parameters_are_named() {
     }
     check(
         "reynolds = 0",
-        "`reynolds` is 0.0, expected a number above 0",
+        "invalid value `0.0` for `reynolds`: expected a number above 0",
     );
     check(
         "reynolds = nan",
-        "`reynolds` is NaN, expected a number above 0",
+        "invalid value `NaN` for `reynolds`: expected a number above 0",
     );
     for velocity in ["0.2", "0.0", "-0.1", "NaN", "inf"] {
         check(
@@ -273,7 +273,7 @@ fn bad_parameters_are_named() {
     }
     check(
         "instructions_per_cell = -1",
-        "`instructions_per_cell` is -1.0, expected a number from 0 to 2^63",
+        "invalid value `-1.0` for `instructions_per_cell`: expected a number from 0 to 2^63",
     );
     assert!(toml::from_str::<Parameters>("case = 'couette'").is_err());
     assert!(toml::from_str::<Parameters>("lid = 0.1").is_err());

@@ -277,19 +277,19 @@ fn bad_parameters_are_named() {
     };
     check(
         "order = 0",
-        "`order` is 0.0, expected a number from 1 to 16384",
+        "invalid value `0.0` for `order`: expected a number from 1 to 16384",
     );
     check(
         "order = 20000",
-        "`order` is 20000.0, expected a number from 1 to 16384",
+        "invalid value `20000.0` for `order`: expected a number from 1 to 16384",
     );
     check(
         "diagonal = nan",
-        "`diagonal` is NaN, expected a number from -1e300 to 1e300",
+        "invalid value `NaN` for `diagonal`: expected a number from -1e300 to 1e300",
     );
     check(
         "instructions_per_operation = -1",
-        "`instructions_per_operation` is -1.0, expected a number from 0 to 10^9",
+        "invalid value `-1.0` for `instructions_per_operation`: expected a number from 0 to 10^9",
     );
     check(
         "rows = 4\ncolumns = 2",

@@ -31,13 +31,13 @@ pub struct Part {
 pub struct Path {
     /// The letters of the query, counted from 0.
     pub query: Range<usize>,
-    /// The letters of the subject, likewise.
+    /// The letters of the subject, counted from 0.
     pub subject: Range<usize>,
     /// What is done from the first letters to the last ones, and how often in a row.
     pub operations: Vec<(Operation, usize)>,
 }
 
-/// What becomes of one letter, or two.
+/// What is done with one letter, or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Equal letters beside each other, `=`.

@@ -42,7 +42,7 @@ pub enum Error {
     /// Nothing but empty lines.
     #[error("holds no record, expected a line with `>` and a name, and lines of letters below it")]
     NoRecord,
-    /// Several records, and nobody said which.
+    /// Several records, and no parameter chooses one.
     #[error("holds {} records ({}), expected `{key}` to name one of them", names.len(), listed(names))]
     Several {
         /// The parameter that chooses.
@@ -296,5 +296,5 @@ fn shown(byte: u8) -> String {
 
 /// What some editors begin a file with.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// So many names of records are told.
+/// Most names of records in an error.
 const NAMES_MAX: usize = 10;

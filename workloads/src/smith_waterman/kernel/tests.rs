@@ -175,27 +175,33 @@ fn bad_parameters_are_named() {
             .unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
-    check("length = 0", "`length` is 0, expected at least 1");
-    check("blocks = 0", "`blocks` is 0, expected at least 1");
+    check(
+        "length = 0",
+        "invalid value `0` for `length`: must be at least 1",
+    );
+    check(
+        "blocks = 0",
+        "invalid value `0` for `blocks`: must be at least 1",
+    );
     check(
         "divergence = 1.5",
-        "`divergence` is 1.5, expected a number from 0 to 1",
+        "invalid value `1.5` for `divergence`: expected a number from 0 to 1",
     );
     check(
         "match_score = 0",
-        "`match_score` is 0.0, expected a number from 1 to 2^20",
+        "invalid value `0.0` for `match_score`: expected a number from 1 to 2^20",
     );
     check(
         "mismatch_score = 1",
-        "`mismatch_score` is 1.0, expected a number from -2^20 to 0",
+        "invalid value `1.0` for `mismatch_score`: expected a number from -2^20 to 0",
     );
     check(
         "gap_extend = 0",
-        "`gap_extend` is 0.0, expected a number from 1 to 2^20",
+        "invalid value `0.0` for `gap_extend`: expected a number from 1 to 2^20",
     );
     check(
         "gap_open = 2000000",
-        "`gap_open` is 2000000.0, expected a number from 0 to 2^20",
+        "invalid value `2000000.0` for `gap_open`: expected a number from 0 to 2^20",
     );
     assert!(toml::from_str::<Parameters>("scoring = 'blosum45'").is_err());
     let pair = Parameters::default().drawn(1).unwrap();
