@@ -171,6 +171,6 @@ fn a_move_may_not_cost_less_than_it_carries() {
 fn a_program_that_never_halts_is_no_program() {
     check(
         Fault::Endless,
-        "p1 had not halted after 50 supersteps; if it takes that long, raise the limit, in experiments `run.superstep_limit`",
+        "p1 had not halted after 50 supersteps; if it needs more, raise the limit (in experiments `run.superstep_limit`)",
     );
 }

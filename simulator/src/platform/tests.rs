@@ -188,14 +188,14 @@ fn a_host_is_loaded_and_a_link_congested_once() {
             .with_load(host, constant(0.5))
             .unwrap_err()
             .to_string(),
-        "a second load of host named `labtec-3`"
+        "duplicate load of host `labtec-3`"
     );
     assert_eq!(
         five()
             .with_load(host, constant(1.5))
             .unwrap_err()
             .to_string(),
-        "labtec-3: the value 1.5 at 0 s is not a fraction from 0 to 1"
+        "labtec-3: invalid value `1.5` at 0 s: expected a fraction from 0 to 1"
     );
     let congested = five().with_bandwidth(link, constant(1e6)).unwrap();
     assert_eq!(congested.links()[4].bandwidth_profile, Some(constant(1e6)));

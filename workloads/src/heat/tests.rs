@@ -147,7 +147,7 @@ fn bad_parameters_are_named() {
     let great = "width = 4294967295\nheight = 4294967295";
     check(
         great,
-        "`width` is 4294967295 and `height` is 4294967295, and memory for so many cells cannot be had",
+        "not enough memory for 4294967295 x 4294967295 cells: choose a smaller `width` or `height`",
     );
     assert!(toml::from_str::<Parameters>("depth = 3").is_err());
     let endless = Common {

@@ -35,15 +35,15 @@ pub struct Cyclic {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A matrix without elements, or without processes to hold them.
-    #[error("`{key}` is 0, expected at least 1")]
+    #[error("invalid value `0` for `{key}`: must be at least 1")]
     Zero {
         /// What is zero: `order`, `rows` or `columns`.
         key: &'static str,
     },
     /// A grid with more or fewer places than there are processes.
     #[error(
-        "`rows` is {rows} and `columns` is {columns}, which makes {} places for {processes} \
-         processes; expected as many places as processes",
+        "invalid values `{rows}` for `rows` and `{columns}` for `columns`: {} places for {processes} \
+         processes, must be equal",
         u64::from(*rows) * u64::from(*columns)
     )]
     Places {
@@ -241,13 +241,11 @@ mod tests {
         );
         assert_eq!(
             message(5, (5, 5), 24),
-            "`rows` is 5 and `columns` is 5, which makes 25 places for 24 processes; \
-             expected as many places as processes"
+            "invalid values `5` for `rows` and `5` for `columns`: 25 places for 24 processes, must be equal"
         );
         assert_eq!(
             message(5, (65_536, 65_536), 0),
-            "`rows` is 65536 and `columns` is 65536, which makes 4294967296 places for 0 processes; \
-             expected as many places as processes"
+            "invalid values `65536` for `rows` and `65536` for `columns`: 4294967296 places for 0 processes, must be equal"
         );
     }
 

@@ -368,9 +368,7 @@ impl Lu {
     fn no_room(&self) -> String {
         let order = self.matrix.order();
         let needed = megabytes(element_bytes(order));
-        format!(
-            "memory for the factors, {needed} MB in all, cannot be had; a smaller order than {order} would do"
-        )
+        format!("not enough memory for the factors, {needed} MB: choose an order below {order}")
     }
 }
 

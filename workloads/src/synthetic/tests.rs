@@ -115,11 +115,11 @@ fn bad_parameters_are_named() {
     };
     check(
         "instructions = []",
-        "`instructions` is an empty list, expected at least one number",
+        "invalid value `[]` for `instructions`: must have at least one number",
     );
     check(
         "bytes = []",
-        "`bytes` is an empty list, expected at least one number",
+        "invalid value `[]` for `bytes`: must have at least one number",
     );
     check(
         "instructions = [1, -2.5]",
@@ -135,9 +135,7 @@ fn bad_parameters_are_named() {
     );
     check(
         "instructions = [5e18]\ndynamics = { kind = 'jump' }",
-        "`instructions[0]` is 5e18 and grows to 1e19 with \
-         `dynamics`, expected at most 2^63; a smaller `dynamics.factor` or fewer instructions \
-         would do",
+        "invalid value `5e18` for `instructions[0]`: grows to 1e19 with `dynamics`, must be at most 2^63; choose a smaller `dynamics.factor` or fewer instructions",
     );
     check(
         "dynamics = { kind = 'jump', factor = inf }",

@@ -34,9 +34,7 @@ pub enum Unfactored {
     #[error(transparent)]
     Singular(#[from] Singular),
     /// The machine has not enough memory for the whole.
-    #[error(
-        "memory for the factors of a matrix of order {order} cannot be had; a smaller one would do"
-    )]
+    #[error("not enough memory for the factors of a matrix of order {order}: choose a smaller one")]
     Memory {
         /// Rows, and columns.
         order: usize,

@@ -293,8 +293,7 @@ fn bad_parameters_are_named() {
     );
     check(
         "rows = 4\ncolumns = 2",
-        "`rows` is 4 and `columns` is 2, which makes 8 places for 6 processes; expected as many \
-         places as processes",
+        "invalid values `4` for `rows` and `2` for `columns`: 8 places for 6 processes, must be equal",
     );
     assert!(toml::from_str::<Parameters>("orders = 1").is_err());
     let parameters = Parameters::default();
@@ -306,6 +305,6 @@ fn bad_parameters_are_named() {
         processes(&parameters, &parameters.drawn(1).unwrap(), cut)
             .unwrap_err()
             .to_string(),
-        "`supersteps` is 8, but the program ends by itself; leave it out"
+        "invalid value `8` for `supersteps`: the program ends by itself; remove it"
     );
 }

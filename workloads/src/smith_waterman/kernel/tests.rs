@@ -213,7 +213,7 @@ fn bad_parameters_are_named() {
         processes(&Parameters::default(), &pair, cut)
             .unwrap_err()
             .to_string(),
-        "`supersteps` is 8, but the program ends by itself; leave it out"
+        "invalid value `8` for `supersteps`: the program ends by itself; remove it"
     );
 }
 
