@@ -1,4 +1,4 @@
-//! The workloads that a binary knows, by name.
+//! The workloads and the rules of policies that a binary knows, by name.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,17 +7,19 @@ use std::sync::Arc;
 
 use agents::hosts::{self, Kind};
 use agents::record::Event;
+use migbsp::{Gate, Plan, Policies, Rule, When};
 
-use crate::configuration::{Fault, Files, Loaded, decode, nearest, tree_of};
+use crate::configuration::{Fault, Files, Loaded, Scheduler, decode, nearest, tree_of};
 use crate::live::{LiveError, Submission};
 use crate::simulate::{Finished, SimulationError, digest, simulate};
 use crate::tree::Node;
 use crate::workload::{Common, Supersteps, Unbuilt, Workload};
 
-/// The workloads that a binary knows.
+/// The workloads and the rules of policies that a binary knows.
 #[derive(Clone, Default)]
 pub struct Registry {
     entries: Vec<Arc<dyn Entry>>,
+    policies: Policies,
 }
 
 /// What a workload is to be built from.
@@ -97,7 +99,7 @@ pub(crate) trait Entry: Send + Sync {
 }
 
 impl Registry {
-    /// No workloads yet.
+    /// No workloads yet; the shipped rules of policies.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -117,6 +119,47 @@ impl Registry {
         );
         self.entries.push(Arc::new(Registered::<W>(PhantomData)));
         self
+    }
+
+    /// These, and a rule that says when to call.
+    ///
+    /// # Panics
+    ///
+    /// If there already is a rule or a policy of that name, or a key of `[scheduler]`.
+    #[must_use]
+    pub fn with_when(mut self, rule: Rule<dyn When>) -> Self {
+        check_rule(rule.name());
+        self.policies = self.policies.with_when(rule);
+        self
+    }
+
+    /// These, and a plan.
+    ///
+    /// # Panics
+    ///
+    /// As [`Registry::with_when`].
+    #[must_use]
+    pub fn with_plan(mut self, rule: Rule<dyn Plan>) -> Self {
+        check_rule(rule.name());
+        self.policies = self.policies.with_plan(rule);
+        self
+    }
+
+    /// These, and a gate.
+    ///
+    /// # Panics
+    ///
+    /// As [`Registry::with_when`].
+    #[must_use]
+    pub fn with_gate(mut self, rule: Rule<dyn Gate>) -> Self {
+        check_rule(rule.name());
+        self.policies = self.policies.with_gate(rule);
+        self
+    }
+
+    /// The rules of policies.
+    pub(crate) fn policies(&self) -> &Policies {
+        &self.policies
     }
 
     /// The names, in the order of registration.
@@ -158,6 +201,12 @@ impl fmt::Debug for Registry {
             .field(&self.names())
             .finish()
     }
+}
+
+/// Refuses a rule whose parameters would be written where a key of `[scheduler]` is.
+fn check_rule(name: &str) {
+    let is_taken = Scheduler::keys().iter().any(|key| key == name);
+    assert!(!is_taken, "a key of [scheduler] is called {name}");
 }
 
 /// No workload is inside: all of it is in its type.

@@ -46,8 +46,8 @@ pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Res
         tracing::warn!(platform = %platform.display(), "{warning}");
     }
     let mut runs = Vec::new();
-    let options = stage.loaded.experiment.scheduler.options;
-    let scenarios = options.scenario.runs(options.policy);
+    let scheduler = &stage.loaded.experiment.scheduler;
+    let scenarios = scheduler.options.scenario.runs(scheduler.policy.as_ref());
     if let Some(folder) = &arguments.out {
         refuse_records(folder, scenarios)?;
     }
