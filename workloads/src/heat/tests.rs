@@ -135,7 +135,7 @@ fn bad_parameters_are_named() {
         check(
             &format!("diffusion = {}", diffusion.to_lowercase()),
             &format!(
-                "`diffusion` is {diffusion}, expected a number above 0 and up to 0.25, beyond which \
+                "invalid value `{diffusion}` for `diffusion`: expected a number above 0 and up to 0.25, beyond which \
                  the scheme is unstable"
             ),
         );

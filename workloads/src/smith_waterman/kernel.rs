@@ -266,7 +266,7 @@ impl SmithWaterman {
             let (what, bytes) = cells(self.query.len(), self.block.columns().len());
             let needed = megabytes(bytes);
             ctx.fail(format!(
-                "memory for {what}, {needed} MB on this host, cannot be had; shorter sequences or more hosts would do"
+                "not enough memory for {what}, {needed} MB on this host: choose shorter sequences or more hosts"
             ));
         }
         for (row, edge) in rows.zip(&mut edges) {

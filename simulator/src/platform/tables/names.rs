@@ -57,7 +57,8 @@ pub(super) fn hosts(builder: &Builder, names: &HostNames) -> Result<Vec<HostId>,
             match builder.host(&name) {
                 Some(host) => hosts.push(host),
                 None => {
-                    hosts.extend(hosts_of_set(builder, &name).map_err(|kind| ErrorAt { at, kind })?)
+                    let set = hosts_of_set(builder, &name);
+                    hosts.extend(set.map_err(|kind| ErrorAt { at, kind })?);
                 }
             }
         }

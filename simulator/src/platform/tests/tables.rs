@@ -75,13 +75,17 @@ fn names_that_a_terminal_would_obey_are_refused() {
         (
             "name = \"a\"",
             r#"name = "a\u001b[2J""#,
-            r#"line 2, column 8: zone: "a\u{1b}[2J""#,
+            r#"line 2, column 8: invalid name of a zone: "a\u{1b}[2J""#,
         ),
-        ("\"x\"", r#""x\ny""#, r#"line 7, column 8: host: "x\ny""#),
+        (
+            "\"x\"",
+            r#""x\ny""#,
+            r#"line 7, column 8: invalid name of a host: "x\ny""#,
+        ),
         (
             "name = \"l\"",
             r#"name = "l\rm""#,
-            r#"line 15, column 8: link: "l\rm_UP""#,
+            r#"line 15, column 8: invalid name of a link: "l\rm_UP""#,
         ),
     ] {
         let text = format!("{PAIR}{LINK}");
@@ -286,7 +290,7 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
     change(
         "name = \"b\"",
         "name = \"b2..1\"",
-        "line 7, column 8: a range of invalid value `b2..1` for `names`: expected the first and last number with `..` between them, as `labtec-1..5`",
+        "line 7, column 8: invalid value `b2..1` for `range of names`: expected the first and last number with `..` between them, as `labtec-1..5`",
     );
 }
 

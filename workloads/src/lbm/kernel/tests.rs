@@ -245,14 +245,20 @@ fn bad_parameters_are_named() {
         "invalid value `2` for `height`: must be at least 3, floor, ceiling and fluid between",
     );
     for (parameters, met) in [
-        ("relaxation_time = 0.5", "`relaxation_time` is 0.5"),
-        ("relaxation_time = nan", "`relaxation_time` is NaN"),
-        ("reynolds = 1e300", "`reynolds` is 1e300"),
-        ("reynolds = 1e-307", "`reynolds` is 1e-307"),
+        (
+            "relaxation_time = 0.5",
+            "invalid value `0.5` for `relaxation_time`",
+        ),
+        (
+            "relaxation_time = nan",
+            "invalid value `NaN` for `relaxation_time`",
+        ),
+        ("reynolds = 1e300", "invalid value `1e300` for `reynolds`"),
+        ("reynolds = 1e-307", "invalid value `1e-307` for `reynolds`"),
     ] {
         let expected =
             "one that gives a finite relaxation time above 0.5, where the method is stable";
-        check(parameters, &format!("{met}, expected {expected}"));
+        check(parameters, &format!("{met}: expected {expected}"));
     }
     check(
         "reynolds = 0",
@@ -266,7 +272,7 @@ fn bad_parameters_are_named() {
         check(
             &format!("velocity = {}", velocity.to_lowercase()),
             &format!(
-                "`velocity` is {velocity}, \
+                "invalid value `{velocity}` for `velocity`: \
                  expected a number above 0 and up to 0.17, 0.3 times the speed of sound"
             ),
         );

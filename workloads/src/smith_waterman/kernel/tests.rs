@@ -369,14 +369,13 @@ fn a_matrix_that_no_memory_holds_is_refused() {
         let error = processes(parameters, &pair, common(1)).unwrap_err();
         error.to_string()
     };
-    let needs = "memory for 16777216 x 16777216 cells, 281474977 MB, cannot be had";
-    let shorter = format!("{needs}; a smaller `length` would do");
+    let needs = "not enough memory for 16777216 x 16777216 cells, 281474977 MB";
+    let shorter = format!("{needs}: choose a smaller `length`");
     assert_eq!(refused(&parameters), shorter);
     let files = Parameters {
         query: Some("q.fasta".to_owned()),
         ..parameters
     };
-    let other =
-        format!("{needs}; shorter sequences in the files of `query` and `subject` would do");
+    let other = format!("{needs}: choose shorter sequences in the files of `query` and `subject`");
     assert_eq!(refused(&files), other);
 }
