@@ -137,7 +137,7 @@ fn move_all<P: Program>(computation: &mut Computation<P>, superstep: u64) -> Res
     Ok(moves)
 }
 
-/// Has what `superstep` sent and left behind go through its encoding.
+/// Encodes and decodes the messages and outputs of `superstep`.
 fn carry<P: Program>(computation: &mut Computation<P>, superstep: u64) -> Result<(), Error> {
     for inbox in &mut computation.inboxes {
         for (from, message) in &mut inbox.messages {

@@ -5,8 +5,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::parameters::whole;
 
-/// The stream of the thing with that `number`, for one `purpose`: what is drawn from it shifts no
-/// other stream.
+/// The random stream of one `number` and `purpose`, independent of all other streams.
 pub(crate) fn generator(seed: u64, purpose: &[u8; 24], number: u32) -> ChaCha8Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_is_half_open() {
+    fn unit_draws_are_in_a_half_open_interval() {
         assert_eq!(unit(0).to_bits(), 0.0_f64.to_bits());
         assert!(unit(u64::MAX) < 1.0);
         assert_eq!(unit(1 << 63).to_bits(), 0.5_f64.to_bits());

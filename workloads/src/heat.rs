@@ -5,7 +5,7 @@
 //! scheme). The plate is cut into one strip of rows a process. A superstep is one time step: the rows
 //! beside the strip are received, every cell is computed, and the outermost rows are sent to the
 //! neighbours. The plate begins as one of its modes, which keeps its shape and decays by a factor that
-//! is known exactly ([`Mode`]), so that what comes out can be checked.
+//! is known exactly ([`Mode`]), so that the result can be checked.
 
 mod mode;
 mod parameters;

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_divide_is_computed_and_held_all_the_same() {
+    fn uneven_matrices_are_distributed_completely() {
         let strips = processes(&Parameters::default(), common(7, 1)).unwrap();
         let work: Instructions = strips.iter().map(|strip| strip.work).sum();
         let data: Bytes = strips.iter().map(|strip| strip.image.data).sum();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_named() {
+    fn errors_name_the_parameter() {
         let check = |parameters: &str, expected: &str| {
             let parameters: Parameters = toml::from_str(parameters).unwrap();
             let error = processes(&parameters, common(2, 2)).unwrap_err();

@@ -23,7 +23,7 @@ pub use cyclic::{Cyclic, Error as CyclicError};
 pub struct Parameters {
     /// Rows, and columns, of the matrix.
     pub order: u32,
-    /// Rows of processes; `None`: as `columns` wants it, or what comes nearest to a square, higher than
+    /// Rows of processes; `None`: as `columns` requires, or the nearest to a square, higher than
     /// wide.
     pub rows: Option<u32>,
     /// Columns of processes; `None`: as `rows` requires, or the nearest to a square.

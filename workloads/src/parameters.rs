@@ -114,7 +114,7 @@ pub enum Error {
         /// Cells of a column.
         height: u32,
     },
-    /// The machine has not enough memory for what is computed on.
+    /// The machine has not enough memory for the data.
     #[error("not enough memory for {what}, {megabytes} MB: choose {instead}")]
     Memory {
         /// What it is needed for.
@@ -174,7 +174,7 @@ impl Common {
         Ok(states)
     }
 
-    /// What `rank` gets of `total` when all get the same, the remainder going to the lowest ranks.
+    /// The part of `rank` of `total`, divided equally, with the remainder on the lowest ranks.
     pub(crate) fn share(self, total: u64, rank: Rank) -> u64 {
         let processes = u64::from(self.processes);
         total / processes + u64::from(u64::from(rank.0) < total % processes)

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn it_may_be_cut_short_and_not_prolonged() {
+    fn supersteps_can_be_fewer_but_not_more() {
         for (wanted, expected) in [(Some(3), 3), (Some(7), 7), (Some(100), 7), (None, 7)] {
             let columns = processes(&stated(), common(4, wanted)).unwrap();
             let run = reference::run(columns, reference::Limit::default()).unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_named() {
+    fn errors_name_the_parameter() {
         let check = |parameters: &str, expected: &str| {
             let parameters: Parameters = toml::from_str(parameters).unwrap();
             let error = processes(&parameters, common(2, None)).unwrap_err();

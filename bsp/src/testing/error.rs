@@ -25,7 +25,7 @@ pub enum Error {
     Encoding {
         /// Its process.
         rank: Rank,
-        /// What it is.
+        /// What is concerned.
         subject: Subject,
         /// Its superstep.
         superstep: u64,
@@ -40,14 +40,14 @@ pub enum Error {
     Decoding {
         /// Its process.
         rank: Rank,
-        /// What it is.
+        /// What is concerned.
         subject: Subject,
         /// Its superstep.
         superstep: u64,
         /// The decoder's message.
         message: String,
     },
-    /// Encoded, decoded and encoded again, a value is not what it was.
+    /// A value that is decoded from its encoding is encoded differently.
     #[error(
         "{rank}'s {subject} {superstep} is encoded otherwise once it has been decoded; \
          a `HashMap` has no order, a `BTreeMap` has one"
@@ -55,12 +55,12 @@ pub enum Error {
     RoundTrip {
         /// Its process.
         rank: Rank,
-        /// What it is.
+        /// What is concerned.
         subject: Subject,
         /// Its superstep.
         superstep: u64,
     },
-    /// A move would cost less than what it carries.
+    /// The declared memory is less than the encoded state.
     #[error(
         "{rank} declares {} B of memory before superstep {superstep}, but its encoded state takes {} B; \
          `Program::memory` has to be at least that, or `None`",
@@ -72,17 +72,17 @@ pub enum Error {
         rank: Rank,
         /// The superstep that is next.
         superstep: u64,
-        /// What `Program::memory` says, all of it.
+        /// The sum that `Program::memory` declares.
         declared: Bytes,
         /// The length of the encoded state.
         encoded: Bytes,
     },
-    /// Something else came out.
+    /// A repeated run differs.
     #[error("{trial}: {rank}'s {subject} {superstep} is another; {}", .trial.hint())]
     Differs {
         /// The lowest rank for which it did.
         rank: Rank,
-        /// What it is.
+        /// What is concerned.
         subject: Subject,
         /// The first superstep for which it did.
         superstep: u64,
@@ -91,7 +91,7 @@ pub enum Error {
     },
 }
 
-/// What of a process is meant.
+/// What of a process an error concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Its state, before a superstep.
@@ -100,7 +100,7 @@ pub enum Subject {
     Charge,
     /// A message it sent.
     Message,
-    /// What it left behind, in the superstep in which it halted or should have.
+    /// Its output, in the superstep in which it halted or should have.
     Output,
 }
 

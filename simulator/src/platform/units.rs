@@ -62,7 +62,7 @@ pub(super) fn bandwidth(text: &str) -> Result<BytesPerSecond, QuantityError> {
     BytesPerSecond::new(value).map_err(|_| out_of_range(text, value, "positive"))
 }
 
-/// Reads a bandwidth; zero stands for nothing.
+/// Reads a bandwidth; zero means that there is none.
 pub(super) fn bandwidth_or_none(text: &str) -> Result<Option<BytesPerSecond>, QuantityError> {
     let value = read(text, &BANDWIDTH)?;
     if value.abs() <= 0.0 {

@@ -1,4 +1,4 @@
-//! Plates against what is known of their modes.
+//! Plates against the exact decay of their modes.
 
 use bsp::reference::{self, Limit};
 
@@ -43,7 +43,7 @@ fn every_mode_decays_by_its_factor() {
 }
 
 #[test]
-fn a_long_run_on_a_great_plate_stays_within_rounding() {
+fn long_runs_on_large_plates_stay_within_rounding() {
     let parameters = Parameters {
         width: 120,
         height: 77,
@@ -58,7 +58,7 @@ fn a_long_run_on_a_great_plate_stays_within_rounding() {
 }
 
 #[test]
-fn another_plate_is_no_rounding() {
+fn other_plates_are_not_taken_for_rounding() {
     let parameters = Parameters {
         width: 12,
         height: 12,
@@ -109,7 +109,7 @@ fn every_cell_is_charged_for_in_every_superstep() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |parameters: &str, expected: &str| {
         let parameters: Parameters = toml::from_str(parameters).unwrap();
         let error = processes(&parameters, common(7, 2)).unwrap_err();

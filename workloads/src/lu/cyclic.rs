@@ -172,7 +172,7 @@ impl Cyclic {
     }
 }
 
-/// What is read has to be checked as what is built.
+/// The serialized form, checked like the arguments of the constructor.
 #[derive(Deserialize)]
 struct Raw {
     order: u64,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_that_does_not_fit_is_refused() {
+    fn grids_of_another_size_are_refused() {
         let message =
             |order, grid, processes| Cyclic::new(order, grid, processes).unwrap_err().to_string();
         assert_eq!(
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_checked() {
+    fn deserialized_values_are_checked() {
         let matrix = Cyclic::new(7, (2, 3), 6).unwrap();
         let encoded = rmp_serde::to_vec(&matrix).unwrap();
         assert_eq!(rmp_serde::from_slice::<Cyclic>(&encoded).unwrap(), matrix);

@@ -51,7 +51,7 @@ pub struct Lu {
     pivot: Option<f64>,
     /// The row of this stage's pivot before the exchange.
     pivot_row: u64,
-    /// Which row of the original matrix stands in each row.
+    /// The row of the original matrix that is now in each row.
     permutation: Vec<u32>,
 }
 
@@ -354,7 +354,7 @@ impl Lu {
         }
     }
 
-    /// What is left behind; `None` if there is no memory for it.
+    /// The output; `None` if there is no memory for it.
     fn block(&self) -> Option<Block> {
         let elements = self.tile.elements();
         let permutation = self.permutation.iter().copied();

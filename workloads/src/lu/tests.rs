@@ -75,7 +75,7 @@ fn a_stage_divides_the_column_and_updates_the_rest() {
 }
 
 #[test]
-fn pivots_columns_and_rows_go_to_those_who_need_them() {
+fn pivots_columns_and_rows_are_sent_to_their_readers() {
     let run = |supersteps| {
         let parts = processes(&of_order(6), common(6, Some(supersteps))).unwrap();
         let run = reference::run(parts, reference::Limit::default()).unwrap();
@@ -104,7 +104,7 @@ fn computations_and_messages_are_those_of_an_independent_implementation() {
 }
 
 #[test]
-fn it_may_be_cut_short_and_not_prolonged() {
+fn supersteps_can_be_fewer_but_not_more() {
     for (wanted, expected) in [(Some(3), 3), (Some(13), 13), (Some(100), 13), (None, 13)] {
         let parts = processes(&of_order(6), common(4, wanted)).unwrap();
         let run = reference::run(parts, reference::Limit::default()).unwrap();
@@ -113,7 +113,7 @@ fn it_may_be_cut_short_and_not_prolonged() {
 }
 
 #[test]
-fn a_process_without_elements_takes_part() {
+fn processes_without_elements_take_part() {
     let parts = processes(&of_order(2), common(9, None)).unwrap();
     let run = reference::run(parts, reference::Limit::default()).unwrap();
     assert_eq!(run.supersteps, 5);
@@ -123,7 +123,7 @@ fn a_process_without_elements_takes_part() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |parameters: &str, expected: &str| {
         let parameters: Parameters = toml::from_str(parameters).unwrap();
         let error = processes(&parameters, common(4, None)).unwrap_err();

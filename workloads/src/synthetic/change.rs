@@ -16,13 +16,13 @@ pub enum Choice {
 /// What changes, and when.
 ///
 /// A `share` is a part of the ranks, from 0 to 1: `share` · processes of them, rounded, and one at
-/// least if the share is above zero. [`Choice`] says which. A `factor` multiplies their instructions.
+/// least if the share is above zero. [`Choice`] selects them. A `factor` multiplies their instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Change {
     /// Nothing, ever.
     #[default]
     Steady,
-    /// A share of the ranks gets slowly heavier, or lighter.
+    /// The load of a share of the ranks grows or shrinks slowly.
     Drift {
         /// Share of the ranks; by default 0.5.
         share: f64,

@@ -69,7 +69,7 @@ fn lists_repeat_by_rank() {
 }
 
 #[test]
-fn shifts_lead_to_whom_they_say() {
+fn shifts_give_the_receivers() {
     let check = |text: &str, rank: u32, expected: &[u32]| {
         let expected: Vec<Rank> = expected.iter().copied().map(Rank).collect();
         assert_eq!(
@@ -99,7 +99,7 @@ fn shifts_lead_to_whom_they_say() {
 }
 
 #[test]
-fn a_message_to_oneself_arrives() {
+fn messages_from_a_host_to_itself_arrive() {
     let outputs = run("shifts = [0, 0]", common(1, 3));
     assert_eq!(
         (outputs[0].messages, outputs[0].received),
@@ -108,7 +108,7 @@ fn a_message_to_oneself_arrives() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |text: &str, expected: &str| {
         let error = processes(&read(text), common(2, 2)).unwrap_err();
         assert_eq!(error.to_string(), expected);
@@ -185,7 +185,7 @@ fn instructions_are_rounded_after_all_factors() {
 }
 
 #[test]
-fn a_process_that_never_changes_keeps_no_course() {
+fn steady_processes_store_no_variation() {
     let parameters = read("dynamics = { kind = 'jump', share = 0.5 }");
     let processes = processes(&parameters, common(4, 1)).unwrap();
     let changes: Vec<bool> = processes

@@ -51,7 +51,7 @@ struct Noise {
     seed: u64,
     rank: Rank,
     jitter: f64,
-    /// The generator, if it stands where the superstep `next` draws; rebuilt after a move.
+    /// The generator at the position of superstep `next`; rebuilt after a migration.
     #[serde(skip)]
     generator: Option<(u64, ChaCha8Rng)>,
 }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_a_line_up_to_the_last_superstep() {
+    fn a_drift_is_linear_up_to_the_last_superstep() {
         let change = Change::Drift {
             share: 0.5,
             factor: 3.0,
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_stays_or_comes_and_goes() {
+    fn a_jump_stays_or_alternates() {
         let change = Change::Jump {
             share: 0.2,
             factor: 4.0,
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hotspot_wanders_around_the_end_and_keeps_its_width() {
+    fn a_hotspot_wraps_around_and_keeps_its_width() {
         let change = Change::Hotspot {
             share: 0.3,
             factor: 2.0,

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_stand_for_names() {
+    fn ranges_expand_to_names() {
         assert_eq!(expand("a-9..11").unwrap(), ["a-9", "a-10", "a-11"]);
         assert_eq!(expand("c0..1x").unwrap(), ["c0x", "c1x"]);
         assert_eq!(expand("plain").unwrap(), ["plain"]);

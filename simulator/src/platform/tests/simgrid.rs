@@ -177,7 +177,7 @@ fn profiles_come_through_the_loader() {
 }
 
 #[test]
-fn files_of_another_kind_say_what_would_do() {
+fn files_of_other_formats_are_refused_with_advice() {
     refuse(
         "<a/>",
         "line 1, column 1: a file of <a> is not supported; a SimGrid platform stands in <platform>",
@@ -228,7 +228,7 @@ fn files_of_another_kind_say_what_would_do() {
 }
 
 #[test]
-fn values_that_cannot_be_are_refused_where_they_stand() {
+fn invalid_values_are_refused_with_their_place() {
     let host = |attributes: &str| zone("Full", &format!("<host {attributes}/>"));
     refuse(
         &host("id=\"a\""),
@@ -266,7 +266,7 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
 }
 
 #[test]
-fn names_that_a_terminal_would_obey_are_refused() {
+fn control_characters_in_names_are_refused() {
     // XML allows no escape character, but line breaks and C1 control characters.
     for (from, to, what) in [
         ("id=\"a\"", "id=\"a&#10;b\"", "host"),
@@ -350,7 +350,7 @@ fn names_and_routes_are_checked() {
 }
 
 #[test]
-fn gateways_lie_in_their_zones() {
+fn gateways_outside_their_zones_are_refused() {
     let text = r#"<platform version="4.1"><zone id="w" routing="Full">
 <zone id="p" routing="Full"><host id="a" speed="1"/></zone>
 <zone id="q" routing="Full"><host id="b" speed="1"/></zone>

@@ -36,7 +36,7 @@ fn refuse(more: &str, expected: &str) {
 }
 
 #[test]
-fn links_between_sets_lead_both_ways() {
+fn links_between_sets_are_used_in_both_directions() {
     let platform = read(LINK).unwrap();
     assert_eq!(
         way(&platform, "a-1", "y"),
@@ -68,7 +68,7 @@ fn hosts_of_a_set_may_be_ranges() {
 }
 
 #[test]
-fn names_that_a_terminal_would_obey_are_refused() {
+fn control_characters_in_names_are_refused() {
     const WOULD_DO: &str =
         "has control characters; expected a name without line breaks, tabs and escapes";
     for (from, to, at) in [
@@ -146,7 +146,7 @@ bandwidth = "1 MBps"
 }
 
 #[test]
-fn messages_cost_what_their_sets_say() {
+fn overheads_are_those_of_the_sets() {
     let zero = Overhead::default();
     let cost = |platform: &Platform, from: u32, to: u32| {
         platform
@@ -218,7 +218,7 @@ fn loads_availability_and_congestion_change_over_time() {
 }
 
 #[test]
-fn unknown_keys_and_wrong_types_show_their_place() {
+fn unknown_keys_and_wrong_types_are_refused_with_their_place() {
     refuse(
         "[[link]]\nname = \"l\"\nbandwith = 1\n",
         "line 16, column 1: unknown field `bandwith`, expected one of `name`, `between`, \
@@ -237,7 +237,7 @@ fn unknown_keys_and_wrong_types_show_their_place() {
 }
 
 #[test]
-fn values_that_cannot_be_are_refused_where_they_stand() {
+fn invalid_values_are_refused_with_their_place() {
     let change = |from: &str, to: &str, expected: &str| {
         let text = format!("{}{LINK}", PAIR.replacen(from, to, 1));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The flows of both cases against what is known of them.
+//! The flows of both cases against reference solutions.
 
 use bsp::reference::{self, Limit};
 
@@ -183,7 +183,7 @@ fn the_number_of_processes_changes_no_bit() {
 }
 
 #[test]
-fn nothing_is_lost() {
+fn mass_is_conserved() {
     for case in [Case::Cavity, Case::Poiseuille] {
         let parameters = Parameters {
             case,
@@ -215,7 +215,7 @@ fn every_cell_is_charged_for_in_every_superstep() {
 }
 
 #[test]
-fn a_flow_that_becomes_unstable_ends_the_run() {
+fn unstable_flows_end_the_run() {
     let parameters = Parameters {
         width: 20,
         height: 20,
@@ -230,7 +230,7 @@ fn a_flow_that_becomes_unstable_ends_the_run() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |parameters: &str, expected: &str| {
         let parameters: Parameters = toml::from_str(parameters).unwrap();
         let error = processes(&parameters, common(7, 2)).unwrap_err();
@@ -286,7 +286,7 @@ fn bad_parameters_are_named() {
 }
 
 #[test]
-fn a_lattice_that_no_memory_holds_is_refused() {
+fn lattices_beyond_memory_are_refused() {
     let parameters = Parameters {
         width: u32::MAX,
         height: u32::MAX,
@@ -298,7 +298,7 @@ fn a_lattice_that_no_memory_holds_is_refused() {
 }
 
 #[test]
-fn nobody_can_tell_when_a_flow_has_been_computed_for_long_enough() {
+fn a_flow_requires_a_number_of_supersteps() {
     let common = Common {
         supersteps: None,
         ..common(2, 1)

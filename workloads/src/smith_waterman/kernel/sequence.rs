@@ -86,7 +86,7 @@ pub enum Error {
         line: usize,
         /// Where in the record, from 1, line ends not counted.
         position: usize,
-        /// The letters that would do.
+        /// The letters allowed.
         expected: &'static str,
     },
 }
@@ -136,7 +136,7 @@ impl Sequence {
             ));
         }
         let names = || records.iter().map(|(name, _)| name.clone()).collect();
-        // Nothing tells records of one name apart: none of them can be asked for.
+        // Records of one name cannot be distinguished, so none of them can be chosen.
         let mut met = BTreeSet::new();
         let asked = records.iter().map(|(record, _)| record.as_str());
         let mut asked = asked.filter(|record| name.is_none_or(|name| name == *record));

@@ -100,7 +100,7 @@ fn haemoglobins_are_related() {
 }
 
 #[test]
-fn what_has_nothing_in_common_has_no_alignment() {
+fn unrelated_sequences_have_no_alignment() {
     let pair = pair("AAAA", "CCGGT", Substitution::Dna);
     let run = run(&dna((2, -3), (5, 2)), &pair, 3);
     assert_eq!(Alignment::assemble(&run.outputs), None);
@@ -121,7 +121,7 @@ fn the_wave_crosses_the_processes_and_comes_back() {
 }
 
 #[test]
-fn of_equal_scores_the_lowest_row_counts_and_then_the_lowest_column() {
+fn ties_of_scores_go_to_the_lowest_row_then_column() {
     let parameters = dna((1, -1), (1, 1));
     let pair = pair("ACTTTAC", "ACGGGAC", Substitution::Dna);
     for size in 1..=8 {
@@ -131,7 +131,7 @@ fn of_equal_scores_the_lowest_row_counts_and_then_the_lowest_column() {
 }
 
 #[test]
-fn a_lower_row_counts_wherever_its_process_is() {
+fn ties_go_to_the_lower_row_of_any_process() {
     let parameters = dna((1, 0), (0, 1));
     let pair = pair("GAACAGAAACA", "AAGCGACCCGCGAGAACCCAACG", Substitution::Dna);
     let path = align(&parameters, &pair, 3).unwrap().path;
@@ -139,14 +139,14 @@ fn a_lower_row_counts_wherever_its_process_is() {
 }
 
 #[test]
-fn n_is_like_no_nucleotide() {
+fn n_matches_no_nucleotide() {
     let parameters = dna((1, -1), (1, 1));
     let pair = pair("ACNNNNGT", "acnnnngt", Substitution::Dna);
     assert_eq!(align(&parameters, &pair, 2).unwrap().score, 2);
 }
 
 #[test]
-fn drawn_sequences_are_as_different_as_was_asked_for() {
+fn drawn_sequences_have_the_given_divergence() {
     let equal = |divergence| {
         let parameters = Parameters {
             length: 2000,
@@ -165,7 +165,7 @@ fn drawn_sequences_are_as_different_as_was_asked_for() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |parameters: &str, expected: &str| {
         let parameters: Parameters = toml::from_str(parameters).unwrap();
         let pair = Parameters::default().drawn(1).unwrap();
@@ -218,7 +218,7 @@ fn bad_parameters_are_named() {
 }
 
 #[test]
-fn what_is_no_sequence_says_why() {
+fn invalid_sequences_are_refused_with_the_reason() {
     let check = |text: &str, name: Option<&str>, expected: &str| {
         let found = Sequence::from_fasta(text.as_bytes(), "query", name, Substitution::Dna);
         assert_eq!(found.unwrap_err().to_string(), expected);
@@ -264,7 +264,7 @@ fn what_is_no_sequence_says_why() {
 }
 
 #[test]
-fn records_of_one_name_are_refused_unless_another_one_is_asked_for() {
+fn duplicate_record_names_are_refused_when_chosen() {
     let text = b">a\nAC\n>a first\nGT\n>b\nTT\n";
     let found = |name| Sequence::from_fasta(text, "query", name, Substitution::Dna);
     for name in [None, Some("a")] {
@@ -277,7 +277,7 @@ fn records_of_one_name_are_refused_unless_another_one_is_asked_for() {
 }
 
 #[test]
-fn of_many_records_only_the_first_are_named() {
+fn errors_name_only_the_first_records() {
     let text: String = (1..=13).map(|record| format!(">r{record}\nA\n")).collect();
     let found = |name| {
         let found = Sequence::from_fasta(text.as_bytes(), "query", name, Substitution::Dna);
@@ -295,14 +295,14 @@ fn of_many_records_only_the_first_are_named() {
 }
 
 #[test]
-fn what_editors_leave_behind_is_no_letter() {
+fn byte_order_marks_and_blank_lines_are_skipped() {
     let text = b"\xef\xbb\xbf>a\r\nAC \t\r\r\nGT  \n";
     let found = Sequence::from_fasta(text, "query", None, Substitution::Dna);
     assert_eq!(found.unwrap(), sequence("ACGT", Substitution::Dna));
 }
 
 #[test]
-fn bytes_that_are_no_letters_are_shown_escaped() {
+fn invalid_bytes_are_escaped_in_errors() {
     let check = |text: &[u8], expected: &str| {
         let found = Sequence::from_fasta(text, "query", None, Substitution::Dna);
         let error = found.unwrap_err().to_string();
@@ -358,7 +358,7 @@ proptest! {
 }
 
 #[test]
-fn a_matrix_that_no_memory_holds_is_refused() {
+fn matrices_beyond_memory_are_refused() {
     let parameters = Parameters {
         length: 1 << 24,
         divergence: 0.0,
