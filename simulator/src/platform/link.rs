@@ -37,7 +37,7 @@ pub enum Sharing {
 }
 
 impl LinkId {
-    /// The position in [`Platform::links`].
+    /// The position in [`Platform::links`](crate::Platform::links).
     #[must_use]
     #[inline]
     pub const fn index(self) -> usize {
