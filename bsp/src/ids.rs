@@ -1,4 +1,4 @@
-//! Who is who: processes, hosts and Sets.
+//! Numbers of processes, hosts and Sets.
 
 use std::fmt;
 

@@ -1,18 +1,14 @@
-//! What files may call things that people are shown.
+//! Names in files that are displayed.
 
-/// Why a text is no name.
+/// A name that cannot be displayed safely.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{met:?} has control characters, which a terminal would obey, expected a name without line breaks, \
-     tabs and escapes"
-)]
+#[error("{met:?} has control characters; expected a name without line breaks, tabs and escapes")]
 pub struct NameError {
-    /// The text, its first characters if it is long; shown with what is wrong in it escaped.
+    /// The name, cut if it is long; the message escapes its control characters.
     pub met: String,
 }
 
-/// Refuses names that a terminal would obey instead of showing them: whoever sends a file does not get to drive
-/// the terminal of its reader.
+/// Refuses names with control characters, by which a file could control the terminal of its reader.
 ///
 /// # Errors
 ///
@@ -25,7 +21,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     Err(NameError { met })
 }
 
-/// Characters of what was met that a message shows.
+/// Most characters of a name in the message.
 const MET_MAX: usize = 60;
 
 #[cfg(test)]
@@ -33,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_no_name() {
+    fn names_with_control_characters_are_refused() {
         for name in ["", "labtec-1", "two words", "größe", "主机", "a\u{a0}b"] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
@@ -53,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut_in_its_fault() {
+    fn long_names_are_cut_in_the_error() {
         let fault = check_name(&"\u{1b}".repeat(1 << 20)).unwrap_err();
         assert_eq!(fault.met.len(), MET_MAX);
     }

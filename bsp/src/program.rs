@@ -54,7 +54,7 @@ use crate::units::Bytes;
 pub trait Program: Serialize + DeserializeOwned + Send + 'static {
     /// What processes send each other.
     type Message: Payload;
-    /// What a process leaves behind when it halts.
+    /// The result of a process, returned when it halts.
     type Output: Payload;
 
     /// One round: receive what was sent in the previous superstep, compute, send.
@@ -66,7 +66,7 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
     }
 }
 
-/// Whatever crosses between processes, or leaves one: any value serde can carry.
+/// A message or an output: any value that serde can encode.
 pub trait Payload: Serialize + DeserializeOwned + Send + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Send + 'static> Payload for T {}

@@ -70,8 +70,8 @@ impl<'a, Message> Superstep<'a, Message> {
         }
     }
 
-    /// Gives up: the run ends with this message, which says what is wrong and what would do. Unlike a panic, which
-    /// says that the program is wrong, it is what a program does whose data are.
+    /// Ends the run with an error whose message names the problem and a remedy. A panic means that the program is
+    /// wrong; this means that its input is.
     pub fn fail(&self, message: impl Into<String>) -> ! {
         resume_unwind(Box::new(GaveUp(message.into())))
     }

@@ -50,7 +50,7 @@ use self::encoding::{encode, recode};
 
 pub use self::error::{Error, Subject, Trial};
 
-/// What came of a program that keeps the laws.
+/// The result of checking a program that keeps the laws.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked<Output> {
     /// Its results, those of the reference runner.
@@ -137,7 +137,7 @@ fn move_all<P: Program>(computation: &mut Computation<P>, superstep: u64) -> Res
     Ok(moves)
 }
 
-/// Has what `superstep` sent and left behind go through its encoding.
+/// Encodes and decodes the messages and outputs of `superstep`.
 fn carry<P: Program>(computation: &mut Computation<P>, superstep: u64) -> Result<(), Error> {
     for inbox in &mut computation.inboxes {
         for (from, message) in &mut inbox.messages {
@@ -177,7 +177,7 @@ fn compare<P: Program>(
     Ok(())
 }
 
-/// The length of the longest encoded state, if nobody declares less memory than its own takes.
+/// The length of the longest encoded state, if no process declares less memory than its state takes.
 fn check_memory<P: Program>(computation: &Computation<P>, superstep: u64) -> Result<Bytes, Error> {
     let mut longest = Bytes::ZERO;
     let processes = computation.processes.iter().zip(&computation.outputs);

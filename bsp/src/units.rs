@@ -1,8 +1,8 @@
 //! Units as types.
 //!
-//! What is counted is an integer ([`Bytes`], [`Instructions`]); what is measured is a finite float
-//! ([`Seconds`], [`BytesPerSecond`], [`InstructionsPerSecond`]). Only operators that mean something
-//! exist: bytes divided by bytes per second are seconds, and nothing else is.
+//! Counts are integers ([`Bytes`], [`Instructions`]); measures are finite floats ([`Seconds`],
+//! [`BytesPerSecond`], [`InstructionsPerSecond`]). Only meaningful operators exist: bytes divided by bytes
+//! per second are seconds.
 
 use std::fmt;
 use std::iter::Sum;
@@ -390,7 +390,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_finite_values_are_measures() {
+    fn values_that_are_not_finite_are_refused() {
         assert_eq!(
             Seconds::new(f64::INFINITY),
             Err(UnitError::NotFinite(f64::INFINITY))

@@ -1,6 +1,6 @@
-//! Tokens of what is under way.
+//! Tokens of activities.
 
-/// A token for a computation, a message or a timer: the caller chooses it when it starts one, and
-/// gets it back when that ends.
+/// A token for a computation, a message or a timer. The caller chooses it at the start, and the engine
+/// returns it at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Activity(pub u64);

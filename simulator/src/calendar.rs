@@ -1,13 +1,12 @@
-//! What is due at which date.
+//! Entries by date.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Entries by date; what is due at one date comes out together, in the order it was put in.
+/// Entries by date; those of one date are returned together, in the order in which they were added.
 ///
-/// The entries of a date share a bucket, and the heap holds buckets. As long as entries arrive for
-/// dates that were asked for recently, and those of a superstep do, an entry costs no work in the
-/// heap at all.
+/// The entries of a date share a bucket, and the heap holds buckets. An entry for a recently used date,
+/// as most in a superstep are, costs no work in the heap.
 #[derive(Debug)]
 pub(crate) struct Calendar<E> {
     /// Date and bucket. Dates are not negative, so that their bits have the order of their values.
@@ -27,7 +26,7 @@ impl<E> Calendar<E> {
         }
     }
 
-    /// Notes that `entry` is due at `date`, which is neither negative nor NaN.
+    /// Adds `entry` at `date`, which is neither negative nor NaN.
     pub(crate) fn push(&mut self, date: f64, entry: E) {
         debug_assert!(0.0 <= date, "{date} is no date");
         // Adding zero gives -0.0 the bits of 0.0.
@@ -48,14 +47,14 @@ impl<E> Calendar<E> {
         self.heap.push(Reverse((date, bucket)));
     }
 
-    /// The earliest date at which something is due.
+    /// The earliest date with entries.
     pub(crate) fn next(&self) -> Option<f64> {
         self.heap
             .peek()
             .map(|Reverse((date, _))| f64::from_bits(*date))
     }
 
-    /// Moves what is due at the earliest date into `entries`, which has to be empty.
+    /// Moves the entries of the earliest date into `entries`, which must be empty.
     pub(crate) fn pop(&mut self, entries: &mut Vec<E>) {
         debug_assert!(entries.is_empty(), "entries of an earlier date are left");
         let Some(Reverse((date, bucket))) = self.heap.pop() else {
@@ -73,12 +72,12 @@ impl<E> Calendar<E> {
 /// Dates closer together than this, relative to the clock, are one.
 pub(crate) const CLOCK_RESOLUTION: f64 = 1e-15;
 
-/// Where the bucket of a date is remembered.
+/// The place of a date among the recent ones.
 fn place(date: u64) -> usize {
     (date.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize
 }
 
-/// Number of dates whose buckets are remembered.
+/// Number of recent dates.
 const RECENT: usize = 64;
 
 #[cfg(test)]
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_one_date_come_out_together_in_order() {
+    fn entries_of_one_date_are_returned_together_in_order() {
         let mut calendar = Calendar::new();
         for (entry, date) in [2.0, 1.0, 2.0, 0.0, 1.0].into_iter().enumerate() {
             calendar.push(date, u32::try_from(entry).unwrap());
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_come_in_order_however_many_there_are() {
+    fn a_thousand_dates_are_returned_in_order() {
         let mut calendar = Calendar::new();
         for entry in 0..1000_u32 {
             calendar.push(f64::from(entry * 7919 % 1000) / 8.0, entry);

@@ -1,8 +1,8 @@
 //! Platforms, processor sharing and max-min fair networks under a simulated clock.
 //!
-//! The crate is told when computations and messages start, and says when they end. It reads no
-//! file, knows no clock but its own, and draws no random numbers. Reading order: [`Platform`], what
-//! there is; [`Engine`], what happens on it; [`NetworkOptions`], how the network shares itself.
+//! The caller starts computations and messages, and the crate reports when they end. It reads no
+//! files, has no clock but the simulated one, and draws no random numbers. Reading order: [`Platform`],
+//! the hosts and links; [`Engine`], what runs on them; [`NetworkOptions`], how bandwidth is shared.
 
 mod activity;
 mod calendar;
@@ -18,6 +18,6 @@ pub use engine::Engine;
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{
     Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,
-    QuantityError, Set, Sharing,
+    QuantityError, QuantityProblem, Set, Sharing,
 };
 pub use profile::{Point, Profile, ProfileError};

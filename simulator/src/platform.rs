@@ -32,11 +32,11 @@ pub use host::Host;
 pub use link::{Link, LinkId, Sharing};
 pub use overhead::Overhead;
 pub use set::Set;
-pub use units::QuantityError;
+pub use units::{QuantityError, QuantityProblem};
 
-/// Hosts in Sets, links, and the way from every host to every other.
+/// Hosts in Sets, links, and the routes between all hosts.
 ///
-/// Its memory is in proportion to hosts, links and declared routes.
+/// Its memory is proportional to hosts, links and declared routes.
 #[derive(Debug)]
 pub struct Platform {
     hosts: Vec<Host>,
@@ -49,7 +49,7 @@ pub struct Platform {
     warnings: Vec<String>,
 }
 
-/// No way leads from one host to another.
+/// The platform declares no route from one host to another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no route leads from host `{from}` to host `{to}`")]
 pub struct NoRoute {
@@ -60,15 +60,15 @@ pub struct NoRoute {
 }
 
 impl Platform {
-    /// The same platform, whose `host` loses `load` to others.
+    /// The same platform with an external `load` on `host`.
     ///
     /// # Errors
     ///
-    /// If the host has a load already, or a value of `load` is not between 0 and 1.
+    /// If the host has a load profile already, or a value of `load` is not between 0 and 1.
     ///
     /// # Panics
     ///
-    /// If `host` is not of this platform.
+    /// If `host` does not belong to this platform.
     pub fn with_load(mut self, host: HostId, load: Profile) -> Result<Self, PlatformErrorKind> {
         let host = &mut self.hosts[host.index()];
         ProfileQuantity::Load.check(&host.name, &load)?;
@@ -80,15 +80,15 @@ impl Platform {
         Ok(self)
     }
 
-    /// The same platform, whose `link` offers `bandwidth`, in bytes per second.
+    /// The same platform with a changing `bandwidth` of `link`, in bytes per second.
     ///
     /// # Errors
     ///
-    /// If the link's bandwidth changes already, or a value of `bandwidth` is not above zero.
+    /// If the link has a bandwidth profile already, or a value of `bandwidth` is not positive.
     ///
     /// # Panics
     ///
-    /// If `link` is not of this platform.
+    /// If `link` does not belong to this platform.
     pub fn with_bandwidth(
         mut self,
         link: LinkId,
@@ -114,7 +114,7 @@ impl Platform {
     ///
     /// # Panics
     ///
-    /// If `id` is not of this platform.
+    /// If `id` does not belong to this platform.
     #[must_use]
     pub fn host(&self, id: HostId) -> &Host {
         &self.hosts[id.index()]
@@ -130,7 +130,7 @@ impl Platform {
     ///
     /// # Panics
     ///
-    /// If `id` is not of this platform.
+    /// If `id` does not belong to this platform.
     #[must_use]
     pub fn set(&self, id: SetId) -> &Set {
         &self.sets[id.index()]
@@ -152,15 +152,15 @@ impl Platform {
     }
 
     /// Fills `links` with the links from one host to another, in order, each as often as the
-    /// message crosses it, and returns what the message costs the two hosts.
+    /// message crosses it, and returns the overhead of the two hosts.
     ///
     /// # Errors
     ///
-    /// If the platform declares no way between them; `links` is then empty.
+    /// If the platform declares no route between them; `links` is then empty.
     ///
     /// # Panics
     ///
-    /// If a host is not of this platform.
+    /// If a host does not belong to this platform.
     pub fn route(
         &self,
         from: HostId,
@@ -183,8 +183,9 @@ impl Platform {
 
     /// The links that messages between Sets cross and no message within a Set does, ascending.
     ///
-    /// Asks for the routes between the first hosts of all pairs of Sets, and between the first two of
-    /// each: hosts of a Set are connected alike. Pairs without a route count for nothing.
+    /// Considers the routes between the first hosts of all pairs of Sets, and between the first two hosts
+    /// of each Set, as all hosts of a Set are connected in the same way. Pairs without a route are
+    /// ignored.
     #[must_use]
     pub fn links_between_sets(&self) -> Vec<LinkId> {
         let (mut route, mut inside, mut between) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
@@ -206,7 +207,7 @@ impl Platform {
         between.difference(&inside).copied().collect()
     }
 
-    /// What the file says and the simulation ignores.
+    /// What the file contains and the simulation ignores.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings

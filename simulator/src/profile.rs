@@ -6,18 +6,17 @@ use bsp::units::{Instant, Seconds};
 
 /// A piecewise constant function of simulated time, repeated for ever if it has a period.
 ///
-/// From the date of a point on, the value of that point holds, until the date of the next one.
-/// Before the first point the profile says nothing: [`Profile::value`] is `None`, and the user of
-/// the profile decides (full speed, no load, the link's own bandwidth). With a period, point `i`
-/// comes again at its date plus every multiple of the period; the last value holds until the
-/// first point comes again.
+/// The value of a point holds from its date until the date of the next point. Before the first point
+/// [`Profile::value`] is `None`, and the user of the profile supplies the value (full speed, no load,
+/// the link's own bandwidth). With a period, each point is repeated at its date plus every multiple of
+/// the period; the last value holds until the first point is repeated.
 ///
 /// Invariant: at least one point; dates strictly increase, are finite and not negative; values
 /// are finite; the period, if any, exceeds the time from the first point to the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile(Arc<Curve>);
 
-/// Shared by all hosts or links that change likewise.
+/// The points, shared by all hosts or links with this profile.
 #[derive(Debug, PartialEq)]
 struct Curve {
     points: Vec<Point>,
@@ -29,21 +28,21 @@ struct Curve {
 pub struct Point {
     /// Seconds since the run began.
     pub date: f64,
-    /// A fraction, or an absolute bandwidth (B/s) or latency (s), as the profile's user says.
+    /// A fraction, or an absolute bandwidth (B/s) or latency (s), depending on what the profile describes.
     pub value: f64,
 }
 
-/// Why a list of points is no [`Profile`].
+/// Why a list of points is not a valid [`Profile`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProfileError {
     /// No point.
-    #[error("a profile without points")]
+    #[error("a profile must have at least one point")]
     Empty,
-    /// A date that no clock shows.
-    #[error("the date {0} of a point is negative or not finite")]
+    /// A date that is negative or not finite.
+    #[error("invalid date `{0}`: must be finite and not negative")]
     Date(f64),
     /// A point that does not come after the one before it.
-    #[error("the point at {date} s does not come after the point at {before} s")]
+    #[error("invalid date `{date}`: must be after the previous point at {before} s")]
     Order {
         /// Date of the point before.
         before: f64,
@@ -51,17 +50,19 @@ pub enum ProfileError {
         date: f64,
     },
     /// A value that is not finite.
-    #[error("the value {value} at {date} s is not finite")]
+    #[error("invalid value `{value}` at {date} s: must be finite")]
     Value {
         /// Date of the point.
         date: f64,
-        /// The value met.
+        /// The value.
         value: f64,
     },
-    /// A period in which the points do not fit.
-    #[error("a period of {period} s does not exceed the {span} s from the first point to the last")]
+    /// A period that is shorter than the points.
+    #[error(
+        "invalid period `{period}`: must be longer than the {span} s from the first point to the last"
+    )]
     Period {
-        /// The period met.
+        /// The period.
         period: f64,
         /// Time from the first point to the last.
         span: f64,
@@ -126,7 +127,7 @@ impl Profile {
             return None;
         }
         let at = Instant::new(self.date(cycle, next)).ok()?;
-        // A period too short for the clock's last digit would never let time pass.
+        // With a period below the resolution of the clock, time would not advance.
         (after < at).then_some((at, self.0.points[next].value))
     }
 
@@ -147,7 +148,7 @@ impl Profile {
         &self.0.points
     }
 
-    /// Time after which the points come again.
+    /// Time after which the points are repeated.
     #[must_use]
     pub fn period(&self) -> Option<Seconds> {
         self.0.period.and_then(|period| Seconds::new(period).ok())
@@ -161,7 +162,7 @@ impl Profile {
             }
             _ => 0.0,
         };
-        // The division may round across the border of a cycle.
+        // The division may round to the neighbouring cycle.
         if 0.0 < cycle && at < self.date(cycle, 0) {
             cycle -= 1.0;
         } else if self.0.period.is_some() && self.date(cycle + 1.0, 0) <= at {
@@ -174,7 +175,7 @@ impl Profile {
         (cycle, passed.checked_sub(1))
     }
 
-    /// The date at which a point comes in a cycle.
+    /// The date of a point in a cycle.
     fn shifted(&self, cycle: f64, point: &Point) -> f64 {
         match self.0.period {
             Some(period) if 0.0 < cycle => point.date + cycle * period,
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn points_come_again_every_period() {
+    fn points_are_repeated_every_period() {
         let wave = profile(&[(0.5, 0.5), (1.0, 1.0)], Some(1.5)).unwrap();
         let mut dates = Vec::new();
         let mut now = Instant::START;
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_integrals() {
+    fn means_are_exact_integrals() {
         let wave = profile(&[(0.5, 0.5), (1.0, 1.0)], Some(1.5)).unwrap();
         let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-12);
         near(wave.mean(at(0.0), at(0.5), 0.0), 0.0);
@@ -273,14 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn profiles_that_cannot_be_are_refused() {
+    fn invalid_profiles_are_refused() {
         assert_eq!(profile(&[], None), Err(ProfileError::Empty));
         assert_eq!(profile(&[(-1.0, 1.0)], None), Err(ProfileError::Date(-1.0)));
         assert_eq!(
             profile(&[(1.0, 1.0), (1.0, 2.0)], None)
                 .unwrap_err()
                 .to_string(),
-            "the point at 1 s does not come after the point at 1 s"
+            "invalid date `1`: must be after the previous point at 1 s"
         );
         assert!(profile(&[(1.0, f64::NAN)], None).is_err());
         assert_eq!(

@@ -39,7 +39,7 @@ fn seconds(value: f64) -> Seconds {
 }
 
 #[test]
-fn what_has_no_length_ends_at_the_same_instant_in_the_order_it_was_started() {
+fn empty_activities_end_immediately_in_order_of_start() {
     let mut engine = engine("", "");
     engine.wake(seconds(0.0), Activity(2));
     engine.compute(HostId(0), Instructions(0), Activity(1));
@@ -48,7 +48,7 @@ fn what_has_no_length_ends_at_the_same_instant_in_the_order_it_was_started() {
 }
 
 #[test]
-fn activities_of_all_kinds_that_end_together_come_in_the_order_they_were_started() {
+fn simultaneous_ends_are_returned_in_order_of_start() {
     let mut engine = engine("", "");
     engine
         .transfer(HostId(0), HostId(1), Bytes(1_000_000), Activity(0))
@@ -60,7 +60,7 @@ fn activities_of_all_kinds_that_end_together_come_in_the_order_they_were_started
 }
 
 #[test]
-fn an_empty_message_takes_the_latency() {
+fn empty_messages_take_the_latency() {
     let mut engine = engine("", "");
     engine
         .transfer(HostId(0), HostId(1), Bytes(0), Activity(0))
@@ -69,7 +69,7 @@ fn an_empty_message_takes_the_latency() {
 }
 
 #[test]
-fn what_an_empty_message_takes_is_known_before() {
+fn idle_latency_equals_the_time_of_an_empty_message() {
     for set in ["", "send_overhead = \"3 s\"\nreceive_overhead = \"5 s\""] {
         let mut engine = engine(set, "");
         let known = engine.latency(HostId(0), HostId(1)).unwrap();
@@ -130,7 +130,7 @@ fn congestion_of_a_link_that_several_messages_share_keeps_them_fair() {
 }
 
 #[test]
-fn changes_of_links_keep_no_clock_going() {
+fn link_changes_do_not_advance_an_idle_clock() {
     let congestion = "[[congestion]]\nlink = \"a_link_1\"\n\
                       bandwidth = [[\"1 s\", \"0.5 MBps\"], [\"2 s\", \"1 MBps\"]]\nperiod = \"3 s\"";
     let mut engine = engine("", congestion);
@@ -140,7 +140,7 @@ fn changes_of_links_keep_no_clock_going() {
 }
 
 #[test]
-fn load_takes_its_part_and_is_reported() {
+fn load_slows_the_host_and_is_reported() {
     let load = "[[load]]\nhosts = \"a-1\"\npoints = [[\"2 s\", 0.5]]";
     let mut engine = engine("", load);
     engine.compute(HostId(0), Instructions(4_000_000_000), Activity(0));
@@ -155,7 +155,7 @@ fn load_takes_its_part_and_is_reported() {
 }
 
 #[test]
-fn a_host_that_stands_still_for_ever_ends_nothing() {
+fn a_host_stopped_for_ever_ends_no_computation() {
     let load =
         "[[load]]\nhosts = \"a-1\"\npoints = [[\"0 s\", 1.0], [\"1 s\", 1.0]]\nperiod = \"2 s\"";
     let mut engine = engine("", load);
@@ -164,7 +164,7 @@ fn a_host_that_stands_still_for_ever_ends_nothing() {
 }
 
 #[test]
-fn a_host_that_stands_still_for_a_while_goes_on() {
+fn a_stopped_host_resumes() {
     let load =
         "[[load]]\nhosts = \"a-1\"\npoints = [[\"1 s\", 1.0], [\"2 s\", 1.0], [\"3 s\", 0.0]]";
     let mut engine = engine("", load);

@@ -378,7 +378,7 @@ proptest! {
 
 /// Trunks that hold many flows back, as they come and go one by one.
 #[test]
-fn busy_trunks_keep_to_the_book() {
+fn busy_trunks_share_as_the_reference_solver() {
     let mut state = 7_u64;
     let mut draw = |below: u32| {
         state = state

@@ -128,7 +128,7 @@ fn every_flow_of_the_reference_ends_when_it_does_there() {
 }
 
 #[test]
-fn whole_programs_take_as_long_as_in_the_reference() {
+fn whole_programs_end_as_in_the_reference() {
     let mut reader = csv::Reader::from_reader(&include_bytes!("data/applications.csv")[..]);
     let mut rows = 0;
     for row in reader.records() {

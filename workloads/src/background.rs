@@ -1,8 +1,8 @@
-//! What others do to hosts and links while a program runs: traces drawn from the run's seed.
+//! Background load on hosts and links: traces drawn from the run's seed.
 //!
-//! A trace says over time which fraction others take away. Time is counted in steps, and only integers
-//! and the four basic operations are used, so a trace is the same on every machine. It depends on the
-//! seed, on what the host or link is numbered, and on the parameters; not on who else is loaded.
+//! A trace is the fraction of a host or link that is taken over time. Time is counted in steps, and only
+//! integers and the four basic operations are used, so a trace is the same on every machine. It depends
+//! on the seed, the number of the host or link, and the parameters, not on which others are loaded.
 
 mod pattern;
 
@@ -16,7 +16,7 @@ use crate::parameters::whole;
 
 pub use self::pattern::Pattern;
 
-/// Load of some hosts or links, by others.
+/// Background load of some hosts or links.
 ///
 /// Invariant: `share` and the level lie between 0 and 1; `step` is above zero; the period is `steps`
 /// of them, one at least and a million at most; busy and idle times last a step at least.
@@ -38,35 +38,35 @@ pub enum Target {
     Links,
 }
 
-/// Why numbers are no [`Background`].
+/// A number that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("`{key}` is {value:?}, expected {expected}")]
+#[error("invalid value `{value:?}` for `{key}`: expected {expected}")]
 pub struct OutOfRange {
     /// The number's name: `share`, `step`, `period`, `level`, `busy` or `idle`.
     pub key: &'static str,
-    /// The number met; times in seconds.
+    /// The number found; times in seconds.
     pub value: f64,
-    /// What would do.
+    /// What is expected instead.
     pub expected: &'static str,
 }
 
-/// The fraction that others take of one host or link over time.
+/// The fraction of one host or link that is taken over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// From each date on, the fraction that is taken; the first date is zero, dates increase, and
     /// neighbouring fractions differ.
     pub points: Vec<(Seconds, f64)>,
-    /// After so long it begins again.
+    /// Time after which it is repeated.
     pub period: Seconds,
 }
 
 impl Background {
-    /// The load of a `share` of what it may befall, in steps of length `step`, repeated after `period`,
+    /// The load of a `share` of the hosts or links, in steps of length `step`, repeated after `period`,
     /// rounded to whole steps.
     ///
     /// # Errors
     ///
-    /// The first number that will not do.
+    /// The first number that is out of range.
     pub fn new(
         pattern: Pattern,
         share: f64,
@@ -96,7 +96,7 @@ impl Background {
         })
     }
 
-    /// Who of `numbers` is loaded, ascending, and how.
+    /// The loaded ones of `numbers`, ascending, with their traces.
     ///
     /// # Panics
     ///
@@ -119,7 +119,7 @@ impl Background {
             .map(move |number| (number, background.trace(seed, target, number)))
     }
 
-    /// In how many steps a trace begins again: what it costs to draw one.
+    /// Number of steps of a period, which is the cost of drawing a trace.
     #[must_use]
     pub const fn steps(&self) -> u64 {
         self.steps

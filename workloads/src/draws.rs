@@ -5,8 +5,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::parameters::whole;
 
-/// The stream of the thing with that `number`, for one `purpose`: what is drawn from it shifts no
-/// other stream.
+/// The random stream of one `number` and `purpose`, independent of all other streams.
 pub(crate) fn generator(seed: u64, purpose: &[u8; 24], number: u32) -> ChaCha8Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -16,8 +15,8 @@ pub(crate) fn generator(seed: u64, purpose: &[u8; 24], number: u32) -> ChaCha8Rn
     generator
 }
 
-/// `numbers` in a drawn order. Each draws a lot of its own, so that of those that are left when others
-/// are taken out, nobody overtakes anybody.
+/// `numbers` in a drawn order. Each has its own draw, so the order of two numbers does not depend on the
+/// others.
 pub(crate) fn by_lot(
     seed: u64,
     purpose: &[u8; 24],
@@ -29,7 +28,7 @@ pub(crate) fn by_lot(
     lots.into_iter().map(|(_, number)| number).collect()
 }
 
-/// How many `share` of `count` are: one at least, unless there is nothing to share.
+/// The number of elements in a `share` of `count`: at least one, unless the share is zero.
 pub(crate) fn part(share: f64, count: u32) -> u32 {
     if share <= 0.0 {
         return 0;
@@ -51,7 +50,7 @@ mod tests {
     const PURPOSE: &[u8; 24] = b"the tests of this module";
 
     #[test]
-    fn a_share_above_zero_is_one_at_least() {
+    fn a_positive_share_has_at_least_one_element() {
         assert_eq!(part(0.0, 10), 0);
         assert_eq!(part(0.001, 10), 1);
         assert_eq!(part(0.25, 10), 3);
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn lots_do_not_depend_on_who_else_draws() {
+    fn the_order_of_two_does_not_depend_on_the_others() {
         let all = by_lot(3, PURPOSE, 0..100);
         let even = by_lot(3, PURPOSE, (0..100).step_by(2));
         let left: Vec<u32> = all
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_is_half_open() {
+    fn unit_draws_are_in_a_half_open_interval() {
         assert_eq!(unit(0).to_bits(), 0.0_f64.to_bits());
         assert!(unit(u64::MAX) < 1.0);
         assert_eq!(unit(1 << 63).to_bits(), 0.5_f64.to_bits());

@@ -5,7 +5,7 @@
 //! scheme). The plate is cut into one strip of rows a process. A superstep is one time step: the rows
 //! beside the strip are received, every cell is computed, and the outermost rows are sent to the
 //! neighbours. The plate begins as one of its modes, which keeps its shape and decays by a factor that
-//! is known exactly ([`Mode`]), so that what comes out can be checked.
+//! is known exactly ([`Mode`]), so that the result can be checked.
 
 mod mode;
 mod parameters;
@@ -47,7 +47,7 @@ pub struct Heat {
 /// let parameters = heat::Parameters { width: 20, height: 15, ..heat::Parameters::default() };
 /// let common = Common { processes: 4, supersteps: Some(30), seed: 0 };
 /// let strips = heat::processes(&parameters, common)?;
-/// let run = reference::run(strips, reference::Limit::default()).expect("nobody else is at fault");
+/// let run = reference::run(strips, reference::Limit::default()).expect("the program halts");
 /// let plate: Vec<f64> = run.outputs.concat();
 /// assert!(heat::Mode::new(&parameters)?.deviation(&plate, 30).is_rounding());
 /// # Ok::<(), workloads::Error>(())

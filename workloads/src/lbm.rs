@@ -21,7 +21,7 @@ pub struct Parameters {
     pub instructions: f64,
     /// Bytes of the grid, all processes together.
     pub memory: f64,
-    /// Bytes that every process occupies besides its strip.
+    /// Bytes that every process occupies in addition to its strip.
     pub fixed_memory: f64,
     /// Bytes of one boundary column.
     pub boundary: f64,
@@ -64,7 +64,7 @@ pub struct Lbm {
 ///
 /// let common = Common { processes: 25, supersteps: Some(10), seed: 0 };
 /// let strips = lbm::processes(&lbm::Parameters::default(), common)?;
-/// let run = reference::run(strips, reference::Limit::default()).expect("nobody else is at fault");
+/// let run = reference::run(strips, reference::Limit::default()).expect("the program halts");
 /// assert_eq!(run.supersteps, 10);
 /// assert_eq!(run.work, Instructions(100_000_000_000));
 /// # Ok::<(), workloads::Error>(())
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_divide_is_computed_and_held_all_the_same() {
+    fn uneven_matrices_are_distributed_completely() {
         let strips = processes(&Parameters::default(), common(7, 1)).unwrap();
         let work: Instructions = strips.iter().map(|strip| strip.work).sum();
         let data: Bytes = strips.iter().map(|strip| strip.image.data).sum();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_named() {
+    fn errors_name_the_parameter() {
         let check = |parameters: &str, expected: &str| {
             let parameters: Parameters = toml::from_str(parameters).unwrap();
             let error = processes(&parameters, common(2, 2)).unwrap_err();
@@ -184,19 +184,19 @@ mod tests {
         };
         check(
             "instructions = -1",
-            "`instructions` is -1.0, expected a number from 0 to 2^63",
+            "invalid value `-1.0` for `instructions`: expected a number from 0 to 2^63",
         );
         check(
             "memory = nan",
-            "`memory` is NaN, expected a number from 0 to 2^63",
+            "invalid value `NaN` for `memory`: expected a number from 0 to 2^63",
         );
         check(
             "fixed_memory = inf",
-            "`fixed_memory` is inf, expected a number from 0 to 2^63",
+            "invalid value `inf` for `fixed_memory`: expected a number from 0 to 2^63",
         );
         check(
             "boundary = 1e300",
-            "`boundary` is 1e300, expected a number from 0 to 2^63",
+            "invalid value `1e300` for `boundary`: expected a number from 0 to 2^63",
         );
         assert!(toml::from_str::<Parameters>("boundry = 1").is_err());
     }

@@ -1,6 +1,6 @@
-//! Workloads that ship: each a [`bsp::Program`] that stands for an application.
+//! The workloads of this project: each is a [`bsp::Program`] that represents an application.
 //!
-//! A *model* charges the instructions and sends the bytes of the application it stands for, and
+//! A *model* charges the instructions and sends the bytes of the application it represents, and
 //! computes nothing: a state of some hundred bytes a process, so that a million of them fit into one
 //! simulation. What each process did and received comes back as a [`Tally`], whose digest changes
 //! when a message is lost, doubled or reordered.

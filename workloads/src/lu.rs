@@ -1,7 +1,7 @@
 //! LU decomposition on a square cyclic distribution, as the papers model it.
 //!
-//! Stage k needs two supersteps. In the first, who holds column k below the diagonal divides it by the
-//! pivot and passes it on along the rows, and who holds row k passes it on along the columns; in the
+//! Stage k needs two supersteps. In the first, the processes that hold column k below the diagonal divide
+//! it by the pivot and send it along the rows, and those that hold row k send it along the columns; in the
 //! second, the trailing elements are updated and the next pivot is passed down its column. One superstep
 //! before all stages passes the first pivot. Elements for the same process travel together.
 
@@ -23,10 +23,10 @@ pub use cyclic::{Cyclic, Error as CyclicError};
 pub struct Parameters {
     /// Rows, and columns, of the matrix.
     pub order: u32,
-    /// Rows of processes; `None`: as `columns` wants it, or what comes nearest to a square, higher than
+    /// Rows of processes; `None`: as `columns` requires, or the nearest to a square, higher than
     /// wide.
     pub rows: Option<u32>,
-    /// Columns of processes; `None`: likewise.
+    /// Columns of processes; `None`: as `rows` requires, or the nearest to a square.
     pub columns: Option<u32>,
     /// Instructions to update one trailing element.
     pub update_instructions: f64,
@@ -86,7 +86,7 @@ pub struct Lu {
 /// let parameters = lu::Parameters { order: 100, ..lu::Parameters::default() };
 /// let common = Common { processes: 6, supersteps: None, seed: 0 };
 /// let parts = lu::processes(&parameters, common)?;
-/// let run = reference::run(parts, reference::Limit::default()).expect("nobody else is at fault");
+/// let run = reference::run(parts, reference::Limit::default()).expect("the program halts");
 /// assert_eq!(run.supersteps, 201);
 /// let (divisions, updates) = (100 * 99 / 2, 99 * 100 * 199 / 6);
 /// assert_eq!(run.work, Instructions(divisions * 100 + updates * 1000));
@@ -146,14 +146,14 @@ impl Lu {
         }
     }
 
-    /// Passes the pivot of stage `k` on to those who divide by it.
+    /// Sends the pivot of stage `k` to the processes that divide by it.
     fn send_pivot(&self, ctx: &mut Superstep<'_, ()>, k: u64) {
         if k < self.matrix.order() && ctx.rank() == self.matrix.owner(k, k) {
             self.send_along_column(ctx, k, self.element);
         }
     }
 
-    /// Passes on what this process holds of column `k` and of row `k`, to all who update with it.
+    /// Sends this process's part of column `k` and of row `k` to all processes that update with it.
     fn send_column_and_row(&self, ctx: &mut Superstep<'_, ()>, k: u64) {
         let (s, t) = self.matrix.coordinates(ctx.rank());
         let rows = self.matrix.rows_from(s, k + 1);
@@ -166,7 +166,7 @@ impl Lu {
         }
     }
 
-    /// To the others in this column of processes who hold rows below `k`.
+    /// Sends to the others in this column of processes that hold rows below `k`.
     fn send_along_column(&self, ctx: &mut Superstep<'_, ()>, k: u64, bytes: Bytes) {
         let (own, t) = self.matrix.coordinates(ctx.rank());
         for s in 0..self.matrix.rows() {
@@ -176,7 +176,7 @@ impl Lu {
         }
     }
 
-    /// To the others in this row of processes who hold columns right of `k`.
+    /// Sends to the others in this row of processes that hold columns right of `k`.
     fn send_along_row(&self, ctx: &mut Superstep<'_, ()>, k: u64, bytes: Bytes) {
         let (s, own) = self.matrix.coordinates(ctx.rank());
         for t in 0..self.matrix.columns() {

@@ -1,4 +1,4 @@
-//! Memory that may not be there: what parameters ask for need not fit the machine.
+//! Allocations that may fail: parameters may ask for more memory than the machine has.
 
 /// The `count` items of `items`; `None` if there is no memory for them.
 pub(crate) fn collected<T>(count: usize, items: impl IntoIterator<Item = T>) -> Option<Vec<T>> {
@@ -8,7 +8,7 @@ pub(crate) fn collected<T>(count: usize, items: impl IntoIterator<Item = T>) -> 
     Some(collected)
 }
 
-/// So many bytes in whole MB, for messages.
+/// Bytes in whole MB, rounded up, for messages.
 pub(crate) fn megabytes(bytes: u128) -> u128 {
     bytes.div_ceil(1_000_000)
 }
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_memory_holds_is_not_collected() {
+    fn failed_allocations_collect_nothing() {
         assert_eq!(collected(2, [7, 8, 9]), Some(vec![7, 8]));
         assert_eq!(collected(usize::MAX, 0_u64..), None);
         assert_eq!(collected(1 << 58, 0_u8..), None);

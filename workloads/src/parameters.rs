@@ -1,72 +1,74 @@
-//! What every workload is told, and what it does not accept.
+//! Parameters that all workloads have, and their errors.
 
 use bsp::Rank;
 use bsp::units::{Bytes, Instructions};
 
 use crate::lu::CyclicError;
 
-/// What every workload is told, whatever its own parameters.
+/// Parameters that all workloads have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Common {
     /// How many processes there are; at least one.
     pub processes: u32,
-    /// How many supersteps each of them executes, at least one. A program that ends by itself
-    /// executes at most so many, and as many as it needs if there is no such number.
+    /// Number of supersteps, at least one. A program that ends by itself executes at most this many, and
+    /// as many as it needs if this is `None`.
     pub supersteps: Option<u64>,
-    /// Where the workload's random numbers come from, if it draws any.
+    /// Seed of the workload's random numbers, if it draws any.
     pub seed: u64,
 }
 
-/// Why parameters do not make a program. Keys are relative to the workload's own section, those of
-/// [`Common`] excepted.
+/// Why a workload cannot be built. Keys are relative to the workload's own section, except for those of
+/// [`Common`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A count that has to be at least one.
-    #[error("`{key}` is 0, expected at least 1")]
+    #[error("invalid value `0` for `{key}`: must be at least 1")]
     Zero {
         /// The count's name.
         key: &'static str,
     },
-    /// No number of supersteps for a program that would go on for ever.
-    #[error("`supersteps` is missing, and the program does not end by itself")]
+    /// No number of supersteps for a program that does not end by itself.
+    #[error("missing value for `supersteps`: the program does not end by itself")]
     Endless,
-    /// A number of supersteps for a program whose part is worth nothing.
-    #[error("`supersteps` is {supersteps}, but the program ends by itself; leave it out")]
+    /// A number of supersteps for a program that determines its own length.
+    #[error("invalid value `{supersteps}` for `supersteps`: the program ends by itself; remove it")]
     EndsByItself {
-        /// How many there should have been.
+        /// The number found.
         supersteps: u64,
     },
     /// A list without an element that rank 0 could take.
-    #[error("`{key}` is an empty list, expected at least one number")]
+    #[error("invalid value `[]` for `{key}`: must have at least one number")]
     Empty {
         /// The list's name.
         key: &'static str,
     },
     /// A number that means nothing, or more than can be counted.
-    #[error("`{key}` is {value:?}, expected {expected}")]
+    #[error("invalid value `{value:?}` for `{key}`: expected {expected}")]
     OutOfRange {
         /// The number's name, with its position if it is in a list.
         key: String,
-        /// The number met.
+        /// The number found.
         value: f64,
-        /// What would do.
+        /// What is expected instead.
         expected: &'static str,
     },
     /// Instructions that fit by themselves and no longer when the load changes.
     #[error(
-        "`{key}` is {value:?} and grows to {peak:?} with `dynamics`, expected at most 2^63; \
-         a smaller `dynamics.factor` or fewer instructions would do"
+        "invalid value `{value:?}` for `{key}`: grows to {peak:?} with `dynamics`, must be at most 2^63; \
+         choose a smaller `dynamics.factor` or fewer instructions"
     )]
     Peak {
         /// The number's name, with its position in its list.
         key: String,
-        /// The number met.
+        /// The number found.
         value: f64,
-        /// What becomes of it at worst.
+        /// The greatest value in the run.
         peak: f64,
     },
     /// An interval that ends before it begins.
-    #[error("`{key}` is {value}, expected more than `{start_key}`, which is {start}")]
+    #[error(
+        "invalid value `{value}` for `{key}`: must be greater than `{start_key}`, which is {start}"
+    )]
     EndsBeforeStart {
         /// Name of the end.
         key: &'static str,
@@ -81,23 +83,23 @@ pub enum Error {
     #[error(transparent)]
     Cyclic(#[from] CyclicError),
     /// Less than the program needs.
-    #[error("`{key}` is {value}, expected at least {least}: {reason}")]
+    #[error("invalid value `{value}` for `{key}`: must be at least {least}, {reason}")]
     TooSmall {
         /// The number's name.
         key: &'static str,
-        /// The number met.
+        /// The number found.
         value: u64,
-        /// The least number that would do.
+        /// The least valid number.
         least: u64,
         /// What it is needed for.
         reason: &'static str,
     },
     /// More than there can be.
-    #[error("`{key}` is {value}, expected at most `{of}`, which is {most}")]
+    #[error("invalid value `{value}` for `{key}`: must be at most `{of}`, which is {most}")]
     MoreThan {
         /// The number's name, with its position if it is in a list.
         key: &'static str,
-        /// The number met.
+        /// The number found.
         value: u64,
         /// Name of the number that bounds it.
         of: &'static str,
@@ -105,17 +107,15 @@ pub enum Error {
         most: u64,
     },
     /// The machine has not enough memory for the cells.
-    #[error(
-        "`width` is {width} and `height` is {height}, and memory for so many cells cannot be had"
-    )]
+    #[error("not enough memory for {width} x {height} cells: choose a smaller `width` or `height`")]
     TooManyCells {
         /// Columns.
         width: u32,
         /// Cells of a column.
         height: u32,
     },
-    /// The machine has not enough memory for what is computed on.
-    #[error("memory for {what}, {megabytes} MB, cannot be had; {instead} would do")]
+    /// The machine has not enough memory for the data.
+    #[error("not enough memory for {what}, {megabytes} MB: choose {instead}")]
     Memory {
         /// What it is needed for.
         what: String,
@@ -125,9 +125,9 @@ pub enum Error {
         instead: &'static str,
     },
     /// The machine has not enough memory for the states.
-    #[error("`processes` is {processes}, and memory for their states cannot be had")]
+    #[error("not enough memory for the states of {processes} processes: choose fewer `processes`")]
     TooManyProcesses {
-        /// How many there should have been.
+        /// The number of processes.
         processes: u32,
     },
 }
@@ -137,14 +137,14 @@ impl Common {
     ///
     /// # Errors
     ///
-    /// [`Error::Endless`] if nobody said, [`Error::Zero`].
+    /// [`Error::Endless`] if it is missing, [`Error::Zero`].
     pub fn required_supersteps(self) -> Result<u64, Error> {
         let supersteps = self.supersteps.ok_or(Error::Endless)?;
         at_least_one("supersteps", supersteps)?;
         Ok(supersteps)
     }
 
-    /// Nothing, if no number of supersteps is given to a program that ends by itself.
+    /// Checks that no number of supersteps is given to a program that ends by itself.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl Common {
         Ok(states)
     }
 
-    /// What `rank` gets of `total` when all get the same, the remainder going to the lowest ranks.
+    /// The part of `rank` of `total`, divided equally, with the remainder on the lowest ranks.
     pub(crate) fn share(self, total: u64, rank: Rank) -> u64 {
         let processes = u64::from(self.processes);
         total / processes + u64::from(u64::from(rank.0) < total % processes)
@@ -199,7 +199,7 @@ pub(crate) fn bytes(key: impl Into<String>, value: f64) -> Result<Bytes, Error> 
     counted(key, value).map(Bytes)
 }
 
-/// Every element of a list that may not be empty, by `read`, which is told the element's name.
+/// Reads every element of a list, which must not be empty, by `read`, given the element's name.
 ///
 /// # Errors
 ///
@@ -241,7 +241,7 @@ pub(crate) fn within(
     }
 }
 
-/// Nothing, if there is at least one.
+/// Checks that a count is at least one.
 ///
 /// # Errors
 ///
@@ -254,7 +254,7 @@ pub(crate) const fn at_least_one(key: &'static str, count: u64) -> Result<(), Er
     }
 }
 
-/// Nothing, if there are as many as `reason` asks for.
+/// Checks that a count is at least `least`, which `reason` explains.
 ///
 /// # Errors
 ///
@@ -303,12 +303,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_amounts_that_can_be_counted_are_read() {
+    fn amounts_outside_0_to_2_63_are_refused() {
         for value in [-1.0, -1e-9, f64::NAN, f64::INFINITY, 1e19] {
             let message = bytes("memory", value).unwrap_err().to_string();
             assert_eq!(
                 message,
-                format!("`memory` is {value:?}, expected a number from 0 to 2^63")
+                format!("invalid value `{value:?}` for `memory`: expected a number from 0 to 2^63")
             );
         }
         assert_eq!(bytes("memory", 900e3), Ok(Bytes(900_000)));
@@ -321,16 +321,16 @@ mod tests {
     }
 
     #[test]
-    fn an_element_of_a_list_is_named_by_its_position() {
+    fn errors_name_the_position_in_a_list() {
         let message = list("bytes", &[1.0, -5.0], bytes).unwrap_err().to_string();
         assert_eq!(
             message,
-            "`bytes[1]` is -5.0, expected a number from 0 to 2^63"
+            "invalid value `-5.0` for `bytes[1]`: expected a number from 0 to 2^63"
         );
         let message = list("bytes", &[], bytes).unwrap_err().to_string();
         assert_eq!(
             message,
-            "`bytes` is an empty list, expected at least one number"
+            "invalid value `[]` for `bytes`: must have at least one number"
         );
     }
 
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_runs_without_processes_or_supersteps() {
+    fn zero_processes_or_supersteps_are_refused() {
         let build = |processes, supersteps: u64| {
             Common {
                 processes,
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_an_end_has_to_be_told_its_supersteps() {
+    fn endless_programs_require_a_number_of_supersteps() {
         let common = |supersteps| Common {
             processes: 1,
             supersteps,

@@ -1,8 +1,8 @@
 //! The Smith-Waterman algorithm on one column a process, as the papers model it.
 //!
 //! An n × n matrix is computed along its antidiagonals, one a superstep: column y, which is process
-//! y's, has a cell on those from y to y + n - 1. Who has none computes nothing and only meets the others
-//! at the barrier. A cell's value goes to the right; every superstep computes more than the one before.
+//! y's, has a cell on those from y to y + n - 1. A process without a cell computes nothing and only
+//! takes part in the barrier. A cell's value goes to the right; every superstep computes more than the one before.
 
 pub mod kernel;
 
@@ -28,7 +28,7 @@ pub struct Parameters {
     pub bytes: f64,
     /// Bytes of the matrix, all processes together.
     pub memory: f64,
-    /// Bytes that every process occupies besides its column.
+    /// Bytes that every process occupies in addition to its column.
     pub fixed_memory: f64,
 }
 
@@ -77,7 +77,7 @@ pub struct SmithWaterman {
 ///
 /// let common = Common { processes: 10, supersteps: None, seed: 0 };
 /// let columns = smith_waterman::processes(&smith_waterman::Parameters::default(), common)?;
-/// let run = reference::run(columns, reference::Limit::default()).expect("nobody else is at fault");
+/// let run = reference::run(columns, reference::Limit::default()).expect("the program halts");
 /// assert_eq!(run.supersteps, 19);
 /// assert_eq!(run.outputs[9].messages, 10);
 /// # Ok::<(), workloads::Error>(())
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn it_may_be_cut_short_and_not_prolonged() {
+    fn supersteps_can_be_fewer_but_not_more() {
         for (wanted, expected) in [(Some(3), 3), (Some(7), 7), (Some(100), 7), (None, 7)] {
             let columns = processes(&stated(), common(4, wanted)).unwrap();
             let run = reference::run(columns, reference::Limit::default()).unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_named() {
+    fn errors_name_the_parameter() {
         let check = |parameters: &str, expected: &str| {
             let parameters: Parameters = toml::from_str(parameters).unwrap();
             let error = processes(&parameters, common(2, None)).unwrap_err();
@@ -261,22 +261,22 @@ mod tests {
         };
         check(
             "instructions_first = -1",
-            "`instructions_first` is -1.0, expected a number from 0 to 2^63",
+            "invalid value `-1.0` for `instructions_first`: expected a number from 0 to 2^63",
         );
         check(
             "multiplier = nan",
-            "`multiplier` is NaN, expected a number of at least 0",
+            "invalid value `NaN` for `multiplier`: expected a number of at least 0",
         );
         check(
             "multiplier = 1e10",
-            "`instructions_last` is 1e19, expected at most 2^63 after multiplying with `multiplier`",
+            "invalid value `1e19` for `instructions_last`: expected at most 2^63 after multiplying with `multiplier`",
         );
         check(
             "bytes = -5",
-            "`bytes` is -5.0, expected a number from 0 to 2^63",
+            "invalid value `-5.0` for `bytes`: expected a number from 0 to 2^63",
         );
-        let nobody = processes(&Parameters::default(), common(0, None));
-        assert_eq!(nobody, Err(Error::Zero { key: "processes" }));
+        let result = processes(&Parameters::default(), common(0, None));
+        assert_eq!(result, Err(Error::Zero { key: "processes" }));
         assert!(toml::from_str::<Parameters>("traffic = 1").is_err());
     }
 

@@ -1,4 +1,4 @@
-//! A load made of numbers: what each rank computes and to whom it sends, steady or changing.
+//! A synthetic load: how much each rank computes and where it sends, steady or changing.
 //!
 //! Lists are given by rank: rank `r` takes the element at `r` modulo the list's length. In every
 //! superstep, the last one included, each process sends its bytes to its rank plus each shift, where
@@ -29,7 +29,7 @@ pub struct Parameters {
     pub instructions: Vec<f64>,
     /// Bytes of a message, by the sender's rank.
     pub bytes: Vec<f64>,
-    /// To whom a process sends: the receivers' ranks relative to its own.
+    /// The receivers of a process: their ranks relative to its own.
     pub shifts: Vec<i64>,
     /// Whether ranks are counted modulo the number of processes when shifted.
     pub ring: bool,
@@ -61,7 +61,7 @@ pub struct Synthetic {
     bytes: Bytes,
     memory: Bytes,
     receivers: Box<[Rank]>,
-    /// What becomes of `work`; only where it changes.
+    /// How `work` changes; `None` if it does not.
     variation: Option<Box<Variation>>,
     tally: Tally,
 }
@@ -88,7 +88,7 @@ pub struct Synthetic {
 /// };
 /// let common = Common { processes: 4, supersteps: Some(3), seed: 0 };
 /// let processes = synthetic::processes(&parameters, common)?;
-/// let run = reference::run(processes, reference::Limit::default()).expect("nobody is at fault");
+/// let run = reference::run(processes, reference::Limit::default()).expect("the program halts");
 /// assert_eq!(run.outputs[1].work, Instructions(3 * 2_000_000));
 /// assert_eq!(run.outputs[1].received, Bytes(2 * 2 * 100_000));
 /// # Ok::<(), workloads::Error>(())
@@ -145,7 +145,7 @@ impl Program for Synthetic {
     }
 }
 
-/// To whom `rank` sends, in the order of the shifts.
+/// The receivers of `rank`, in the order of the shifts.
 fn receivers(parameters: &Parameters, rank: Rank, size: u32) -> Box<[Rank]> {
     let receiver = |shift: &i64| {
         let shifted = if parameters.ring {

@@ -1,4 +1,4 @@
-//! What a process of a model leaves behind.
+//! The output of a process of a model.
 
 use bsp::units::{Bytes, Instructions};
 use bsp::{Rank, Superstep};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What one process did and received, all supersteps together.
 ///
-/// What is sent in the last superstep is received by nobody and counted nowhere.
+/// Messages of the last superstep are not received and not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Supersteps executed.

@@ -1,4 +1,4 @@
-//! A computation between two supersteps.
+//! A computation between two supersteps, its limit and its result.
 
 use super::error::Error;
 use super::execution::{check_receiver, execute};
@@ -29,8 +29,7 @@ impl Default for Limit {
     }
 }
 
-/// All processes, what is under way to them, and what those that have halted left behind, each by
-/// rank.
+/// All processes, the messages to them, and the outputs of those that have halted, by rank.
 #[derive(Debug)]
 pub(crate) struct Computation<P: Program> {
     pub(crate) processes: Vec<P>,
@@ -45,7 +44,7 @@ pub(crate) struct Computation<P: Program> {
 }
 
 impl<P: Program> Computation<P> {
-    /// Nothing has happened yet.
+    /// A computation before its first superstep.
     pub(crate) fn new(processes: Vec<P>, limit: Limit) -> Self {
         let count = processes.len();
         Self {
@@ -60,7 +59,7 @@ impl<P: Program> Computation<P> {
         }
     }
 
-    /// Executes the next superstep of everybody who has not halted.
+    /// Executes the next superstep of all processes that have not halted.
     ///
     /// # Errors
     ///
@@ -111,7 +110,7 @@ impl<P: Program> Computation<P> {
         Ok(())
     }
 
-    /// What came of it.
+    /// The result.
     ///
     /// # Panics
     ///
@@ -125,7 +124,7 @@ impl<P: Program> Computation<P> {
         }
     }
 
-    /// Whether anybody has not halted.
+    /// Whether a process has not halted.
     pub(crate) fn is_running(&self) -> bool {
         self.halted.iter().any(Option::is_none)
     }

@@ -1,18 +1,18 @@
-//! Why a computation cannot go on.
+//! Errors of programs.
 
 use crate::ids::Rank;
 
-/// Why a computation cannot go on: the program is at fault.
+/// An error of the program, which ends the computation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A message for nobody.
+    /// A message to a rank that does not exist.
     #[error("{from} sent to {to} in superstep {superstep}, but there are only {size} processes")]
     NoSuchRank {
         /// The sender.
         from: Rank,
         /// The rank that does not exist.
         to: Rank,
-        /// When.
+        /// The superstep.
         superstep: u64,
         /// How many processes there are.
         size: u32,
@@ -24,7 +24,7 @@ pub enum Error {
         from: Rank,
         /// The process that had halted.
         to: Rank,
-        /// When.
+        /// The superstep.
         superstep: u64,
         /// The superstep in which the receiver halted.
         halted: u64,
@@ -32,26 +32,26 @@ pub enum Error {
     /// The program panicked.
     #[error("{rank} panicked in superstep {superstep}: {message}")]
     Panicked {
-        /// Who.
+        /// The process.
         rank: Rank,
-        /// When.
+        /// The superstep.
         superstep: u64,
-        /// The panic's own words.
+        /// The panic message.
         message: String,
     },
     /// The program gave up: [`Superstep::fail`].
     #[error("{rank} gave up in superstep {superstep}: {message}")]
     GaveUp {
-        /// Who.
+        /// The process.
         rank: Rank,
-        /// When.
+        /// The superstep.
         superstep: u64,
         /// Why.
         message: String,
     },
     /// The limit was reached.
     #[error(
-        "{rank} had not halted after {limit} supersteps; if it takes that long, raise the limit, in experiments `run.superstep_limit`"
+        "{rank} had not halted after {limit} supersteps; if it needs more, raise the limit (in experiments `run.superstep_limit`)"
     )]
     NeverHalts {
         /// The lowest rank still running.

@@ -43,7 +43,7 @@ pub(super) fn differing_output<P: Program>(
     Ok(None)
 }
 
-/// Who sent the first message that differs, by the rank of its receiver.
+/// The sender of the first message that differs, by the rank of its receiver.
 pub(super) fn differing_sender<P: Program>(
     one: &Computation<P>,
     other: &Computation<P>,

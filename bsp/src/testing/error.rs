@@ -1,4 +1,4 @@
-//! Which law a program breaks, who breaks it, and when.
+//! Which law a program breaks, in which process and superstep.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use crate::ids::Rank;
 use crate::reference;
 use crate::units::Bytes;
 
-/// Which law a program breaks, who breaks it, and when.
+/// Which law a program breaks, in which process and superstep.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It does not run at all.
     #[error(transparent)]
     Plain(#[from] reference::Error),
-    /// It runs as long as nobody moves, or the first time.
+    /// It fails when processes move, or when it is run again.
     #[error("{trial}: {source}")]
     Run {
         /// How it was run.
@@ -23,13 +23,13 @@ pub enum Error {
     /// A value has no encoding.
     #[error("{rank}'s {subject} {superstep} cannot be encoded: {message}")]
     Encoding {
-        /// Whose it is.
+        /// Its process.
         rank: Rank,
-        /// What it is.
+        /// What is concerned.
         subject: Subject,
-        /// When it came to be.
+        /// Its superstep.
         superstep: u64,
-        /// The encoder's words.
+        /// The encoder's message.
         message: String,
     },
     /// An encoding gives no value.
@@ -38,29 +38,29 @@ pub enum Error {
          fields are encoded by position, so none may be left out only sometimes"
     )]
     Decoding {
-        /// Whose it is.
+        /// Its process.
         rank: Rank,
-        /// What it is.
+        /// What is concerned.
         subject: Subject,
-        /// When it came to be.
+        /// Its superstep.
         superstep: u64,
-        /// The decoder's words.
+        /// The decoder's message.
         message: String,
     },
-    /// Encoded, decoded and encoded again, a value is not what it was.
+    /// A value that is decoded from its encoding is encoded differently.
     #[error(
         "{rank}'s {subject} {superstep} is encoded otherwise once it has been decoded; \
          a `HashMap` has no order, a `BTreeMap` has one"
     )]
     RoundTrip {
-        /// Whose it is.
+        /// Its process.
         rank: Rank,
-        /// What it is.
+        /// What is concerned.
         subject: Subject,
-        /// When it came to be.
+        /// Its superstep.
         superstep: u64,
     },
-    /// A move would cost less than what it carries.
+    /// The declared memory is less than the encoded state.
     #[error(
         "{rank} declares {} B of memory before superstep {superstep}, but its encoded state takes {} B; \
          `Program::memory` has to be at least that, or `None`",
@@ -68,21 +68,21 @@ pub enum Error {
         .encoded.0
     )]
     Memory {
-        /// Who.
+        /// The process.
         rank: Rank,
         /// The superstep that is next.
         superstep: u64,
-        /// What `Program::memory` says, all of it.
+        /// The sum that `Program::memory` declares.
         declared: Bytes,
         /// The length of the encoded state.
         encoded: Bytes,
     },
-    /// Something else came out.
+    /// A repeated run differs.
     #[error("{trial}: {rank}'s {subject} {superstep} is another; {}", .trial.hint())]
     Differs {
         /// The lowest rank for which it did.
         rank: Rank,
-        /// What it is.
+        /// What is concerned.
         subject: Subject,
         /// The first superstep for which it did.
         superstep: u64,
@@ -91,7 +91,7 @@ pub enum Error {
     },
 }
 
-/// What of a process is meant.
+/// What of a process an error concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Its state, before a superstep.
@@ -100,7 +100,7 @@ pub enum Subject {
     Charge,
     /// A message it sent.
     Message,
-    /// What it left behind, in the superstep in which it halted or should have.
+    /// Its output, in the superstep in which it halted or should have.
     Output,
 }
 

@@ -27,7 +27,7 @@ enum Fault {
     None,
     /// Needs what is not encoded.
     Cache,
-    /// Needs what nobody sees.
+    /// Needs a global counter.
     Counter,
     /// Leaves out a field.
     Sometimes,
@@ -98,7 +98,7 @@ fn check(fault: Fault, expected: &str) {
 }
 
 #[test]
-fn a_program_that_keeps_the_laws_gives_the_reference_s_results() {
+fn lawful_programs_give_the_results_of_the_reference() {
     let checked = super::check(|| suspects(Fault::None));
     let expected = reference::run(suspects(Fault::None), Limit::default()).unwrap();
     assert_eq!(checked.run, expected);
@@ -107,7 +107,7 @@ fn a_program_that_keeps_the_laws_gives_the_reference_s_results() {
 }
 
 #[test]
-fn a_cache_that_is_not_rebuilt_is_found_where_it_is_missed() {
+fn stale_caches_are_reported_in_the_superstep_that_reads_them() {
     check(
         Fault::Cache,
         "with every process moved before every superstep: p3's charge of superstep 3 is another; \
@@ -116,7 +116,7 @@ fn a_cache_that_is_not_rebuilt_is_found_where_it_is_missed() {
 }
 
 #[test]
-fn what_comes_from_outside_is_found() {
+fn outside_state_is_reported() {
     check(
         Fault::Counter,
         "run again: p3's charge of superstep 3 is another; nothing but the state and the inbox may \
@@ -137,7 +137,7 @@ fn what_comes_from_outside_is_found() {
 }
 
 #[test]
-fn a_field_that_is_left_out_sometimes_cannot_be_decoded() {
+fn sometimes_skipped_fields_cannot_be_decoded() {
     let error = verify(|| suspects(Fault::Sometimes), Limit(50)).unwrap_err();
     let text = error.to_string();
     assert!(
@@ -147,7 +147,7 @@ fn a_field_that_is_left_out_sometimes_cannot_be_decoded() {
 }
 
 #[test]
-fn a_state_that_is_encoded_otherwise_the_next_time_is_found() {
+fn unstable_encodings_are_reported() {
     check(
         Fault::Moody,
         "p3's state before superstep 4 is encoded otherwise once it has been decoded; \
@@ -156,7 +156,7 @@ fn a_state_that_is_encoded_otherwise_the_next_time_is_found() {
 }
 
 #[test]
-fn a_move_may_not_cost_less_than_it_carries() {
+fn declared_memory_below_the_encoded_state_is_refused() {
     let error = verify(|| suspects(Fault::Memory), Limit(50)).unwrap_err();
     let text = error.to_string();
     assert!(
@@ -168,9 +168,9 @@ fn a_move_may_not_cost_less_than_it_carries() {
 }
 
 #[test]
-fn a_program_that_never_halts_is_no_program() {
+fn endless_programs_are_refused() {
     check(
         Fault::Endless,
-        "p1 had not halted after 50 supersteps; if it takes that long, raise the limit, in experiments `run.superstep_limit`",
+        "p1 had not halted after 50 supersteps; if it needs more, raise the limit (in experiments `run.superstep_limit`)",
     );
 }

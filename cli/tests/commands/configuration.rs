@@ -96,8 +96,8 @@ fn a_run_that_hits_the_limit_says_which_key_sets_it() {
     folder.fails(
         &["simulate", "lu.toml", "--set", "run.superstep_limit=3"],
         1,
-        "p1 had not halted after 3 supersteps; if it takes that long, raise the limit, in experiments \
-         `run.superstep_limit`",
+        "p1 had not halted after 3 supersteps; if it needs more, raise the limit (in experiments \
+         `run.superstep_limit`)",
     );
 }
 

@@ -85,7 +85,7 @@ fn a_panic() {
 fn a_program_that_never_halts() {
     check(
         Fault::NeverHalts,
-        "p2 had not halted after 50 supersteps; if it takes that long, raise the limit, in experiments `run.superstep_limit`",
+        "p2 had not halted after 50 supersteps; if it needs more, raise the limit (in experiments `run.superstep_limit`)",
     );
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Leg {
 }
 
 impl Leg {
-    /// A leg that stands for none.
+    /// A placeholder.
     pub(super) const NONE: Self = Self {
         code: 0,
         position: 0,

@@ -46,14 +46,14 @@ pub(super) enum Endpoint {
     Zone(u32),
 }
 
-/// The link or links behind one name.
+/// The link or links of one name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NamedLink {
     Single(LinkId),
     Pair { up: LinkId, down: LinkId },
 }
 
-/// How a zone is to route.
+/// How a zone routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ZoneRouting {
     None,
@@ -102,7 +102,7 @@ struct ZoneDraft {
     depth: u32,
     routing: ZoneRouting,
     set: Option<SetId>,
-    /// What lies directly in it, and where the file says so; a cluster's hosts are left out.
+    /// Its direct members and their offsets in the file, without the hosts of a cluster.
     members: Vec<(String, Endpoint, usize)>,
     cluster: Option<Cluster>,
     edges: Vec<(Edge, Option<[Endpoint; 2]>)>,
@@ -209,7 +209,7 @@ impl Builder {
         Ok(wire)
     }
 
-    /// Says what messages cost the hosts of each Set, and those of pairs of Sets that differ.
+    /// Sets the overheads of each Set, and those of the pairs of Sets that have their own.
     pub(super) fn set_overheads(
         &mut self,
         sets: Vec<Overhead>,
@@ -324,7 +324,7 @@ impl Builder {
         Ok(id)
     }
 
-    /// Puts something directly into a zone and returns its number there.
+    /// Adds a member to a zone and returns its number there.
     fn join(
         &mut self,
         zone: u32,
@@ -375,12 +375,12 @@ impl NamedLink {
     }
 }
 
-/// Whether what is called `name` can be shown.
+/// Checks that `name` can be displayed.
 fn check_shown(what: &'static str, name: &str) -> Result<(), PlatformErrorKind> {
     check_name(name).map_err(|source| PlatformErrorKind::Name { what, source })
 }
 
-/// A number of things, if few enough.
+/// Converts a count, if it is small enough.
 fn count(met: usize, what: &'static str) -> Result<u32, PlatformErrorKind> {
     u32::try_from(met)
         .ok()
@@ -394,7 +394,7 @@ fn count(met: usize, what: &'static str) -> Result<u32, PlatformErrorKind> {
 
 /// More hosts than this would take gigabytes.
 pub(super) const HOSTS_MAX: u32 = 1 << 22;
-/// Keeps sums of numbers, of hosts and routers, of first link and offset, within 32 bits.
+/// Keeps sums of two numbers, such as hosts and routers, within 32 bits.
 const COUNT_MAX: u32 = 1 << 30;
-/// Zones inside one another; asking for a route descends as deep.
+/// Most nested zones; the lookup of a route recurses as deep.
 const DEPTH_MAX: u32 = 64;

@@ -1,4 +1,4 @@
-//! Why a text is no platform: where, what was met, what would do.
+//! Errors of platform files: where, what was found, what was expected.
 
 use bsp::NameError;
 
@@ -6,7 +6,7 @@ use crate::platform::nearest::did_you_mean;
 use crate::platform::units::QuantityError;
 use crate::profile::ProfileError;
 
-/// Why a text is no platform.
+/// Why a text does not describe a platform.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("line {line}, column {column}: {kind}")]
 pub struct PlatformError {
@@ -27,21 +27,21 @@ pub enum PlatformErrorKind {
     Syntax(String),
     /// A SimGrid file of another version.
     #[error(
-        "platform version {0}, expected 4 or 4.1; `simgrid_update_xml` brings older files up to date"
+        "unsupported platform version `{0}`: expected 4 or 4.1; `simgrid_update_xml` converts older files"
     )]
     Version(String),
     /// An element of SimGrid that this simulator does not have.
     #[error("{what} is not supported; {instead}")]
     NotSupported {
-        /// The element, attribute or value met.
+        /// The element, attribute or value found.
         what: String,
-        /// What would do.
+        /// What is expected instead.
         instead: &'static str,
     },
-    /// An element where none of its kind may stand.
-    #[error("<{element}> may not stand inside <{parent}>")]
+    /// An element that is not allowed there.
+    #[error("<{element}> is not allowed inside <{parent}>")]
     MisplacedElement {
-        /// The element met.
+        /// The element found.
         element: String,
         /// The element around it.
         parent: String,
@@ -51,7 +51,7 @@ pub enum PlatformErrorKind {
     UnknownAttribute {
         /// The element.
         element: String,
-        /// The attribute met.
+        /// The attribute found.
         attribute: String,
         /// The most similar attribute it does have.
         nearest: Option<String>,
@@ -64,18 +64,18 @@ pub enum PlatformErrorKind {
         /// The attribute it lacks.
         attribute: &'static str,
     },
-    /// A value outside those that may be chosen.
-    #[error("{key} is `{met}`, expected {expected}")]
+    /// A value that is not among those allowed.
+    #[error("invalid value `{met}` for `{key}`: expected {expected}")]
     InvalidValue {
         /// The key or attribute.
         key: &'static str,
-        /// The value met.
+        /// The value found.
         met: String,
-        /// What would do.
+        /// What is expected instead.
         expected: &'static str,
     },
-    /// A number with a unit that cannot be.
-    #[error("{key}: {source}")]
+    /// A quantity that cannot be read or is out of range.
+    #[error("invalid value `{}` for `{key}`: {}", source.text, source.problem)]
     Quantity {
         /// The key or attribute.
         key: &'static str,
@@ -83,8 +83,8 @@ pub enum PlatformErrorKind {
         #[source]
         source: QuantityError,
     },
-    /// A name that cannot be shown.
-    #[error("{what}: {source}")]
+    /// A name that cannot be displayed.
+    #[error("invalid name of a {what}: {source}")]
     Name {
         /// What it names.
         what: &'static str,
@@ -93,26 +93,26 @@ pub enum PlatformErrorKind {
         source: NameError,
     },
     /// A name given twice.
-    #[error("a second {what} named `{name}`")]
+    #[error("duplicate {what} `{name}`")]
     Duplicate {
         /// What it names.
         what: &'static str,
-        /// The name met again.
+        /// The repeated name.
         name: String,
     },
-    /// A name that nothing has.
-    #[error("no {what} is named `{name}`{}", did_you_mean(nearest.as_deref()))]
+    /// A name that is not declared.
+    #[error("unknown {what} `{name}`{}", did_you_mean(nearest.as_deref()))]
     Unknown {
         /// What it names.
         what: &'static str,
-        /// The name met.
+        /// The name found.
         name: String,
-        /// The most similar name that something has.
+        /// The most similar declared name.
         nearest: Option<String>,
     },
     /// A second route for the same pair.
     #[error(
-        "a second route from `{from}` to `{to}`; a route also leads back unless it is declared one-way"
+        "duplicate route from `{from}` to `{to}`; a route also leads back unless it is declared one-way"
     )]
     DuplicateRoute {
         /// Where the route begins.
@@ -128,37 +128,37 @@ pub enum PlatformErrorKind {
         /// Where it ends.
         to: String,
     },
-    /// An end of a route that does not lie directly in the route's zone.
-    #[error("`{name}` does not lie directly in zone `{zone}`, whose routes stand here")]
+    /// An end of a route that is not a direct member of the route's zone.
+    #[error("`{name}` is not a direct member of zone `{zone}`, which declares this route")]
     OutsideZone {
         /// The end of the route.
         name: String,
         /// The zone around the route.
         zone: String,
     },
-    /// A gateway outside the zone it should open.
-    #[error("gateway `{gateway}` does not lie in zone `{zone}`")]
+    /// A gateway outside its zone.
+    #[error("gateway `{gateway}` is not in zone `{zone}`")]
     GatewayOutsideZone {
         /// Name of the gateway.
         gateway: String,
         /// Name of the zone.
         zone: String,
     },
-    /// A link with two directions, used without saying which.
-    #[error("link `{link}` has two directions; say direction=\"UP\" or direction=\"DOWN\"")]
+    /// A link with two directions, used without choosing one.
+    #[error("link `{link}` has two directions; add direction=\"UP\" or direction=\"DOWN\"")]
     MissingDirection {
         /// Name of the link.
         link: String,
     },
-    /// A zone that holds both hosts and zones.
-    #[error("zone `{zone}` holds both hosts and zones; put the hosts into a zone of their own")]
+    /// A zone with both hosts and zones.
+    #[error("zone `{zone}` has both hosts and zones; put the hosts into a separate zone")]
     MixedZone {
         /// Name of the zone.
         zone: String,
     },
     /// A host or a zone that no route reaches.
     #[error(
-        "no route leads from or to `{name}`; add one, or say routing=\"None\" for zone `{zone}`"
+        "no route leads from or to `{name}`; add one, or set routing=\"None\" for zone `{zone}`"
     )]
     Isolated {
         /// Name of the host or zone.
@@ -166,9 +166,9 @@ pub enum PlatformErrorKind {
         /// The zone around it.
         zone: String,
     },
-    /// Two Sets that nothing connects.
+    /// Two Sets that are not connected.
     #[error(
-        "nothing connects Sets `{from}` and `{to}`; add a [[link]] between them, a [[route]], or an \
+        "Sets `{from}` and `{to}` are not connected; add a [[link]] between them, a [[route]], or an \
          uplink to both"
     )]
     Unconnected {
@@ -177,7 +177,7 @@ pub enum PlatformErrorKind {
         /// Name of the other.
         to: String,
     },
-    /// A profile that cannot be.
+    /// An invalid profile.
     #[error("{name}: {source}")]
     Profile {
         /// The profile's file or key.
@@ -186,14 +186,14 @@ pub enum PlatformErrorKind {
         #[source]
         source: ProfileError,
     },
-    /// A line of a profile's file that says nothing known.
-    #[error("profile `{file}`, line {line}: met `{met}`, expected `<date> <value>`")]
+    /// A line of a profile's file that cannot be read.
+    #[error("profile `{file}`, line {line}: invalid line `{met}`: expected `<date> <value>`")]
     ProfileLine {
         /// Name of the file.
         file: String,
         /// Line of that file, from one.
         line: usize,
-        /// The line met.
+        /// The line found.
         met: String,
     },
     /// A profile's file that cannot be read.
@@ -204,44 +204,44 @@ pub enum PlatformErrorKind {
         /// Why.
         reason: String,
     },
-    /// A value of a profile that the thing it describes cannot take.
-    #[error("{name}: the value {value} at {date} s is not {expected}")]
+    /// A value of a profile that is out of range.
+    #[error("{name}: invalid value `{value}` at {date} s: expected {expected}")]
     ProfileValue {
         /// The profile's file or key.
         name: String,
         /// Date of the point, in seconds.
         date: f64,
-        /// The value met.
+        /// The value found.
         value: f64,
-        /// What would do.
+        /// What is expected instead.
         expected: &'static str,
     },
-    /// More of something than the simulator takes.
+    /// More of something than the simulator supports.
     #[error("{met} {what}, at most {limit} are supported")]
     TooMany {
         /// The things counted.
         what: &'static str,
-        /// How many were met.
+        /// Number found.
         met: u64,
-        /// How many may be.
+        /// Highest number supported.
         limit: u64,
     },
     /// A list that should have one entry per host has another length.
-    #[error("{key} lists {met} values for {hosts} hosts")]
+    #[error("`{key}` lists {met} values for {hosts} hosts")]
     WrongLength {
         /// The key.
         key: &'static str,
-        /// Values met.
+        /// Number of values.
         met: usize,
         /// Hosts of the Set.
         hosts: usize,
     },
-    /// A platform on which nothing can run.
+    /// A platform without hosts.
     #[error("the platform has no hosts")]
     NoHosts,
 }
 
-/// An error and the byte of the text where it shows.
+/// An error and its byte offset in the text.
 #[derive(Debug)]
 pub(super) struct ErrorAt {
     pub(super) at: usize,
@@ -260,7 +260,7 @@ impl<T> At<T> for Result<T, PlatformErrorKind> {
 }
 
 impl ErrorAt {
-    /// Turns the byte into line and column.
+    /// Converts the offset to line and column.
     pub(super) fn locate(self, text: &str) -> PlatformError {
         let at = text.floor_char_boundary(self.at);
         let before = &text[..at];

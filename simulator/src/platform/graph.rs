@@ -29,7 +29,7 @@ pub(super) struct Graph {
     last: Vec<u32>,
 }
 
-/// How an end takes part.
+/// How an end is searched.
 #[derive(Clone, Copy, Debug)]
 enum End {
     /// No edge leads to it or away.

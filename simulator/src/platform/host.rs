@@ -18,6 +18,7 @@ pub struct Host {
     pub cores: u32,
     /// Factor of the speed over time, not negative; 1 before the first point.
     pub availability: Option<Profile>,
-    /// Fraction, from 0 to 1, that others take away over time; 0 before the first point.
+    /// External load over time: the fraction, from 0 to 1, of the speed that is not available; 0 before
+    /// the first point.
     pub load: Option<Profile>,
 }

@@ -1,4 +1,4 @@
-//! What messages cross between hosts.
+//! Links between hosts.
 
 use bsp::units::{BytesPerSecond, Seconds};
 
@@ -9,7 +9,7 @@ use crate::profile::Profile;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
 
-/// A wire, or one direction of it.
+/// A cable, or one direction of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// The name in the platform's file; unique.
@@ -37,7 +37,7 @@ pub enum Sharing {
 }
 
 impl LinkId {
-    /// The position in [`Platform::links`].
+    /// The position in [`Platform::links`](crate::Platform::links).
     #[must_use]
     #[inline]
     pub const fn index(self) -> usize {

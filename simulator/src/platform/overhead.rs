@@ -3,7 +3,8 @@
 use bsp::SetId;
 use bsp::units::Seconds;
 
-/// What one message costs the hosts at its two ends, one message at a time (`o` of `LogGP`).
+/// Time that one message occupies the hosts at its two ends (`o` of `LogGP`); each host processes one
+/// message at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overhead {
     /// Time the sending host is occupied.
@@ -12,10 +13,10 @@ pub struct Overhead {
     pub receive: Seconds,
 }
 
-/// Overheads by Set, and of pairs of Sets that differ.
+/// Overheads by Set, and of the pairs of Sets that have their own.
 #[derive(Debug, Default)]
 pub(super) struct Overheads {
-    /// What each Set's hosts spend; empty if nobody spends anything.
+    /// The overhead of each Set's hosts; empty if no host has any.
     pub(super) sets: Vec<Overhead>,
     /// Ascending by pair, sender first.
     pub(super) pairs: Vec<((SetId, SetId), Overhead)>,

@@ -1,14 +1,14 @@
-//! What the values of a profile mean, and so which may stand in it.
+//! What the values of a profile stand for, and their range.
 
 use crate::platform::error::PlatformErrorKind;
 use crate::profile::Profile;
 
-/// What the values of a profile mean.
+/// What the values of a profile stand for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ProfileQuantity {
     /// Factors of a speed.
     SpeedFactor,
-    /// Fractions taken away.
+    /// Fractions of the speed that are not available.
     Load,
     /// Bytes per second.
     Bandwidth,
@@ -17,9 +17,9 @@ pub(super) enum ProfileQuantity {
 }
 
 impl ProfileQuantity {
-    /// Whether the thing described can take all values.
+    /// Checks that all values are in range.
     pub(super) fn check(self, name: &str, profile: &Profile) -> Result<(), PlatformErrorKind> {
-        let takes = |value: f64| match self {
+        let is_in_range = |value: f64| match self {
             Self::SpeedFactor | Self::Latency => 0.0 <= value,
             Self::Load => (0.0..=1.0).contains(&value),
             Self::Bandwidth => 0.0 < value,
@@ -27,10 +27,14 @@ impl ProfileQuantity {
         let expected = match self {
             Self::SpeedFactor => "a factor of the host's speed, zero or above",
             Self::Load => "a fraction from 0 to 1",
-            Self::Bandwidth => "a bandwidth above zero, in bytes per second",
+            Self::Bandwidth => "a positive bandwidth, in bytes per second",
             Self::Latency => "a latency, in seconds",
         };
-        match profile.points().iter().find(|point| !takes(point.value)) {
+        match profile
+            .points()
+            .iter()
+            .find(|point| !is_in_range(point.value))
+        {
             None => Ok(()),
             Some(point) => Err(PlatformErrorKind::ProfileValue {
                 name: name.to_owned(),

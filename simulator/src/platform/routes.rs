@@ -4,9 +4,9 @@
 //! but the outermost lies in one that holds zones only. Points of one zone are connected by that
 //! zone. Points of different zones are connected by the innermost zone that holds both: it names a
 //! gateway point inside each of the two inner zones and the links between the gateways, and the
-//! way from each end to its gateway is found likewise.
+//! way from each end to its gateway is found in the same manner.
 //!
-//! So memory is in proportion to points and declared routes, and asking allocates nothing.
+//! So memory is proportional to points and declared routes, and a lookup allocates nothing.
 
 use crate::platform::edge::{Edge, NO_POINT};
 use crate::platform::graph::Graph;

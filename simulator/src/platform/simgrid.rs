@@ -25,11 +25,11 @@ use crate::profile::Profile;
 
 impl Platform {
     /// Reads a platform in SimGrid's XML, version 4 or 4.1; `load` returns the text of the file of
-    /// a profile, or says why it cannot.
+    /// a profile, or the reason why it cannot be read.
     ///
     /// # Errors
     ///
-    /// Says in which line and column the text is wrong, and what is expected there.
+    /// The place and the reason, if the text does not describe a platform.
     pub fn from_simgrid_xml(
         text: &str,
         load: &mut dyn FnMut(&str) -> Result<String, String>,
@@ -352,7 +352,7 @@ fn routing(met: Attribute<'_>) -> Result<ZoneRouting, ErrorAt> {
     }
 }
 
-/// Why an element cannot stand where it does, or nowhere.
+/// The error for an element that is not supported, or not allowed in `parent`.
 fn unsupported(element: Element<'_>, parent: &str) -> ErrorAt {
     let instead = match element.name() {
         "AS" | "ASroute" | "bypassASroute" | "process" => {

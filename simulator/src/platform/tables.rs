@@ -1,4 +1,4 @@
-//! Our own platform files: tables of Sets, links and loads in TOML.
+//! This project's own platform files: tables of Sets, links and loads in TOML.
 //!
 //! The format is described in `docs/platforms.md`.
 
@@ -21,7 +21,7 @@ impl Platform {
     ///
     /// # Errors
     ///
-    /// Says in which line and column the text is wrong, and what is expected there.
+    /// The place and the reason, if the text does not describe a platform.
     pub fn from_toml(text: &str) -> Result<Self, PlatformError> {
         read(text).map_err(|error| error.locate(text))
     }

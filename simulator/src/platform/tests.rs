@@ -119,7 +119,7 @@ fn clusters_are_up_backbone_between_backbone_down() {
 }
 
 #[test]
-fn a_hundred_thousand_hosts_take_a_few_lines() {
+fn a_hundred_thousand_hosts_are_declared_in_a_few_lines() {
     let text = include_str!("../../../conf/platforms/hosts_100000.toml");
     let platform = Platform::from_toml(text).unwrap();
     assert_eq!(
@@ -151,7 +151,7 @@ fn every_way_back_mirrors_the_way_there() {
 }
 
 #[test]
-fn only_what_no_set_uses_alone_lies_between_sets() {
+fn links_used_within_a_set_are_not_between_sets() {
     let names = |text: &str| {
         let platform = Platform::from_toml(text).unwrap();
         let links = platform.links_between_sets();
@@ -177,7 +177,7 @@ fn only_what_no_set_uses_alone_lies_between_sets() {
 }
 
 #[test]
-fn a_host_is_loaded_and_a_link_congested_once() {
+fn second_profiles_of_a_host_or_link_are_refused() {
     let constant = |value| Profile::new(vec![Point { date: 0.0, value }], None).unwrap();
     let five = || Platform::from_toml(FIVE_TOML).unwrap();
     let (host, link) = (HostId(3), LinkId(4));
@@ -188,14 +188,14 @@ fn a_host_is_loaded_and_a_link_congested_once() {
             .with_load(host, constant(0.5))
             .unwrap_err()
             .to_string(),
-        "a second load of host named `labtec-3`"
+        "duplicate load of host `labtec-3`"
     );
     assert_eq!(
         five()
             .with_load(host, constant(1.5))
             .unwrap_err()
             .to_string(),
-        "labtec-3: the value 1.5 at 0 s is not a fraction from 0 to 1"
+        "labtec-3: invalid value `1.5` at 0 s: expected a fraction from 0 to 1"
     );
     let congested = five().with_bandwidth(link, constant(1e6)).unwrap();
     assert_eq!(congested.links()[4].bandwidth_profile, Some(constant(1e6)));

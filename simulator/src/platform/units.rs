@@ -9,39 +9,43 @@ use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 
 use super::nearest::nearest;
 
-/// What is wrong with a number that may carry a unit.
+/// A quantity that cannot be read or is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QuantityError {
+#[error("invalid value `{text}`: {problem}")]
+pub struct QuantityError {
+    /// The text found.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: QuantityProblem,
+}
+
+/// What is wrong with the text of a quantity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityProblem {
     /// No number at the start.
-    #[error("met `{met}`, expected {expected}")]
+    #[error("expected {expected}")]
     NotANumber {
-        /// The text met.
-        met: String,
-        /// What would do.
+        /// What is expected instead.
         expected: &'static str,
     },
-    /// A unit of another measure, or of none.
+    /// A unit of another measure, or an unknown one.
     #[error(
-        "met `{met}`: unknown unit `{unit}`{}; expected {expected}",
-        nearest.as_deref().map_or_else(String::new, |nearest| format!(", did you mean `{nearest}`?"))
+        "unknown unit `{unit}`{}, expected {expected}",
+        nearest.as_deref().map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"))
     )]
     UnknownUnit {
-        /// The text met.
-        met: String,
-        /// The unit in it.
+        /// The unit found.
         unit: String,
         /// The most similar unit of this measure.
         nearest: Option<String>,
-        /// What would do.
+        /// What is expected instead.
         expected: &'static str,
     },
-    /// A number that this measure cannot have.
-    #[error("met `{met}`, which is {problem}")]
+    /// A number that is out of range.
+    #[error("must be {range}")]
     OutOfRange {
-        /// The text met.
-        met: String,
-        /// What is wrong with it.
-        problem: &'static str,
+        /// The range of this measure.
+        range: &'static str,
     },
 }
 
@@ -49,16 +53,16 @@ pub enum QuantityError {
 /// second.
 pub(super) fn speed(text: &str) -> Result<InstructionsPerSecond, QuantityError> {
     let value = read(text, &SPEED)?;
-    InstructionsPerSecond::new(value).map_err(|_| out_of_range(text, value, "not above zero"))
+    InstructionsPerSecond::new(value).map_err(|_| out_of_range(text, value, "positive"))
 }
 
 /// Reads a bandwidth, `12.5MBps` or `100 Mbps`; a bare number is in bytes per second.
 pub(super) fn bandwidth(text: &str) -> Result<BytesPerSecond, QuantityError> {
     let value = read(text, &BANDWIDTH)?;
-    BytesPerSecond::new(value).map_err(|_| out_of_range(text, value, "not above zero"))
+    BytesPerSecond::new(value).map_err(|_| out_of_range(text, value, "positive"))
 }
 
-/// Reads a bandwidth; zero stands for nothing.
+/// Reads a bandwidth; zero means that there is none.
 pub(super) fn bandwidth_or_none(text: &str) -> Result<Option<BytesPerSecond>, QuantityError> {
     let value = read(text, &BANDWIDTH)?;
     if value.abs() <= 0.0 {
@@ -74,7 +78,7 @@ pub(super) fn time(text: &str) -> Result<Seconds, QuantityError> {
     Seconds::new(value)
         .ok()
         .filter(|value| Seconds::ZERO <= *value)
-        .ok_or_else(|| out_of_range(text, value, "negative"))
+        .ok_or_else(|| out_of_range(text, value, "at least 0"))
 }
 
 /// Reads a plain number.
@@ -82,7 +86,7 @@ pub(super) fn plain(text: &str) -> Result<f64, QuantityError> {
     read(text, &PLAIN)
 }
 
-/// A measure: its units, each with its prefixes, and what to say to who gets it wrong.
+/// A measure: its units, each with its prefixes, and an example for errors.
 struct Measure {
     units: &'static [Unit],
     expected: &'static str,
@@ -103,9 +107,14 @@ struct Prefixes {
 
 fn read(text: &str, measure: &Measure) -> Result<f64, QuantityError> {
     let met = text.trim();
-    let not_a_number = || QuantityError::NotANumber {
-        met: met.to_owned(),
-        expected: measure.expected,
+    let error = |problem| QuantityError {
+        text: met.to_owned(),
+        problem,
+    };
+    let not_a_number = || {
+        error(QuantityProblem::NotANumber {
+            expected: measure.expected,
+        })
     };
     let mut rest = met;
     let number = number.parse_next(&mut rest).map_err(|_| not_a_number())?;
@@ -118,14 +127,13 @@ fn read(text: &str, measure: &Measure) -> Result<f64, QuantityError> {
             .flat_map(spellings)
             .map(|it| it.0)
             .collect();
-        QuantityError::UnknownUnit {
-            met: met.to_owned(),
+        error(QuantityProblem::UnknownUnit {
             unit: unit.to_owned(),
             nearest: nearest(unit, known.iter().map(String::as_str)),
             expected: measure.expected,
-        }
+        })
     })?;
-    // SimGrid multiplies likewise, so the float is the same to the last digit.
+    // The same multiplication as in SimGrid, so the float is the same to the last digit.
     let value = number * size;
     if value.is_finite() {
         Ok(value)
@@ -170,15 +178,15 @@ fn spellings(unit: &Unit) -> Vec<(String, f64)> {
     spellings
 }
 
-fn out_of_range(text: &str, value: f64, problem: &'static str) -> QuantityError {
-    let problem = if value.is_finite() {
-        problem
+fn out_of_range(text: &str, value: f64, range: &'static str) -> QuantityError {
+    let range = if value.is_finite() {
+        range
     } else {
-        "not a finite number"
+        "a finite number"
     };
-    QuantityError::OutOfRange {
-        met: text.trim().to_owned(),
-        problem,
+    QuantityError {
+        text: text.trim().to_owned(),
+        problem: QuantityProblem::OutOfRange { range },
     }
 }
 
@@ -312,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_simgrids() {
+    fn units_are_those_of_simgrid() {
         for (text, value) in [
             ("1.59Gf", 1.59 * 1e9),
             ("1 Ginstr/s", 1e9),
@@ -357,39 +365,39 @@ mod tests {
     }
 
     #[test]
-    fn wrong_units_name_the_nearest_right_one() {
+    fn unknown_units_suggest_the_nearest_one() {
         assert_eq!(
             bandwidth("12KBps").unwrap_err().to_string(),
-            "met `12KBps`: unknown unit `KBps`, did you mean `kBps`?; \
+            "invalid value `12KBps`: unknown unit `KBps` (did you mean `kBps`?), \
              expected a bandwidth such as `12.5 MBps` or `100 Mbps`"
         );
         assert_eq!(
             time("5 sec").unwrap_err().to_string(),
-            "met `5 sec`: unknown unit `sec`; expected a time such as `50 us` or `1 ms`"
+            "invalid value `5 sec`: unknown unit `sec`, expected a time such as `50 us` or `1 ms`"
         );
         assert_eq!(
             speed("fast").unwrap_err().to_string(),
-            "met `fast`, expected a speed such as `1.5 Gf` or `1.5 Ginstr/s`"
+            "invalid value `fast`: expected a speed such as `1.5 Gf` or `1.5 Ginstr/s`"
         );
     }
 
     #[test]
-    fn rates_are_above_zero_and_times_not_negative() {
+    fn rates_must_be_positive_and_times_not_negative() {
         assert_eq!(
             speed("0Gf").unwrap_err().to_string(),
-            "met `0Gf`, which is not above zero"
+            "invalid value `0Gf`: must be positive"
         );
         assert_eq!(
             bandwidth("-1MBps").unwrap_err().to_string(),
-            "met `-1MBps`, which is not above zero"
+            "invalid value `-1MBps`: must be positive"
         );
         assert_eq!(
             time("-1s").unwrap_err().to_string(),
-            "met `-1s`, which is negative"
+            "invalid value `-1s`: must be at least 0"
         );
         assert_eq!(
             speed("1e999").unwrap_err().to_string(),
-            "met `1e999`, which is not a finite number"
+            "invalid value `1e999`: must be a finite number"
         );
         assert!(speed("nan").is_err() && speed("inf").is_err());
     }

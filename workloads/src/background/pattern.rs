@@ -4,7 +4,7 @@ use bsp::units::Seconds;
 
 use crate::draws::unit;
 
-/// How the fraction that is taken away goes up and down. `level` is the most of it, from 0 to 1.
+/// How the fraction that is taken goes up and down. `level` is the most of it, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
     /// `level` or nothing, in turns that last geometrically distributed numbers of steps.
@@ -12,20 +12,21 @@ pub enum Pattern {
     /// A trace begins busy with the probability that it has at any other time, so that its mean is
     /// `level` · `busy` / (`busy` + `idle`).
     OnOff {
-        /// What is taken while somebody is there.
+        /// The fraction that is taken during busy times.
         level: f64,
-        /// Mean time for which somebody is there.
+        /// Mean length of busy times.
         busy: Seconds,
-        /// Mean time between.
+        /// Mean length of idle times.
         idle: Seconds,
     },
-    /// A slow random walk around half of `level`: eight others want an eighth of it each, and in every
-    /// step one of them, whichever it is, thinks again whether to be there, as probably as not.
+    /// A slow random walk around half of `level`: eight users take an eighth of it each while they are
+    /// present, and in every step one of them, drawn at random, is redrawn as present or absent with equal
+    /// probability.
     ///
     /// The mean is `level` / 2, the standard deviation `level` / √32, and the correlation of two values
     /// falls by an eighth with every step between them.
     Walk {
-        /// What the eight take together.
+        /// The fraction that all eight take together.
         level: f64,
     },
     /// Up and down once in every period, in two arcs of a parabola, from a drawn phase on. The mean is
@@ -72,15 +73,15 @@ fn on_off(
     (0..steps).map(&mut next).collect()
 }
 
-/// `level` / 8 for each of eight others that is there.
+/// `level` / 8 for each of eight users that is present.
 fn walk(level: f64, steps: u64, draw: &mut impl FnMut() -> u64) -> Vec<f64> {
-    // A bit for each of them.
+    // A bit for each user.
     let mut present = draw() & 0xff;
     let mut next = |_| {
         let fraction = level * f64::from(present.count_ones()) / 8.0;
         let bits = draw();
-        let (who, comes) = (bits & 7, bits >> 3 & 1);
-        present = present & !(1 << who) | comes << who;
+        let (user, comes) = (bits & 7, bits >> 3 & 1);
+        present = present & !(1 << user) | comes << user;
         fraction
     };
     (0..steps).map(&mut next).collect()

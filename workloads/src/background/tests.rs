@@ -54,7 +54,7 @@ fn a_trace_depends_on_seed_target_and_number_alone() {
 }
 
 #[test]
-fn means_are_what_is_asked_for() {
+fn means_are_those_of_the_parameters() {
     let nominal = [
         (on_off(), 0.6 * 20.0 / 60.0),
         (Pattern::Walk { level: 0.8 }, 0.4),
@@ -69,7 +69,7 @@ fn means_are_what_is_asked_for() {
 }
 
 #[test]
-fn busy_and_idle_times_last_as_long_as_asked_for() {
+fn busy_and_idle_times_have_the_given_means() {
     let one = &traces(&background(on_off(), 1.0, 360_000.0), 1, &[0])[0].1;
     let mut lasted = [(0.0, 0.0); 2];
     for pair in one.points.windows(2) {
@@ -134,7 +134,7 @@ fn a_trace_is_the_same_in_every_version() {
 }
 
 #[test]
-fn numbers_out_of_range_are_named() {
+fn errors_name_the_number_out_of_range() {
     let check = |pattern, share, step, period, expected: &str| {
         let error = Background::new(pattern, share, seconds(step), seconds(period)).unwrap_err();
         assert_eq!(error.to_string(), expected);
@@ -145,41 +145,41 @@ fn numbers_out_of_range_are_named() {
         1.0,
         1.0,
         60.0,
-        "`level` is 1.5, expected a number from 0 to 1",
+        "invalid value `1.5` for `level`: expected a number from 0 to 1",
     );
     check(
         walk,
         -0.5,
         1.0,
         60.0,
-        "`share` is -0.5, expected a number from 0 to 1",
+        "invalid value `-0.5` for `share`: expected a number from 0 to 1",
     );
     check(
         walk,
         1.0,
         0.0,
         60.0,
-        "`step` is 0.0, expected a time of at least 1 us",
+        "invalid value `0.0` for `step`: expected a time of at least 1 us",
     );
     check(
         walk,
         1.0,
         1.0,
         0.5,
-        "`period` is 0.5, expected a time of one `step` to a million of them, 1e12 s at most",
+        "invalid value `0.5` for `period`: expected a time of one `step` to a million of them, 1e12 s at most",
     );
     check(
         walk,
         1.0,
         1e300,
         1.6e300,
-        "`period` is 1.6e300, expected a time of one `step` to a million of them, 1e12 s at most",
+        "invalid value `1.6e300` for `period`: expected a time of one `step` to a million of them, 1e12 s at most",
     );
     check(
         on_off(),
         1.0,
         30.0,
         60.0,
-        "`busy` is 20.0, expected a time of at least one `step`",
+        "invalid value `20.0` for `busy`: expected a time of at least one `step`",
     );
 }

@@ -25,14 +25,14 @@ pub struct Mode {
     decay: f64,
 }
 
-/// What a plate is beside what it ought to be. The plate began with a height of one at most.
+/// How far a plate is from the exact solution. The plate began with a height of at most one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deviation {
     /// The greatest difference of a cell.
     pub greatest: f64,
     /// What rounding can cause.
     pub bound: f64,
-    /// What part of its height ought to be left.
+    /// The part of its height that the exact solution has left.
     pub left: f64,
 }
 
@@ -79,7 +79,7 @@ impl Mode {
         })
     }
 
-    /// What `plate`, all its rows from the top, is beside this mode after so many time steps.
+    /// Compares `plate`, all its rows from the top, with this mode after `steps` time steps.
     ///
     /// # Panics
     ///
@@ -132,7 +132,7 @@ impl Mode {
 }
 
 impl Deviation {
-    /// Whether the plate is what it ought to be.
+    /// Whether the plate is the exact solution up to rounding.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
         self.greatest <= self.bound
@@ -149,7 +149,7 @@ impl fmt::Display for Deviation {
     }
 }
 
-/// Whether there is memory for so many cells.
+/// Checks that there is memory for the cells.
 ///
 /// # Errors
 ///

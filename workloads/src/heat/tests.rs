@@ -1,4 +1,4 @@
-//! Plates against what is known of their modes.
+//! Plates against the exact decay of their modes.
 
 use bsp::reference::{self, Limit};
 
@@ -43,7 +43,7 @@ fn every_mode_decays_by_its_factor() {
 }
 
 #[test]
-fn a_long_run_on_a_great_plate_stays_within_rounding() {
+fn long_runs_on_large_plates_stay_within_rounding() {
     let parameters = Parameters {
         width: 120,
         height: 77,
@@ -58,7 +58,7 @@ fn a_long_run_on_a_great_plate_stays_within_rounding() {
 }
 
 #[test]
-fn another_plate_is_no_rounding() {
+fn other_plates_are_not_taken_for_rounding() {
     let parameters = Parameters {
         width: 12,
         height: 12,
@@ -109,7 +109,7 @@ fn every_cell_is_charged_for_in_every_superstep() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |parameters: &str, expected: &str| {
         let parameters: Parameters = toml::from_str(parameters).unwrap();
         let error = processes(&parameters, common(7, 2)).unwrap_err();
@@ -117,31 +117,37 @@ fn bad_parameters_are_named() {
     };
     check(
         "height = 6",
-        "`height` is 6, expected at least 7: a row for each process",
+        "invalid value `6` for `height`: must be at least 7, a row for each process",
     );
-    check("width = 0", "`width` is 0, expected at least 1");
-    check("mode = [0, 1]", "`mode[0]` is 0, expected at least 1");
+    check(
+        "width = 0",
+        "invalid value `0` for `width`: must be at least 1",
+    );
+    check(
+        "mode = [0, 1]",
+        "invalid value `0` for `mode[0]`: must be at least 1",
+    );
     check(
         "mode = [1, 257]",
-        "`mode[1]` is 257, expected at most `height`, which is 256",
+        "invalid value `257` for `mode[1]`: must be at most `height`, which is 256",
     );
     for diffusion in ["0.0", "-0.1", "0.26", "NaN", "inf"] {
         check(
             &format!("diffusion = {}", diffusion.to_lowercase()),
             &format!(
-                "`diffusion` is {diffusion}, expected a number above 0 and up to 0.25, beyond which \
+                "invalid value `{diffusion}` for `diffusion`: expected a number above 0 and up to 0.25, beyond which \
                  the scheme is unstable"
             ),
         );
     }
     check(
         "instructions_per_cell = -1",
-        "`instructions_per_cell` is -1.0, expected a number from 0 to 2^63",
+        "invalid value `-1.0` for `instructions_per_cell`: expected a number from 0 to 2^63",
     );
     let great = "width = 4294967295\nheight = 4294967295";
     check(
         great,
-        "`width` is 4294967295 and `height` is 4294967295, and memory for so many cells cannot be had",
+        "not enough memory for 4294967295 x 4294967295 cells: choose a smaller `width` or `height`",
     );
     assert!(toml::from_str::<Parameters>("depth = 3").is_err());
     let endless = Common {

@@ -98,7 +98,7 @@ impl Kernel {
                 Heading::West => *east = Some(halo.crossing),
             }
         }
-        // Before the first superstep nobody could send, and everything was at rest.
+        // No messages precede the first superstep, when all fluid is at rest.
         if ctx.index() == 0 {
             arrived = [(); 2].map(|()| Some(self.strip.leaving_at_rest()));
         }

@@ -35,15 +35,15 @@ pub struct Cyclic {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A matrix without elements, or without processes to hold them.
-    #[error("`{key}` is 0, expected at least 1")]
+    #[error("invalid value `0` for `{key}`: must be at least 1")]
     Zero {
         /// What is zero: `order`, `rows` or `columns`.
         key: &'static str,
     },
     /// A grid with more or fewer places than there are processes.
     #[error(
-        "`rows` is {rows} and `columns` is {columns}, which makes {} places for {processes} \
-         processes; expected as many places as processes",
+        "invalid values `{rows}` for `rows` and `{columns}` for `columns`: {} places for {processes} \
+         processes, must be equal",
         u64::from(*rows) * u64::from(*columns)
     )]
     Places {
@@ -62,7 +62,7 @@ impl Cyclic {
     ///
     /// # Errors
     ///
-    /// If there is nothing to deal out, nobody to hold it, or another number of processes than places.
+    /// If there is no element, no process, or another number of processes than places.
     pub const fn new(
         order: u64,
         (rows, columns): (u32, u32),
@@ -109,7 +109,7 @@ impl Cyclic {
         self.columns
     }
 
-    /// Who is in row `s` and column `t` of the processes.
+    /// The process in row `s` and column `t` of the processes.
     ///
     /// # Panics
     ///
@@ -153,7 +153,7 @@ impl Cyclic {
         remainder(j, self.columns)
     }
 
-    /// Who holds the element `(i, j)`.
+    /// The process that holds the element `(i, j)`.
     #[must_use]
     pub fn owner(&self, i: u64, j: u64) -> Rank {
         self.rank(self.row_owner(i), self.column_owner(j))
@@ -172,7 +172,7 @@ impl Cyclic {
     }
 }
 
-/// What is read has to be checked as what is built.
+/// The serialized form, checked like the arguments of the constructor.
 #[derive(Deserialize)]
 struct Raw {
     order: u64,
@@ -224,26 +224,33 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_that_does_not_fit_is_refused() {
+    fn grids_of_another_size_are_refused() {
         let message =
             |order, grid, processes| Cyclic::new(order, grid, processes).unwrap_err().to_string();
-        assert_eq!(message(0, (2, 2), 4), "`order` is 0, expected at least 1");
-        assert_eq!(message(5, (0, 2), 0), "`rows` is 0, expected at least 1");
-        assert_eq!(message(5, (2, 0), 0), "`columns` is 0, expected at least 1");
+        assert_eq!(
+            message(0, (2, 2), 4),
+            "invalid value `0` for `order`: must be at least 1"
+        );
+        assert_eq!(
+            message(5, (0, 2), 0),
+            "invalid value `0` for `rows`: must be at least 1"
+        );
+        assert_eq!(
+            message(5, (2, 0), 0),
+            "invalid value `0` for `columns`: must be at least 1"
+        );
         assert_eq!(
             message(5, (5, 5), 24),
-            "`rows` is 5 and `columns` is 5, which makes 25 places for 24 processes; \
-             expected as many places as processes"
+            "invalid values `5` for `rows` and `5` for `columns`: 25 places for 24 processes, must be equal"
         );
         assert_eq!(
             message(5, (65_536, 65_536), 0),
-            "`rows` is 65536 and `columns` is 65536, which makes 4294967296 places for 0 processes; \
-             expected as many places as processes"
+            "invalid values `65536` for `rows` and `65536` for `columns`: 4294967296 places for 0 processes, must be equal"
         );
     }
 
     #[test]
-    fn what_is_read_is_checked() {
+    fn deserialized_values_are_checked() {
         let matrix = Cyclic::new(7, (2, 3), 6).unwrap();
         let encoded = rmp_serde::to_vec(&matrix).unwrap();
         assert_eq!(rmp_serde::from_slice::<Cyclic>(&encoded).unwrap(), matrix);

@@ -6,8 +6,8 @@
 //!
 //! | superstep | without pivoting | with pivoting |
 //! |---|---|---|
-//! | choose | | who holds column `k` compares the greatest elements of all parts, and tells the others which row is the pivot's |
-//! | exchange | | who holds row `k` or the pivot's row sends it to the other |
+//! | choose | | the holders of column `k` compare the greatest elements of all parts, and send the row of the pivot to the others |
+//! | exchange | | the holders of row `k` and of the pivot's row send them to each other |
 //! | divide | the column by the pivot; it goes along the rows, row `k` along the columns | the same |
 //! | update | `a(i, j) − l(i, k) · u(k, j)`; the next pivot goes along its column | the same; the greatest element of each part of the next column goes along it |
 //!
@@ -51,7 +51,7 @@ pub struct Lu {
     pivot: Option<f64>,
     /// The row of this stage's pivot before the exchange.
     pivot_row: u64,
-    /// Which row of the original matrix stands in each row.
+    /// The row of the original matrix that is now in each row.
     permutation: Vec<u32>,
 }
 
@@ -65,7 +65,7 @@ enum Phase {
     Update,
 }
 
-/// What processes tell each other.
+/// A message between processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message(Content);
 
@@ -109,7 +109,7 @@ enum Content {
 /// let common = Common { processes: 6, supersteps: None, seed: 1 };
 /// let matrix = parameters.drawn(common.seed)?;
 /// let parts = kernel::processes(&parameters, &matrix, common)?;
-/// let run = reference::run(parts, reference::Limit::default()).expect("nobody is at fault");
+/// let run = reference::run(parts, reference::Limit::default()).expect("the program halts");
 /// assert_eq!(run.supersteps, 4 * 10 + 1);
 /// let factors = Factors::assemble(&run.outputs).expect("the matrix is regular");
 /// assert!(factors.residual(&matrix).relative() < 1e-15);
@@ -235,7 +235,7 @@ impl Lu {
             Content::Candidate(element, row) => Some((*row, *element)),
             _ => None,
         });
-        let (row, pivot) = greatest(candidates).expect("somebody holds an element of the column");
+        let (row, pivot) = greatest(candidates).expect("a process holds an element of the column");
         self.pivot = Some(pivot);
         let content = if pivot == 0.0 {
             Content::Singular
@@ -251,7 +251,7 @@ impl Lu {
     /// Exchanges row `k` and the pivot's row.
     fn exchange(&mut self, ctx: &mut Superstep<'_, Message>, received: &[Content]) -> u64 {
         let [Content::Chosen(chosen)] = *received else {
-            panic!("{} was told {received:?}, expected a row", ctx.rank());
+            panic!("{} received {received:?}, expected a row", ctx.rank());
         };
         let k = self.stage;
         self.pivot_row = chosen;
@@ -289,7 +289,7 @@ impl Lu {
                     let row = if is_holder { k } else { self.pivot_row };
                     self.tile.replace_row(row, &elements);
                 }
-                other => panic!("{} was told {other:?} before dividing", ctx.rank()),
+                other => panic!("{} received {other:?} before dividing", ctx.rank()),
             }
         }
         let pivot = self.pivot.take();
@@ -315,7 +315,7 @@ impl Lu {
             match content {
                 Content::Column(elements) => column = elements,
                 Content::Row(elements) => row = elements,
-                other => panic!("({s}, {t}) was told {other:?} before updating"),
+                other => panic!("({s}, {t}) received {other:?} before updating"),
             }
         }
         if t == self.matrix.column_owner(k) {
@@ -354,7 +354,7 @@ impl Lu {
         }
     }
 
-    /// What is left behind; `None` if there is no memory for it.
+    /// The output; `None` if there is no memory for it.
     fn block(&self) -> Option<Block> {
         let elements = self.tile.elements();
         let permutation = self.permutation.iter().copied();
@@ -368,9 +368,7 @@ impl Lu {
     fn no_room(&self) -> String {
         let order = self.matrix.order();
         let needed = megabytes(element_bytes(order));
-        format!(
-            "memory for the factors, {needed} MB in all, cannot be had; a smaller order than {order} would do"
-        )
+        format!("not enough memory for the factors, {needed} MB: choose an order below {order}")
     }
 }
 

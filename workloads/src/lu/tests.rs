@@ -49,12 +49,11 @@ fn one_side_of_the_grid_gives_the_other() {
     assert_eq!(grid(Some(3), Some(4)), Ok((3, 4)));
     assert_eq!(
         grid(Some(5), None).unwrap_err().to_string(),
-        "`rows` is 5 and `columns` is 2, which makes 10 places for 12 processes; \
-         expected as many places as processes"
+        "invalid values `5` for `rows` and `2` for `columns`: 10 places for 12 processes, must be equal"
     );
     assert_eq!(
         grid(Some(0), None).unwrap_err().to_string(),
-        "`rows` is 0, expected at least 1"
+        "invalid value `0` for `rows`: must be at least 1"
     );
 }
 
@@ -76,7 +75,7 @@ fn a_stage_divides_the_column_and_updates_the_rest() {
 }
 
 #[test]
-fn pivots_columns_and_rows_go_to_those_who_need_them() {
+fn pivots_columns_and_rows_are_sent_to_their_readers() {
     let run = |supersteps| {
         let parts = processes(&of_order(6), common(6, Some(supersteps))).unwrap();
         let run = reference::run(parts, reference::Limit::default()).unwrap();
@@ -105,7 +104,7 @@ fn computations_and_messages_are_those_of_an_independent_implementation() {
 }
 
 #[test]
-fn it_may_be_cut_short_and_not_prolonged() {
+fn supersteps_can_be_fewer_but_not_more() {
     for (wanted, expected) in [(Some(3), 3), (Some(13), 13), (Some(100), 13), (None, 13)] {
         let parts = processes(&of_order(6), common(4, wanted)).unwrap();
         let run = reference::run(parts, reference::Limit::default()).unwrap();
@@ -114,7 +113,7 @@ fn it_may_be_cut_short_and_not_prolonged() {
 }
 
 #[test]
-fn a_process_without_elements_takes_part() {
+fn processes_without_elements_take_part() {
     let parts = processes(&of_order(2), common(9, None)).unwrap();
     let run = reference::run(parts, reference::Limit::default()).unwrap();
     assert_eq!(run.supersteps, 5);
@@ -124,32 +123,34 @@ fn a_process_without_elements_takes_part() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |parameters: &str, expected: &str| {
         let parameters: Parameters = toml::from_str(parameters).unwrap();
         let error = processes(&parameters, common(4, None)).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
-    check("order = 0", "`order` is 0, expected at least 1");
+    check(
+        "order = 0",
+        "invalid value `0` for `order`: must be at least 1",
+    );
     check(
         "update_instructions = nan",
-        "`update_instructions` is NaN, expected a number from 0 to 2^63",
+        "invalid value `NaN` for `update_instructions`: expected a number from 0 to 2^63",
     );
     check(
         "update_instructions = 1e14",
-        "`update_instructions` is 100000000000000.0, expected at most 2^63 for all elements of a process",
+        "invalid value `100000000000000.0` for `update_instructions`: expected at most 2^63 for all elements of a process",
     );
     check(
         "element_bytes = -8",
-        "`element_bytes` is -8.0, expected a number from 0 to 2^63",
+        "invalid value `-8.0` for `element_bytes`: expected a number from 0 to 2^63",
     );
     check(
         "rows = 3",
-        "`rows` is 3 and `columns` is 1, which makes 3 places for 4 processes; \
-         expected as many places as processes",
+        "invalid values `3` for `rows` and `1` for `columns`: 3 places for 4 processes, must be equal",
     );
-    let nobody = processes(&Parameters::default(), common(0, None));
-    assert_eq!(nobody, Err(Error::Zero { key: "processes" }));
+    let result = processes(&Parameters::default(), common(0, None));
+    assert_eq!(result, Err(Error::Zero { key: "processes" }));
     assert!(toml::from_str::<Parameters>("ordr = 1").is_err());
 }
 

@@ -4,8 +4,8 @@
 //! of neighbouring columns, and rows are taken in blocks: in superstep `t`, process `y` fills the rows
 //! of block `t − y` in its columns, if there is such a block, and hands the edge of its last column to
 //! `y + 1`. So the work crosses the matrix as a wave, and the first processes are done before the last
-//! ones begin. Process `P − 1` then knows where the best alignment ends and tells everybody, and the
-//! way back is followed by one process after the other, from right to left, as far as it leads.
+//! ones begin. Process `P − 1` then knows where the best alignment ends and sends that to all, and the
+//! path is traced back by one process after the other, from right to left, as far as it leads.
 //!
 //! With `P` processes and `B` blocks of rows, filling takes `P + B − 1` supersteps, following the way
 //! back one for each process on it, and one more if there are processes to its left.
@@ -50,7 +50,7 @@ pub struct Parameters {
     pub mismatch_score: i32,
     /// What a gap costs, whatever its length; not set: 11 for proteins, 5 for nucleotides.
     pub gap_open: Option<u32>,
-    /// What each letter of a gap costs besides; not set: 1 for proteins, 2 for nucleotides.
+    /// The additional penalty of each letter of a gap; not set: 1 for proteins, 2 for nucleotides.
     pub gap_extend: Option<u32>,
     /// Name of the FASTA file of the query; not set: both sequences are drawn.
     pub query: Option<String>,
@@ -112,7 +112,7 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// If there is to be no letter, the divergence is no probability, or there is no memory for so many letters.
+    /// If there is to be no letter, the divergence is no probability, or there is no memory for the letters.
     pub fn drawn(&self, seed: u64) -> Result<Pair, Error> {
         let length = NonZero::new(self.length).ok_or(Error::Zero { key: "length" })?;
         let key = ("divergence", self.divergence);
@@ -124,7 +124,7 @@ impl Parameters {
         })
     }
 
-    /// There is no memory for `what`, which takes so many bytes.
+    /// There is no memory for `what`, which takes `bytes` bytes.
     fn too_large(&self, what: String, bytes: u128) -> Error {
         Error::Memory {
             what,
@@ -189,7 +189,7 @@ enum Content {
 /// let common = Common { processes: 4, supersteps: None, seed: 1 };
 /// let pair = parameters.drawn(common.seed)?;
 /// let processes = kernel::processes(&parameters, &pair, common)?;
-/// let run = reference::run(processes, reference::Limit::default()).expect("nobody is at fault");
+/// let run = reference::run(processes, reference::Limit::default()).expect("the program halts");
 /// let alignment = Alignment::assemble(&run.outputs).expect("the sequences are related");
 /// assert_eq!(alignment.score, alignment.rescore(&pair, &parameters.scoring()?));
 /// # Ok::<(), workloads::Error>(())
@@ -266,7 +266,7 @@ impl SmithWaterman {
             let (what, bytes) = cells(self.query.len(), self.block.columns().len());
             let needed = megabytes(bytes);
             ctx.fail(format!(
-                "memory for {what}, {needed} MB on this host, cannot be had; shorter sequences or more hosts would do"
+                "not enough memory for {what}, {needed} MB on this host: choose shorter sequences or more hosts"
             ));
         }
         for (row, edge) in rows.zip(&mut edges) {
@@ -334,7 +334,7 @@ impl SmithWaterman {
     }
 }
 
-/// What the cells of so many rows and columns are called, and how many bytes they take.
+/// A name for the cells of `rows` rows and `columns` columns, and their size in bytes.
 fn cells(rows: usize, columns: usize) -> (String, u128) {
     let [count, other] = [rows, columns].map(|count| u128::try_from(count).expect("a usize fits"));
     (format!("{rows} x {columns} cells"), count * other)

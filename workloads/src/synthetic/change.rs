@@ -16,17 +16,17 @@ pub enum Choice {
 /// What changes, and when.
 ///
 /// A `share` is a part of the ranks, from 0 to 1: `share` · processes of them, rounded, and one at
-/// least if the share is above zero. [`Choice`] says which. A `factor` multiplies their instructions.
+/// least if the share is above zero. [`Choice`] selects them. A `factor` multiplies their instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Change {
     /// Nothing, ever.
     #[default]
     Steady,
-    /// A share of the ranks gets slowly heavier, or lighter.
+    /// The load of a share of the ranks grows or shrinks slowly.
     Drift {
-        /// Who; by default half of the ranks.
+        /// Share of the ranks; by default 0.5.
         share: f64,
-        /// What is reached in the end; by default 2.
+        /// The factor reached in the end; by default 2.
         factor: f64,
         /// The last superstep without change; by default 0. From here the factor grows linearly.
         start: u64,
@@ -35,13 +35,13 @@ pub enum Change {
     },
     /// A share of the ranks changes from one superstep to the next.
     Jump {
-        /// Who; by default half of the ranks.
+        /// Share of the ranks; by default 0.5.
         share: f64,
-        /// By how much; by default 2.
+        /// The factor; by default 2.
         factor: f64,
         /// The first superstep with the factor; by default 100.
         start: u64,
-        /// After so many supersteps the factor goes, after as many it comes back, and so on; by
+        /// Number of supersteps after which the factor is removed, then applied again, and so on; by
         /// default it stays.
         every: Option<u64>,
     },
@@ -49,11 +49,11 @@ pub enum Change {
     Hotspot {
         /// Width of the window; by default a tenth of the ranks.
         share: f64,
-        /// By how much; by default 2.
+        /// The factor; by default 2.
         factor: f64,
         /// By how many ranks it moves at a time; by default 1.
         step: u64,
-        /// After how many supersteps it moves; by default 10.
+        /// Number of supersteps between moves; by default 10.
         every: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! How a load changes while the program runs: what a configuration says.
+//! How a load changes during the run, as configured.
 
 use bsp::units::Instructions;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::synthetic::written::{MisplacedKey, WrittenDynamics};
 ///
 /// Written as a table with the key `kind` (`steady`, `drift`, `jump`, `hotspot` or `noise`) beside
 /// those of the [`Change`]. `jitter` goes with every kind; `noise` is a steady load with a jitter of
-/// 0.1 unless it says otherwise. A key that its kind does not take is an error.
+/// 0.1 by default. A key that does not belong to the kind is an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenDynamics", into = "WrittenDynamics")]
 pub struct Dynamics {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_chosen_by_lot_nor_noisy_draws_nothing() {
+    fn undrawn_steady_loads_draw_no_random_numbers() {
         for text in ["", "kind = 'drift'", "kind = 'noise'\njitter = 0.0"] {
             assert!(!read(text).draws(), "{text}");
         }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_another_kind_is_an_error() {
+    fn keys_of_another_kind_are_refused() {
         let error = toml::from_str::<Dynamics>("kind = 'drift'\nevery = 3").unwrap_err();
         let expected = "`kind = \"drift\"` takes no `every`; it takes choice, share, factor, start, end, jitter";
         assert!(error.message().contains(expected), "{error}");
@@ -238,31 +238,31 @@ mod tests {
         };
         check(
             "jitter = 1.5",
-            "`dynamics.jitter` is 1.5, expected a number from 0 to 1",
+            "invalid value `1.5` for `dynamics.jitter`: expected a number from 0 to 1",
         );
         check(
             "jitter = nan",
-            "`dynamics.jitter` is NaN, expected a number from 0 to 1",
+            "invalid value `NaN` for `dynamics.jitter`: expected a number from 0 to 1",
         );
         check(
             "kind = 'drift'\nshare = -0.5",
-            "`dynamics.share` is -0.5, expected a number from 0 to 1",
+            "invalid value `-0.5` for `dynamics.share`: expected a number from 0 to 1",
         );
         check(
             "kind = 'jump'\nfactor = inf",
-            "`dynamics.factor` is inf, expected a number from 0",
+            "invalid value `inf` for `dynamics.factor`: expected a number from 0",
         );
         check(
             "kind = 'jump'\nevery = 0",
-            "`dynamics.every` is 0, expected at least 1",
+            "invalid value `0` for `dynamics.every`: must be at least 1",
         );
         check(
             "kind = 'hotspot'\nevery = 0",
-            "`dynamics.every` is 0, expected at least 1",
+            "invalid value `0` for `dynamics.every`: must be at least 1",
         );
         check(
             "kind = 'drift'\nstart = 10\nend = 10",
-            "`dynamics.end` is 10, expected more than `dynamics.start`, which is 10",
+            "invalid value `10` for `dynamics.end`: must be greater than `dynamics.start`, which is 10",
         );
     }
 }

@@ -69,7 +69,7 @@ fn lists_repeat_by_rank() {
 }
 
 #[test]
-fn shifts_lead_to_whom_they_say() {
+fn shifts_give_the_receivers() {
     let check = |text: &str, rank: u32, expected: &[u32]| {
         let expected: Vec<Rank> = expected.iter().copied().map(Rank).collect();
         assert_eq!(
@@ -99,7 +99,7 @@ fn shifts_lead_to_whom_they_say() {
 }
 
 #[test]
-fn a_message_to_oneself_arrives() {
+fn messages_from_a_host_to_itself_arrive() {
     let outputs = run("shifts = [0, 0]", common(1, 3));
     assert_eq!(
         (outputs[0].messages, outputs[0].received),
@@ -108,44 +108,42 @@ fn a_message_to_oneself_arrives() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |text: &str, expected: &str| {
         let error = processes(&read(text), common(2, 2)).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
     check(
         "instructions = []",
-        "`instructions` is an empty list, expected at least one number",
+        "invalid value `[]` for `instructions`: must have at least one number",
     );
     check(
         "bytes = []",
-        "`bytes` is an empty list, expected at least one number",
+        "invalid value `[]` for `bytes`: must have at least one number",
     );
     check(
         "instructions = [1, -2.5]",
-        "`instructions[1]` is -2.5, expected a number from 0 to 2^63",
+        "invalid value `-2.5` for `instructions[1]`: expected a number from 0 to 2^63",
     );
     check(
         "bytes = [nan]",
-        "`bytes[0]` is NaN, expected a number from 0 to 2^63",
+        "invalid value `NaN` for `bytes[0]`: expected a number from 0 to 2^63",
     );
     check(
         "memory = -inf",
-        "`memory` is -inf, expected a number from 0 to 2^63",
+        "invalid value `-inf` for `memory`: expected a number from 0 to 2^63",
     );
     check(
         "instructions = [5e18]\ndynamics = { kind = 'jump' }",
-        "`instructions[0]` is 5e18 and grows to 1e19 with \
-         `dynamics`, expected at most 2^63; a smaller `dynamics.factor` or fewer instructions \
-         would do",
+        "invalid value `5e18` for `instructions[0]`: grows to 1e19 with `dynamics`, must be at most 2^63; choose a smaller `dynamics.factor` or fewer instructions",
     );
     check(
         "dynamics = { kind = 'jump', factor = inf }",
-        "`dynamics.factor` is inf, expected a number from 0",
+        "invalid value `inf` for `dynamics.factor`: expected a number from 0",
     );
     check(
         "dynamics = { jitter = 2 }",
-        "`dynamics.jitter` is 2.0, expected a number from 0 to 1",
+        "invalid value `2.0` for `dynamics.jitter`: expected a number from 0 to 1",
     );
     for unknown in [
         "shift = [1]",
@@ -158,13 +156,13 @@ fn bad_parameters_are_named() {
         processes(&Parameters::default(), common(0, 1))
             .unwrap_err()
             .to_string(),
-        "`processes` is 0, expected at least 1"
+        "invalid value `0` for `processes`: must be at least 1"
     );
     assert_eq!(
         processes(&Parameters::default(), common(1, 0))
             .unwrap_err()
             .to_string(),
-        "`supersteps` is 0, expected at least 1"
+        "invalid value `0` for `supersteps`: must be at least 1"
     );
 }
 
@@ -187,7 +185,7 @@ fn instructions_are_rounded_after_all_factors() {
 }
 
 #[test]
-fn a_process_that_never_changes_keeps_no_course() {
+fn steady_processes_store_no_variation() {
     let parameters = read("dynamics = { kind = 'jump', share = 0.5 }");
     let processes = processes(&parameters, common(4, 1)).unwrap();
     let changes: Vec<bool> = processes

@@ -51,7 +51,7 @@ struct Noise {
     seed: u64,
     rank: Rank,
     jitter: f64,
-    /// The generator, if it stands where the superstep `next` draws; rebuilt after a move.
+    /// The generator at the position of superstep `next`; rebuilt after a migration.
     #[serde(skip)]
     generator: Option<(u64, ChaCha8Rng)>,
 }
@@ -59,7 +59,7 @@ struct Noise {
 /// For every rank its place in the order in which ranks take part in the changes of `dynamics`; `None`:
 /// each has that of its own number.
 ///
-/// Whoever has one of the lowest places belongs to the share; a hotspot goes from place to place.
+/// The ranks with the lowest places form the share; a hotspot moves from place to place.
 pub(super) fn places(dynamics: &Dynamics, common: Common) -> Option<Vec<u32>> {
     let size = common.processes;
     let order = match dynamics.choice {
@@ -107,7 +107,7 @@ impl Variation {
         (changes && work != Instructions::ZERO).then_some(Self { course, noise })
     }
 
-    /// What becomes of `work` in `superstep`.
+    /// The changed `work` in `superstep`.
     pub(super) fn work(&mut self, work: Instructions, superstep: u64) -> Instructions {
         let mut factor = self.course.factor(superstep);
         if let Some(noise) = &mut self.noise {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_a_line_up_to_the_last_superstep() {
+    fn a_drift_is_linear_up_to_the_last_superstep() {
         let change = Change::Drift {
             share: 0.5,
             factor: 3.0,
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_stays_or_comes_and_goes() {
+    fn a_jump_stays_or_alternates() {
         let change = Change::Jump {
             share: 0.2,
             factor: 4.0,
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hotspot_wanders_around_the_end_and_keeps_its_width() {
+    fn a_hotspot_wraps_around_and_keeps_its_width() {
         let change = Change::Hotspot {
             share: 0.3,
             factor: 2.0,

@@ -1,4 +1,4 @@
-//! Turns what a file declared into routes that can be asked for.
+//! Compiles the declarations of a file into routes.
 
 use bsp::HostId;
 use bsp::units::{BytesPerSecond, Seconds};

@@ -1,4 +1,4 @@
-//! Elements and attributes that know where they stand.
+//! Elements and attributes with their places.
 
 use bsp::units::InstructionsPerSecond;
 

@@ -113,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn wrong_lines_are_named() {
+    fn errors_name_the_line() {
         assert_eq!(
             read("p", "0 1\n5").unwrap_err().to_string(),
-            "profile `p`, line 2: met `5`, expected `<date> <value>`"
+            "profile `p`, line 2: invalid line `5`: expected `<date> <value>`"
         );
         assert_eq!(
             read("p", "5 1\n4 1").unwrap_err().to_string(),
-            "profile `p`: the point at 4 s does not come after the point at 5 s"
+            "profile `p`: invalid date `4`: must be after the previous point at 5 s"
         );
         assert_eq!(
             read("p", "STOCHASTIC\nDET 1 UNIF 0 1")
@@ -133,7 +133,7 @@ mod tests {
             read("p", "PERIODICITY 1\n0 1\n5 2")
                 .unwrap_err()
                 .to_string(),
-            "profile `p`: a period of 1 s does not exceed the 5 s from the first point to the last"
+            "profile `p`: invalid period `1`: must be longer than the 5 s from the first point to the last"
         );
     }
 }

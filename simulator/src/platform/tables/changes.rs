@@ -1,4 +1,4 @@
-//! `[[load]]`, `[[availability]]` and `[[congestion]]`: what changes while the program runs.
+//! `[[load]]`, `[[availability]]` and `[[congestion]]`: changes during the run.
 
 use bsp::units::{BytesPerSecond, Seconds};
 use toml::Spanned;
@@ -16,7 +16,7 @@ use crate::platform::tables::values::{error_at, quantity};
 use crate::platform::units;
 use crate::profile::{Point, Profile};
 
-/// Fastens the profiles to hosts and links.
+/// Adds the profiles to hosts and links.
 pub(super) fn read(builder: &mut Builder, document: &Document) -> Result<(), ErrorAt> {
     for table in &document.load {
         hosts(

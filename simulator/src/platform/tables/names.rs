@@ -16,10 +16,10 @@ pub(super) fn expand(pattern: &str) -> Result<Vec<String>, PlatformErrorKind> {
     let first = before[prefix.len()..].parse::<u32>();
     let last = after[..after.len() - suffix.len()].parse::<u32>();
     let (Ok(first), Ok(last)) = (first, last) else {
-        return Err(misread(pattern));
+        return Err(invalid_range(pattern));
     };
     if last < first {
-        return Err(misread(pattern));
+        return Err(invalid_range(pattern));
     }
     let count = u64::from(last - first) + 1;
     if u64::from(HOSTS_MAX) < count {
@@ -57,7 +57,8 @@ pub(super) fn hosts(builder: &Builder, names: &HostNames) -> Result<Vec<HostId>,
             match builder.host(&name) {
                 Some(host) => hosts.push(host),
                 None => {
-                    hosts.extend(hosts_of_set(builder, &name).map_err(|kind| ErrorAt { at, kind })?)
+                    let set = hosts_of_set(builder, &name);
+                    hosts.extend(set.map_err(|kind| ErrorAt { at, kind })?);
                 }
             }
         }
@@ -82,9 +83,9 @@ fn hosts_of_set<'a>(builder: &'a Builder, name: &str) -> Result<&'a [HostId], Pl
     }
 }
 
-fn misread(pattern: &str) -> PlatformErrorKind {
+fn invalid_range(pattern: &str) -> PlatformErrorKind {
     PlatformErrorKind::InvalidValue {
-        key: "a range of names",
+        key: "range of names",
         met: pattern.to_owned(),
         expected: "the first and last number with `..` between them, as `labtec-1..5`",
     }
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_stand_for_names() {
+    fn ranges_expand_to_names() {
         assert_eq!(expand("a-9..11").unwrap(), ["a-9", "a-10", "a-11"]);
         assert_eq!(expand("c0..1x").unwrap(), ["c0x", "c1x"]);
         assert_eq!(expand("plain").unwrap(), ["plain"]);

@@ -1,4 +1,4 @@
-//! `[[link]]`, `[[route]]`, `[core]` and `[[overhead]]`: what lies between the Sets.
+//! `[[link]]`, `[[route]]`, `[core]` and `[[overhead]]`: the network between the Sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 

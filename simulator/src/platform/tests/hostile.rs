@@ -137,7 +137,7 @@ fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, u8, String)>> {
 }
 
 #[test]
-fn the_unchanged_texts_are_platforms() {
+fn hostile_inputs_start_from_valid_platforms() {
     exercise(Ok(
         Platform::from_simgrid_xml(SMALL_XML, &mut profile_file).unwrap()
     ));

@@ -177,7 +177,7 @@ fn profiles_come_through_the_loader() {
 }
 
 #[test]
-fn files_of_another_kind_say_what_would_do() {
+fn files_of_other_formats_are_refused_with_advice() {
     refuse(
         "<a/>",
         "line 1, column 1: a file of <a> is not supported; a SimGrid platform stands in <platform>",
@@ -192,8 +192,7 @@ fn files_of_another_kind_say_what_would_do() {
     );
     refuse(
         "<platform version=\"3\"/>",
-        "line 1, column 20: platform version 3, expected 4 or 4.1; `simgrid_update_xml` brings \
-         older files up to date",
+        "line 1, column 20: unsupported platform version `3`: expected 4 or 4.1; `simgrid_update_xml` converts older files",
     );
     refuse(
         "<platform version=\"4.1\"/>",
@@ -219,7 +218,7 @@ fn files_of_another_kind_say_what_would_do() {
     );
     refuse(
         &zone("Ful", ""),
-        "line 2, column 23: routing is `Ful`, expected Full, Floyd, Dijkstra, DijkstraCache or None",
+        "line 2, column 23: invalid value `Ful` for `routing`: expected Full, Floyd, Dijkstra, DijkstraCache or None",
     );
     refuse(
         "<platform version=\"4.1\"><cluster id=\"c\" topology=\"TORUS\"/></platform>",
@@ -229,7 +228,7 @@ fn files_of_another_kind_say_what_would_do() {
 }
 
 #[test]
-fn values_that_cannot_be_are_refused_where_they_stand() {
+fn invalid_values_are_refused_with_their_place() {
     let host = |attributes: &str| zone("Full", &format!("<host {attributes}/>"));
     refuse(
         &host("id=\"a\""),
@@ -241,35 +240,34 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
     );
     refuse(
         &host("id=\"a\" speed=\"0Gf\""),
-        "line 3, column 21: speed: met `0Gf`, which is not above zero",
+        "line 3, column 21: invalid value `0Gf` for `speed`: must be positive",
     );
     refuse(
         &host("id=\"a\" speed=\"1GF\""),
-        "line 3, column 21: speed: met `1GF`: unknown unit `GF`, did you mean `Gf`?; expected a \
+        "line 3, column 21: invalid value `1GF` for `speed`: unknown unit `GF` (did you mean `Gf`?), expected a \
          speed such as `1.5 Gf` or `1.5 Ginstr/s`",
     );
     refuse(
         &host("id=\"a\" speed=\"1Gf\" core=\"0\""),
-        "line 3, column 32: core is `0`, expected a number of cores, from 1",
+        "line 3, column 32: invalid value `0` for `core`: expected a number of cores, from 1",
     );
     refuse(
         &host("id=\"a\" speed=\"1Gf\" pstate=\"1\""),
-        "line 3, column 34: pstate is `1`, expected the number, from 0, of an entry of `speed`",
+        "line 3, column 34: invalid value `1` for `pstate`: expected the number, from 0, of an entry of `speed`",
     );
     refuse(
         &zone("Full", "<link id=\"l\" bandwidth=\"-1MBps\"/>"),
-        "line 3, column 25: bandwidth: met `-1MBps`, which is not above zero",
+        "line 3, column 25: invalid value `-1MBps` for `bandwidth`: must be positive",
     );
     refuse(
         &zone("Full", "<link id=\"l\" bandwidth=\"1KBps\"/>"),
-        "line 3, column 25: bandwidth: met `1KBps`: unknown unit `KBps`, did you mean `kBps`?; \
-         expected a bandwidth such as `12.5 MBps` or `100 Mbps`",
+        "line 3, column 25: invalid value `1KBps` for `bandwidth`: unknown unit `KBps` (did you mean `kBps`?), expected a bandwidth such as `12.5 MBps` or `100 Mbps`",
     );
 }
 
 #[test]
-fn names_that_a_terminal_would_obey_are_refused() {
-    // XML has no place for an escape, but for line breaks and for what C1 makes of one.
+fn control_characters_in_names_are_refused() {
+    // XML allows no escape character, but line breaks and C1 control characters.
     for (from, to, what) in [
         ("id=\"a\"", "id=\"a&#10;b\"", "host"),
         ("id=\"l\"", "id=\"l&#13;\"", "link"),
@@ -298,17 +296,17 @@ fn names_and_routes_are_checked() {
             "Full",
             "<host id=\"a\" speed=\"1\"/>\n<host id=\"a\" speed=\"1\"/>",
         ),
-        "line 4, column 11: a second host named `a`",
+        "line 4, column 11: duplicate host `a`",
     );
     refuse(
         &zone("Full", &format!("{LINK}{LINK}")),
-        "line 3, column 43: a second link named `l`",
+        "line 3, column 43: duplicate link `l`",
     );
     let route = |route: &str| zone("Full", &format!("{TWO_HOSTS}{TWO_WAYS}\n{route}"));
     let up = "<link_ctn id=\"l\" direction=\"UP\"/>";
     refuse(
         &route("<route src=\"a\" dst=\"c\"/>"),
-        "line 4, column 21: no host, router or zone is named `c`",
+        "line 4, column 21: unknown host, router or zone `c`",
     );
     refuse(
         &route("<route src=\"a\" dst=\"b\"/>"),
@@ -316,25 +314,25 @@ fn names_and_routes_are_checked() {
     );
     refuse(
         &route("<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route>"),
-        "line 4, column 24: link `l` has two directions; say direction=\"UP\" or direction=\"DOWN\"",
+        "line 4, column 24: link `l` has two directions; add direction=\"UP\" or direction=\"DOWN\"",
     );
     refuse(
         &route(&format!(
             "<route src=\"a\" dst=\"b\">{up}</route>\n<route src=\"b\" dst=\"a\">{up}</route>"
         )),
-        "line 5, column 1: a second route from `b` to `a`; a route also leads back unless it is \
+        "line 5, column 1: duplicate route from `b` to `a`; a route also leads back unless it is \
          declared one-way",
     );
     refuse(
         &route(&format!("<route src=\"a\" dst=\"z\">{up}</route>")),
-        "line 4, column 21: dst is `z`, expected the name of a host or router; zones are connected \
+        "line 4, column 21: invalid value `z` for `dst`: expected the name of a host or router; zones are connected \
          by <zoneRoute>",
     );
     refuse(
         &route(&format!(
             "<host id=\"c\" speed=\"1\"/><route src=\"a\" dst=\"b\">{up}</route>"
         )),
-        "line 4, column 1: no route leads from or to `c`; add one, or say routing=\"None\" for \
+        "line 4, column 1: no route leads from or to `c`; add one, or set routing=\"None\" for \
          zone `z`",
     );
     refuse(
@@ -342,18 +340,17 @@ fn names_and_routes_are_checked() {
             "Full",
             &format!("{TWO_HOSTS}\n<zone id=\"y\" routing=\"Full\"/>"),
         ),
-        "line 4, column 11: zone `z` holds both hosts and zones; put the hosts into a zone of \
-         their own",
+        "line 4, column 11: zone `z` has both hosts and zones; put the hosts into a separate zone",
     );
     refuse(
         "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"\" suffix=\"\" radical=\"0;4\"/></platform>",
-        "line 1, column 70: radical is `0;4`, expected numbers and ranges separated by commas, as \
+        "line 1, column 70: invalid value `0;4` for `radical`: expected numbers and ranges separated by commas, as \
          `1-4,6,9-11`",
     );
 }
 
 #[test]
-fn gateways_lie_in_their_zones() {
+fn gateways_outside_their_zones_are_refused() {
     let text = r#"<platform version="4.1"><zone id="w" routing="Full">
 <zone id="p" routing="Full"><host id="a" speed="1"/></zone>
 <zone id="q" routing="Full"><host id="b" speed="1"/></zone>
@@ -366,10 +363,10 @@ fn gateways_lie_in_their_zones() {
     );
     refuse(
         &text.replace("GATEWAY", "b"),
-        "line 5, column 1: gateway `b` does not lie in zone `p`",
+        "line 5, column 1: gateway `b` is not in zone `p`",
     );
     refuse(
         &text.replace("GATEWAY", "p"),
-        "line 5, column 1: gateway `p` does not lie in zone `p`",
+        "line 5, column 1: gateway `p` is not in zone `p`",
     );
 }

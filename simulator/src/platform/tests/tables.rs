@@ -36,7 +36,7 @@ fn refuse(more: &str, expected: &str) {
 }
 
 #[test]
-fn links_between_sets_lead_both_ways() {
+fn links_between_sets_are_used_in_both_directions() {
     let platform = read(LINK).unwrap();
     assert_eq!(
         way(&platform, "a-1", "y"),
@@ -68,20 +68,24 @@ fn hosts_of_a_set_may_be_ranges() {
 }
 
 #[test]
-fn names_that_a_terminal_would_obey_are_refused() {
-    const WOULD_DO: &str = "has control characters, which a terminal would obey, expected a name without \
-                            line breaks, tabs and escapes";
+fn control_characters_in_names_are_refused() {
+    const WOULD_DO: &str =
+        "has control characters; expected a name without line breaks, tabs and escapes";
     for (from, to, at) in [
         (
             "name = \"a\"",
             r#"name = "a\u001b[2J""#,
-            r#"line 2, column 8: zone: "a\u{1b}[2J""#,
+            r#"line 2, column 8: invalid name of a zone: "a\u{1b}[2J""#,
         ),
-        ("\"x\"", r#""x\ny""#, r#"line 7, column 8: host: "x\ny""#),
+        (
+            "\"x\"",
+            r#""x\ny""#,
+            r#"line 7, column 8: invalid name of a host: "x\ny""#,
+        ),
         (
             "name = \"l\"",
             r#"name = "l\rm""#,
-            r#"line 15, column 8: link: "l\rm_UP""#,
+            r#"line 15, column 8: invalid name of a link: "l\rm_UP""#,
         ),
     ] {
         let text = format!("{PAIR}{LINK}");
@@ -142,7 +146,7 @@ bandwidth = "1 MBps"
 }
 
 #[test]
-fn messages_cost_what_their_sets_say() {
+fn overheads_are_those_of_the_sets() {
     let zero = Overhead::default();
     let cost = |platform: &Platform, from: u32, to: u32| {
         platform
@@ -214,7 +218,7 @@ fn loads_availability_and_congestion_change_over_time() {
 }
 
 #[test]
-fn unknown_keys_and_wrong_types_show_their_place() {
+fn unknown_keys_and_wrong_types_are_refused_with_their_place() {
     refuse(
         "[[link]]\nname = \"l\"\nbandwith = 1\n",
         "line 16, column 1: unknown field `bandwith`, expected one of `name`, `between`, \
@@ -233,7 +237,7 @@ fn unknown_keys_and_wrong_types_show_their_place() {
 }
 
 #[test]
-fn values_that_cannot_be_are_refused_where_they_stand() {
+fn invalid_values_are_refused_with_their_place() {
     let change = |from: &str, to: &str, expected: &str| {
         let text = format!("{}{LINK}", PAIR.replacen(from, to, 1));
         assert_eq!(
@@ -244,57 +248,49 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
     change(
         "\"1 Gf\"",
         "\"1 Gff\"",
-        "line 4, column 9: speed: met `1 Gff`: unknown unit `Gff`, did you mean `Gf`?; expected a speed such as `1.5 Gf` or `1.5 Ginstr/s`",
+        "line 4, column 9: invalid value `1 Gff` for `speed`: unknown unit `Gff` (did you mean `Gf`?), expected a speed such as `1.5 Gf` or `1.5 Ginstr/s`",
     );
     change(
         "hosts = 2",
         "hosts = 0",
-        "line 3, column 9: hosts is `none`, expected at least one host",
+        "line 3, column 9: invalid value `none` for `hosts`: expected at least one host",
     );
     change(
         "\"1 ms\"",
         "-1",
-        "line 5, column 43: latency: met `-1`, which is negative",
+        "line 5, column 43: invalid value `-1` for `latency`: must be at least 0",
     );
     change(
         "1e7",
         "0",
-        "line 11, column 22: bandwidth: met `0`, which is not above zero",
+        "line 11, column 22: invalid value `0` for `bandwidth`: must be positive",
     );
     change(
         "\"shared\"",
         "\"half\"",
-        "line 11, column 36: duplex is `half`, expected \"split\", \"shared\" or \"fatpipe\"",
+        "line 11, column 36: invalid value `half` for `duplex`: expected \"split\", \"shared\" or \"fatpipe\"",
     );
     change(
         "[\"1 Gf\", \"2 Gf\"]",
         "[\"1 Gf\"]",
-        "line 9, column 9: speed lists 1 values for 2 hosts",
+        "line 9, column 9: `speed` lists 1 values for 2 hosts",
     );
     change(
         "cores = 4",
         "cores = 0",
-        "line 10, column 9: cores is `0`, expected a number of cores, from 1",
+        "line 10, column 9: invalid value `0` for `cores`: expected a number of cores, from 1",
     );
-    change(
-        "\"y\"",
-        "\"x\"",
-        "line 7, column 8: a second host named `x`",
-    );
-    change(
-        "\"y\"",
-        "\"a\"",
-        "line 7, column 8: a second host named `a`",
-    );
+    change("\"y\"", "\"x\"", "line 7, column 8: duplicate host `x`");
+    change("\"y\"", "\"a\"", "line 7, column 8: duplicate host `a`");
     change(
         "name = \"b\"",
         "name = \"a\"",
-        "line 7, column 8: a second zone named `a`",
+        "line 7, column 8: duplicate zone `a`",
     );
     change(
         "name = \"b\"",
         "name = \"b2..1\"",
-        "line 7, column 8: a range of names is `b2..1`, expected the first and last number with `..` between them, as `labtec-1..5`",
+        "line 7, column 8: invalid value `b2..1` for `range of names`: expected the first and last number with `..` between them, as `labtec-1..5`",
     );
 }
 
@@ -302,25 +298,25 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
 fn every_pair_of_sets_has_to_be_connected() {
     refuse(
         "",
-        "line 2, column 8: nothing connects Sets `a` and `b`; add a [[link]] between them, a \
+        "line 2, column 8: Sets `a` and `b` are not connected; add a [[link]] between them, a \
          [[route]], or an uplink to both",
     );
     refuse(
         &LINK.replace("\"b\"]", "\"c\"]"),
-        "line 16, column 11: no Set is named `c`",
+        "line 16, column 11: unknown Set `c`",
     );
     refuse(
         &format!("{LINK}{}", LINK.replace("\"l\"", "\"m\"")),
-        "line 20, column 8: a second route from `a` to `b`; a route also leads back unless it is \
+        "line 20, column 8: duplicate route from `a` to `b`; a route also leads back unless it is \
          declared one-way",
     );
     refuse(
         &format!("{LINK}[[load]]\nhosts = \"a-3\"\npoints = [[0, 1]]\n"),
-        "line 20, column 9: no host or Set is named `a-3`, did you mean `a-1`?",
+        "line 20, column 9: unknown host or Set `a-3`, did you mean `a-1`?",
     );
     refuse(
         &format!("{LINK}[[load]]\nhosts = \"*\"\npoints = [[0, 2]]\n"),
-        "line 21, column 10: points: the value 2 at 0 s is not a fraction from 0 to 1",
+        "line 21, column 10: points: invalid value `2` at 0 s: expected a fraction from 0 to 1",
     );
     assert_eq!(
         Platform::from_toml("").unwrap_err().to_string(),

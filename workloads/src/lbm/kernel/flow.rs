@@ -7,7 +7,7 @@ use super::lattice::Fluid;
 use super::parameters::{Case, Parameters};
 use crate::parameters::{Error, within};
 
-/// What a process has to know of the flow besides its own strip.
+/// The parameters of the flow that every process needs.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Flow {
     case: Case,
@@ -54,7 +54,7 @@ impl Flow {
         Ok(Self { case, fluid, lid })
     }
 
-    /// Who is to the west and to the east; nobody where there is a wall.
+    /// The processes to the west and to the east; `None` where there is a wall.
     pub(super) fn neighbours<M>(self, ctx: &Superstep<'_, M>) -> [Option<Rank>; 2] {
         let last = Rank(ctx.size() - 1);
         match self.case {

@@ -70,7 +70,7 @@ impl Fluid {
     }
 
     /// Whether a cell that has relaxed is fluid, and slower than sound: at that speed the method is
-    /// long past what it describes, and populations only grow. Where one is no number, this is false.
+    /// far outside its range, and populations only grow. False for NaN.
     #[inline]
     pub(super) fn is_stable(&self, Populations(relaxed): Populations) -> bool {
         let (density, [east, north]) = self.momentum(relaxed, -0.5);

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_of_strips_is_as_one_and_has_no_beginning() {
+    fn a_ring_of_strips_equals_one_strip() {
         let whole = ring(&[12], 4);
         for widths in [&[1; 12][..], &[5, 7], &[3, 1, 8]] {
             assert_eq!(ring(widths, 4), whole, "{widths:?}");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn fluid_that_is_faster_than_sound_or_no_fluid_is_not_stable() {
+    fn supersonic_or_invalid_fluid_is_unstable() {
         let fluid = Fluid::new(FLUID.0, 0.0);
         let is_stable = |populations: &[(usize, f64)]| {
             let mut strip = Strip::at_rest(3, 3).unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lid_takes_fluid_along_and_none_away() {
+    fn a_lid_moves_fluid_and_conserves_mass() {
         let mut strip = Strip::at_rest(4, 4).unwrap();
         let fluid = Fluid::new(FLUID.0, 0.0);
         strip.advance(&fluid, 0.1, &[Side::Wall, Side::Wall]);

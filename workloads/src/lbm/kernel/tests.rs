@@ -1,4 +1,4 @@
-//! The flows of both cases against what is known of them.
+//! The flows of both cases against reference solutions.
 
 use bsp::reference::{self, Limit};
 
@@ -35,7 +35,7 @@ fn distance_from_parabola(parameters: &Parameters) -> f64 {
     let tau = parameters.relaxation_time.unwrap();
     let height = f64::from(parameters.height);
     let viscosity = (tau - 0.5) / 3.0;
-    // The slowest disturbance decays with exp(−π² ν t / H²): to 2e-11 in so many time steps.
+    // The slowest disturbance decays with exp(−π² ν t / H²): to 2e-11 in this number of time steps.
     let steps = 2.5 * height * height / viscosity;
     let fields = flow(parameters, 2, crate::parameters::whole(steps));
     let (mut error, mut norm) = (0.0, 0.0);
@@ -183,7 +183,7 @@ fn the_number_of_processes_changes_no_bit() {
 }
 
 #[test]
-fn nothing_is_lost() {
+fn mass_is_conserved() {
     for case in [Case::Cavity, Case::Poiseuille] {
         let parameters = Parameters {
             case,
@@ -215,7 +215,7 @@ fn every_cell_is_charged_for_in_every_superstep() {
 }
 
 #[test]
-fn a_flow_that_becomes_unstable_ends_the_run() {
+fn unstable_flows_end_the_run() {
     let parameters = Parameters {
         width: 20,
         height: 20,
@@ -230,7 +230,7 @@ fn a_flow_that_becomes_unstable_ends_the_run() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |parameters: &str, expected: &str| {
         let parameters: Parameters = toml::from_str(parameters).unwrap();
         let error = processes(&parameters, common(7, 2)).unwrap_err();
@@ -238,49 +238,55 @@ fn bad_parameters_are_named() {
     };
     check(
         "width = 6",
-        "`width` is 6, expected at least 7: a column for each process",
+        "invalid value `6` for `width`: must be at least 7, a column for each process",
     );
     check(
         "height = 2",
-        "`height` is 2, expected at least 3: floor, ceiling and fluid between",
+        "invalid value `2` for `height`: must be at least 3, floor, ceiling and fluid between",
     );
     for (parameters, met) in [
-        ("relaxation_time = 0.5", "`relaxation_time` is 0.5"),
-        ("relaxation_time = nan", "`relaxation_time` is NaN"),
-        ("reynolds = 1e300", "`reynolds` is 1e300"),
-        ("reynolds = 1e-307", "`reynolds` is 1e-307"),
+        (
+            "relaxation_time = 0.5",
+            "invalid value `0.5` for `relaxation_time`",
+        ),
+        (
+            "relaxation_time = nan",
+            "invalid value `NaN` for `relaxation_time`",
+        ),
+        ("reynolds = 1e300", "invalid value `1e300` for `reynolds`"),
+        ("reynolds = 1e-307", "invalid value `1e-307` for `reynolds`"),
     ] {
         let expected =
             "one that gives a finite relaxation time above 0.5, where the method is stable";
-        check(parameters, &format!("{met}, expected {expected}"));
+        check(parameters, &format!("{met}: expected {expected}"));
     }
     check(
         "reynolds = 0",
-        "`reynolds` is 0.0, expected a number above 0",
+        "invalid value `0.0` for `reynolds`: expected a number above 0",
     );
     check(
         "reynolds = nan",
-        "`reynolds` is NaN, expected a number above 0",
+        "invalid value `NaN` for `reynolds`: expected a number above 0",
     );
     for velocity in ["0.2", "0.0", "-0.1", "NaN", "inf"] {
         check(
             &format!("velocity = {}", velocity.to_lowercase()),
             &format!(
-                "`velocity` is {velocity}, \
+                "invalid value `{velocity}` for `velocity`: \
                  expected a number above 0 and up to 0.17, 0.3 times the speed of sound"
             ),
         );
     }
     check(
         "instructions_per_cell = -1",
-        "`instructions_per_cell` is -1.0, expected a number from 0 to 2^63",
+        "invalid value `-1.0` for `instructions_per_cell`: expected a number from 0 to 2^63",
     );
     assert!(toml::from_str::<Parameters>("case = 'couette'").is_err());
     assert!(toml::from_str::<Parameters>("lid = 0.1").is_err());
 }
 
 #[test]
-fn a_lattice_that_no_memory_holds_is_refused() {
+fn lattices_beyond_memory_are_refused() {
     let parameters = Parameters {
         width: u32::MAX,
         height: u32::MAX,
@@ -292,7 +298,7 @@ fn a_lattice_that_no_memory_holds_is_refused() {
 }
 
 #[test]
-fn nobody_can_tell_when_a_flow_has_been_computed_for_long_enough() {
+fn a_flow_requires_a_number_of_supersteps() {
     let common = Common {
         supersteps: None,
         ..common(2, 1)

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::lu::Cyclic;
 use crate::lu::kernel::matrix::Matrix;
 
-/// What a process leaves behind.
+/// The output of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// How the matrix is dealt out.
     pub matrix: Cyclic,
     /// The process's elements of `L` below the diagonal and of `U` from the diagonal on, row after row.
     pub elements: Vec<f64>,
-    /// Which row of the original matrix stands in each row; the same in every block.
+    /// The row of the original matrix that is now in each row; the same in every block.
     pub permutation: Vec<u32>,
 }
 
@@ -23,7 +23,7 @@ pub struct Block {
 pub struct Singular {
     /// The stage without a pivot, from 0.
     pub stage: u64,
-    /// Whether all rows were asked for one.
+    /// Whether all rows were searched for one.
     pub pivoting: bool,
 }
 
@@ -34,9 +34,7 @@ pub enum Unfactored {
     #[error(transparent)]
     Singular(#[from] Singular),
     /// The machine has not enough memory for the whole.
-    #[error(
-        "memory for the factors of a matrix of order {order} cannot be had; a smaller one would do"
-    )]
+    #[error("not enough memory for the factors of a matrix of order {order}: choose a smaller one")]
     Memory {
         /// Rows, and columns.
         order: usize,
@@ -69,7 +67,7 @@ pub struct Residual {
 }
 
 impl Factors {
-    /// The factors that processes left behind in parts, in rank order.
+    /// Assembles the factors from the outputs of all processes, in rank order.
     ///
     /// # Errors
     ///

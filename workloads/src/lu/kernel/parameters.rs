@@ -18,10 +18,10 @@ pub struct Parameters {
     pub diagonal: f64,
     /// Whether rows are exchanged, so that the greatest element of a column is its pivot.
     pub pivoting: bool,
-    /// Rows of processes; not set: as `columns` wants it, or what comes nearest to a square, higher
+    /// Rows of processes; not set: as `columns` requires, or the nearest to a square, higher
     /// than wide.
     pub rows: Option<u32>,
-    /// Columns of processes; not set: likewise.
+    /// Columns of processes; not set: as `rows` requires, or the nearest to a square.
     pub columns: Option<u32>,
     /// Instructions of one operation on elements: a multiplication, subtraction, division, comparison,
     /// or the moving of one to another row.

@@ -116,7 +116,7 @@ fn a_residual_has_no_units() {
 }
 
 #[test]
-fn an_overflow_is_no_rounding() {
+fn overflows_are_not_taken_for_rounding() {
     let matrix = csv("1e308,1e308\n-1e308,1e308\n");
     let factors = decompose(&parameters(2, (1, 1), true), &matrix).unwrap();
     let residual = factors.residual(&matrix);
@@ -124,7 +124,7 @@ fn an_overflow_is_no_rounding() {
 }
 
 #[test]
-fn wrong_factors_are_no_rounding() {
+fn wrong_factors_are_not_taken_for_rounding() {
     let parameters = parameters(30, (2, 3), true);
     let matrix = parameters.drawn(3).unwrap();
     let mut outputs = run(&parameters, &matrix).outputs;
@@ -196,14 +196,14 @@ fn more_processes_than_elements_are_no_error() {
 }
 
 #[test]
-fn of_equal_elements_the_one_in_the_lowest_row_is_the_pivot() {
+fn ties_for_the_pivot_go_to_the_lowest_row() {
     let matrix = csv("1, 0, 0\n -1, 2, 0\n 1, -2, 4\n");
     let factors = decompose(&parameters(3, (3, 1), true), &matrix).unwrap();
     assert_eq!(factors.permutation(), [0, 1, 2]);
 }
 
 #[test]
-fn a_matrix_without_a_pivot_is_reported_by_everybody() {
+fn a_singular_matrix_is_reported_by_every_process() {
     let check = |text: &str, pivoting: bool, stage: u64, expected: &str| {
         for grid in [(1, 1), (2, 2), (3, 2), (1, 4)] {
             let parameters = parameters(3, grid, pivoting);
@@ -235,7 +235,7 @@ fn a_matrix_without_a_pivot_is_reported_by_everybody() {
 }
 
 #[test]
-fn what_is_no_matrix_says_why() {
+fn invalid_matrices_are_refused_with_the_reason() {
     let check = |text: &str, expected: &str| {
         let error = Matrix::from_csv(text.as_bytes()).unwrap_err();
         assert_eq!(error.to_string(), expected);
@@ -266,7 +266,7 @@ fn what_is_no_matrix_says_why() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |text: &str, expected: &str| {
         let parameters: Parameters = toml::from_str(text).unwrap();
         let error = parameters
@@ -277,24 +277,23 @@ fn bad_parameters_are_named() {
     };
     check(
         "order = 0",
-        "`order` is 0.0, expected a number from 1 to 16384",
+        "invalid value `0.0` for `order`: expected a number from 1 to 16384",
     );
     check(
         "order = 20000",
-        "`order` is 20000.0, expected a number from 1 to 16384",
+        "invalid value `20000.0` for `order`: expected a number from 1 to 16384",
     );
     check(
         "diagonal = nan",
-        "`diagonal` is NaN, expected a number from -1e300 to 1e300",
+        "invalid value `NaN` for `diagonal`: expected a number from -1e300 to 1e300",
     );
     check(
         "instructions_per_operation = -1",
-        "`instructions_per_operation` is -1.0, expected a number from 0 to 10^9",
+        "invalid value `-1.0` for `instructions_per_operation`: expected a number from 0 to 10^9",
     );
     check(
         "rows = 4\ncolumns = 2",
-        "`rows` is 4 and `columns` is 2, which makes 8 places for 6 processes; expected as many \
-         places as processes",
+        "invalid values `4` for `rows` and `2` for `columns`: 8 places for 6 processes, must be equal",
     );
     assert!(toml::from_str::<Parameters>("orders = 1").is_err());
     let parameters = Parameters::default();
@@ -306,6 +305,6 @@ fn bad_parameters_are_named() {
         processes(&parameters, &parameters.drawn(1).unwrap(), cut)
             .unwrap_err()
             .to_string(),
-        "`supersteps` is 8, but the program ends by itself; leave it out"
+        "invalid value `8` for `supersteps`: the program ends by itself; remove it"
     );
 }

@@ -23,7 +23,7 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// What `rank` holds of `matrix`, which is dealt out as `cyclic` says; `None` if there is no memory for it.
+    /// The part of `rank` of a `matrix` distributed by `cyclic`; `None` if there is no memory for it.
     pub(super) fn new(matrix: &Matrix, cyclic: &Cyclic, rank: Rank) -> Option<Self> {
         let place = cyclic.coordinates(rank);
         let grid = (cyclic.rows(), cyclic.columns());

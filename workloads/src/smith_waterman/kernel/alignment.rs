@@ -13,11 +13,11 @@ use crate::smith_waterman::kernel::sequence::Pair;
 pub struct Alignment {
     /// What it is worth.
     pub score: i64,
-    /// Which letters of either sequence stand beside each other, and how.
+    /// Which letters of the two sequences are aligned, and how.
     pub path: Path,
 }
 
-/// What a process leaves behind.
+/// The output of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The score of the best alignment, the same in every part; 0 if there is none.
@@ -31,13 +31,13 @@ pub struct Part {
 pub struct Path {
     /// The letters of the query, counted from 0.
     pub query: Range<usize>,
-    /// The letters of the subject, likewise.
+    /// The letters of the subject, counted from 0.
     pub subject: Range<usize>,
     /// What is done from the first letters to the last ones, and how often in a row.
     pub operations: Vec<(Operation, usize)>,
 }
 
-/// What becomes of one letter, or two.
+/// What is done with one letter, or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Equal letters beside each other, `=`.
@@ -51,7 +51,7 @@ pub enum Operation {
 }
 
 impl Alignment {
-    /// The alignment that processes left behind in parts, in rank order; `None` if no two letters
+    /// Assembles the alignment from the outputs of all processes, in rank order; `None` if no two letters
     /// beside each other score more than 0.
     ///
     /// # Panics

@@ -81,7 +81,7 @@ pub(super) enum Reached {
 
 impl Block {
     /// The columns from `first` on, for these letters of the subject; nothing is filled yet. `None` if there is no
-    /// memory for so many `rows`.
+    /// memory for `rows` rows.
     pub(super) fn new(
         first: usize,
         letters: &[u8],
@@ -103,7 +103,7 @@ impl Block {
         block.reserve(rows).then_some(block)
     }
 
-    /// Makes room for so many more rows, if there is memory for them. What moves takes no room along.
+    /// Reserves memory for `rows` more rows; returns whether that succeeded. The reserve is not migrated.
     #[must_use]
     pub(super) fn reserve(&mut self, rows: usize) -> bool {
         let cells = rows.checked_mul(self.letters.len());

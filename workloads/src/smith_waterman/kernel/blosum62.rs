@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_matrix_that_others_use() {
+    fn blosum62_equals_that_of_the_bio_crate() {
         for (one, row) in (0_u8..).zip(LETTERS) {
             for (other, column) in (0_u8..).zip(LETTERS) {
                 let expected = bio::scores::blosum62(*row, *column);

@@ -137,7 +137,7 @@ impl Scoring {
         self.gap_open
     }
 
-    /// What each letter of a gap costs besides.
+    /// The additional penalty of each letter of a gap.
     pub(super) const fn gap_extend(&self) -> i64 {
         self.gap_extend
     }

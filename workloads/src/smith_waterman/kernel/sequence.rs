@@ -42,7 +42,7 @@ pub enum Error {
     /// Nothing but empty lines.
     #[error("holds no record, expected a line with `>` and a name, and lines of letters below it")]
     NoRecord,
-    /// Several records, and nobody said which.
+    /// Several records, and no parameter chooses one.
     #[error("holds {} records ({}), expected `{key}` to name one of them", names.len(), listed(names))]
     Several {
         /// The parameter that chooses.
@@ -86,7 +86,7 @@ pub enum Error {
         line: usize,
         /// Where in the record, from 1, line ends not counted.
         position: usize,
-        /// The letters that would do.
+        /// The letters allowed.
         expected: &'static str,
     },
 }
@@ -136,7 +136,7 @@ impl Sequence {
             ));
         }
         let names = || records.iter().map(|(name, _)| name.clone()).collect();
-        // Nothing tells records of one name apart: none of them can be asked for.
+        // Records of one name cannot be distinguished, so none of them can be chosen.
         let mut met = BTreeSet::new();
         let asked = records.iter().map(|(record, _)| record.as_str());
         let mut asked = asked.filter(|record| name.is_none_or(|name| name == *record));
@@ -296,5 +296,5 @@ fn shown(byte: u8) -> String {
 
 /// What some editors begin a file with.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// So many names of records are told.
+/// Most names of records in an error.
 const NAMES_MAX: usize = 10;

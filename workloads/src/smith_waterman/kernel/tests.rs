@@ -100,7 +100,7 @@ fn haemoglobins_are_related() {
 }
 
 #[test]
-fn what_has_nothing_in_common_has_no_alignment() {
+fn unrelated_sequences_have_no_alignment() {
     let pair = pair("AAAA", "CCGGT", Substitution::Dna);
     let run = run(&dna((2, -3), (5, 2)), &pair, 3);
     assert_eq!(Alignment::assemble(&run.outputs), None);
@@ -121,7 +121,7 @@ fn the_wave_crosses_the_processes_and_comes_back() {
 }
 
 #[test]
-fn of_equal_scores_the_lowest_row_counts_and_then_the_lowest_column() {
+fn ties_of_scores_go_to_the_lowest_row_then_column() {
     let parameters = dna((1, -1), (1, 1));
     let pair = pair("ACTTTAC", "ACGGGAC", Substitution::Dna);
     for size in 1..=8 {
@@ -131,7 +131,7 @@ fn of_equal_scores_the_lowest_row_counts_and_then_the_lowest_column() {
 }
 
 #[test]
-fn a_lower_row_counts_wherever_its_process_is() {
+fn ties_go_to_the_lower_row_of_any_process() {
     let parameters = dna((1, 0), (0, 1));
     let pair = pair("GAACAGAAACA", "AAGCGACCCGCGAGAACCCAACG", Substitution::Dna);
     let path = align(&parameters, &pair, 3).unwrap().path;
@@ -139,14 +139,14 @@ fn a_lower_row_counts_wherever_its_process_is() {
 }
 
 #[test]
-fn n_is_like_no_nucleotide() {
+fn n_matches_no_nucleotide() {
     let parameters = dna((1, -1), (1, 1));
     let pair = pair("ACNNNNGT", "acnnnngt", Substitution::Dna);
     assert_eq!(align(&parameters, &pair, 2).unwrap().score, 2);
 }
 
 #[test]
-fn drawn_sequences_are_as_different_as_was_asked_for() {
+fn drawn_sequences_have_the_given_divergence() {
     let equal = |divergence| {
         let parameters = Parameters {
             length: 2000,
@@ -165,7 +165,7 @@ fn drawn_sequences_are_as_different_as_was_asked_for() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn errors_name_the_parameter() {
     let check = |parameters: &str, expected: &str| {
         let parameters: Parameters = toml::from_str(parameters).unwrap();
         let pair = Parameters::default().drawn(1).unwrap();
@@ -175,27 +175,33 @@ fn bad_parameters_are_named() {
             .unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
-    check("length = 0", "`length` is 0, expected at least 1");
-    check("blocks = 0", "`blocks` is 0, expected at least 1");
+    check(
+        "length = 0",
+        "invalid value `0` for `length`: must be at least 1",
+    );
+    check(
+        "blocks = 0",
+        "invalid value `0` for `blocks`: must be at least 1",
+    );
     check(
         "divergence = 1.5",
-        "`divergence` is 1.5, expected a number from 0 to 1",
+        "invalid value `1.5` for `divergence`: expected a number from 0 to 1",
     );
     check(
         "match_score = 0",
-        "`match_score` is 0.0, expected a number from 1 to 2^20",
+        "invalid value `0.0` for `match_score`: expected a number from 1 to 2^20",
     );
     check(
         "mismatch_score = 1",
-        "`mismatch_score` is 1.0, expected a number from -2^20 to 0",
+        "invalid value `1.0` for `mismatch_score`: expected a number from -2^20 to 0",
     );
     check(
         "gap_extend = 0",
-        "`gap_extend` is 0.0, expected a number from 1 to 2^20",
+        "invalid value `0.0` for `gap_extend`: expected a number from 1 to 2^20",
     );
     check(
         "gap_open = 2000000",
-        "`gap_open` is 2000000.0, expected a number from 0 to 2^20",
+        "invalid value `2000000.0` for `gap_open`: expected a number from 0 to 2^20",
     );
     assert!(toml::from_str::<Parameters>("scoring = 'blosum45'").is_err());
     let pair = Parameters::default().drawn(1).unwrap();
@@ -207,12 +213,12 @@ fn bad_parameters_are_named() {
         processes(&Parameters::default(), &pair, cut)
             .unwrap_err()
             .to_string(),
-        "`supersteps` is 8, but the program ends by itself; leave it out"
+        "invalid value `8` for `supersteps`: the program ends by itself; remove it"
     );
 }
 
 #[test]
-fn what_is_no_sequence_says_why() {
+fn invalid_sequences_are_refused_with_the_reason() {
     let check = |text: &str, name: Option<&str>, expected: &str| {
         let found = Sequence::from_fasta(text.as_bytes(), "query", name, Substitution::Dna);
         assert_eq!(found.unwrap_err().to_string(), expected);
@@ -258,7 +264,7 @@ fn what_is_no_sequence_says_why() {
 }
 
 #[test]
-fn records_of_one_name_are_refused_unless_another_one_is_asked_for() {
+fn duplicate_record_names_are_refused_when_chosen() {
     let text = b">a\nAC\n>a first\nGT\n>b\nTT\n";
     let found = |name| Sequence::from_fasta(text, "query", name, Substitution::Dna);
     for name in [None, Some("a")] {
@@ -271,7 +277,7 @@ fn records_of_one_name_are_refused_unless_another_one_is_asked_for() {
 }
 
 #[test]
-fn of_many_records_only_the_first_are_named() {
+fn errors_name_only_the_first_records() {
     let text: String = (1..=13).map(|record| format!(">r{record}\nA\n")).collect();
     let found = |name| {
         let found = Sequence::from_fasta(text.as_bytes(), "query", name, Substitution::Dna);
@@ -289,14 +295,14 @@ fn of_many_records_only_the_first_are_named() {
 }
 
 #[test]
-fn what_editors_leave_behind_is_no_letter() {
+fn byte_order_marks_and_blank_lines_are_skipped() {
     let text = b"\xef\xbb\xbf>a\r\nAC \t\r\r\nGT  \n";
     let found = Sequence::from_fasta(text, "query", None, Substitution::Dna);
     assert_eq!(found.unwrap(), sequence("ACGT", Substitution::Dna));
 }
 
 #[test]
-fn bytes_that_are_no_letters_are_shown_escaped() {
+fn invalid_bytes_are_escaped_in_errors() {
     let check = |text: &[u8], expected: &str| {
         let found = Sequence::from_fasta(text, "query", None, Substitution::Dna);
         let error = found.unwrap_err().to_string();
@@ -352,7 +358,7 @@ proptest! {
 }
 
 #[test]
-fn a_matrix_that_no_memory_holds_is_refused() {
+fn matrices_beyond_memory_are_refused() {
     let parameters = Parameters {
         length: 1 << 24,
         divergence: 0.0,
@@ -363,14 +369,13 @@ fn a_matrix_that_no_memory_holds_is_refused() {
         let error = processes(parameters, &pair, common(1)).unwrap_err();
         error.to_string()
     };
-    let needs = "memory for 16777216 x 16777216 cells, 281474977 MB, cannot be had";
-    let shorter = format!("{needs}; a smaller `length` would do");
+    let needs = "not enough memory for 16777216 x 16777216 cells, 281474977 MB";
+    let shorter = format!("{needs}: choose a smaller `length`");
     assert_eq!(refused(&parameters), shorter);
     let files = Parameters {
         query: Some("q.fasta".to_owned()),
         ..parameters
     };
-    let other =
-        format!("{needs}; shorter sequences in the files of `query` and `subject` would do");
+    let other = format!("{needs}: choose shorter sequences in the files of `query` and `subject`");
     assert_eq!(refused(&files), other);
 }
