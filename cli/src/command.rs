@@ -2,7 +2,6 @@
 
 use std::env;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -10,16 +9,18 @@ use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
 use crate::cert::{self, CertCommand};
-use crate::compare::{self, CompareArguments, Contender};
+use crate::commands::{compare, explain, platform, simulate, verify};
+use crate::commands::compare::{CompareArguments, COMPARE_ABOUT, COMPARE_HELP};
+use analysis::compare::Contender;
 use crate::exit::{EXIT_CODES, exit_code};
-use crate::explain::{self, ExplainArguments};
+use crate::commands::explain::{ExplainArguments, EXPLAIN_ABOUT, EXPLAIN_HELP};
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
 use crate::output::{self, Format};
-use crate::platform::{self, FlowArguments};
+use crate::commands::platform::PlatformCommand;
 use crate::rebalance::{self, REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
 use crate::reproduce::{self, ReproduceArguments};
-use crate::simulate;
-use crate::verify::{self, VerifyArguments};
+use crate::commands::simulate::{SimulateArguments, SIMULATE_ABOUT, SIMULATE_HELP};
+use crate::commands::verify::{VerifyArguments, VERIFY_ABOUT, VERIFY_HELP};
 use experiments::Failure;
 use experiments::Registry;
 
@@ -117,53 +118,6 @@ enum Command {
     ExitCodes,
 }
 
-/// What `simulate` is told.
-#[derive(Debug, Args)]
-pub(crate) struct SimulateArguments {
-    /// The experiment, a TOML file
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Change a value of the experiment; may be given several times
-    #[arg(long, value_name = "SECTION.KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// How to show the results
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-    /// Keep the record of each run in a folder of this one: DIR/i, DIR/ii, DIR/iii
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Show the configuration in effect, and where each value comes from, instead of running it
-    #[arg(long)]
-    pub(crate) print_config: bool,
-    /// Whether a bar on stderr is wanted.
-    #[arg(skip)]
-    pub(crate) progress: bool,
-}
-
-#[derive(Debug, Subcommand)]
-enum PlatformCommand {
-    /// Say what a platform file describes, or where it is wrong
-    #[command(after_help = CHECK_HELP)]
-    Check {
-        /// TOML, or SimGrid XML
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-    },
-    /// Show the Sets of a platform and the network between them
-    #[command(after_help = SHOW_HELP)]
-    Show {
-        /// TOML, or SimGrid XML
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-        /// How to show them
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-    },
-    /// Time messages on a platform, all on their way together
-    #[command(long_about = FLOWS_ABOUT, after_long_help = FLOWS_HELP)]
-    Flows(FlowArguments),
-}
-
 fn execute(
     arguments: Arguments,
     mut command: clap::Command,
@@ -201,9 +155,7 @@ fn execute(
             live::up(&up, registry)
         }
         Command::Status(arguments) => live::status(&arguments),
-        Command::Platform(PlatformCommand::Check { file }) => platform::check(&file),
-        Command::Platform(PlatformCommand::Show { file, format }) => platform::show(&file, format),
-        Command::Platform(PlatformCommand::Flows(flows)) => platform::flows(&flows),
+        Command::Platform(command) => platform::command(&command),
         Command::Cert(command) => cert::command(&command),
         Command::Completions { shell } => {
             let name = command.get_bin_name().unwrap_or("migbsp").to_owned();
@@ -309,132 +261,6 @@ Examples:
 
 Read on: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
 
-const SIMULATE_ABOUT: &str = "\
-Run an experiment on a simulated platform, under a simulated clock.
-
-The experiment says what computes, where, and who reschedules. Scenario i is the application alone; in ii \
-everything is computed and paid for but nobody moves; in iii processes migrate. `scenario = \"all\"` runs \
-one after the other and says what rescheduling won.";
-
-const SIMULATE_HELP: &str = "\
-Configuration, the later winning:
-  built-in defaults < FILE < environment MIGBSP__SECTION__KEY=VALUE < --set SECTION.KEY=VALUE
-Paths in FILE are relative to FILE. Values are TOML; strings need no quotes in --set.
-
-Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a string: \"900 kB\",
-  \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration].
-
-Formats:
-  table  the scenarios, the calls that moved somebody, and what was won of what could be won
-  json   one object, schema migbsp.simulate/1, times in seconds at full precision
-  csv    one row per migration, and one per scenario without any; the scenario's totals in every row
-
-Examples:
-  migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
-  migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
-  MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
-  migbsp simulate conf/scripted.toml                 what if? moves that you decide
-
-Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";
-
-const EXPLAIN_ABOUT: &str = "\
-Say from a record why processes moved or stayed, and what that won.
-
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` leaves it in DIR/iii. Without options \
-the answer is about the whole run: its calls, who moved in them, and what that won. With --process it is \
-about the first call in which the process moved or, if it never did, the one in which it came nearest to \
-that; with --superstep, about the call that was held when so many supersteps were over.";
-
-const EXPLAIN_HELP: &str = "\
-What is shown of a process in a call:
-  every term of its potential of migration PM for every Set, and the Set that it preferred
-  its place in the list that the Set Managers agreed on, and who is around it
-  t1, t2 and the second best processor; or why it was no candidate, or refused
-  what the move promised, what supersteps took before and after it, and when it had paid for the call
-
-Formats:
-  table  a sentence that answers, tables, and the forces as bars
-  json   one object, schema migbsp.explain/1, times in seconds at full precision
-  csv    one row per call, process and Set: all terms of PM
-
-Examples:
-  migbsp simulate conf/lbm.toml --out runs/lbm
-  migbsp explain runs/lbm                                   what happened
-  migbsp explain runs/lbm --process p21                     why did p21 move?
-  migbsp explain runs/lbm --process p1                      why did p1 never?
-  migbsp explain runs/lbm --superstep 252                   why did nobody move then?
-  migbsp explain runs/lbm --process p22 --superstep 4 --svg forces.svg
-  migbsp explain runs/lbm --format csv > potentials.csv
-
-Symbols and equations: docs/model.md. How to read the answers: docs/explain.md.";
-
-const VERIFY_ABOUT: &str = "\
-Decide a recorded run again from what it observed, and say whether that comes out the same.
-
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` leaves it in DIR/iii. The record says what every \
-call was decided from: what hosts had left, how far Sets are from each other, what processes measured, what \
-supersteps took. From that alone the model computes anew when calls come, all potentials, the list, who is a \
-candidate, each negotiation or the plan, who moves, and the pace of the calls to come. Nothing is compared \
-with itself, and everything to the last digit.";
-
-const VERIFY_HELP: &str = "\
-A line per call says `verified`, or what differs, as the record has it and as it comes out. A line for a superstep \
-without a call says that one was due there.
-
-What no record says is taken as observed: what a process measured in each single superstep, of which a call \
-has the patterns and predictions (P_comp, P_comm, CTP, BTP) and, over all processes, the sums and extremes.
-
-Formats:
-  table  a line per call
-  json   one object, schema migbsp.verify/1, with all differences
-  csv    one row per difference, and one per call without any
-
-Exit codes: 0 all is verified; 3 something differs; 4 the record is broken, or of another version.
-
-Examples:
-  migbsp simulate conf/lbm.toml --out runs/lbm
-  migbsp verify runs/lbm                            all calls of scenario iii
-  migbsp verify runs/lbm/ii --format json           of another scenario, every difference
-  migbsp verify runs/lbm && echo as decided
-
-What is computed: docs/model.md. What is compared: docs/verify.md.";
-
-const COMPARE_ABOUT: &str = "\
-Run experiments under several policies with several seeds, and say which are better.
-
-Every experiment is simulated under every policy with every seed, on all cores: alone (scenario i) for \
-`none`, else with migrations (scenario iii). Seeds vary what an experiment draws at random: loads, jitter, \
-what others do to hosts and links. An experiment that draws nothing is run once.
-
-Makespans are compared in pairs, same experiment and same seed, with `none` if it takes part, else with the \
-first policy. The results are the same however many cores there are.";
-
-const COMPARE_HELP: &str = "\
-Policies:
-  none                             nobody reschedules
-  migbsp                           with the parameters of the experiment
-  adaptive                         calls when it is worth it, plans by processor: docs/policies.md
-  migbsp:interval=8,x=0.9          with others: keys of [scheduler]
-  migbsp:scenario=ii               calls are held and paid for, nobody moves
-  menon+greedy-refine+amortised    when to call, what to plan, whether it is worth it
-  adaptive:planning.horizon=20
-
-Claims: `A <= B`, `A < B`, `A <= 0.8 * B`, `A <= B * 1.01` hold makespans of policies, as --policy names
-  them, against each other: their geometric means over seeds, and with --assert over experiments. If one
-  does not hold, the exit code is 3.
-
-Formats:
-  table  per experiment and over all: makespan, gain, share of what could be won, calls, moves, who differs
-  json   one object, schema migbsp.compare/1, with experiments, runs, summaries, overall, pairs, claims
-  csv    one row per run
-
-Examples:
-  migbsp compare conf/lbm.toml conf/lu.toml --policy none --policy migbsp --policy migbsp:interval=16
-  migbsp compare conf/dynamic/*.toml --seeds 1..30 --svg gains.svg
-  migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'adaptive <= migbsp' --format csv
-
-Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";
-
 const REPRODUCE_ABOUT: &str = "\
 Set the tables of the papers beside what our runs say.
 
@@ -467,33 +293,6 @@ Examples:
   migbsp reproduce chen2008-table4 --instances 100   how many moves rebalancing needs
 
 What the columns mean and how stated migrations are forced: docs/tables.md.";
-
-const FLOWS_ABOUT: &str = "\
-Time messages on a platform, all on their way together.
-
-FLOWS is a CSV file whose header names the columns src, dst (hosts), bytes and start (seconds), in any \
-order, others beside them. All of it goes to stdout again, each row with two more columns: end and \
-duration, in seconds at full precision.";
-
-const FLOWS_HELP: &str = "\
-Example: the second message takes its share of the first one's link.
-  printf 'src,dst,bytes,start\\nlabtec-1,corisco-1,1e6,0\\nlabtec-1,corisco-2,1e6,0.005\\n' > flows.csv
-  migbsp platform flows conf/platforms/five.xml flows.csv
-  migbsp platform flows conf/platforms/five.xml flows.csv --model ideal --tcp-window \"64 KiB\"";
-
-const CHECK_HELP: &str = "\
-Example:
-  migbsp platform check conf/platforms/five.xml
-
-How to write one: docs/platforms.md.";
-
-const SHOW_HELP: &str = "\
-Examples:
-  migbsp platform show conf/platforms/testbed.toml
-  migbsp platform show conf/platforms/testbed.toml --format json
-
-A route is that from the first host of a Set to the last one of another. How to write a platform:
-docs/platforms.md.";
 
 const COMPLETIONS_HELP: &str = "\
 Examples:

@@ -7,18 +7,14 @@
 
 mod bar;
 mod cert;
-mod chart;
 mod command;
-mod compare;
+mod commands;
 mod exit;
-mod explain;
 mod file;
 mod live;
 mod output;
-mod platform;
+mod progress;
 mod rebalance;
 mod reproduce;
-mod simulate;
-mod verify;
 
 pub use command::run;

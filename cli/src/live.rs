@@ -4,8 +4,6 @@ mod crew;
 mod help;
 mod identity;
 mod node;
-mod pace;
-mod report;
 mod run;
 mod signals;
 mod status;

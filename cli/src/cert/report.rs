@@ -8,7 +8,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::cert::date::{date, days};
-use crate::output::{hexadecimal, table};
+use analysis::text::table;
 use experiments::Failure;
 
 /// Certificates at a point in time; `schema` is `migbsp.cert/1`.
@@ -133,7 +133,7 @@ impl Row {
                 state(*validity, now)
             },
             serial: serial.to_string(),
-            sha256: hexadecimal(&Sha256::digest(der)),
+            sha256: hex::encode(Sha256::digest(der)),
         }
     }
 

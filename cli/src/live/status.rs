@@ -6,7 +6,8 @@ use protocol::{Member, Status};
 use serde::Serialize;
 
 use crate::live::crew::{Crew, CrewArguments, roles};
-use crate::output::{Format, print, print_json, rounded, table};
+use crate::output::{Format, print, print_json};
+use analysis::text::{rounded, table};
 use experiments::Failure;
 
 /// What `status` is told.

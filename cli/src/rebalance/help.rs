@@ -54,14 +54,14 @@ Examples:
 
 What an instance file says and how the algorithms work: docs/rebalancing.md.";
 
-pub(super) const SWEEP_ABOUT: &str = "\
+pub(crate) const SWEEP_ABOUT: &str = "\
 Set what each level would cost beside each other, for several algorithms.
 
 A lower level lets everybody go on sooner and costs more to reach. Every algorithm looks for every level; \
 the table has a row for each, the lowest first, and --svg draws the curve. Choose the level before the curve \
 turns up. The lower bound says how much a better algorithm could save at most.";
 
-pub(super) const SWEEP_HELP: &str = "\
+pub(crate) const SWEEP_HELP: &str = "\
 Formats:
   table  a row for each level, a column for each algorithm
   json   one object, schema migbsp.rebalance-sweep/1: points with target, algorithm, feasible, dc,
@@ -78,13 +78,13 @@ Examples:
 
 How to read one: docs/rebalancing.md.";
 
-pub(super) const GENERATE_ABOUT: &str = "\
+pub(crate) const GENERATE_ABOUT: &str = "\
 Draw an instance like those of the paper (Chen, Wang and Lau 2008, Table 2).
 
 A group says how many machines and processes there are and how unequal they are; the seed says which \
 instance. The same group and seed give the same file everywhere.";
 
-pub(super) const GENERATE_HELP: &str = "\
+pub(crate) const GENERATE_HELP: &str = "\
 Groups I1,1 to I4,5:
   I1  equal machines                        ,1   16 machines,  40 processes
   I2  capacities from 0.6 to 1.4            ,2   16 machines, 160 processes

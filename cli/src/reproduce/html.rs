@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::output::rounded;
+use analysis::text::{rounded};
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::Table;
 use crate::reproduce::plot::charts;

@@ -1,6 +1,6 @@
 //! The papers' numbers and ours as charts.
 
-use crate::chart::{Lines, Series, Style};
+use analysis::chart::{Lines, Series, Style};
 use crate::reproduce::application::Application;
 use crate::reproduce::cell::Table;
 use crate::reproduce::report::CellReport;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::output::table;
+use analysis::text::{table};
 use crate::reproduce::report::Report;
 use crate::reproduce::text::{conclusions, percent};
 

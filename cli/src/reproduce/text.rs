@@ -1,6 +1,6 @@
 //! The papers' numbers and ours, for people.
 
-use crate::output::{rounded, table};
+use analysis::text::{rounded, table};
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::Table;
 use crate::reproduce::report::{CellReport, Report};

@@ -3,7 +3,7 @@
 use migbsp::rebalance::Problem;
 use serde::Serialize;
 
-use crate::output::rounded;
+use analysis::text::{rounded};
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::Found;
 use crate::rebalance::solve::SolveArguments;

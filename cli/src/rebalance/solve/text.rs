@@ -1,6 +1,6 @@
 //! What came of looking, for people.
 
-use crate::output::{counted, rounded, table};
+use analysis::text::{counted, rounded, table};
 use crate::rebalance::instance::Instance;
 use crate::rebalance::solve::report::{Assigned, Move, Report, level};
 

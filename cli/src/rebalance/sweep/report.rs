@@ -3,7 +3,7 @@
 use migbsp::rebalance::Problem;
 use serde::Serialize;
 
-use crate::chart::{Lines, Series, Style};
+use analysis::chart::{Lines, Series, Style};
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::Found;

@@ -1,6 +1,6 @@
 //! What each level costs, for people.
 
-use crate::output::{rounded, table};
+use analysis::text::{rounded, table};
 use crate::rebalance::sweep::report::{Point, Report};
 
 /// A row for each level, the lowest first, and a column for each algorithm.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::chart::{Lines, Series, Style};
+use analysis::chart::{Lines, Series, Style};
 use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
 use crate::reproduce::chen::sheet::{Sheet, curves, names, sheets, short, title};

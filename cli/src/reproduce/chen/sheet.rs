@@ -1,6 +1,6 @@
 //! What was compared as tables of texts, for a terminal or a page.
 
-use crate::output::rounded;
+use analysis::text::{rounded};
 use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
 

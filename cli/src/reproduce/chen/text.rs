@@ -1,6 +1,6 @@
 //! The paper's numbers and ours, for people.
 
-use crate::output::table;
+use analysis::text::{table};
 use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::Report;
 use crate::reproduce::chen::sheet::sheets;

@@ -80,7 +80,7 @@ pub(super) fn mean(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
     clippy::cast_precision_loss,
     reason = "a share of two of them needs no last digits"
 )]
-pub(super) const fn real(count: u64) -> f64 {
+pub(crate) const fn real(count: u64) -> f64 {
     count as f64
 }
 

@@ -1,0 +1,16 @@
+//! Charts: as SVG for a page, and as text for a terminal.
+//!
+//! The same data give the same characters on every machine: no font is looked up, and widths of
+//! texts are estimates. Numbers that are not finite leave gaps.
+
+mod axis;
+mod bars;
+mod frame;
+mod intervals;
+mod lines;
+mod terminal;
+
+pub use bars::Bars;
+pub use intervals::{Interval, Intervals};
+pub use lines::{Lines, Series, Style};
+pub use terminal::text_bars;

@@ -1,0 +1,200 @@
+//! Grouped bars.
+
+use std::io;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::axis::Axis;
+use super::frame::{
+    Frame, GAP, GRID, INK, Key, LABEL_SIZE, LINE_HEIGHT, MARGIN, Mark, colour, shown, text_style,
+    text_width,
+};
+
+/// Groups of bars: one group for each category, one bar of it for each series. Negative values
+/// hang below the axis.
+#[derive(Clone, Debug, Default)]
+pub struct Bars {
+    /// What the chart shows.
+    pub title: String,
+    /// Of the values.
+    pub unit: String,
+    /// Names of the groups.
+    pub categories: Vec<String>,
+    /// Name and values, by category; what is missing or not finite has no bar.
+    pub series: Vec<(String, Vec<f64>)>,
+}
+
+impl Bars {
+    /// The chart.
+    pub fn svg(&self) -> String {
+        let slot = self.slot();
+        let names = self.categories.iter();
+        let name = names.map(|name| text_width(name)).max().unwrap_or(0);
+        let is_upright = name + GAP <= slot;
+        let below = if is_upright {
+            LINE_HEIGHT
+        } else {
+            name.clamp(LINE_HEIGHT, NAME_LENGTH_MAX)
+        };
+        let count = i32::try_from(self.categories.len()).unwrap_or(i32::MAX / slot);
+        let axis = Axis::linear(self.values().chain([0.0]));
+        let beside = self.label_area(&axis);
+        let width = 2 * MARGIN + beside + slot.saturating_mul(count.max(1));
+        let (title, legend) = (&self.title, &self.series);
+        let frame = Frame {
+            title,
+            legend: legend
+                .iter()
+                .map(|(name, _)| Key {
+                    name,
+                    mark: Mark::Area,
+                })
+                .collect(),
+            width: width.max(text_width(title)).unsigned_abs(),
+            height: (HEIGHT + below).unsigned_abs(),
+        };
+        frame.svg(|area| self.draw(area, &axis, below, is_upright))
+    }
+
+    fn draw(
+        &self,
+        area: &DrawingArea<SVGBackend<'_>, Shift>,
+        axis: &Axis,
+        below: i32,
+        is_upright: bool,
+    ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let count = f64::from(u32::try_from(self.categories.len().max(1)).unwrap_or(u32::MAX));
+        let mut chart = ChartBuilder::on(area)
+            .margin(MARGIN)
+            .y_label_area_size(self.label_area(axis))
+            .x_label_area_size(below)
+            .build_cartesian_2d(0.0..count, axis.clone())?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .disable_x_axis()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID)
+            .axis_style(INK)
+            .y_desc(&self.unit)
+            .label_style(text_style(LABEL_SIZE, HPos::Right, VPos::Center))
+            .axis_desc_style(text_style(LABEL_SIZE, HPos::Center, VPos::Top))
+            .draw()?;
+        let bar = GROUP_SHARE / f64::from(u32::try_from(self.series.len().max(1)).unwrap_or(1));
+        let mut edge = (1.0 - GROUP_SHARE) / 2.0;
+        for (index, (_, values)) in self.series.iter().enumerate() {
+            let mut left = edge;
+            for value in values.iter().take(self.categories.len()) {
+                if value.is_finite() {
+                    let corners = [(left, 0.0), (left + bar, *value)];
+                    chart.draw_series([Rectangle::new(corners, colour(index).filled())])?;
+                }
+                left += 1.0;
+            }
+            edge += bar;
+        }
+        chart.draw_series([PathElement::new([(0.0, 0.0), (count, 0.0)], INK)])?;
+        let style = if is_upright {
+            text_style(LABEL_SIZE, HPos::Center, VPos::Top)
+        } else {
+            text_style(LABEL_SIZE, HPos::Right, VPos::Center).transform(FontTransform::Rotate270)
+        };
+        let mut middle = 0.5;
+        for name in &self.categories {
+            let (x, y) = chart.backend_coord(&(middle, axis.low()));
+            let (left, top) = area.get_base_pixel();
+            let place = (x - left, y - top + GAP / 2);
+            let name = shown(name, NAME_LENGTH_MAX.unsigned_abs());
+            area.draw(&Text::new(name, place, style.clone()))?;
+            middle += 1.0;
+        }
+        Ok(())
+    }
+
+    /// Pixels for one category: room for its bars, and more if there are few.
+    fn slot(&self) -> i32 {
+        let bars = i32::try_from(self.series.len()).unwrap_or(i32::MAX / 32);
+        let categories = i32::try_from(self.categories.len().max(1)).unwrap_or(i32::MAX);
+        (bars.min(1024) * BAR_WIDTH_MIN + GAP).max(WIDTH / categories)
+    }
+
+    fn label_area(&self, axis: &Axis) -> i32 {
+        axis.label_area() + if self.unit.is_empty() { 0 } else { LINE_HEIGHT }
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let values = self.series.iter().flat_map(|(_, values)| values);
+        values.copied()
+    }
+}
+
+/// Pixels of the axis of the values.
+const HEIGHT: i32 = 320;
+/// Pixels of the axis of the categories, if they need no more.
+const WIDTH: i32 = 640;
+const BAR_WIDTH_MIN: i32 = 8;
+/// Pixels of the longest name of a category that is shown in full.
+const NAME_LENGTH_MAX: i32 = 220;
+/// What part of the room for a category its bars take.
+const GROUP_SHARE: f64 = 0.8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bars() -> Bars {
+        Bars {
+            title: "Forces on p21 <&> \"others\"".to_owned(),
+            unit: "s".to_owned(),
+            categories: ["labtec", "corisco", "aquario"].map(str::to_owned).to_vec(),
+            series: vec![
+                ("Comp".to_owned(), vec![0.3, 0.5, 0.1]),
+                ("Mem".to_owned(), vec![-0.2, f64::NAN]),
+            ],
+        }
+    }
+
+    #[test]
+    fn every_finite_value_has_a_bar_and_every_name_stands_there() {
+        let svg = bars().svg();
+        // The paper, two keys of the legend, and four bars.
+        assert_eq!(svg.matches("<rect").count(), 1 + 2 + 4, "{svg}");
+        for text in ["labtec", "corisco", "aquario", "Comp", "Mem"] {
+            assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
+        }
+        assert!(svg.starts_with("<svg "), "{svg}");
+        assert!(svg.ends_with("</svg>\n"), "{svg}");
+    }
+
+    #[test]
+    fn texts_are_escaped_and_nothing_else_changes_between_two_drawings() {
+        let mut bars = bars();
+        bars.categories[0] = "a\u{1}b".to_owned();
+        let svg = bars.svg();
+        assert!(
+            svg.contains("Forces on p21 &lt;&amp;&gt; &quot;others&quot;"),
+            "{svg}"
+        );
+        assert!(svg.contains("\na b\n"), "{svg}");
+        assert_eq!(bars.svg(), svg);
+    }
+
+    #[test]
+    fn names_that_do_not_fit_are_turned() {
+        let mut bars = bars();
+        // The unit is turned, whatever else is.
+        assert_eq!(bars.svg().matches("rotate(270,").count(), 1);
+        bars.categories = (0..40)
+            .map(|index| format!("a long name {index}"))
+            .collect();
+        assert_eq!(bars.svg().matches("rotate(270,").count(), 41);
+    }
+
+    #[test]
+    fn nothing_at_all_is_an_empty_chart() {
+        let svg = Bars::default().svg();
+        assert!(svg.ends_with("</svg>\n"), "{svg}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Bars made of characters.
+
+use crate::text::{rounded};
+
+/// One line for each row: its name, its bar, its value. All bars together are `width` characters
+/// wide, and exact to an eighth of one; those of negative values run to the left of zero.
+pub fn text_bars(rows: &[(String, f64)], width: usize) -> String {
+    let values = || {
+        rows.iter()
+            .map(|(_, value)| *value)
+            .filter(|value| value.is_finite())
+    };
+    let low = values().fold(0.0, f64::min);
+    let high = values().fold(0.0, f64::max);
+    let eighths = eighths_of(width, high - low);
+    let left = characters(eighths(-low));
+    let right = characters(eighths(high));
+    let name_width = rows.iter().map(|(name, _)| name.chars().count()).max();
+    let name_width = name_width.unwrap_or(0);
+    let numbers: Vec<String> = rows.iter().map(|(_, value)| rounded(*value, 4)).collect();
+    let number_width = numbers.iter().map(String::len).max().unwrap_or(0);
+    let mut text = String::new();
+    for ((name, value), number) in rows.iter().zip(numbers) {
+        let (before, after) = if *value < 0.0 {
+            (leftwards(eighths(-value)), String::new())
+        } else {
+            (String::new(), rightwards(eighths(*value)))
+        };
+        let line = format!(
+            " {name:name_width$}  {number:>number_width$}  {before:>left$}│{after:<right$}"
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// How many eighths of a character a length is, if `span` is `width` characters.
+fn eighths_of(width: usize, span: f64) -> impl Fn(f64) -> usize {
+    let width = u16::try_from(width).unwrap_or(u16::MAX);
+    let scale = if 0.0 < span {
+        f64::from(width) * 8.0 / span
+    } else {
+        0.0
+    };
+    move |length: f64| {
+        let least = if 0.0 < length { 1.0 } else { 0.0 };
+        let eighths = (length * scale)
+            .round()
+            .max(least)
+            .min(f64::from(width) * 8.0);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a whole number, clamped to what eight times 16 bits hold"
+        )]
+        let eighths = eighths as usize;
+        eighths
+    }
+}
+
+/// How many characters so many eighths take.
+fn characters(eighths: usize) -> usize {
+    eighths.div_ceil(8)
+}
+
+fn rightwards(eighths: usize) -> String {
+    let mut bar = "█".repeat(eighths / 8);
+    bar.push_str(["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8]);
+    bar
+}
+
+/// A bar whose right end is flush. There are few blocks that are filled from the right: half of one
+/// is the finest.
+fn leftwards(eighths: usize) -> String {
+    let (full, rest) = (eighths / 8, eighths % 8);
+    let head = match rest {
+        0 => "",
+        1..=4 => "▐",
+        _ => "█",
+    };
+    head.to_owned() + &"█".repeat(full)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[(&str, f64)]) -> Vec<(String, f64)> {
+        let row = |(name, value): &(&str, f64)| ((*name).to_owned(), *value);
+        rows.iter().map(row).collect()
+    }
+
+    #[test]
+    fn bars_grow_to_the_right_and_losses_to_the_left() {
+        let rows = rows(&[("Comp", 0.75), ("Comm", 0.0), ("Mem", -0.25), ("PM", 0.3)]);
+        let expected = " \
+Comp   0.7500    │██████
+ Comm   0.0000    │
+ Mem   -0.2500  ██│
+ PM     0.3000    │██▍
+";
+        assert_eq!(text_bars(&rows, 8), expected);
+    }
+
+    #[test]
+    fn what_is_something_is_never_nothing() {
+        let rows = rows(&[("much", 1e6), ("little", 1e-3), ("least", -1e-3)]);
+        let text = text_bars(&rows, 10);
+        let bars: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.split("  ").last())
+            .collect();
+        assert_eq!(bars, [" │██████████", " │▏", "▐│"]);
+    }
+
+    #[test]
+    fn numbers_that_are_none_have_no_bar() {
+        let text = text_bars(&rows(&[("a", f64::NAN), ("b", 0.0)]), 10);
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(!text.contains('█'), "{text}");
+        assert_eq!(text_bars(&[], 10), "");
+    }
+}

@@ -1,0 +1,227 @@
+//! What came of a comparison, as `--format json` and `csv` show it.
+
+use serde::Serialize;
+
+use crate::compare::claim::Claim;
+use crate::compare::pairs::{self, Pair};
+use crate::compare::results::{Results, Run, Subject};
+use crate::compare::summary::{self, Overall, Summary};
+
+/// What came of a comparison.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// `migbsp.compare/1`.
+    pub schema: &'static str,
+    /// Label of the policy that the others are measured against.
+    pub reference: String,
+    /// In the order they were given.
+    pub experiments: Vec<Subject>,
+    /// By experiment, policy and seed.
+    pub runs: Vec<Row>,
+    /// By experiment and policy.
+    pub summaries: Vec<Summary>,
+    /// By policy.
+    pub overall: Vec<Overall>,
+    /// On all experiments together, then on every single one.
+    pub pairs: Vec<Pair>,
+    /// In the order they were made.
+    pub claims: Vec<Judged>,
+}
+
+/// A run, and of what it is one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    experiment: String,
+    policy: String,
+    seed: u64,
+    seconds: f64,
+    supersteps: u64,
+    calls: usize,
+    migrations: usize,
+    moved_bytes: u64,
+    call_seconds: f64,
+    attainable_seconds: f64,
+    imbalance_seconds: f64,
+}
+
+/// A claim, and whether it holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// As it was written.
+    pub claim: String,
+    /// The experiment it was held against; `None`: all together.
+    pub experiment: Option<String>,
+    /// How many times the right policy's makespan the left one takes: the geometric mean.
+    pub ratio: f64,
+    /// What it was held to.
+    pub limit: f64,
+    /// Whether it holds.
+    pub holds: bool,
+}
+
+impl Report {
+    /// The report of `results`, with `claims` about all experiments together and `claims_each` about
+    /// every single one.
+    pub fn new(results: &Results, claims: &[Claim], claims_each: &[Claim]) -> Self {
+        let each = pairs::on_each(results);
+        let overall = summary::overall(results, &each);
+        let mut pairs = pairs::over_all(results);
+        pairs.extend(each);
+        Self {
+            schema: "migbsp.compare/1",
+            reference: results.policies[results.reference].clone(),
+            experiments: results.experiments.clone(),
+            runs: rows(results),
+            summaries: summary::summaries(results),
+            overall,
+            pairs,
+            claims: judged(results, claims, claims_each),
+        }
+    }
+
+    /// One row per run.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub fn csv(&self) -> Result<String, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for row in &self.runs {
+            writer.serialize(row)?;
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// What to say of the claims that do not hold, one line each; `None` if all do.
+    pub fn complaint(&self) -> Option<String> {
+        let broken = self.claims.iter().filter(|judged| !judged.holds);
+        let lines: Vec<String> = broken.map(Judged::complaint).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+impl Judged {
+    fn complaint(&self) -> String {
+        let Self {
+            claim,
+            ratio,
+            limit,
+            ..
+        } = self;
+        let place = match &self.experiment {
+            Some(experiment) => format!("on {experiment}"),
+            None => "over all experiments".to_owned(),
+        };
+        format!(
+            "`{claim}` does not hold {place}: the makespans' ratio is {ratio:.4}, its limit {limit}"
+        )
+    }
+}
+
+fn rows(results: &Results) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (experiment, policies) in results.experiments.iter().zip(&results.runs) {
+        for (policy, runs) in results.policies.iter().zip(policies) {
+            rows.extend(
+                runs.iter()
+                    .map(|run| Row::new(&experiment.name, policy, run)),
+            );
+        }
+    }
+    rows
+}
+
+fn judged(results: &Results, claims: &[Claim], claims_each: &[Claim]) -> Vec<Judged> {
+    let all = claims.iter().map(|claim| judge(results, claim, None));
+    let subjects = 0..results.experiments.len();
+    let each = claims_each.iter().flat_map(|claim| {
+        let single = move |experiment| judge(results, claim, Some(experiment));
+        subjects.clone().map(single)
+    });
+    all.chain(each).collect()
+}
+
+fn judge(results: &Results, claim: &Claim, experiment: Option<usize>) -> Judged {
+    let place = |label: &str| {
+        let found = results.policies.iter().position(|policy| policy == label);
+        found.expect("claims name policies that take part")
+    };
+    let (left, right) = (place(&claim.left), place(&claim.right));
+    let ratio = summary::ratio(results, experiment, left, right);
+    Judged {
+        claim: claim.to_string(),
+        experiment: experiment.map(|index| results.experiments[index].name.clone()),
+        ratio,
+        limit: claim.limit,
+        holds: claim.holds(ratio),
+    }
+}
+
+impl Row {
+    fn new(experiment: &str, policy: &str, run: &Run) -> Self {
+        Self {
+            experiment: experiment.to_owned(),
+            policy: policy.to_owned(),
+            seed: run.seed,
+            seconds: run.seconds,
+            supersteps: run.supersteps,
+            calls: run.calls,
+            migrations: run.migrations,
+            moved_bytes: run.moved_bytes,
+            call_seconds: run.call_seconds,
+            attainable_seconds: run.attainable_seconds,
+            imbalance_seconds: run.imbalance_seconds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::results::tests::results;
+
+    fn claims(texts: &[&str]) -> Vec<Claim> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn claims_are_held_against_all_experiments_or_each() {
+        let results = results(&[(false, &[&[10.0], &[5.0]]), (false, &[&[10.0], &[11.0]])]);
+        let report = Report::new(
+            &results,
+            &claims(&["b < a"]),
+            &claims(&["b <= a", "b <= 1.2 * a"]),
+        );
+        let holds: Vec<bool> = report.claims.iter().map(|judged| judged.holds).collect();
+        assert_eq!(holds, [true, true, false, true, true]);
+        assert_eq!(
+            report.complaint().unwrap(),
+            "`b <= a` does not hold on e1: the makespans' ratio is 1.1000, its limit 1"
+        );
+        assert_eq!(
+            Report::new(&results, &claims(&["b <= a"]), &[]).complaint(),
+            None
+        );
+        let all = Report::new(&results, &claims(&["b <= 0.5 * a"]), &[]);
+        assert_eq!(
+            all.complaint().unwrap(),
+            "`b <= 0.5 * a` does not hold over all experiments: the makespans' ratio is 0.7416, its limit 0.5"
+        );
+    }
+
+    #[test]
+    fn csv_has_a_row_per_run() {
+        let results = results(&[(true, &[&[10.0, 11.0], &[9.0, 8.5]])]);
+        let csv = Report::new(&results, &[], &[]).csv().unwrap();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(
+            lines[0],
+            "experiment,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,attainable_seconds,imbalance_seconds"
+        );
+        assert_eq!(lines[4], "e0,b,2,8.5,10,2,1,1000000,0.1,2.0,4.0");
+        assert_eq!(lines.len(), 5);
+    }
+}

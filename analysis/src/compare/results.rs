@@ -1,0 +1,141 @@
+//! Every single run of a comparison.
+
+use serde::Serialize;
+
+use experiments::Finished;
+
+/// What is compared: experiments, policies, and the runs of each of the one under each of the other.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// In the order they were given.
+    pub experiments: Vec<Subject>,
+    /// Labels of the policies, in the order they were given.
+    pub policies: Vec<String>,
+    /// Which of them the others are measured against.
+    pub reference: usize,
+    /// Experiment × policy × seed. An experiment has equally many under every policy.
+    pub runs: Vec<Vec<Vec<Run>>>,
+}
+
+/// An experiment that takes part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Subject {
+    /// Its file, as it was given.
+    pub name: String,
+    /// Whether the seed makes any difference to it; if not, it is run once.
+    pub draws: bool,
+    /// With which seeds it was run.
+    pub seeds: Vec<u64>,
+}
+
+/// What came of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// What its random numbers derive from.
+    pub seed: u64,
+    /// The makespan.
+    pub seconds: f64,
+    /// How many supersteps that were.
+    pub supersteps: u64,
+    /// Rescheduling calls.
+    pub calls: usize,
+    /// Processes that moved.
+    pub migrations: usize,
+    /// Bytes of their states.
+    pub moved_bytes: u64,
+    /// Seconds for which calls kept everybody waiting.
+    pub call_seconds: f64,
+    /// Computation that the best mapping of every superstep would have saved, in seconds.
+    pub attainable_seconds: f64,
+    /// Computation that perfect balance would have saved, in seconds.
+    pub imbalance_seconds: f64,
+}
+
+impl Results {
+    /// The runs of an experiment under a policy, by seed.
+    pub fn of(&self, experiment: usize, policy: usize) -> &[Run] {
+        &self.runs[experiment][policy]
+    }
+
+    /// For each run of an experiment the logarithm of how many times the makespan under policy `left`
+    /// is that under `right`, with the same seed.
+    pub fn log_ratios(&self, experiment: usize, left: usize, right: usize) -> Vec<f64> {
+        let pairs = self
+            .of(experiment, left)
+            .iter()
+            .zip(self.of(experiment, right));
+        pairs
+            .map(|(left, right)| log_ratio(left.seconds, right.seconds))
+            .collect()
+    }
+}
+
+impl Run {
+    /// What `finished` says of the run with `seed`.
+    pub fn new(seed: u64, finished: &Finished) -> Self {
+        let calls = &finished.calls;
+        Self {
+            seed,
+            seconds: finished.end.seconds.get(),
+            supersteps: finished.end.supersteps,
+            calls: calls.len(),
+            migrations: calls.iter().map(|call| call.migrations.len()).sum(),
+            moved_bytes: finished.end.moved.0,
+            call_seconds: calls.iter().fold(0.0, |sum, call| sum + call.cost.get()),
+            attainable_seconds: finished.end.attainable.unwrap_or_default().get(),
+            imbalance_seconds: finished.end.imbalance.unwrap_or_default().get(),
+        }
+    }
+}
+
+/// `ln(left / right)`; nothing is as long as nothing.
+fn log_ratio(left: f64, right: f64) -> f64 {
+    if left.total_cmp(&right).is_eq() {
+        0.0
+    } else {
+        (left / right).ln()
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// Experiments e0, e1, …: whether they draw, and the makespans of policies a, b, … by seed; a is the
+    /// reference.
+    pub fn results(experiments: &[(bool, &[&[f64]])]) -> Results {
+        let subject = |(index, (draws, policies)): (usize, &(bool, &[&[f64]]))| Subject {
+            name: format!("e{index}"),
+            draws: *draws,
+            seeds: (1..).take(policies[0].len()).collect(),
+        };
+        let run = |(seed, seconds): (u64, &f64)| Run {
+            seed,
+            seconds: *seconds,
+            supersteps: 10,
+            calls: 2,
+            migrations: 1,
+            moved_bytes: 1_000_000,
+            call_seconds: 0.1,
+            attainable_seconds: 2.0,
+            imbalance_seconds: 4.0,
+        };
+        let of = |(_, policies): &(bool, &[&[f64]])| -> Vec<Vec<Run>> {
+            let runs = |makespans: &&[f64]| (1..).zip(*makespans).map(run).collect();
+            policies.iter().map(runs).collect()
+        };
+        let labels = ('a'..='z').take(experiments[0].1.len());
+        Results {
+            experiments: experiments.iter().enumerate().map(subject).collect(),
+            policies: labels.map(String::from).collect(),
+            reference: 0,
+            runs: experiments.iter().map(of).collect(),
+        }
+    }
+
+    #[test]
+    fn runs_are_paired_by_seed_and_nothing_is_as_long_as_nothing() {
+        let results = results(&[(true, &[&[2.0, 0.0], &[4.0, 0.0]])]);
+        assert_eq!(results.log_ratios(0, 1, 0), [2.0_f64.ln(), 0.0]);
+    }
+}

@@ -1,0 +1,83 @@
+//! `migbsp explain`: from a record, why processes moved or stayed, and what that won.
+
+mod call;
+mod csv;
+mod fate;
+mod forces;
+mod history;
+mod overview;
+mod payback;
+mod process;
+mod question;
+mod report;
+mod story;
+mod text;
+
+use std::path::Path;
+
+use bsp::Rank;
+
+use crate::explain::history::History;
+use crate::explain::question::Question;
+use experiments::Failure;
+use experiments::record;
+
+pub use crate::explain::report::Explanation;
+pub use crate::explain::text::text;
+
+/// A question about a record, with all that is needed to answer it.
+#[derive(Debug)]
+pub struct Inquiry {
+    history: History,
+    question: Question,
+    rank: Option<Rank>,
+    superstep: Option<u64>,
+}
+
+impl Inquiry {
+    /// Why `process` moved or stayed in the call after `superstep` of the record in `folder`; without a
+    /// process, what was decided in that call; without either, what happened in the run.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such record, process or call.
+    pub fn new(
+        folder: &Path,
+        process: Option<&str>,
+        superstep: Option<u64>,
+    ) -> Result<Self, Failure> {
+        let run = history::head(folder)?;
+        let rank = question::rank(process, &run)?;
+        let history = History::read(folder, rank)?;
+        let question = Question::new(&history, rank, superstep)?;
+        Ok(Self {
+            history,
+            question,
+            rank,
+            superstep,
+        })
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    ///
+    /// If the record is not readable any more.
+    pub fn answer(&self) -> Result<Explanation, Failure> {
+        report::answer(&self.history, &self.question)
+    }
+
+    /// The rows behind the answer.
+    ///
+    /// # Errors
+    ///
+    /// If the record is not readable any more.
+    pub fn csv(&self) -> Result<String, Failure> {
+        csv::rows(&self.history, self.rank, self.superstep)
+    }
+
+    /// The picture of `answer`.
+    pub fn svg(&self, answer: &Explanation) -> String {
+        answer.svg(&self.history)
+    }
+}

@@ -1,0 +1,254 @@
+//! What was decided in a call.
+
+use agents::record::Call;
+use bsp::units::Seconds;
+use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
+
+use crate::explain::fate::{Fate, meaning};
+use crate::explain::forces::Forces;
+use crate::explain::history::{Brief, Detail, History};
+use crate::explain::payback::Payback;
+use crate::explain::report::{
+    AlternativeReport, CallReport, Explanation, Move, Row, WeighedReport,
+};
+use crate::text::{counted, rounded};
+use experiments::Failure;
+
+/// Answers what was decided in the call at position `index`.
+///
+/// # Errors
+///
+/// If the record is not readable any more.
+pub(super) fn explain(
+    answer: &mut Explanation,
+    history: &History,
+    index: usize,
+) -> Result<(), Failure> {
+    let brief = &history.calls[index];
+    let detail = history.detail(brief.superstep)?;
+    answer.calls.push(report(history, index));
+    answer.list = rows(history, &detail.call);
+    answer.sentences.push(outcome(brief, history));
+    answer.sentences.extend(weighing(brief));
+    answer.sentences.extend(why_nobody(history, brief, &detail));
+    if let Some(head) = brief.head {
+        answer.forces = Forces::of(history, &detail, &head);
+        let (folder, superstep) = (&answer.record, brief.superstep);
+        answer.next.push(format!(
+            "migbsp explain {folder} --process {} --superstep {superstep}",
+            head.rank
+        ));
+    }
+    Ok(())
+}
+
+/// The call at position `index`.
+pub(super) fn report(history: &History, index: usize) -> CallReport {
+    let call = &history.calls[index];
+    let moved = call.migrations.iter().map(|moved| Move {
+        process: moved.rank.to_string(),
+        from: history.host(moved.from),
+        to: history.host(moved.to),
+    });
+    CallReport {
+        superstep: call.superstep,
+        at: call.at.get(),
+        cost_seconds: call.cost.get(),
+        interval: call.interval,
+        tolerance: call.tolerance,
+        threshold: call.threshold.map(Seconds::get),
+        processes: call.listed,
+        candidates: call.candidates,
+        fates: call.fates.clone(),
+        moved: moved.collect(),
+        payback: Payback::of(history, index),
+        weighed: call.weighed.as_ref().map(weighed),
+    }
+}
+
+/// The list of a call with what became of each process.
+pub(super) fn rows(history: &History, call: &Call) -> Vec<Row> {
+    let fates = Fate::all(call, &history.rules);
+    let rows = call.list.iter().enumerate().map(|(index, entry)| {
+        let fate = &fates[&entry.rank];
+        Row {
+            position: index + 1,
+            process: entry.rank.to_string(),
+            own: history.set(entry.own),
+            target: history.set(entry.target),
+            potential: entry.potential.get(),
+            fate: fate.name(),
+            note: note(history, fate),
+        }
+    });
+    rows.collect()
+}
+
+/// What became of a process, in a few words.
+fn note(history: &History, fate: &Fate) -> String {
+    match fate {
+        Fate::Moved(moved) => format!("moves to {}", history.host(moved.to)),
+        Fate::Offered(host) => format!("would move to {}", history.host(*host)),
+        Fate::Refused(Refusal::NoFasterPlace { host, t1, t2 }) => format!(
+            "refused: t1 {} on {}, t2 {}",
+            rounded(t1.get(), 4),
+            history.host(*host),
+            rounded(t2.get(), 4)
+        ),
+        other => meaning(other.name(), 1).to_owned(),
+    }
+}
+
+/// Who moved, in one sentence.
+fn outcome(call: &Brief, history: &History) -> String {
+    let after = format!("in the call after superstep {}", call.superstep);
+    let offered = call.fates.get("offered").copied().unwrap_or_default();
+    match &call.migrations[..] {
+        [] if 0 < offered => format!(
+            "Nobody moved {after}: {} {}, but in scenario {} nobody does.",
+            counted(offered, "process"),
+            meaning("offered", offered),
+            history.run.scenario
+        ),
+        [] => format!("Nobody moved {after}."),
+        [moved] => format!(
+            "{} moved from {} to {} {after}, for which all waited {} s.",
+            moved.rank,
+            history.host(moved.from),
+            history.host(moved.to),
+            rounded(call.cost.get(), 4)
+        ),
+        several => format!(
+            "{} moved {after}, for which all waited {} s: {}.",
+            counted(several.len(), "process"),
+            rounded(call.cost.get(), 4),
+            first_of(several.iter().map(|moved| moved.rank.to_string()))
+        ),
+    }
+}
+
+/// Why nobody moved, if nobody did and the list says why.
+fn why_nobody(history: &History, call: &Brief, detail: &Detail) -> Option<String> {
+    if !call.migrations.is_empty() || call.listed == 0 || call.weighed.is_some() {
+        return None;
+    }
+    let reasons = call
+        .fates
+        .iter()
+        .map(|(name, number)| format!("{number} {}", meaning(name, *number)));
+    let reasons: Vec<String> = reasons.collect();
+    let head = call.head?;
+    let own = if head.own == head.target {
+        "its own Set, "
+    } else {
+        ""
+    };
+    let all = counted(call.listed, "process");
+    let found = match &reasons[..] {
+        [_] => {
+            let (name, number) = call.fates.first_key_value()?;
+            if *number == 1 {
+                format!("The only process {}", meaning(name, 1))
+            } else {
+                format!("All {all} {}", meaning(name, *number))
+            }
+        }
+        several => format!("Of {all}, {}", several.join(", ")),
+    };
+    let mut text = format!(
+        "{found}. The highest potential was that of {}, {} s for {own}{}",
+        head.rank,
+        rounded(head.potential.get(), 4),
+        history.set(head.target)
+    );
+    if head.own == head.target {
+        if history.rules.one_candidate {
+            text.push_str(", and only the first of the list may be a candidate");
+        }
+        let entries = detail.call.list.iter();
+        let elsewhere = entries.filter_map(|entry| {
+            let forces = Forces::of(history, detail, entry)?;
+            let best = forces.best_elsewhere()?;
+            Some((best.potential, entry.rank, best.set.clone()))
+        });
+        // Of equal ones the lowest rank.
+        let best =
+            elsewhere.max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
+        if let Some((potential, rank, set)) = best {
+            let potential = rounded(potential, 4);
+            text.push_str(&format!(
+                "; the highest for another Set was that of {rank}, {potential} s for {set}"
+            ));
+        }
+    }
+    Some(text + ".")
+}
+
+/// What was weighed, in one sentence.
+pub(super) fn weighing(call: &Brief) -> Option<String> {
+    let weighed = call.weighed.as_ref()?;
+    let balance = weighed.balance;
+    let plan = format!(
+        "the plan was to shorten a superstep from {} to {} s for {} s, over an expected {:.0} supersteps",
+        rounded(balance.present.get(), 4),
+        rounded(balance.planned.get(), 4),
+        rounded(balance.cost.get(), 4),
+        balance.horizon
+    );
+    Some(match weighed.verdict {
+        Verdict::Admitted => {
+            format!("Its policy let the plan through: {plan}.")
+        }
+        Verdict::Unchanged => {
+            "Its policy found no plan that makes a superstep noticeably shorter than it is."
+                .to_owned()
+        }
+        Verdict::NotAmortised { pause } => format!(
+            "Its policy found the plan too dear, and does not try again for {pause} supersteps: {plan}."
+        ),
+    })
+}
+
+fn weighed(weighed: &PlanAssessment) -> WeighedReport {
+    let balance = weighed.balance;
+    let (verdict, pause) = match weighed.verdict {
+        Verdict::Admitted => ("admitted", None),
+        Verdict::Unchanged => ("unchanged", None),
+        Verdict::NotAmortised { pause } => ("not-amortised", Some(pause)),
+    };
+    // That nobody moves has no name, and equal ones are the same.
+    let weighs = |alternative: &&Alternative| {
+        0 < alternative.moves
+            && (alternative.superstep, alternative.cost) == (balance.planned, balance.cost)
+    };
+    let chosen = weighed.alternatives.iter().find(weighs);
+    let alternatives = weighed.alternatives.iter();
+    let alternatives = alternatives.map(|alternative| AlternativeReport {
+        name: alternative.name.clone(),
+        superstep_seconds: alternative.superstep.get(),
+        cost_seconds: alternative.cost.get(),
+        moves: alternative.moves,
+        chosen: chosen.is_some_and(|chosen| std::ptr::eq(chosen, alternative)),
+    });
+    WeighedReport {
+        present_seconds: balance.present.get(),
+        planned_seconds: balance.planned.get(),
+        cost_seconds: balance.cost.get(),
+        horizon: balance.horizon,
+        verdict,
+        pause,
+        alternatives: alternatives.collect(),
+    }
+}
+
+/// The first of `names`, and how many there are beside them.
+pub(super) fn first_of(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    match names.len().saturating_sub(NAMES) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..NAMES].join(", ")),
+    }
+}
+
+/// So many names are listed.
+const NAMES: usize = 8;

@@ -1,0 +1,260 @@
+//! Why a process moved or stayed, in sentences.
+
+use migbsp::{Entry, NotSelected, Refusal, Verdict};
+
+use crate::explain::call::first_of;
+use crate::explain::fate::Fate;
+use crate::explain::forces::Forces;
+use crate::explain::history::{Detail, History};
+use crate::explain::payback::Against;
+use crate::explain::report::ProcessReport;
+use crate::text::{rounded};
+
+/// What there is to tell of a process in a call.
+pub(super) struct Story<'a> {
+    pub(super) history: &'a History,
+    pub(super) detail: &'a Detail,
+    pub(super) entry: Entry,
+    pub(super) process: &'a ProcessReport,
+    pub(super) forces: Option<&'a Forces>,
+}
+
+impl Story<'_> {
+    /// Why it moved or stayed.
+    pub(super) fn why(&self, fate: &Fate) -> String {
+        let name = &self.process.process;
+        let after = format!("in the call after superstep {}", self.process.superstep);
+        match fate {
+            Fate::Moved(moved) => format!(
+                "{name} moved from {} to {} {after}: {}.",
+                self.history.host(moved.from),
+                self.history.host(moved.to),
+                self.why_it_moved()
+            ),
+            Fate::Offered(host) => format!(
+                "{name} would have moved to {} {after}, but in scenario {} nobody moves: {}.",
+                self.history.host(*host),
+                self.history.run.scenario,
+                self.why_it_moved()
+            ),
+            Fate::Refused(refusal) => format!(
+                "{name} stayed {after}: {}, but {}.",
+                self.standing(),
+                self.refusal(*refusal)
+            ),
+            Fate::PassedOver(why) => format!("{name} stayed {after}: {}.", self.no_candidate(*why)),
+            Fate::NotPlanned => format!("{name} stayed {after}: {}.", self.not_planned()),
+            Fate::NotScripted => {
+                format!(
+                    "{name} stayed {after}: a script decides in this run, and it does not name {name}."
+                )
+            }
+        }
+    }
+
+    /// What spoke for the move.
+    fn why_it_moved(&self) -> String {
+        let rules = &self.history.rules;
+        let times = &self.process.times;
+        let time = |name: &str| times.iter().find(|time| time.name == name);
+        let compared = match (time("t1"), time("t2")) {
+            (Some(t1), Some(t2)) => format!(
+                "a superstep would take {} s on {}{}, and {} s on {}",
+                rounded(t1.seconds, 4),
+                t1.host,
+                if t1.migration.is_some() {
+                    ", the move included"
+                } else {
+                    ""
+                },
+                rounded(t2.seconds, 4),
+                t2.host
+            ),
+            _ => "the record does not compare its times".to_owned(),
+        };
+        if rules.is_scripted {
+            return format!("the script says so; {compared}");
+        }
+        if self.detail.call.weighed.is_some() {
+            return format!("its policy's plan says so; {compared}");
+        }
+        format!("{}, and {compared}", self.standing())
+    }
+
+    /// How it stood in the list.
+    fn standing(&self) -> String {
+        let call = &self.detail.call;
+        let (potential, target) = (rounded(self.entry.potential.get(), 4), self.target());
+        let potential = format!("its potential of {potential} s for {target}");
+        let all = call.list.len();
+        if self.history.rules.is_scripted {
+            return format!("the script names it, {potential}");
+        }
+        match (self.process.position, call.threshold) {
+            (Some(1), _) => format!("{potential} is the highest of {all}{}", self.ties()),
+            (position, Some(threshold)) => format!(
+                "{potential}, number {} of {all}, exceeds the threshold of {} s",
+                position.unwrap_or_default(),
+                rounded(threshold.get(), 4)
+            ),
+            (position, None) => {
+                format!(
+                    "{potential} is number {} of {all}",
+                    position.unwrap_or_default()
+                )
+            }
+        }
+    }
+
+    /// Who has the same potential, and why they come later.
+    fn ties(&self) -> String {
+        let rules = &self.history.rules;
+        let highest = self.entry.potential.get();
+        let tied = self.detail.call.list.iter().filter(|entry| {
+            entry.rank != self.entry.rank && highest - entry.potential.get() <= rules.tie_width
+        });
+        let names = first_of(tied.map(|entry| entry.rank.to_string()));
+        if names.is_empty() {
+            return String::new();
+        }
+        let first = if rules.ties_by_reception {
+            "who receives for the shortest time comes first"
+        } else {
+            "the lowest rank comes first"
+        };
+        format!(" (so is that of {names}; {first})")
+    }
+
+    fn refusal(&self, refusal: Refusal) -> String {
+        match refusal {
+            Refusal::NoFasterPlace { host, t1, t2 } => format!(
+                "the best processor there, {}, would take {} s, the move included, which is no less than the {} s where it is",
+                self.history.host(host),
+                rounded(t1.get(), 4),
+                rounded(t2.get(), 4)
+            ),
+            Refusal::Idle => {
+                "it did not compute in the last superstep, so that its times say nothing".to_owned()
+            }
+            Refusal::NoProcessor => format!(
+                "every processor of {} has taken a migrated process already",
+                self.target()
+            ),
+        }
+    }
+
+    fn no_candidate(&self, why: NotSelected) -> String {
+        let call = &self.detail.call;
+        let (potential, target) = (rounded(self.entry.potential.get(), 4), self.target());
+        let all = call.list.len();
+        match why {
+            NotSelected::OwnSet => {
+                let best = self.forces.and_then(Forces::best_elsewhere);
+                let best = best.map_or_else(String::new, |best| {
+                    let potential = rounded(best.potential, 4);
+                    format!("; the best other Set is {} with {potential} s", best.set)
+                });
+                format!("its potential is highest, {potential} s, for its own Set, {target}{best}")
+            }
+            NotSelected::NotPositive => format!(
+                "it would win nothing anywhere; its highest potential is {potential} s, for {target}"
+            ),
+            NotSelected::BelowThreshold => format!(
+                "its potential of {potential} s for {target}, number {} of {all}, does not exceed the threshold of {} s",
+                self.process.position.unwrap_or_default(),
+                call.threshold
+                    .map_or_else(String::new, |least| rounded(least.get(), 4))
+            ),
+            NotSelected::NotFirst => {
+                let head = call.list.first().copied().unwrap_or(self.entry);
+                format!(
+                    "its potential of {potential} s for {target} is number {} of {all}, and only the first of the list may be a candidate: {}, with {} s for {}",
+                    self.process.position.unwrap_or_default(),
+                    head.rank,
+                    rounded(head.potential.get(), 4),
+                    if head.own == head.target {
+                        format!("its own Set, {}", self.history.set(head.target))
+                    } else {
+                        self.history.set(head.target)
+                    }
+                )
+            }
+        }
+    }
+
+    fn not_planned(&self) -> &'static str {
+        let weighed = self.detail.call.weighed.as_ref();
+        match weighed.map(|weighed| weighed.verdict) {
+            Some(Verdict::Admitted) if self.detail.call.migrations.is_empty() => {
+                "in this scenario nobody moves"
+            }
+            Some(Verdict::Admitted) => "its policy's plan leaves it where it is",
+            Some(Verdict::NotAmortised { .. }) => "nobody moved, because the plan was too dear",
+            Some(Verdict::Unchanged) | None => "nobody moved, because no plan was better",
+        }
+    }
+
+    /// What came of the move, if it was one.
+    pub(super) fn what_it_won(&self) -> Option<String> {
+        let payback = self.process.payback.as_ref()?;
+        let it = if self.process.moved_with.is_empty() {
+            "It".to_owned()
+        } else {
+            let others = first_of(self.process.moved_with.iter().cloned());
+            format!("Together with {others}, which moved in the same call, it")
+        };
+        let cost = rounded(payback.cost_seconds, 4);
+        let until = match payback.next_move {
+            Some(superstep) => format!("the next move, after superstep {superstep}"),
+            None => "the end of the run".to_owned(),
+        };
+        let (assumed, otherwise) = match payback.against {
+            Against::ScenarioI => ("", "without it, as scenario i shows"),
+            Against::Before => (
+                ", if supersteps would have gone on as before",
+                "if they had gone on as before",
+            ),
+        };
+        let verdict = match payback.paid_after {
+            Some(1) => format!("{it} had paid the {cost} s of the call after 1 superstep{assumed}"),
+            Some(number) => {
+                format!("{it} had paid the {cost} s of the call after {number} supersteps{assumed}")
+            }
+            None if payback.saved_seconds <= 0.0 => {
+                format!(
+                    "{it} did not pay the {cost} s of the call before {until}: supersteps took no less, all \
+                     together, than they would have {otherwise}"
+                )
+            }
+            None => format!(
+                "{it} had not paid the {cost} s of the call before {until}: {} s were saved by then{assumed}",
+                rounded(payback.saved_seconds, 4)
+            ),
+        };
+        Some(format!("{verdict}{}.", self.slowest()))
+    }
+
+    /// Whom the supersteps before and after the move waited for.
+    fn slowest(&self) -> String {
+        let supersteps = &self.history.supersteps;
+        let begin = usize::try_from(self.process.superstep).unwrap_or(usize::MAX);
+        let before = begin
+            .checked_sub(1)
+            .and_then(|before| supersteps.get(before));
+        match (before, supersteps.get(begin)) {
+            (Some(before), Some(after)) if before.slowest == after.slowest => format!(
+                "; {} computed longest before and after it, and a superstep waits for the slowest",
+                after.slowest
+            ),
+            (Some(before), Some(after)) => format!(
+                "; before it {} computed longest, after it {}, and a superstep waits for the slowest",
+                before.slowest, after.slowest
+            ),
+            _ => String::new(),
+        }
+    }
+
+    fn target(&self) -> String {
+        self.history.set(self.entry.target)
+    }
+}

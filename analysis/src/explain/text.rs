@@ -1,0 +1,361 @@
+//! The answer for people.
+
+use crate::explain::call::first_of;
+use crate::explain::forces::Forces;
+use crate::explain::payback::{Against, Payback};
+use crate::explain::report::{CallReport, Explanation, ProcessReport, Row, WeighedReport};
+use crate::text::{counted, rounded, table};
+
+/// First what was asked, then the tables, then the forces.
+pub fn text(answer: &Explanation) -> String {
+    let mut text = format!(
+        "{}: scenario {}, {}, {} in {} s\n",
+        answer.record,
+        answer.scenario,
+        counted(answer.processes, "process"),
+        counted(
+            usize::try_from(answer.supersteps).unwrap_or(usize::MAX),
+            "superstep"
+        ),
+        rounded(answer.seconds, 3)
+    );
+    for sentence in &answer.sentences {
+        text.push_str(&format!("\n{sentence}\n"));
+    }
+    let weighed = match &answer.calls[..] {
+        [only] => only.weighed.as_ref(),
+        _ => None,
+    };
+    if let Some(weighed) = weighed {
+        text.push_str(&alternatives(weighed));
+    }
+    if let Some(process) = &answer.process {
+        if let Some(forces) = &answer.forces {
+            text.push_str(&terms(forces));
+        }
+        text.push_str(&list(&answer.list, answer.calls.first(), false));
+        text.push_str(&times(process));
+        text.push_str(&gains(process));
+    } else if answer.list.is_empty() {
+        text.push_str(&calls(&answer.calls));
+    } else {
+        let is_planned = weighed.is_some() && answer.list.iter().any(is_moved);
+        text.push_str(&list(&answer.list, answer.calls.first(), is_planned));
+    }
+    if let Some(forces) = &answer.forces {
+        let (drew, decided) = match weighed {
+            Some(_) => ("would draw", ", were potentials to decide"),
+            None => ("drew", ""),
+        };
+        text.push_str(&format!(
+            "\nWhat {drew} {} to each Set{decided} (seconds; moving there counts against it):\n\n{}",
+            forces.process,
+            forces.bars()
+        ));
+    }
+    if !answer.next.is_empty() {
+        text.push_str(&format!("\nAsk next:\n  {}\n", answer.next.join("\n  ")));
+    }
+    text
+}
+
+fn calls(calls: &[CallReport]) -> String {
+    if calls.is_empty() {
+        return String::new();
+    }
+    let headers = [
+        "after",
+        "cost",
+        "interval",
+        "tolerance",
+        "candidates",
+        "moved",
+        "per superstep",
+        "paid after",
+    ];
+    let is_quiet = |index: usize| calls.get(index).is_some_and(|call| call.moved.is_empty());
+    // Of many calls in a row that moved nobody, the first and the last are enough.
+    let is_left_out = |index: &usize| (index.saturating_sub(1)..=index + 1).all(is_quiet);
+    let left_out = (1..calls.len()).filter(is_left_out).count();
+    let kept = |index: &usize| *index == 0 || !is_left_out(index);
+    let rows = (0..calls.len()).filter(kept).map(|index| {
+        let call = &calls[index];
+        let moved = call.moved.iter().map(|moved| moved.process.clone());
+        let payback = call.payback.as_ref();
+        vec![
+            call.superstep.to_string(),
+            rounded(call.cost_seconds, 4),
+            call.interval
+                .map_or_else(String::new, |interval| interval.to_string()),
+            call.tolerance
+                .map_or_else(String::new, |tolerance| rounded(tolerance, 3)),
+            if call.weighed.is_some() {
+                String::new()
+            } else {
+                call.candidates.to_string()
+            },
+            first_of(moved),
+            payback.map_or_else(String::new, gained),
+            payback.map_or_else(String::new, paid),
+        ]
+    });
+    let left_out = match left_out {
+        0 => String::new(),
+        more => format!(
+            " {} in between that moved nobody left out; --format json shows all\n",
+            counted(more, "call")
+        ),
+    };
+    let paybacks = calls.iter().filter_map(|call| call.payback.as_ref());
+    let against = match paybacks.map(|payback| payback.against).next() {
+        Some(Against::ScenarioI) => " than without it, as scenario i shows",
+        Some(Against::Before) => {
+            " than before it, which is its gain only if they would have gone on as before"
+        }
+        None => "",
+    };
+    format!(
+        "\nCalls (cost in seconds; what supersteps took less after a move{against}, in seconds, and when that had paid the call):\n\n{}{left_out}",
+        table(&headers, rows)
+    )
+}
+
+/// What a superstep takes less; what is below a hundred thousandth of it is nothing.
+fn gained(payback: &Payback) -> String {
+    let gain = payback.gain();
+    if gain.abs() < payback.otherwise_seconds * 1e-5 {
+        return rounded(0.0, 4);
+    }
+    let number = rounded(gain, 4);
+    if gain < 0.0 {
+        number
+    } else {
+        format!("+{number}")
+    }
+}
+
+fn paid(payback: &Payback) -> String {
+    match (payback.paid_after, payback.next_move) {
+        (Some(number), _) => counted(number, "superstep"),
+        (None, Some(superstep)) => format!("not before {superstep}"),
+        (None, None) if payback.saved_seconds <= 0.0 => "never".to_owned(),
+        (None, None) => "not before the end".to_owned(),
+    }
+}
+
+/// Each term of PM for every Set.
+fn terms(forces: &Forces) -> String {
+    let headers = [
+        "Set", "P_comp", "CTP", "ISet", "Comp", "P_comm", "BTP", "Comm", "Mem", "PM", "",
+    ];
+    let rows = forces.sets.iter().map(|force| {
+        let role = match (force.is_own, force.is_target) {
+            (true, true) => "own, preferred",
+            (true, false) => "own",
+            (false, true) => "preferred",
+            (false, false) => "",
+        };
+        vec![
+            force.set.clone(),
+            rounded(force.pattern_computation, 2),
+            rounded(force.prediction_computation, 4),
+            rounded(force.set_index, 3),
+            rounded(force.computation, 4),
+            rounded(force.pattern_communication, 2),
+            rounded(force.prediction_communication, 4),
+            rounded(force.communication, 4),
+            rounded(force.migration, 4),
+            rounded(force.potential, 4),
+            role.to_owned(),
+        ]
+    });
+    format!(
+        "\nPM = Comp + Comm − Mem, with Comp = P_comp · CTP · ISet and Comm = P_comm · BTP (times in seconds):\n\n{}",
+        table(&headers, rows)
+    )
+}
+
+fn is_moved(row: &Row) -> bool {
+    row.fate == "moved"
+}
+
+/// Rows of the list of a call, many of them cut; if a plan decided, whom it moves comes first.
+fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    if is_planned {
+        rows.sort_by_key(|row| !is_moved(row));
+    }
+    let threshold = call.and_then(|call| call.threshold);
+    let threshold = threshold.map_or_else(String::new, |threshold| {
+        format!("; threshold {} s", rounded(threshold, 4))
+    });
+    let mut shown = Vec::new();
+    let mut last = 0;
+    for row in rows.iter().take(ROWS) {
+        if last + 1 < row.position && !is_planned {
+            let mut gap = vec![String::new(); 6];
+            "…".clone_into(&mut gap[1]);
+            shown.push(gap);
+        }
+        last = row.position;
+        shown.push(vec![
+            row.position.to_string(),
+            row.process.clone(),
+            row.own.clone(),
+            row.target.clone(),
+            rounded(row.potential, 4),
+            row.note.clone(),
+        ]);
+    }
+    let all = call.map_or(rows.len(), |call| call.processes);
+    let headers = ["#", "process", "in", "prefers", "PM", "what became of it"];
+    let left_out = if is_planned {
+        all - shown.len()
+    } else {
+        all - last
+    };
+    let order = if is_planned {
+        ", whom the plan moves first; it does not go by PM"
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "\nThe list of {}{order} (PM in seconds{threshold}):\n\n{}",
+        counted(all, "process"),
+        table(&headers, shown)
+    );
+    if 0 < left_out {
+        text.push_str(&format!(
+            " … {left_out} more; --format json and csv show all of them\n"
+        ));
+    }
+    text
+}
+
+fn times(process: &ProcessReport) -> String {
+    if process.times.is_empty() {
+        return String::new();
+    }
+    let negotiated = process.times.iter().any(|time| time.computation.is_some());
+    if !negotiated {
+        let rows = process.times.iter().map(|time| {
+            vec![
+                time.name.to_owned(),
+                time.host.clone(),
+                rounded(time.seconds, 4),
+            ]
+        });
+        return format!(
+            "\nWhat a superstep takes there, as planned (t1), and here (t2), in seconds:\n\n{}",
+            table(&["", "host", "seconds"], rows)
+        );
+    }
+    let headers = ["", "host", "time(p)", "B·T", "Mem", "sum"];
+    let part = |part: Option<f64>| part.map_or_else(String::new, |part| rounded(part, 4));
+    let rows = process.times.iter().map(|time| {
+        vec![
+            time.name.to_owned(),
+            time.host.clone(),
+            part(time.computation),
+            part(time.reception),
+            part(time.migration),
+            rounded(time.seconds, 4),
+        ]
+    });
+    let own = if process.own_work_counts {
+        ""
+    } else {
+        ", its own work not counted"
+    };
+    format!(
+        "\nWhat a superstep takes there (t1{own}) and here (t2), in seconds:\n\n{}",
+        table(&headers, rows)
+    )
+}
+
+fn gains(process: &ProcessReport) -> String {
+    let mut rows = Vec::new();
+    if let Some(predicted) = process.predicted {
+        if let Some(first) = predicted.first_seconds {
+            let why = "t2 − t1, Mem counted".to_owned();
+            rows.push(vec![
+                "predicted, first superstep".to_owned(),
+                rounded(first, 4),
+                why,
+            ]);
+        }
+        let why = "t2 − t1, Mem not counted".to_owned();
+        let later = rounded(predicted.later_seconds, 4);
+        rows.push(vec!["predicted, later ones".to_owned(), later, why]);
+    }
+    if let Some(payback) = &process.payback {
+        let otherwise = match payback.against {
+            Against::ScenarioI => "without the call, as scenario i shows",
+            Against::Before => "before, as if that would have gone on",
+        };
+        let why = format!(
+            "{} {otherwise}; {} after",
+            rounded(payback.otherwise_seconds, 4),
+            rounded(payback.after_seconds, 4)
+        );
+        rows.push(vec![
+            "realised, mean until the next call".to_owned(),
+            gained(payback),
+            why,
+        ]);
+        let until = match payback.next_move {
+            Some(_) => "until the next move",
+            None => "until the end",
+        };
+        let until = format!("in {}, {until}", counted(payback.supersteps, "superstep"));
+        rows.push(vec![
+            "realised, all together".to_owned(),
+            rounded(payback.saved_seconds, 4),
+            until,
+        ]);
+        rows.push(vec![
+            "cost of the call".to_owned(),
+            rounded(payback.cost_seconds, 4),
+            String::new(),
+        ]);
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let headers = ["gain", "seconds", ""];
+    format!("\nWhat that wins:\n\n{}", table(&headers, rows))
+}
+
+fn alternatives(weighed: &WeighedReport) -> String {
+    let headers = ["plan", "superstep", "cost", "moves", ""];
+    let mut rows = vec![vec![
+        "stay".to_owned(),
+        rounded(weighed.present_seconds, 4),
+        rounded(0.0, 4),
+        "0".to_owned(),
+        String::new(),
+    ]];
+    let chosen = match weighed.verdict {
+        "admitted" => "chosen",
+        _ => "best",
+    };
+    rows.extend(weighed.alternatives.iter().map(|plan| {
+        vec![
+            plan.name.clone(),
+            rounded(plan.superstep_seconds, 4),
+            rounded(plan.cost_seconds, 4),
+            plan.moves.to_string(),
+            if plan.chosen { chosen } else { "" }.to_owned(),
+        ]
+    }));
+    format!(
+        "\nPlans that were compared (seconds):\n\n{}",
+        table(&headers, rows)
+    )
+}
+
+/// So many rows of a list are shown.
+const ROWS: usize = 20;

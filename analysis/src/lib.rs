@@ -1,0 +1,12 @@
+//! What turns records and results into answers: reports as data, as text and as pictures.
+//!
+//! Nothing here reads arguments or writes to stdout; a command calls a module and prints what it returns.
+
+pub mod chart;
+pub mod compare;
+pub mod explain;
+pub mod live;
+pub mod platform;
+pub mod simulate;
+pub mod text;
+pub mod verify;

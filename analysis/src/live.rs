@@ -1,0 +1,6 @@
+//! Runs on real hosts, as reports.
+
+mod payback;
+mod report;
+
+pub use report::{Report, Watch};

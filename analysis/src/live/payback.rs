@@ -1,0 +1,144 @@
+//! Whether moves have paid for themselves, as supersteps show it.
+
+use agents::record::Event;
+use serde::Serialize;
+
+use crate::text::{counted, rounded};
+
+/// What supersteps and calls took, while a run is under way.
+#[derive(Debug, Default)]
+pub struct Pace {
+    /// Of each superstep, in seconds.
+    supersteps: Vec<f64>,
+    /// After how many supersteps somebody moved, how many, and what the call took.
+    moving: Vec<(usize, usize, f64)>,
+}
+
+/// What all moves of a run won, compared with its supersteps before the first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Payback {
+    /// Processes that moved.
+    migrations: usize,
+    /// Median superstep before the first of them, in seconds.
+    before_seconds: f64,
+    /// Median superstep after the last, in seconds.
+    after_seconds: f64,
+    /// What the calls took in which they moved, in seconds.
+    cost_seconds: f64,
+    /// Supersteps after the first move until it had paid for itself and for those that followed; not set: it never had.
+    pub paid_after: Option<usize>,
+}
+
+impl Pace {
+    /// Something happened.
+    pub fn observe(&mut self, event: &Event) {
+        match event {
+            Event::Superstep(superstep) => {
+                self.supersteps
+                    .push((superstep.ended - superstep.started).get());
+            }
+            Event::Call(call) if !call.migrations.is_empty() => {
+                let cost = call.cost.get();
+                self.moving
+                    .push((self.supersteps.len(), call.migrations.len(), cost));
+            }
+            Event::Run(_)
+            | Event::Observed(_)
+            | Event::Evaluated(_)
+            | Event::Call(_)
+            | Event::Moved(_)
+            | Event::End(_) => {}
+        }
+    }
+
+    /// What the moves won; `None` without any, or without supersteps before or after them.
+    pub fn payback(&self) -> Option<Payback> {
+        let (first, last) = (self.moving.first()?.0, self.moving.last()?.0);
+        let before_seconds = median(&self.supersteps[..first])?;
+        let after_seconds = median(&self.supersteps[last..])?;
+        let mut pending = self.moving.iter().peekable();
+        let (mut net, mut paid_after) = (0.0, None);
+        for (index, seconds) in self.supersteps.iter().enumerate().skip(first) {
+            while let Some((_, _, cost)) = pending.next_if(|(at, _, _)| *at <= index) {
+                net -= cost;
+            }
+            net += before_seconds - seconds;
+            if net < 0.0 {
+                paid_after = None;
+            } else if paid_after.is_none() {
+                paid_after = Some(index + 1 - first);
+            }
+        }
+        Some(Payback {
+            migrations: self.moving.iter().map(|(_, count, _)| count).sum(),
+            before_seconds,
+            after_seconds,
+            cost_seconds: self.moving.iter().map(|(_, _, cost)| cost).sum(),
+            paid_after,
+        })
+    }
+}
+
+impl Payback {
+    /// The same as a sentence.
+    pub fn sentence(&self) -> String {
+        let milliseconds = |seconds: f64| rounded(seconds * 1e3, 3);
+        let moves = counted(self.migrations, "migration");
+        let (before, after) = (
+            milliseconds(self.before_seconds),
+            milliseconds(self.after_seconds),
+        );
+        let cost = milliseconds(self.cost_seconds);
+        let paid = match self.paid_after {
+            Some(supersteps) => format!(
+                "and had paid for themselves after {}",
+                counted(supersteps, "superstep")
+            ),
+            None => "and have not paid for themselves".to_owned(),
+        };
+        format!(
+            "{moves}: a superstep took {before} ms before the first and {after} ms after the last (medians); the \
+             calls cost {cost} ms, {paid}."
+        )
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace(supersteps: &[f64], moving: &[(usize, usize, f64)]) -> Pace {
+        Pace {
+            supersteps: supersteps.to_vec(),
+            moving: moving.to_vec(),
+        }
+    }
+
+    #[test]
+    fn moves_have_paid_when_what_was_saved_reaches_what_calls_cost() {
+        let supersteps = [2.0, 2.0, 1.0, 1.0, 1.0, 0.5];
+        let paid = |moving: &[(usize, usize, f64)]| {
+            pace(&supersteps, moving).payback().unwrap().paid_after
+        };
+        assert_eq!(paid(&[(2, 1, 1.5)]), Some(2));
+        // The second call takes what the first had won.
+        assert_eq!(paid(&[(2, 1, 1.5), (4, 2, 2.0)]), Some(4));
+        assert_eq!(paid(&[(2, 1, 100.0)]), None);
+        let payback = pace(&supersteps, &[(2, 1, 1.5), (4, 2, 2.0)])
+            .payback()
+            .unwrap();
+        assert_eq!(
+            payback.sentence(),
+            "3 migrations: a superstep took 2000.000 ms before the first and 1000.000 ms after the last (medians); the \
+             calls cost 3500.000 ms, and had paid for themselves after 4 supersteps."
+        );
+        assert_eq!(pace(&supersteps, &[]).payback(), None);
+        assert_eq!(pace(&supersteps, &[(6, 1, 1.0)]).payback(), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! What came of a run on real hosts.
+
+use agents::record::Event;
+use serde::Serialize;
+
+use crate::live::payback::{Pace, Payback};
+use crate::text::{counted, rounded, table};
+use crate::simulate::shortened;
+use experiments::PreparedExperiment;
+use experiments::RunReport;
+
+/// What came of a run on real hosts, as `--format json` shows it.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// `migbsp.live/1`.
+    schema: &'static str,
+    /// Name of the workload.
+    workload: String,
+    /// How many processes.
+    processes: u32,
+    /// The hosts, Set by Set.
+    hosts: Vec<String>,
+    /// How many Sets they are.
+    sets: usize,
+    /// What came of it.
+    run: RunReport,
+    /// Where every process was at the end, by rank: names of hosts.
+    placement: Vec<String>,
+    /// What its moves won; not set: nobody moved.
+    payback: Option<Payback>,
+}
+
+/// What has to be known of a run's events.
+#[derive(Debug, Default)]
+pub struct Watch {
+    pace: Pace,
+    moves: Vec<(bsp::Rank, bsp::HostId)>,
+}
+
+impl Watch {
+    /// Something happened.
+    pub fn observe(&mut self, event: &Event) {
+        self.pace.observe(event);
+        if let Event::Moved(moved) = event {
+            self.moves.push((moved.rank, moved.host));
+        }
+    }
+}
+
+impl Report {
+    pub fn new(stage: &PreparedExperiment, run: RunReport, watch: &Watch) -> Self {
+        let platform = &stage.platform;
+        let mut placement = stage.placement.clone();
+        for (rank, host) in &watch.moves {
+            placement[rank.index()] = *host;
+        }
+        let application = &stage.loaded.experiment.application;
+        Self {
+            schema: "migbsp.live/1",
+            workload: application.workload.clone(),
+            processes: application.processes,
+            hosts: platform
+                .hosts()
+                .iter()
+                .map(|host| host.name.clone())
+                .collect(),
+            sets: platform.sets().len(),
+            run,
+            placement: placement
+                .iter()
+                .map(|host| platform.host(*host).name.clone())
+                .collect(),
+            payback: watch.pace.payback(),
+        }
+    }
+
+    /// The run.
+    pub const fn run(&self) -> &RunReport {
+        &self.run
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let processes = usize::try_from(self.processes).unwrap_or(usize::MAX);
+        let mut text = format!(
+            "{} of {} on {} in {}: {} in {} s\n\n",
+            counted(processes, "process"),
+            self.workload,
+            counted(self.hosts.len(), "host"),
+            counted(self.sets, "Set"),
+            counted(
+                usize::try_from(self.run.supersteps).unwrap_or(usize::MAX),
+                "superstep"
+            ),
+            rounded(self.run.seconds, 3),
+        );
+        let rows = self.run.calls.iter().flat_map(|call| {
+            call.migrations.iter().map(|migration| {
+                vec![
+                    call.superstep.to_string(),
+                    migration.process.clone(),
+                    migration.from.clone(),
+                    migration.to.clone(),
+                    rounded(migration.t1 * 1e3, 3),
+                    rounded(migration.t2 * 1e3, 3),
+                    rounded(call.cost_seconds * 1e3, 3),
+                ]
+            })
+        });
+        let rows: Vec<_> = rows.collect();
+        if rows.is_empty() {
+            let calls = counted(self.run.calls.len(), "call");
+            text.push_str(&format!("Nobody moved in {calls}.\n"));
+        } else {
+            let headers = [
+                "after", "process", "from", "to", "t1 ms", "t2 ms", "call ms",
+            ];
+            text.push_str(&table(&headers, rows));
+        }
+        if let Some(payback) = &self.payback {
+            text.push_str(&format!("\n{}\n", payback.sentence()));
+        }
+        if let Some(verified) = &self.run.verified {
+            text.push_str(&format!("\n{}\n", shortened(verified)));
+        }
+        text
+    }
+}

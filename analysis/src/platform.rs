@@ -1,0 +1,185 @@
+//! What a platform is, for people and programs.
+
+use bsp::units::{BytesPerSecond, Seconds};
+use bsp::{HostId, SetId};
+use serde::Serialize;
+use simulator::{Host, Platform};
+
+use crate::text::table;
+use experiments::Failure;
+
+/// What is shown of a platform; `schema` is `migbsp.platform/1`.
+#[derive(Debug, Serialize)]
+pub struct PlatformView {
+    schema: &'static str,
+    file: String,
+    sets: Vec<SetView>,
+    routes: Vec<RouteView>,
+    warnings: Vec<String>,
+}
+
+/// One Set. Speeds are those of one core, in instructions per second.
+#[derive(Debug, Serialize)]
+struct SetView {
+    name: String,
+    hosts: usize,
+    first: String,
+    last: String,
+    cores: u64,
+    speed_min: f64,
+    speed_max: f64,
+    profiles: usize,
+}
+
+/// The way from the first host of a Set to the last of another (or of the same).
+#[derive(Debug, Serialize)]
+struct RouteView {
+    from: String,
+    to: String,
+    links: usize,
+    latency_seconds: f64,
+    bandwidth_bytes_per_second: f64,
+}
+
+impl PlatformView {
+    /// What is shown of `platform`, read from `file`.
+    pub fn new(platform: &Platform, file: &str) -> Self {
+        let sets = platform.sets();
+        let ids = || (0..sets.len()).map(SetId::from_index);
+        let pairs = ids().flat_map(|from| ids().map(move |to| (from, to)));
+        Self {
+            schema: "migbsp.platform/1",
+            file: file.to_owned(),
+            sets: ids().map(|set| SetView::new(platform, set)).collect(),
+            routes: pairs
+                .filter_map(|(from, to)| RouteView::new(platform, from, to))
+                .collect(),
+            warnings: platform.warnings().to_vec(),
+        }
+    }
+
+    /// Tables for people.
+    pub fn text(&self) -> String {
+        let speed = |set: &SetView| {
+            let giga = |speed: f64| format!("{}", speed / 1e9);
+            if set.speed_min < set.speed_max {
+                format!("{} to {}", giga(set.speed_min), giga(set.speed_max))
+            } else {
+                giga(set.speed_min)
+            }
+        };
+        let sets = self.sets.iter().map(|set| {
+            vec![
+                set.name.clone(),
+                set.hosts.to_string(),
+                set.cores.to_string(),
+                speed(set),
+                set.profiles.to_string(),
+                format!("{} .. {}", set.first, set.last),
+            ]
+        });
+        let headers = ["Set", "hosts", "cores", "Ginstr/s", "profiles", "names"];
+        let mut text = table(&headers, sets);
+        let few = self.sets.len() <= SETS_PAIRED;
+        let shown = |route: &&RouteView| few || route.from == route.to;
+        let routes = self.routes.iter().filter(shown).map(|route| {
+            vec![
+                route.from.clone(),
+                route.to.clone(),
+                route.links.to_string(),
+                micro(route.latency_seconds),
+                mega(route.bandwidth_bytes_per_second),
+            ]
+        });
+        text.push('\n');
+        text.push_str(&table(
+            &["from", "to", "links", "latency [us]", "bandwidth [MB/s]"],
+            routes,
+        ));
+        if !few {
+            text.push_str("\nThe routes between the Sets are in --format json.\n");
+        }
+        for warning in &self.warnings {
+            text.push_str(&format!("\nwarning: {warning}\n"));
+        }
+        text
+    }
+
+    /// A row per Set.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub fn csv(&self) -> Result<String, Failure> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for set in &self.sets {
+            writer.serialize(set).map_err(Failure::run)?;
+        }
+        let bytes = writer.into_inner().map_err(Failure::run)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+impl SetView {
+    fn new(platform: &Platform, id: SetId) -> Self {
+        let set = platform.set(id);
+        let hosts = || set.hosts.iter().map(|host| platform.host(*host));
+        let speeds = || hosts().map(|host| host.speed.get());
+        let name = |host: Option<&HostId>| {
+            host.map_or_else(String::new, |host| platform.host(*host).name.clone())
+        };
+        let has_profile = |host: &&Host| host.availability.is_some() || host.load.is_some();
+        Self {
+            name: set.name.clone(),
+            hosts: set.hosts.len(),
+            first: name(set.hosts.first()),
+            last: name(set.hosts.last()),
+            cores: hosts().map(|host| u64::from(host.cores)).sum(),
+            speed_min: speeds().fold(f64::INFINITY, f64::min),
+            speed_max: speeds().fold(0.0, f64::max),
+            profiles: hosts().filter(has_profile).count(),
+        }
+    }
+}
+
+impl RouteView {
+    /// Nothing if there is no route, or no second host to reach.
+    fn new(platform: &Platform, from: SetId, to: SetId) -> Option<Self> {
+        let first = *platform.set(from).hosts.first()?;
+        let last = *platform.set(to).hosts.last()?;
+        if first == last {
+            return None;
+        }
+        let mut route = Vec::new();
+        platform.route(first, last, &mut route).ok()?;
+        let links = || route.iter().map(|id| &platform.links()[id.index()]);
+        let latency: Seconds = links().map(|link| link.latency).sum();
+        let bandwidth = links()
+            .map(|link| link.bandwidth)
+            .reduce(BytesPerSecond::min)?;
+        Some(Self {
+            from: platform.set(from).name.clone(),
+            to: platform.set(to).name.clone(),
+            links: route.len(),
+            latency_seconds: latency.get(),
+            bandwidth_bytes_per_second: bandwidth.get(),
+        })
+    }
+}
+
+fn micro(seconds: f64) -> String {
+    short(seconds * 1e6)
+}
+
+fn mega(bytes_per_second: f64) -> String {
+    short(bytes_per_second / 1e6)
+}
+
+/// At most three digits behind the point.
+fn short(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Up to so many Sets, a table of all pairs is of use.
+const SETS_PAIRED: usize = 8;

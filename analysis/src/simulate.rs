@@ -1,0 +1,7 @@
+//! Simulated runs of an experiment, as text.
+
+mod script;
+mod text;
+
+pub use script::unfollowed;
+pub use text::{shortened, text};

@@ -1,0 +1,87 @@
+//! `migbsp verify`: decides a recorded run again, and says where the record has it otherwise.
+
+mod report;
+mod text;
+
+use std::path::Path;
+
+use agents::record;
+use agents::replay::{Replay, ReplayError};
+use bsp::HostId;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::verify::report::{Head, Report};
+use experiments::Failure;
+use experiments::Registry;
+use experiments::Scenario;
+use experiments::Scheduler;
+use experiments::record::fault;
+use experiments::record::manifest;
+use settings::Fault;
+use settings::Node;
+
+pub use text::text;
+
+/// What came of deciding the run in `folder` again, and whether that came to its end.
+///
+/// # Errors
+///
+/// If the record cannot be read, or its configuration is no scheduler.
+pub fn verify(folder: &Path, registry: &Registry) -> Result<(Report, Result<(), Failure>), Failure> {
+    let manifest = manifest(folder)?;
+    let run = record::head(folder).map_err(fault)?;
+    let at_fault = |problem: String| Failure::input(format!("{}: {problem}", folder.display()));
+    let configured = configured(
+        &manifest.configuration["scheduler"],
+        &manifest.scenario,
+        &run,
+        registry,
+    );
+    let (policy, scheduler) = configured.map_err(|problem| at_fault(problem.to_string()))?;
+    let broken = |error: ReplayError| at_fault(error.to_string());
+    let mut replay = Replay::new(scheduler, &run).map_err(broken)?;
+    let mut report = Report::new(Head {
+        record: folder.display().to_string(),
+        scenario: manifest.scenario,
+        policy,
+        processes: run.placement.len(),
+    });
+    let mut ended = Ok(());
+    let take = |event| {
+        if ended.is_err() {
+            return;
+        }
+        match replay.take(event) {
+            Ok(checked) => report.calls.extend(checked.map(Into::into)),
+            Err(error) => ended = Err(broken(error)),
+        }
+    };
+    record::scan(folder, |_| true, take).map_err(fault)?;
+    Ok((report, ended))
+}
+
+/// The name of the policy, and the scheduler that the `section` of a record's configuration describes.
+fn configured(
+    section: &Value,
+    scenario: &str,
+    run: &record::Run,
+    registry: &Registry,
+) -> Result<(String, Option<agents::Scheduler>), Fault> {
+    let written = |problem: String| Fault::new(None, "scheduler", problem);
+    let node: Node = Node::deserialize(section).map_err(|error| written(error.to_string()))?;
+    let scheduler = Scheduler::new(&node, registry.policies())?;
+    let scenario = Scenario::named(scenario)
+        .ok_or_else(|| written(format!("there is no scenario {scenario:?}")))?;
+    let processes = u32::try_from(run.placement.len()).expect("a record of so many is never read");
+    let host = |name: &str| {
+        let position = run.hosts.iter().position(|host| host == name);
+        let position = position.ok_or_else(|| format!("the run has no host {name:?}"))?;
+        Ok(HostId::from_index(position))
+    };
+    let script = experiments::script(&scheduler.orders, &node, processes, host)?;
+    Ok((
+        scheduler.options.policy.clone(),
+        scheduler.agents(scenario, script),
+    ))
+}

@@ -1,0 +1,144 @@
+//! What came of deciding a run again.
+
+use agents::replay::{Checked, Difference};
+use serde::Serialize;
+
+use experiments::Failure;
+
+/// What came of deciding a run again, as `--format json` prints it.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    schema: &'static str,
+    #[serde(flatten)]
+    pub(super) head: Head,
+    /// Every call, and what comes where the record has none.
+    pub(super) calls: Vec<Call>,
+}
+
+/// Which run.
+#[derive(Debug, Serialize)]
+pub struct Head {
+    pub(super) record: String,
+    pub(super) scenario: String,
+    pub(super) policy: String,
+    pub(super) processes: usize,
+}
+
+/// What came of deciding a call again.
+#[derive(Debug, Serialize)]
+pub struct Call {
+    pub(super) superstep: u64,
+    pub(super) processes: usize,
+    pub(super) candidates: usize,
+    pub(super) moves: usize,
+    pub(super) differences: Vec<Difference>,
+}
+
+/// A row of `--format csv`.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    superstep: u64,
+    processes: usize,
+    candidates: usize,
+    moves: usize,
+    what: &'a str,
+    recorded: &'a str,
+    recomputed: &'a str,
+}
+
+impl Report {
+    pub(super) fn new(head: Head) -> Self {
+        Self {
+            schema: "migbsp.verify/1",
+            head,
+            calls: Vec::new(),
+        }
+    }
+
+    /// What is otherwise in the first call that is.
+    pub fn first(&self) -> Option<String> {
+        let mut calls = self.calls.iter();
+        let first = calls.find(|call| !call.differences.is_empty())?;
+        let after = first.superstep;
+        Some(format!("after superstep {after} {}", first.verdict()))
+    }
+
+    /// A row per difference, and one per call without any.
+    ///
+    /// # Errors
+    ///
+    /// Never: rows are plain data.
+    pub fn csv(&self) -> Result<String, Failure> {
+        let mut writer = csv::WriterBuilder::new()
+            .has_headers(false)
+            .from_writer(Vec::new());
+        writer.write_record(HEADER).map_err(Failure::run)?;
+        for call in &self.calls {
+            for row in call.rows() {
+                writer.serialize(row).map_err(Failure::run)?;
+            }
+        }
+        let bytes = writer.into_inner().map_err(Failure::run)?;
+        String::from_utf8(bytes).map_err(Failure::run)
+    }
+}
+
+impl Call {
+    /// `verified`, or what differs.
+    pub(super) fn verdict(&self) -> String {
+        let Some(first) = self.differences.first() else {
+            return "verified".to_owned();
+        };
+        let Difference {
+            what,
+            recorded,
+            recomputed,
+        } = first;
+        let more = match self.differences.len() - 1 {
+            0 => String::new(),
+            more => format!("; {more} more"),
+        };
+        format!("differs: {what}: recorded {recorded}, recomputed {recomputed}{more}")
+    }
+
+    fn rows(&self) -> Vec<Row<'_>> {
+        let row = |what, recorded, recomputed| Row {
+            superstep: self.superstep,
+            processes: self.processes,
+            candidates: self.candidates,
+            moves: self.moves,
+            what,
+            recorded,
+            recomputed,
+        };
+        if self.differences.is_empty() {
+            return vec![row("", "", "")];
+        }
+        let differences = self.differences.iter();
+        differences
+            .map(|differs| row(&differs.what, &differs.recorded, &differs.recomputed))
+            .collect()
+    }
+}
+
+impl From<Checked> for Call {
+    fn from(checked: Checked) -> Self {
+        Self {
+            superstep: checked.superstep,
+            processes: checked.processes,
+            candidates: checked.candidates,
+            moves: checked.moves,
+            differences: checked.differences,
+        }
+    }
+}
+
+const HEADER: [&str; 7] = [
+    "superstep",
+    "processes",
+    "candidates",
+    "moves",
+    "what",
+    "recorded",
+    "recomputed",
+];

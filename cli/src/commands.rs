@@ -1,0 +1,8 @@
+//! The commands: their arguments, their help, what they print.
+
+pub(crate) mod compare;
+pub(crate) mod explain;
+mod flows;
+pub(crate) mod platform;
+pub(crate) mod simulate;
+pub(crate) mod verify;

@@ -1,0 +1,112 @@
+//! `migbsp platform`: what a platform file describes.
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use experiments::Failure;
+use experiments::platform::{is_simgrid, load};
+
+use crate::commands::flows::{self, FlowArguments, FLOWS_ABOUT, FLOWS_HELP};
+use crate::output::{Format, print, print_json};
+use analysis::platform::PlatformView;
+
+/// What `platform` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlatformCommand {
+    /// Say what a platform file describes, or where it is wrong
+    #[command(after_help = CHECK_HELP)]
+    Check {
+        /// TOML, or SimGrid XML
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Show the Sets of a platform and the network between them
+    #[command(after_help = SHOW_HELP)]
+    Show {
+        /// TOML, or SimGrid XML
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// How to show them
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Time messages on a platform, all on their way together
+    #[command(long_about = FLOWS_ABOUT, after_long_help = FLOWS_HELP)]
+    Flows(FlowArguments),
+}
+
+/// Does it.
+///
+/// # Errors
+///
+/// If a file is at fault, or stdout takes nothing.
+pub(crate) fn command(command: &PlatformCommand) -> Result<(), Failure> {
+    match command {
+        PlatformCommand::Check { file } => check(file),
+        PlatformCommand::Show { file, format } => show(file, *format),
+        PlatformCommand::Flows(arguments) => flows::command(arguments),
+    }
+}
+
+/// `migbsp platform check FILE`.
+///
+/// # Errors
+///
+/// [`Failure::Input`] if the file describes no platform.
+fn check(file: &Path) -> Result<(), Failure> {
+    let platform = load(file)?;
+    let mut text = format!("{}: a platform\n\n", file.display());
+    let mut profiles = 0;
+    for host in platform.hosts() {
+        profiles += usize::from(host.availability.is_some()) + usize::from(host.load.is_some());
+    }
+    for link in platform.links() {
+        profiles += usize::from(link.bandwidth_profile.is_some());
+        profiles += usize::from(link.latency_profile.is_some());
+    }
+    text.push_str(&format!("  Sets      {}\n", platform.sets().len()));
+    text.push_str(&format!("  hosts     {}\n", platform.hosts().len()));
+    text.push_str(&format!("  links     {}\n", platform.links().len()));
+    text.push_str(&format!("  profiles  {profiles}\n"));
+    for warning in platform.warnings() {
+        text.push_str(&format!("\nwarning: {warning}\n"));
+    }
+    if is_simgrid(file) {
+        text.push_str(FIDELITY);
+    }
+    print(&text)
+}
+
+/// `migbsp platform show FILE`.
+///
+/// # Errors
+///
+/// [`Failure::Input`] if the file describes no platform.
+fn show(file: &Path, format: Format) -> Result<(), Failure> {
+    let platform = load(file)?;
+    let view = PlatformView::new(&platform, &file.display().to_string());
+    match format {
+        Format::Json => print_json(&view),
+        Format::Csv => print(&view.csv()?),
+        Format::Table => print(&view.text()),
+    }
+}
+
+const FIDELITY: &str = "
+note: read as SimGrid reads it. Routes, sharing policies and the LV08 and CM02 network models follow
+SimGrid, with exact max-min sharing; disks, Wifi and energy are not simulated.
+";
+
+const CHECK_HELP: &str = "\
+Example:
+  migbsp platform check conf/platforms/five.xml
+
+How to write one: docs/platforms.md.";
+
+const SHOW_HELP: &str = "\
+Examples:
+  migbsp platform show conf/platforms/testbed.toml
+  migbsp platform show conf/platforms/testbed.toml --format json
+
+A route is that from the first host of a Set to the last one of another. How to write a platform:
+docs/platforms.md.";

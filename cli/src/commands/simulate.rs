@@ -1,0 +1,130 @@
+//! `migbsp simulate`: an experiment on a simulated platform.
+
+use std::path::PathBuf;
+
+use agents::record::Event;
+use clap::Args;
+use experiments::{
+    Failure, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario, refuse_records,
+};
+
+use crate::output::{Format, print, print_json};
+use crate::progress::Progress;
+use analysis::simulate::{text, unfollowed};
+
+/// What `simulate` is told.
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArguments {
+    /// The experiment, a TOML file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Change a value of the experiment; may be given several times
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// How to show the results
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Keep the record of each run in a folder of this one: DIR/i, DIR/ii, DIR/iii
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Show the configuration in effect, and where each value comes from, instead of running it
+    #[arg(long)]
+    pub(crate) print_config: bool,
+    /// Whether a bar on stderr is wanted.
+    #[arg(skip)]
+    pub(crate) progress: bool,
+}
+
+/// Runs the scenarios of an experiment and shows what came of them.
+///
+/// # Errors
+///
+/// Whatever is wrong with the experiment, the platform, the program or the disk.
+pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Result<(), Failure> {
+    let loaded = experiments::load(&arguments.file, &arguments.set, registry)?;
+    let effective = loaded.experiment.effective();
+    if arguments.print_config {
+        return print(&settings::print(&effective, &loaded.written));
+    }
+    let stage = PreparedExperiment::new(loaded)?;
+    for warning in stage.platform.warnings() {
+        let platform = stage.loaded.platform_file();
+        tracing::warn!(platform = %platform.display(), "{warning}");
+    }
+    let mut runs = Vec::new();
+    let scheduler = &stage.loaded.experiment.scheduler;
+    let scenarios = scheduler.options.scenario.runs(scheduler.policy.as_ref());
+    if let Some(folder) = &arguments.out {
+        refuse_records(folder, scenarios)?;
+    }
+    for scenario in scenarios {
+        runs.push(run(&stage, *scenario, arguments, registry)?);
+    }
+    if let Some(script) = &stage.script {
+        for warning in unfollowed(script, &runs, &stage.platform) {
+            tracing::warn!("{warning}");
+        }
+    }
+    let report = Report::new(&stage.loaded, &stage.platform, runs);
+    match arguments.format {
+        Format::Table => print(&text(&report)),
+        Format::Json => print_json(&report),
+        Format::Csv => print(&report.csv().map_err(Failure::run)?),
+    }
+}
+
+/// One scenario, shown while it is under way, and kept if that was asked for.
+fn run(
+    stage: &PreparedExperiment,
+    scenario: Scenario,
+    arguments: &SimulateArguments,
+    registry: &Registry,
+) -> Result<RunReport, Failure> {
+    let mut recorder = match &arguments.out {
+        Some(folder) => Some(Recorder::new(folder, scenario, stage)?),
+        None => None,
+    };
+    let supersteps = stage.loaded.experiment.application.supersteps;
+    let mut progress = Progress::new(arguments.progress, scenario, supersteps);
+    let mut observer = |event: &Event| {
+        progress.observe(event);
+        if let Some(recorder) = &mut recorder {
+            recorder.observe(event);
+        }
+    };
+    let finished = stage.run(scenario, registry, &mut observer);
+    progress.finish();
+    let report = RunReport::new(scenario, &finished?, &stage.platform);
+    if let Some(recorder) = recorder {
+        recorder.finish(stage, &report)?;
+    }
+    Ok(report)
+}
+
+pub(crate) const SIMULATE_ABOUT: &str = "\
+Run an experiment on a simulated platform, under a simulated clock.
+
+The experiment says what computes, where, and who reschedules. Scenario i is the application alone; in ii \
+everything is computed and paid for but nobody moves; in iii processes migrate. `scenario = \"all\"` runs \
+one after the other and says what rescheduling won.";
+
+pub(crate) const SIMULATE_HELP: &str = "\
+Configuration, the later winning:
+  built-in defaults < FILE < environment MIGBSP__SECTION__KEY=VALUE < --set SECTION.KEY=VALUE
+Paths in FILE are relative to FILE. Values are TOML; strings need no quotes in --set.
+
+Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a string: \"900 kB\",
+  \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration].
+
+Formats:
+  table  the scenarios, the calls that moved somebody, and what was won of what could be won
+  json   one object, schema migbsp.simulate/1, times in seconds at full precision
+  csv    one row per migration, and one per scenario without any; the scenario's totals in every row
+
+Examples:
+  migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
+  migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
+  MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
+  migbsp simulate conf/scripted.toml                 what if? moves that you decide
+
+Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";
