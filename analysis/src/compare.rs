@@ -13,7 +13,6 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use crate::chart::{Interval, Intervals};
-use crate::compare::results::{Results, Run, Subject};
 use experiments::Failure;
 use experiments::Loaded;
 use experiments::PreparedExperiment;
@@ -23,8 +22,11 @@ use experiments::batch::{self, Progress};
 
 pub use claim::Claim;
 pub use contender::Contender;
-pub use report::Report;
+pub use pairs::{Pair, Verdict};
+pub use report::{Judged, Report, Row};
+pub use results::{Results, Run, Subject};
 pub use seeds::Seeds;
+pub use summary::{Overall, Summary};
 pub use text::text;
 
 /// A comparison that is asked for.
@@ -142,7 +144,7 @@ pub fn chart(report: &Report) -> Intervals {
         .summaries
         .iter()
         .filter(|summary| summary.policy != report.reference);
-    let row = |summary: &summary::Summary| Interval {
+    let row = |summary: &Summary| Interval {
         name: format!("{}: {}", stem(&summary.experiment), summary.policy),
         mean: summary.gain * 100.0,
         low: summary.gain_low.map_or(f64::NAN, |low| low * 100.0),

@@ -20,7 +20,6 @@ use bsp::Rank;
 use crate::explain::history::History;
 use crate::explain::question::Question;
 use experiments::Failure;
-use experiments::record;
 
 pub use crate::explain::report::Explanation;
 pub use crate::explain::text::text;

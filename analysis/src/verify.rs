@@ -11,7 +11,7 @@ use bsp::HostId;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::verify::report::{Head, Report};
+use crate::verify::report::Head;
 use experiments::Failure;
 use experiments::Registry;
 use experiments::Scenario;
@@ -21,6 +21,7 @@ use experiments::record::manifest;
 use settings::Fault;
 use settings::Node;
 
+pub use report::Report;
 pub use text::text;
 
 /// What came of deciding the run in `folder` again, and whether that came to its end.
@@ -28,7 +29,10 @@ pub use text::text;
 /// # Errors
 ///
 /// If the record cannot be read, or its configuration is no scheduler.
-pub fn verify(folder: &Path, registry: &Registry) -> Result<(Report, Result<(), Failure>), Failure> {
+pub fn verify(
+    folder: &Path,
+    registry: &Registry,
+) -> Result<(Report, Result<(), Failure>), Failure> {
     let manifest = manifest(folder)?;
     let run = record::head(folder).map_err(fault)?;
     let at_fault = |problem: String| Failure::input(format!("{}: {problem}", folder.display()));

@@ -4,23 +4,23 @@ use std::env;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
 use crate::cert::{self, CertCommand};
-use crate::commands::{compare, explain, platform, simulate, verify};
-use crate::commands::compare::{CompareArguments, COMPARE_ABOUT, COMPARE_HELP};
-use analysis::compare::Contender;
-use crate::exit::{EXIT_CODES, exit_code};
-use crate::commands::explain::{ExplainArguments, EXPLAIN_ABOUT, EXPLAIN_HELP};
-use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
-use crate::output::{self, Format};
+use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
+use crate::commands::explain::{EXPLAIN_ABOUT, EXPLAIN_HELP, ExplainArguments};
 use crate::commands::platform::PlatformCommand;
+use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments};
+use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
+use crate::commands::{compare, explain, platform, simulate, verify};
+use crate::exit::{EXIT_CODES, exit_code};
+use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
+use crate::output::{self};
 use crate::rebalance::{self, REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
 use crate::reproduce::{self, ReproduceArguments};
-use crate::commands::simulate::{SimulateArguments, SIMULATE_ABOUT, SIMULATE_HELP};
-use crate::commands::verify::{VerifyArguments, VERIFY_ABOUT, VERIFY_HELP};
+use analysis::compare::Contender;
 use experiments::Failure;
 use experiments::Registry;
 

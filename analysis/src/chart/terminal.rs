@@ -1,6 +1,6 @@
 //! Bars made of characters.
 
-use crate::text::{rounded};
+use crate::text::rounded;
 
 /// One line for each row: its name, its bar, its value. All bars together are `width` characters
 /// wide, and exact to an eighth of one; those of negative values run to the left of zero.

@@ -49,12 +49,12 @@ pub enum Verdict {
 }
 
 /// Every two policies on all experiments together; the reference is compared with, not compared.
-pub fn over_all(results: &Results) -> Vec<Pair> {
+pub(super) fn over_all(results: &Results) -> Vec<Pair> {
     judged(pairs(results, &results.experiments, 0, None))
 }
 
 /// Every two policies on every single experiment.
-pub fn on_each(results: &Results) -> Vec<Pair> {
+pub(super) fn on_each(results: &Results) -> Vec<Pair> {
     let single = |(index, subject): (usize, &Subject)| {
         let subjects = std::slice::from_ref(subject);
         judged(pairs(results, subjects, index, Some(&subject.name)))

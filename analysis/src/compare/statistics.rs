@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A mean and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub(super) struct Estimate {
     /// Of all values.
     pub mean: f64,
     /// Half the width of the 95 % confidence interval around it; `None` if nobody knows how far values
@@ -17,7 +17,7 @@ pub struct Estimate {
 
 /// Values that were drawn from the same source.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stratum {
+pub(super) struct Stratum {
     /// At least one.
     pub values: Vec<f64>,
     /// Whether there is only this one value to be drawn.
@@ -31,7 +31,7 @@ impl Estimate {
     /// # Panics
     ///
     /// If there are none.
-    pub fn of(values: &[f64]) -> Self {
+    pub(super) fn of(values: &[f64]) -> Self {
         let values = values.to_vec();
         Self::of_strata(&[Stratum {
             values,
@@ -47,7 +47,7 @@ impl Estimate {
     /// # Panics
     ///
     /// If there are none.
-    pub fn of_strata(strata: &[Stratum]) -> Self {
+    pub(super) fn of_strata(strata: &[Stratum]) -> Self {
         let means: Vec<f64> = strata.iter().map(|stratum| mean(&stratum.values)).collect();
         let mean = mean(&means);
         let drawn = || strata.iter().filter(|stratum| !stratum.is_exact);
@@ -100,7 +100,7 @@ fn variance_of_mean(values: &[f64]) -> f64 {
 /// # Panics
 ///
 /// If there are no values.
-pub fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     assert!(!values.is_empty(), "nothing has no mean");
     values.iter().sum::<f64>() / real(values.len())
 }
@@ -108,7 +108,7 @@ pub fn mean(values: &[f64]) -> f64 {
 /// `values` of p, corrected for there being so many of them (Holm 1979): the smallest counts as often
 /// as there are tests, the next one once less, and none less than the one before. In the same order;
 /// where there was no test there is none.
-pub fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
+pub(super) fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(usize, f64)> = values
         .iter()
         .enumerate()
@@ -129,7 +129,7 @@ pub fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
 /// # Panics
 ///
 /// If it is beyond 2³²: nothing that is counted here comes near.
-pub fn real(count: usize) -> f64 {
+pub(super) fn real(count: usize) -> f64 {
     f64::from(u32::try_from(count).expect("a count that a run reached"))
 }
 

@@ -59,7 +59,7 @@ pub struct Overall {
 }
 
 /// Every policy on every experiment.
-pub fn summaries(results: &Results) -> Vec<Summary> {
+pub(super) fn summaries(results: &Results) -> Vec<Summary> {
     let policies = 0..results.policies.len();
     (0..results.experiments.len())
         .flat_map(|experiment| {
@@ -70,7 +70,7 @@ pub fn summaries(results: &Results) -> Vec<Summary> {
 }
 
 /// Every policy on all experiments; `pairs` are those on single ones.
-pub fn overall(results: &Results, pairs: &[Pair]) -> Vec<Overall> {
+pub(super) fn overall(results: &Results, pairs: &[Pair]) -> Vec<Overall> {
     let reference = &results.policies[results.reference];
     let of = |(index, policy): (usize, &String)| {
         let count = |verdict: Verdict| {
@@ -93,7 +93,7 @@ pub fn overall(results: &Results, pairs: &[Pair]) -> Vec<Overall> {
 
 /// How many times the makespan of policy `right` policy `left` takes: the geometric mean over the runs
 /// of an experiment; `None`: of all, each of which weighs the same.
-pub fn ratio(
+pub(super) fn ratio(
     results: &Results,
     experiment: Option<usize>,
     left: usize,

@@ -14,7 +14,7 @@ use crate::explain::history::{Detail, History};
 use crate::explain::payback::Payback;
 use crate::explain::report::{Explanation, Predicted, ProcessReport, Row, Time};
 use crate::explain::story::Story;
-use crate::text::{counted};
+use crate::text::counted;
 use experiments::Failure;
 
 /// Answers why the process `rank` moved or stayed in the call at position `index`, which was named

@@ -48,7 +48,7 @@ pub struct Explanation {
 
 /// What was decided in a call.
 #[derive(Debug, Serialize)]
-pub struct CallReport {
+pub(super) struct CallReport {
     /// How many supersteps were over.
     pub(super) superstep: u64,
     /// Simulated seconds when it began.
@@ -77,7 +77,7 @@ pub struct CallReport {
 
 /// A move.
 #[derive(Debug, Serialize)]
-pub struct Move {
+pub(super) struct Move {
     /// As `p21`.
     pub(super) process: String,
     /// The host it left.
@@ -88,7 +88,7 @@ pub struct Move {
 
 /// What was weighed in a call that made a plan.
 #[derive(Debug, Serialize)]
-pub struct WeighedReport {
+pub(super) struct WeighedReport {
     /// How long a superstep takes as processes are placed.
     pub(super) present_seconds: f64,
     /// How long it would take as planned.
@@ -107,7 +107,7 @@ pub struct WeighedReport {
 
 /// A plan that was thought of.
 #[derive(Debug, Serialize)]
-pub struct AlternativeReport {
+pub(super) struct AlternativeReport {
     /// What made it.
     pub(super) name: String,
     /// How long a superstep would take.
@@ -122,7 +122,7 @@ pub struct AlternativeReport {
 
 /// A row of the list of a call.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub(super) struct Row {
     /// From 1.
     pub(super) position: usize,
     /// As `p21`.
@@ -142,7 +142,7 @@ pub struct Row {
 
 /// How a process stood in a call.
 #[derive(Debug, Serialize)]
-pub struct ProcessReport {
+pub(super) struct ProcessReport {
     /// As `p21`.
     pub(super) process: String,
     /// Which call: how many supersteps were over.
@@ -175,7 +175,7 @@ pub struct ProcessReport {
 
 /// What a superstep takes on a host, in seconds.
 #[derive(Debug, Serialize)]
-pub struct Time {
+pub(super) struct Time {
     /// `t1`, `t2` or `runner-up`.
     pub(super) name: &'static str,
     /// The host.
@@ -192,7 +192,7 @@ pub struct Time {
 
 /// What a move promises to save, in seconds.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Predicted {
+pub(super) struct Predicted {
     /// In the superstep after the move, which pays for it; `None` where plans weigh costs apart.
     pub(super) first_seconds: Option<f64>,
     /// In every later one.
@@ -204,7 +204,7 @@ pub struct Predicted {
 /// # Errors
 ///
 /// If the record is not readable any more.
-pub fn answer(history: &History, question: &Question) -> Result<Explanation, Failure> {
+pub(super) fn answer(history: &History, question: &Question) -> Result<Explanation, Failure> {
     let mut answer = Explanation {
         schema: "migbsp.explain/1",
         record: history.folder.display().to_string(),

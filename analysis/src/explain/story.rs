@@ -8,7 +8,7 @@ use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, History};
 use crate::explain::payback::Against;
 use crate::explain::report::ProcessReport;
-use crate::text::{rounded};
+use crate::text::rounded;
 
 /// What there is to tell of a process in a call.
 pub(super) struct Story<'a> {

@@ -7,7 +7,7 @@ use crate::text::{counted, rounded};
 
 /// What supersteps and calls took, while a run is under way.
 #[derive(Debug, Default)]
-pub struct Pace {
+pub(super) struct Pace {
     /// Of each superstep, in seconds.
     supersteps: Vec<f64>,
     /// After how many supersteps somebody moved, how many, and what the call took.
@@ -16,7 +16,7 @@ pub struct Pace {
 
 /// What all moves of a run won, compared with its supersteps before the first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Payback {
+pub(super) struct Payback {
     /// Processes that moved.
     migrations: usize,
     /// Median superstep before the first of them, in seconds.
@@ -31,7 +31,7 @@ pub struct Payback {
 
 impl Pace {
     /// Something happened.
-    pub fn observe(&mut self, event: &Event) {
+    pub(super) fn observe(&mut self, event: &Event) {
         match event {
             Event::Superstep(superstep) => {
                 self.supersteps
@@ -52,7 +52,7 @@ impl Pace {
     }
 
     /// What the moves won; `None` without any, or without supersteps before or after them.
-    pub fn payback(&self) -> Option<Payback> {
+    pub(super) fn payback(&self) -> Option<Payback> {
         let (first, last) = (self.moving.first()?.0, self.moving.last()?.0);
         let before_seconds = median(&self.supersteps[..first])?;
         let after_seconds = median(&self.supersteps[last..])?;
@@ -81,7 +81,7 @@ impl Pace {
 
 impl Payback {
     /// The same as a sentence.
-    pub fn sentence(&self) -> String {
+    pub(super) fn sentence(&self) -> String {
         let milliseconds = |seconds: f64| rounded(seconds * 1e3, 3);
         let moves = counted(self.migrations, "migration");
         let (before, after) = (

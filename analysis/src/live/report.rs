@@ -4,8 +4,8 @@ use agents::record::Event;
 use serde::Serialize;
 
 use crate::live::payback::{Pace, Payback};
-use crate::text::{counted, rounded, table};
 use crate::simulate::shortened;
+use crate::text::{counted, rounded, table};
 use experiments::PreparedExperiment;
 use experiments::RunReport;
 
@@ -48,6 +48,7 @@ impl Watch {
 }
 
 impl Report {
+    /// The report of `run`, which `watch` has followed.
     pub fn new(stage: &PreparedExperiment, run: RunReport, watch: &Watch) -> Self {
         let platform = &stage.platform;
         let mut placement = stage.placement.clone();

@@ -17,7 +17,7 @@ pub struct Report {
 
 /// Which run.
 #[derive(Debug, Serialize)]
-pub struct Head {
+pub(super) struct Head {
     pub(super) record: String,
     pub(super) scenario: String,
     pub(super) policy: String,
@@ -26,7 +26,7 @@ pub struct Head {
 
 /// What came of deciding a call again.
 #[derive(Debug, Serialize)]
-pub struct Call {
+pub(super) struct Call {
     pub(super) superstep: u64,
     pub(super) processes: usize,
     pub(super) candidates: usize,

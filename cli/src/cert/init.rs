@@ -9,7 +9,7 @@ use protocol::identity::{Authority, Name};
 use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
 use crate::cert::{fault, option, validity};
-use crate::output::{print};
+use crate::output::print;
 use experiments::Failure;
 
 /// What `cert init` is told.

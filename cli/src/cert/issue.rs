@@ -10,7 +10,7 @@ use protocol::identity::{Name, Role};
 use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
 use crate::cert::{authority, fault, validity};
-use crate::output::{print};
+use crate::output::print;
 use experiments::Failure;
 
 /// What `cert issue` is told.

@@ -10,7 +10,7 @@ use protocol::identity::{Authority, Holder, Serial};
 
 use crate::cert::folder::folder;
 use crate::cert::{authority, fault, validity};
-use crate::output::{print};
+use crate::output::print;
 use experiments::Failure;
 
 /// What `cert revoke` is told.

@@ -7,9 +7,9 @@ use clap::Args;
 use experiments::{Failure, Registry};
 
 use crate::bar::RunBar;
-use analysis::compare::{self, Claim, Comparison, Contender, Report, Seeds, chart, text};
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json};
+use analysis::compare::{self, Claim, Comparison, Contender, Report, Seeds, chart, text};
 
 /// What `compare` is told.
 #[derive(Debug, Args)]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use experiments::{Failure, record};
 
-use analysis::explain::{Inquiry, text};
 use crate::file::write;
 use crate::output::{Format, print, print_json};
+use analysis::explain::{Inquiry, text};
 
 /// What `explain` is told.
 #[derive(Debug, Args)]

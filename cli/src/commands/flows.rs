@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use csv::StringRecord;
 use simulator::{Activity, Engine, NetworkOptions, Platform};
 
-use crate::output::{print};
+use crate::output::print;
 use experiments::Failure;
 use experiments::Model;
 use experiments::TCP_WINDOW;

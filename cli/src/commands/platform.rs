@@ -6,7 +6,7 @@ use clap::Subcommand;
 use experiments::Failure;
 use experiments::platform::{is_simgrid, load};
 
-use crate::commands::flows::{self, FlowArguments, FLOWS_ABOUT, FLOWS_HELP};
+use crate::commands::flows::{self, FLOWS_ABOUT, FLOWS_HELP, FlowArguments};
 use crate::output::{Format, print, print_json};
 use analysis::platform::PlatformView;
 

@@ -8,10 +8,10 @@ use agents::record::Event;
 use clap::Args;
 
 use crate::live::crew::{Crew, CrewArguments};
-use analysis::live::{Report, Watch};
 use crate::live::signals::Told;
 use crate::output::{Format, print, print_json};
 use crate::progress::Progress;
+use analysis::live::{Report, Watch};
 use experiments::Failure;
 use experiments::Finished;
 use experiments::Recorder;

@@ -6,7 +6,7 @@ use clap::Args;
 use migbsp::rebalance::{Group, Workloads};
 
 use crate::file::write;
-use crate::output::{print};
+use crate::output::print;
 use crate::rebalance::arguments::{seed, target};
 use crate::rebalance::instance::Instance;
 use experiments::Failure;

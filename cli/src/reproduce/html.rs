@@ -2,12 +2,12 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use analysis::text::{rounded};
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::Table;
 use crate::reproduce::plot::charts;
 use crate::reproduce::report::{CellReport, Report};
 use crate::reproduce::text::{FLAG, decimals, percent, share, signed};
+use analysis::text::rounded;
 
 /// The page.
 pub(crate) fn page(report: &Report) -> String {

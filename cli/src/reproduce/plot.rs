@@ -1,10 +1,10 @@
 //! The papers' numbers and ours as charts.
 
-use analysis::chart::{Lines, Series, Style};
 use crate::reproduce::application::Application;
 use crate::reproduce::cell::Table;
 use crate::reproduce::report::CellReport;
 use crate::reproduce::run::Variant;
+use analysis::chart::{Lines, Series, Style};
 
 /// The charts of a table as SVG, one for each interval, or for each number of processes.
 ///

@@ -1,9 +1,9 @@
 //! The papers' numbers and ours, for people.
 
-use analysis::text::{rounded, table};
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::Table;
 use crate::reproduce::report::{CellReport, Report};
+use analysis::text::{rounded, table};
 
 /// Tables first, what follows from them last.
 pub(crate) fn text(report: &Report) -> String {

@@ -3,10 +3,10 @@
 use migbsp::rebalance::Problem;
 use serde::Serialize;
 
-use analysis::text::{rounded};
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::Found;
 use crate::rebalance::solve::SolveArguments;
+use analysis::text::rounded;
 
 /// All that `migbsp rebalance INSTANCE` found.
 #[derive(Clone, Debug, Serialize)]

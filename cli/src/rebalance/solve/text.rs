@@ -1,8 +1,8 @@
 //! What came of looking, for people.
 
-use analysis::text::{counted, rounded, table};
 use crate::rebalance::instance::Instance;
 use crate::rebalance::solve::report::{Assigned, Move, Report, level};
+use analysis::text::{counted, rounded, table};
 
 /// What there is to balance, what each target takes, and for each who moves and what that makes of the
 /// machines.

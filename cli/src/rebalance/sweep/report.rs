@@ -3,11 +3,11 @@
 use migbsp::rebalance::Problem;
 use serde::Serialize;
 
-use analysis::chart::{Lines, Series, Style};
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::Found;
 use crate::rebalance::sweep::SweepArguments;
+use analysis::chart::{Lines, Series, Style};
 
 /// All that `migbsp rebalance sweep` found.
 #[derive(Clone, Debug, Serialize)]

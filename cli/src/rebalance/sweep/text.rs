@@ -1,7 +1,7 @@
 //! What each level costs, for people.
 
-use analysis::text::{rounded, table};
 use crate::rebalance::sweep::report::{Point, Report};
+use analysis::text::{rounded, table};
 
 /// A row for each level, the lowest first, and a column for each algorithm.
 pub(super) fn text(report: &Report) -> String {

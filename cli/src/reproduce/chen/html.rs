@@ -2,12 +2,12 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use analysis::chart::{Lines, Series, Style};
 use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
 use crate::reproduce::chen::sheet::{Sheet, curves, names, sheets, short, title};
 use crate::reproduce::chen::text::preface;
 use crate::reproduce::html::page_of;
+use analysis::chart::{Lines, Series, Style};
 
 /// The page.
 pub(super) fn page(part: Part, report: &Report) -> String {

@@ -1,8 +1,8 @@
 //! What was compared as tables of texts, for a terminal or a page.
 
-use analysis::text::{rounded};
 use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
+use analysis::text::rounded;
 
 /// A table.
 #[derive(Clone, Debug)]

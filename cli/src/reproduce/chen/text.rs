@@ -1,9 +1,9 @@
 //! The paper's numbers and ours, for people.
 
-use analysis::text::{table};
 use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::Report;
 use crate::reproduce::chen::sheet::sheets;
+use analysis::text::table;
 
 /// Tables first, what the paper says about them next, how they came about last.
 pub(super) fn text(part: Part, report: &Report) -> String {
