@@ -323,7 +323,7 @@ fn letters(alphabet: &'static str, max: usize) -> impl Strategy<Value = String> 
 
 proptest! {
     #[test]
-    fn proteins_score_what_a_well_kept_library_finds(
+    fn proteins_score_what_the_definition_says(
         query in letters("ARNDCQEGHILKMFPSTWYVBZX", 40),
         subject in letters("ARNDCQEGHILKMFPSTWYVBZX", 40),
         (size, blocks) in (1_u32..9, 1_u32..9),
