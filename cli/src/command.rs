@@ -6,7 +6,10 @@ use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt, registry};
 
 use crate::cert::{self, CertCommand};
 use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
@@ -225,21 +228,22 @@ pub(crate) fn taking_negative_numbers(command: clap::Command) -> clap::Command {
 
 fn log_to_stderr(verbose: u8, quiet: bool) {
     let level = match (quiet, verbose) {
-        (true, _) => "error",
-        (false, 0) => "warn",
-        (false, 1) => "info",
-        (false, _) => "debug",
+        (true, _) => LevelFilter::ERROR,
+        (false, 0) => LevelFilter::WARN,
+        (false, 1) => LevelFilter::INFO,
+        (false, _) => LevelFilter::DEBUG,
     };
-    let filter = match EnvFilter::try_from_default_env() {
-        Ok(filter) if !quiet && verbose == 0 => filter,
-        _ => EnvFilter::new(level),
+    let from_environment = env::var("RUST_LOG").ok().filter(|text| !text.is_empty());
+    let filter = match from_environment.map(|text| text.parse::<Targets>()) {
+        Some(Ok(filter)) if !quiet && verbose == 0 => filter,
+        _ => Targets::new().with_default(level),
     };
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let layer = fmt::layer()
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none())
         .without_time()
         .with_target(false);
+    let subscriber = registry().with(layer.with_filter(filter));
     // Somebody else's subscriber, if there is one, is as good.
     let _already_set = subscriber.try_init();
 }
