@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::Table;
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 9] = [
+const FLOORS: [(&str, u32); 10] = [
     ("bsp", 0),
     ("migbsp", 1),
     ("simulator", 1),
@@ -18,6 +18,7 @@ const FLOORS: [(&str, u32); 9] = [
     ("cli", 4),
     ("integration-tests", 9),
     ("examples/life", 9),
+    ("examples/policy", 9),
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
