@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use migbsp::rebalance::{
-    Budget, Exchanges, SearchResult, Method, Penalised, Problem, Thresholds, Variant,
+    Budget, Exchanges, Method, Penalised, Problem, SearchResult, Thresholds, Variant,
 };
 
 use crate::configuration::{list, nearest};

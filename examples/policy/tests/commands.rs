@@ -74,7 +74,7 @@ fn records_of_its_decisions_are_explained_and_verified() {
     let simulate = ["simulate", "drift.toml", "--out", "record"];
     stdout(folder, &simulate);
     let text = stdout(folder, &["explain", "record"]);
-    assert!(text.contains("menon+pairwise+amortised"), "{text}");
+    assert!(text.contains("16 processes, 200 supersteps"), "{text}");
     stdout(folder, &["verify", "record"]);
 }
 
