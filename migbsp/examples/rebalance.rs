@@ -13,7 +13,7 @@
 
 use std::time::Instant;
 
-use migbsp::rebalance::{Budget, Found, Group, Method};
+use migbsp::rebalance::{Budget, Group, Method, SearchResult};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -80,7 +80,7 @@ struct Total {
 }
 
 impl Total {
-    fn add(&mut self, found: &Found, time: f64, is_compared: bool) {
+    fn add(&mut self, found: &SearchResult, time: f64, is_compared: bool) {
         if is_compared {
             self.cost += found.solution.cost;
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use migbsp::rebalance::{
-    Budget, Exchanges, Found, Method, Penalised, Problem, Thresholds, Variant,
+    Budget, Exchanges, Method, Penalised, Problem, SearchResult, Thresholds, Variant,
 };
 
 use settings::Named;
@@ -29,7 +29,7 @@ impl Algorithm {
         target: f64,
         budget: Budget<'_>,
         seed: u64,
-    ) -> Found {
+    ) -> SearchResult {
         match &self.variant {
             Some(variant) => variant.search(problem, target, budget),
             None => self.method.search(problem, target, budget, seed),

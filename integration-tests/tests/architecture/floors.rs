@@ -7,7 +7,7 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 11] = [
+const FLOORS: [(&str, u32); 13] = [
     ("bsp", 0),
     ("settings", 0),
     ("migbsp", 1),
@@ -16,9 +16,11 @@ const FLOORS: [(&str, u32); 11] = [
     ("protocol", 2),
     ("agents", 3),
     ("experiments", 4),
+    ("analysis", 5),
     ("cli", 6),
     ("integration-tests", 9),
     ("examples/life", 9),
+    ("examples/policy", 9),
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
@@ -37,9 +39,9 @@ const OWNERS: [(&str, &str); 18] = [
     ("config", "settings"),
     ("etcetera", "cli"),
     ("indicatif", "cli"),
-    ("maud", "cli"),
-    ("plotters", "cli"),
-    ("statrs", "cli"),
+    ("maud", "analysis"),
+    ("plotters", "analysis"),
+    ("statrs", "analysis"),
     ("tracing-subscriber", "cli"),
 ];
 

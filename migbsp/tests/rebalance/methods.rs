@@ -1,8 +1,8 @@
 //! The published methods, on drawn problems and on reference instances.
 
 use migbsp::rebalance::{
-    Budget, Found, Group, Machine, Method, Penalised, Problem, Resident, Solution, Thresholds,
-    Variant, Way,
+    Budget, Group, Machine, Method, Penalised, Problem, Resident, SearchResult, Solution,
+    Thresholds, Variant, Way,
 };
 use proptest::prelude::*;
 
@@ -127,7 +127,7 @@ fn who_meets_the_target_stays() {
     let initial = problem.level(&problem.homes());
     for method in Method::ALL {
         let found = method.search(&problem, initial, Budget::Steps(1000), 0);
-        let expected = Found {
+        let expected = SearchResult {
             solution: Solution::of(&problem, initial, problem.homes()),
             steps: 0,
             steps_to_best: 0,
