@@ -199,7 +199,7 @@ fn a_certificate_ends_with_its_authority() {
 fn write_three(folder: &Path) {
     let day = Duration::from_secs(86_400);
     let now = SystemTime::now();
-    let long = Validity::between(now - 100 * day, now + 100 * day).unwrap();
+    let long = Validity::new(now - 100 * day, now + 100 * day).unwrap();
     let authority = Authority::generate("lab".parse().unwrap(), long).unwrap();
     fs::create_dir(folder).unwrap();
     for (name, from, until) in [
@@ -207,7 +207,7 @@ fn write_three(folder: &Path) {
         ("young", now + day, now + 9 * day + day / 2),
         ("now", now - day, now + 5 * day + day / 2),
     ] {
-        let validity = Validity::between(from, until).unwrap();
+        let validity = Validity::new(from, until).unwrap();
         let identity = authority.issue(Role::Node, &name.parse().unwrap(), validity);
         write_identity(folder, &identity.unwrap()).unwrap();
     }
@@ -435,7 +435,7 @@ fn only_what_the_authority_issued_is_revoked() {
 fn an_authority_that_has_ended_revokes_nothing() {
     let folder = Folder::new();
     let (ca, day) = (folder.path().join("ca"), Duration::from_secs(86_400));
-    let past = Validity::between(SystemTime::now() - 9 * day, SystemTime::now() - day).unwrap();
+    let past = Validity::new(SystemTime::now() - 9 * day, SystemTime::now() - day).unwrap();
     let authority = Authority::generate("lab".parse().unwrap(), past).unwrap();
     fs::create_dir(&ca).unwrap();
     write_authority(&ca, &authority).unwrap();

@@ -1,7 +1,7 @@
 #![no_main]
 
-#[path = "../../tests/protocol/fuzz/drawn.rs"]
-mod drawn;
+#[path = "../../tests/protocol/fuzz/input.rs"]
+mod input;
 #[path = "../../tests/protocol/fuzz/frames.rs"]
 mod frames;
 

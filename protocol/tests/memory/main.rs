@@ -4,8 +4,8 @@
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "tests/protocol/transport uses the rest of it")]
-#[path = "../protocol/transport/raw.rs"]
-mod raw;
+#[path = "../protocol/transport/raw_peer.rs"]
+mod raw_peer;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,12 +14,12 @@ use std::time::{Duration, SystemTime};
 
 use bsp::{HostId, Rank, SetId};
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
-use protocol::transport::{Bounds, Endpoint, Guests, JobId, Peer, Received, TrySendError};
+use protocol::transport::{Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, TrySendError};
 use protocol::{Address, Confer, Frame, Message, State, WIRE_VERSION, encode};
 use quinn::{Connection, SendStream};
 use tokio::task::JoinSet;
 
-use crate::raw::Shown;
+use crate::raw_peer::RawPeer;
 
 const EPOCH: u64 = 3;
 const NODE: Address = Address::Node(HostId(1));
@@ -27,7 +27,7 @@ const MANAGER: Address = Address::SetManager(SetId(0));
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_peer_that_fills_everything_and_reads_nothing_costs_what_the_bounds_say() {
-    let day = Validity::starting(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
+    let day = Validity::from_now(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
     let authority = Authority::generate(name("lab"), day).unwrap();
     let issue = |text| authority.issue(Role::SetManager, &name(text), day).unwrap();
     let (here, honest) = (endpoint(issue("n1")), endpoint(issue("n2")));
@@ -39,8 +39,8 @@ async fn a_peer_that_fills_everything_and_reads_nothing_costs_what_the_bounds_sa
     exchange(&mut a, &mut b).await;
 
     let before = resident();
-    let hostile = Shown::of(&issue("n3")).connect(address).await.unwrap();
-    let mut control = raw::greeted(&hostile).await;
+    let hostile = RawPeer::of(&issue("n3")).connect(address).await.unwrap();
+    let mut control = raw_peer::control_stream(&hostile).await;
     let Peer {
         sender,
         mut messages,
@@ -93,7 +93,7 @@ async fn opened(connection: &Connection) -> Vec<SendStream> {
 /// Announces as much as is accepted, on all streams but the first.
 async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
     let frame: Vec<u8> = [
-        &raw::stamp(7, EPOCH, 0)[..],
+        &raw_peer::stamp(7, EPOCH, 0)[..],
         &[0xB5, WIRE_VERSION, 0, 0],
         &(64_u32 << 20).to_le_bytes(),
         &(64_u64 << 20).to_le_bytes(),
@@ -113,7 +113,10 @@ async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
     for stream in &mut streams[1..] {
         let opening = [0xB5, WIRE_VERSION, 2, 0, 0, 0, 0, 0];
         stream.write_all(&opening).await.unwrap();
-        stream.write_all(&raw::stamp(7, EPOCH, 0)).await.unwrap();
+        stream
+            .write_all(&raw_peer::stamp(7, EPOCH, 0))
+            .await
+            .unwrap();
         stream.write_all(&head).await.unwrap();
     }
 }
@@ -169,8 +172,8 @@ fn large(epoch: u64) -> Frame {
 }
 
 fn endpoint(identity: Identity) -> Endpoint {
-    let guests = Guests::Roles(BTreeSet::from([Role::SetManager]));
-    let endpoint = Endpoint::bind(identity, loopback(), guests, Bounds::default()).unwrap();
+    let policy = PeerPolicy::Roles(BTreeSet::from([Role::SetManager]));
+    let endpoint = Endpoint::bind(identity, loopback(), policy, Bounds::default()).unwrap();
     endpoint.begin(JobId(NonZeroU64::new(7).unwrap()), EPOCH);
     endpoint
 }

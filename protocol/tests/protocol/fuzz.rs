@@ -3,7 +3,7 @@
 //!
 //! | file | what it asserts |
 //! |---|---|
-//! | `drawn.rs` | bytes from a fuzzer, read as decisions: which valid thing to start from, and what to change |
+//! | `input.rs` | bytes from a fuzzer, read as decisions: which valid thing to start from, and what to change |
 //! | `frames.rs` | the decoder of frames |
 //! | `certificates.rs` | the readers of certificates, keys and lists of revocations |
 //! | `growth.rs` | the two in the worst cases that we know of |
@@ -12,9 +12,9 @@
 //! `PROPTEST_CASES=10000000 cargo test -p migbsp-protocol --test fuzz` draws longer.
 
 mod certificates;
-mod drawn;
 mod frames;
 mod growth;
+mod input;
 
 use proptest::prelude::*;
 

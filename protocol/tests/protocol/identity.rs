@@ -20,7 +20,7 @@ fn now() -> SystemTime {
 }
 
 fn days(count: u32) -> Validity {
-    Validity::starting(now(), Duration::from_secs(86_400) * count).unwrap()
+    Validity::from_now(now(), Duration::from_secs(86_400) * count).unwrap()
 }
 
 fn authority(cluster: &str) -> Authority {
@@ -80,7 +80,7 @@ fn an_authority_read_from_its_text_issues_for_the_same_cluster() {
 fn no_certificate_outlives_its_authority() {
     let refused = authority("lab").issue(Role::Node, &name("n1"), days(101));
     let expect = IssueError::Outlives {
-        met: days(101).until(),
+        found: days(101).until(),
         limit: days(100).until(),
     };
     assert_eq!(refused.unwrap_err(), expect);
@@ -127,7 +127,7 @@ fn parts_that_do_not_belong_together_are_refused() {
     );
     let error = Authority::from_pem(&one).unwrap_err();
     let expect = PemError::Count {
-        met: 2,
+        found: 2,
         expected: 1,
     };
     assert_eq!(error, expect);

@@ -4,7 +4,7 @@ use protocol::identity::{Authority, Certificate, Identity, Pem, Revocations, Sub
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::drawn::Drawn;
+use super::input::Input;
 
 /// A certificate, that of its authority, and the list of what this has revoked.
 static TEXTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -21,7 +21,7 @@ static CERTIFICATES_DER: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 
 /// Reads what `drawn` makes of certificates, keys and lists.
 pub(crate) fn check(drawn: &[u8]) {
-    let mut drawn = Drawn::new(drawn);
+    let mut drawn = Input::new(drawn);
     match drawn.byte() % 8 {
         0 => parse(&drawn.rest()),
         1 => read(&drawn.rest()),

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use protocol::{Address, DecodeError, Limits, Message, PREFIX_LEN, Prefix, decode, encode};
 
-use super::drawn::Drawn;
+use super::input::Input;
 
 /// An example of every message.
 pub(crate) static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -18,7 +18,7 @@ pub(crate) static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 
 /// Decodes what `drawn` makes of a frame.
 pub(crate) fn check(drawn: &[u8]) {
-    let mut drawn = Drawn::new(drawn);
+    let mut drawn = Input::new(drawn);
     let (kind, is_announced) = (drawn.byte() % 8, drawn.below(8) != 0);
     let mut frame = match kind {
         0 => drawn.rest(),

@@ -4,7 +4,7 @@ use std::fs;
 use protocol::identity::files::{
     FileError, read_identity, read_revocations, write_identity, write_revocations,
 };
-use protocol::identity::{Identity, Listed, Revocations, Role, Serial};
+use protocol::identity::{Identity, ListedCertificate, Revocations, Role, Serial};
 
 use crate::identity::{authority, days, issued, name, now};
 
@@ -43,7 +43,7 @@ fn a_list_is_refused_unless_the_authority_signed_it() {
     let issue = || own.issue(Role::Node, &name("n1"), days(1)).unwrap();
     let check = |signer: &protocol::identity::Authority, named: &[&Identity], expect: &str| {
         let revocations = signer.revoke(&serials(named), now()).unwrap();
-        match issue().refusing(revocations) {
+        match issue().with_revocations(revocations) {
             Ok(_) => assert_eq!(expect, ""),
             Err(error) => assert!(error.to_string().contains(expect), "{error}"),
         }
@@ -54,7 +54,7 @@ fn a_list_is_refused_unless_the_authority_signed_it() {
     check(&authority("elsewhere"), &[], "UnknownRevocationStatus");
     let revoked = issue();
     let list = own.revoke(&serials(&[&revoked]), now()).unwrap();
-    let error = revoked.refusing(list).unwrap_err().to_string();
+    let error = revoked.with_revocations(list).unwrap_err().to_string();
     assert!(error.contains("is revoked"), "{error}");
 }
 
@@ -85,7 +85,7 @@ fn a_list_beside_an_identity_is_read_with_it() {
 fn an_authority_knows_what_it_signed() {
     let (own, twin) = (authority("lab"), authority("lab"));
     let identity = own.issue(Role::Node, &name("n1"), days(1)).unwrap();
-    let listed = Listed::all(&identity.to_pem().certificates).unwrap();
+    let listed = ListedCertificate::from_pem(&identity.to_pem().certificates).unwrap();
     assert_eq!(listed[0].serial, serial(&identity));
     let list = own.revoke(&serials(&[&identity]), now()).unwrap();
     for (authority, expect) in [(&own, true), (&twin, false)] {

@@ -89,11 +89,11 @@ proptest! {
         let mut frame = joined(&encode(from, to, &message));
         let expected = frame.len() as u64;
         frame.truncate(cut.index(frame.len()));
-        let met = frame.len() as u64;
-        let expected = if met < 16 { 16 } else { expected };
+        let found = frame.len() as u64;
+        let expected = if found < 16 { 16 } else { expected };
         prop_assert_eq!(
             decode(frame, &Limits::default()),
-            Err(DecodeError::Length { met, expected })
+            Err(DecodeError::Length { found, expected })
         );
     }
 
@@ -117,7 +117,7 @@ proptest! {
 fn strangers_are_told_what_is_wrong() {
     check(
         with(confer(), 0, 0x16),
-        "byte 0: met 0x16, expected 0xb5: the sender speaks another protocol",
+        "byte 0: found 0x16, expected 0xb5: the sender speaks another protocol",
     );
     check(
         with(confer(), 1, 9),
@@ -153,7 +153,7 @@ fn announced_lengths_are_checked_before_anything_is_reserved() {
     assert_eq!(
         Prefix::decode(&prefix, &limits),
         Err(DecodeError::HeadTooLong {
-            met: 100,
+            found: 100,
             limit: 99
         })
     );

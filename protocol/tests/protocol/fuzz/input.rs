@@ -1,7 +1,7 @@
 /// Bytes from a fuzzer, read as decisions; when they are over, all decisions are 0.
-pub(crate) struct Drawn<'a>(&'a [u8]);
+pub(crate) struct Input<'a>(&'a [u8]);
 
-impl<'a> Drawn<'a> {
+impl<'a> Input<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
