@@ -478,7 +478,7 @@ fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
     let inputs = input.clone();
     drop(actix_rt::spawn(async move {
         // That it has gone is heard above.
-        while let Ok(opened) = states.open().await {
+        while let Ok(opened) = states.accept().await {
             let StateStream {
                 from,
                 to,
