@@ -96,7 +96,7 @@ fn keys_and_their_folders_are_for_their_owner_alone() {
     folder.fails(
         &issue("node", "n2", &[]),
         4,
-        "ca/authority.key: others may read this key (mode 644): chmod 600 it",
+        "ca/authority.key: other users can read this key (mode 644): chmod 600 it",
     );
 }
 
@@ -134,7 +134,7 @@ fn a_mistake_on_the_command_line_is_named() {
         (issue("nod", "n1", &[]), "a similar value exists: 'node'"),
         (
             issue("node", "N_1", &[]),
-            "\"N_1\" is no name: expected lower-case letters",
+            "invalid name \"N_1\": must be lower-case letters",
         ),
         (
             issue("node", "n1", &["--days", "0"]),
@@ -142,7 +142,7 @@ fn a_mistake_on_the_command_line_is_named() {
         ),
         (
             vec!["cert", "init", "--cluster", "a/b", "--dir", "b"],
-            "\"a/b\" is no name",
+            "invalid name \"a/b\"",
         ),
         (vec!["cert", "init"], "--cluster <NAME>"),
         (
@@ -414,7 +414,7 @@ fn only_what_the_authority_issued_is_revoked() {
     );
     for (arguments, expect) in [
         (vec![], "<FILE>..."),
-        (vec!["--serial", "0x1"], "\"0x1\" is no serial number"),
+        (vec!["--serial", "0x1"], "invalid serial number \"0x1\""),
     ] {
         let ended = folder.run(&revoke(&arguments));
         assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{arguments:?}");

@@ -5,4 +5,4 @@ mod certificates;
 #[path = "../../tests/protocol/fuzz/input.rs"]
 mod input;
 
-libfuzzer_sys::fuzz_target!(|drawn: &[u8]| certificates::check(drawn));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| certificates::check(bytes));

@@ -5,4 +5,4 @@ mod input;
 #[path = "../../tests/protocol/fuzz/frames.rs"]
 mod frames;
 
-libfuzzer_sys::fuzz_target!(|drawn: &[u8]| frames::check(drawn));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| frames::check(bytes));
