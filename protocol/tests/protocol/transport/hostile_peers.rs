@@ -93,7 +93,8 @@ fn case(bytes: Vec<u8>, expect: &'static str, counted: Counters) -> Case {
     }
 }
 
-fn cases() -> Vec<Case> {
+/// Frames that the sender may not send.
+fn forbidden() -> Vec<Case> {
     let good = arrived();
     let under = |job, epoch| [stamp(job, epoch, 0), good.clone()].concat();
     let twice = [stamped(0, &good), stamped(0, &good)].concat();
@@ -105,8 +106,6 @@ fn cases() -> Vec<Case> {
     ];
     let confer = Message::Confer(Confer { superstep: 1 });
     let order = |from| stamped(0, &encoded(from, &confer));
-    let nested = frame_of(&[vec![0x93], vec![0x91; 10_000]].concat());
-    let limit = u32::try_from(Limits::default().head).unwrap();
     vec![
         case(under(8, EPOCH), "expected job 0000000000000007", FOREIGN),
         case(under(0, EPOCH), "it belongs to no job", FOREIGN),
@@ -138,6 +137,15 @@ fn cases() -> Vec<Case> {
             "it belongs to job",
             FOREIGN,
         ),
+    ]
+}
+
+/// Frames that cannot be decoded.
+fn malformed() -> Vec<Case> {
+    let good = arrived();
+    let nested = frame_of(&[vec![0x93], vec![0x91; 10_000]].concat());
+    let limit = u32::try_from(Limits::default().head).unwrap();
+    vec![
         case(stamped(0, &[0; 16]), "found 0x00, expected 0xb5", MALFORMED),
         case(
             stamped(0, &announcing(limit + 1, 0)),
@@ -191,7 +199,7 @@ async fn forbidden_frames_end_the_connection_and_are_counted() {
         bytes,
         expect,
         counted,
-    } in cases()
+    } in forbidden().into_iter().chain(malformed())
     {
         let here = endpoint(
             Role::Node,
