@@ -1,4 +1,4 @@
-//! Frames: one message, its addresses, and bytes that travel beside them.
+//! Frames: one message, its addresses, and its payload.
 //!
 //! | bytes | field | |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | 16.. | head | sender, receiver and message, as compact MessagePack |
 //! | .. | payload | raw |
 //!
-//! Numbers of the prefix are little-endian. The prefix says how long the frame is, so that a stream can
-//! be cut into frames, and limits refused, before anything is reserved.
+//! Numbers of the prefix are little-endian. The prefix holds the length of the frame: a receiver splits a stream into
+//! frames, and refuses long ones, before it reserves memory.
 
 use bytes::{BufMut, Bytes};
 
@@ -18,18 +18,18 @@ use crate::encoding::{encoded_len, length_of};
 use crate::head::{self, HeadError};
 use crate::message::{Address, Message, State};
 
-/// What both ends have to agree on; changes when any byte of any frame does.
+/// The version of the encoding, the same at both ends; it changes whenever any byte of any frame does.
 pub const WIRE_VERSION: u8 = 1;
 
-/// Bytes of a prefix.
+/// Bytes of the prefix of a frame.
 pub const PREFIX_LEN: usize = 16;
 
-/// A message on its way: `head`, then `payload`.
+/// An encoded message: `head`, then `payload`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Prefix and head.
     pub head: Bytes,
-    /// What the message carries beside its head: the same memory, not a copy.
+    /// The payload of the message, not copied.
     pub payload: Bytes,
 }
 
@@ -42,7 +42,7 @@ pub struct Prefix {
     payload: u64,
 }
 
-/// What a receiver accepts.
+/// The longest frames that a receiver accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a head.
@@ -51,93 +51,94 @@ pub struct Limits {
     pub payload: u64,
 }
 
-/// Why bytes are no frame.
+/// Why bytes are not a frame.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DecodeError {
-    /// Something else than a frame.
-    #[error("byte 0: met {met:#04x}, expected {MAGIC:#04x}: the sender speaks another protocol")]
+    /// Another protocol.
+    #[error(
+        "byte 0: found {found:#04x}, expected {MAGIC:#04x}: the sender speaks another protocol"
+    )]
     Magic {
-        /// The byte met.
-        met: u8,
+        /// The byte.
+        found: u8,
     },
     /// A frame of another version.
     #[error(
-        "byte 1: wire version {met}, expected {WIRE_VERSION}: run the same release at both ends"
+        "byte 1: wire version {found}, expected {WIRE_VERSION}: run the same release at both ends"
     )]
     Version {
-        /// The version met.
-        met: u8,
+        /// The version.
+        found: u8,
     },
-    /// A frame of a kind that is not known.
-    #[error("byte 2: a frame of kind {met}, expected {KIND_MESSAGE}")]
+    /// A frame of an unknown kind.
+    #[error("byte 2: a frame of kind {found}, expected {KIND_MESSAGE}")]
     Kind {
-        /// The kind met.
-        met: u16,
+        /// The kind.
+        found: u16,
     },
-    /// A head that is longer than the receiver accepts.
-    #[error("byte 4: a head of {met} bytes, expected at most {limit}")]
+    /// A head that is too long.
+    #[error("byte 4: a head of {found} bytes, expected at most {limit}")]
     HeadTooLong {
         /// Its length.
-        met: u32,
-        /// The longest accepted.
+        found: u32,
+        /// The accepted length.
         limit: usize,
     },
-    /// A payload that is longer than the receiver accepts.
-    #[error("byte 8: a payload of {met} bytes, expected at most {limit}")]
+    /// A payload that is too long.
+    #[error("byte 8: a payload of {found} bytes, expected at most {limit}")]
     PayloadTooLong {
         /// Its length.
-        met: u64,
-        /// The longest accepted.
+        found: u64,
+        /// The accepted length.
         limit: u64,
     },
-    /// A frame that is shorter or longer than it says.
-    #[error("the frame ends at byte {met}, expected {expected}")]
+    /// A frame that is shorter or longer than announced.
+    #[error("the frame ends at byte {found}, expected {expected}")]
     Length {
-        /// Bytes met.
-        met: u64,
-        /// Bytes expected: those its prefix announces, or those of a prefix.
+        /// Its length.
+        found: u64,
+        /// The length that its prefix announces, or that of a prefix.
         expected: u64,
     },
-    /// A head that is no message.
+    /// A head that is not a message.
     #[error(transparent)]
     Head(#[from] HeadError),
-    /// A payload with a message that has none.
-    #[error("a payload of {met} bytes, expected none with this message")]
+    /// A payload of a message that has none.
+    #[error("a payload of {found} bytes, expected none with this message")]
     Payload {
         /// Its length.
-        met: usize,
+        found: usize,
     },
-    /// A state that is shorter than the part of it that is the agent's.
-    #[error("the state of {rank} has {met} bytes, expected at least the {agent} of its agent")]
+    /// A state that is shorter than the part of its agent.
+    #[error("the state of {rank} has {found} bytes, expected at least the {agent} of its agent")]
     State {
-        /// Whose state.
+        /// The process.
         rank: bsp::Rank,
         /// Its length.
-        met: usize,
-        /// What it says the agent's part takes.
+        found: usize,
+        /// The announced length of the agent's part.
         agent: u32,
     },
-    /// A parcel whose messages are not as long as they say.
-    #[error("a parcel of {met} bytes, expected {expected}: those of its messages")]
-    Parcel {
+    /// A batch whose payload is shorter or longer than its messages.
+    #[error("a batch has a payload of {found} bytes, expected the {expected} of its messages")]
+    Batch {
         /// Bytes of its payload.
-        met: u64,
+        found: u64,
         /// Bytes of its messages together.
         expected: u64,
     },
-    /// A load that is no fraction.
-    #[error("{host} has a load of {met}, expected a fraction between 0 and 1")]
+    /// A load that is not a fraction.
+    #[error("invalid load `{found}` of {host}: must be a fraction between 0 and 1")]
     Load {
-        /// Which host.
+        /// The host.
         host: bsp::HostId,
-        /// The load it reports.
-        met: f64,
+        /// The load.
+        found: f64,
     },
 }
 
 impl Default for Limits {
-    /// Heads of 64 MiB (the reports of a Set of 10 000 processes after 200 supersteps), and payloads of as
-    /// many.
+    /// 64 MiB for a head (the reports of a Set of 10 000 processes after 200 supersteps), and 64 MiB for a payload.
     fn default() -> Self {
         Self {
             head: 64 << 20,
@@ -147,7 +148,7 @@ impl Default for Limits {
 }
 
 impl Prefix {
-    /// Reads a prefix.
+    /// Decodes a prefix.
     ///
     /// # Errors
     ///
@@ -155,27 +156,27 @@ impl Prefix {
     pub fn decode(bytes: &[u8; PREFIX_LEN], limits: &Limits) -> Result<Self, DecodeError> {
         let [magic, version, k0, k1, h0, h1, h2, h3, payload @ ..] = *bytes;
         if magic != MAGIC {
-            return Err(DecodeError::Magic { met: magic });
+            return Err(DecodeError::Magic { found: magic });
         }
         if version != WIRE_VERSION {
-            return Err(DecodeError::Version { met: version });
+            return Err(DecodeError::Version { found: version });
         }
         let kind = u16::from_le_bytes([k0, k1]);
         if kind != KIND_MESSAGE {
-            return Err(DecodeError::Kind { met: kind });
+            return Err(DecodeError::Kind { found: kind });
         }
         let head = u32::from_le_bytes([h0, h1, h2, h3]);
         let head = usize::try_from(head)
             .ok()
             .filter(|length| *length <= limits.head)
             .ok_or(DecodeError::HeadTooLong {
-                met: head,
+                found: head,
                 limit: limits.head,
             })?;
         let payload = u64::from_le_bytes(payload);
         if limits.payload < payload {
             return Err(DecodeError::PayloadTooLong {
-                met: payload,
+                found: payload,
                 limit: limits.payload,
             });
         }
@@ -194,13 +195,13 @@ impl Prefix {
         self.payload
     }
 
-    /// The message of which `head` and `payload` have come.
+    /// Decodes the message with this `head` and `payload`.
     ///
-    /// For a receiver that reads them apart; [`decode`] takes a frame in one piece.
+    /// For a receiver that reads them separately; [`decode`] takes a whole frame.
     ///
     /// # Errors
     ///
-    /// If their lengths are not those of this prefix, or they are no message.
+    /// If their lengths differ from this prefix, or they are not a message.
     pub fn open(
         &self,
         head: &[u8],
@@ -209,7 +210,7 @@ impl Prefix {
         let payload_len = length_of(payload.len());
         if head.len() != self.head || payload_len != self.payload {
             return Err(DecodeError::Length {
-                met: length_of(PREFIX_LEN + head.len()).saturating_add(payload_len),
+                found: length_of(PREFIX_LEN + head.len()).saturating_add(payload_len),
                 expected: self.end(),
             });
         }
@@ -217,11 +218,11 @@ impl Prefix {
         Ok((from, to, attach(message, payload)?))
     }
 
-    /// The state of which `head` has come, and whose payload is still to come.
+    /// Decodes the head of a state whose payload is yet to be read.
     ///
     /// # Errors
     ///
-    /// If it is no message, or its state is shorter than its agent's part of it. Other messages come back without
+    /// If it is not a message, or the state is shorter than the part of its agent. Other messages are returned without
     /// a payload.
     pub(crate) fn open_state(
         &self,
@@ -234,7 +235,7 @@ impl Prefix {
         Ok(opened)
     }
 
-    /// Where the frame ends.
+    /// The length of the whole frame.
     fn end(&self) -> u64 {
         length_of(PREFIX_LEN)
             .saturating_add(length_of(self.head))
@@ -251,9 +252,12 @@ impl Prefix {
 }
 
 impl Message {
-    /// What travels beside the head.
+    /// The payload, if this message has one.
     #[must_use]
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all others have none")]
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "other messages have no payload"
+    )]
     pub fn payload(&self) -> Option<&Bytes> {
         match self {
             Self::State(state) => Some(&state.payload),
@@ -268,20 +272,20 @@ impl Message {
 ///
 /// # Panics
 ///
-/// If the state of a process is shorter than its agent's part of it, a load is no fraction, or the head
-/// takes 4 GiB or more.
+/// If the state of a process is shorter than the part of its agent, a load is not a fraction, or the head takes 4 GiB
+/// or more.
 #[must_use]
 pub fn encode(from: Address, to: Address, message: &Message) -> Frame {
     if let Err(error) = check(message) {
         panic!("{error}");
     }
     let payload = message.payload().cloned().unwrap_or_default();
-    let head = announce((from, to, message), length_of(payload.len()));
+    let head = encode_head((from, to, message), length_of(payload.len()));
     Frame { head, payload }
 }
 
-/// Prefix and head of a frame whose payload comes from elsewhere, so many bytes of it.
-pub(crate) fn announce(parts: (Address, Address, &Message), payload: u64) -> Bytes {
+/// The prefix and head of a frame whose payload of `payload` bytes is sent separately.
+pub(crate) fn encode_head(parts: (Address, Address, &Message), payload: u64) -> Bytes {
     let length = encoded_len(&parts).expect("every message can be encoded");
     let length = usize::try_from(length.0).expect("what fits memory fits a usize");
     let prefix = Prefix {
@@ -295,27 +299,26 @@ pub(crate) fn announce(parts: (Address, Address, &Message), payload: u64) -> Byt
     head.into()
 }
 
-/// The message that `frame` carries, its sender first. Its payload is a part of `frame`, not a copy.
+/// The sender, the receiver and the message of `frame`. The payload is a part of `frame`, not a copy.
 ///
 /// # Errors
 ///
-/// If `frame` is anything else than what [`encode`] makes, or exceeds `limits`. Nothing but the message
-/// is ever allocated, and that only as far as its bytes have been found.
+/// If `frame` is not a message, or exceeds `limits`. The memory used is bounded by a multiple of the length of `frame`.
 pub fn decode(
     mut frame: Bytes,
     limits: &Limits,
 ) -> Result<(Address, Address, Message), DecodeError> {
-    let met = length_of(frame.len());
+    let found = length_of(frame.len());
     let Some((prefix, _)) = frame.split_first_chunk() else {
         return Err(DecodeError::Length {
-            met,
+            found,
             expected: length_of(PREFIX_LEN),
         });
     };
     let prefix = Prefix::decode(prefix, limits)?;
-    if met != prefix.end() {
+    if found != prefix.end() {
         return Err(DecodeError::Length {
-            met,
+            found,
             expected: prefix.end(),
         });
     }
@@ -323,21 +326,28 @@ pub fn decode(
     prefix.open(&frame[PREFIX_LEN..], payload)
 }
 
-/// `message` with its payload, if it is one that has one.
-#[expect(clippy::wildcard_enum_match_arm, reason = "all others have none")]
+/// Attaches `payload` to `message`, if it has one.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "other messages have no payload"
+)]
 fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> {
     match &mut message {
         Message::State(state) => state.payload = payload,
         Message::Parcel(parcel) => parcel.payload = payload,
         Message::Probe(probe) => probe.payload = payload,
         _ if payload.is_empty() => {}
-        _ => return Err(DecodeError::Payload { met: payload.len() }),
+        _ => {
+            return Err(DecodeError::Payload {
+                found: payload.len(),
+            });
+        }
     }
     check(&message)?;
     Ok(message)
 }
 
-/// What types of fields do not say; both ends look.
+/// Checks what the types of the fields do not ensure, at both ends.
 fn check(message: &Message) -> Result<(), DecodeError> {
     if let Message::State(state) = message {
         check_state(state, length_of(state.payload.len()))?;
@@ -345,16 +355,16 @@ fn check(message: &Message) -> Result<(), DecodeError> {
     if let Message::Parcel(parcel) = message {
         let lengths = parcel.letters.iter().map(|letter| letter.bytes);
         let expected = lengths.fold(0, u64::saturating_add);
-        let met = length_of(parcel.payload.len());
-        if met != expected {
-            return Err(DecodeError::Parcel { met, expected });
+        let found = length_of(parcel.payload.len());
+        if found != expected {
+            return Err(DecodeError::Batch { found, expected });
         }
     }
     if let Message::Measured(measured) = message {
         let host = measured.host;
-        for met in [measured.load, measured.load_recent] {
-            if !(0.0..=1.0).contains(&met) {
-                return Err(DecodeError::Load { host, met });
+        for found in [measured.load, measured.load_recent] {
+            if !(0.0..=1.0).contains(&found) {
+                return Err(DecodeError::Load { host, found });
             }
         }
     }
@@ -365,7 +375,7 @@ fn check_state(state: &State, length: u64) -> Result<(), DecodeError> {
     if length < state.agent.into() {
         return Err(DecodeError::State {
             rank: state.rank,
-            met: usize::try_from(length).unwrap_or(usize::MAX),
+            found: usize::try_from(length).unwrap_or(usize::MAX),
             agent: state.agent,
         });
     }

@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_kind_of_value_is_read() {
         let float = -0.5;
-        let shapes = vec![
+        let shapes = [
             Shape::Unit,
             Shape::Newtype(300),
             Shape::Tuple(7, true),

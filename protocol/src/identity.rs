@@ -1,16 +1,16 @@
-//! Who is who: names and roles, written into certificates by the authority of a cluster.
+//! Names and roles of the members of a cluster, in certificates that its authority signs.
 //!
-//! A certificate says its [`Subject`] in two standard places: the URI
+//! A certificate holds its [`Subject`] in two standard places: the URI
 //! `migbsp://<cluster>/<role>/<name>` and the DNS name `<name>`, both as subject alternative names.
-//! Whoever trusts the authority can read from a peer's certificate what that peer is called and what it
-//! may say. Time is an argument everywhere; [`files`] is the only part that touches a disk.
+//! A member that trusts the authority reads the name and the role of a peer from the peer's certificate. Time is an
+//! argument everywhere; only [`files`] accesses a disk.
 
 mod authority;
 mod certificate;
 pub mod files;
-mod holder;
-mod listed;
+mod listed_certificate;
 mod name;
+mod own_identity;
 mod pem;
 mod revocations;
 mod serial;
@@ -19,14 +19,11 @@ mod validity;
 
 pub use authority::{Authority, IssueError};
 pub use certificate::{Certificate, CertificateError};
-pub use holder::Identity;
-pub use listed::{Holder, Listed};
+pub use listed_certificate::{Holder, ListedCertificate};
 pub use name::{Name, NameError};
+pub use own_identity::Identity;
 pub use pem::{Pem, PemError};
 pub use revocations::Revocations;
 pub use serial::{Serial, SerialError};
 pub use subject::{Role, Subject, SubjectError};
 pub use validity::{Validity, ValidityError};
-
-use certificate::authority_of;
-use holder::key_belongs;

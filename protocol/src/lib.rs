@@ -1,13 +1,12 @@
-//! What agents tell each other, and how it travels.
+//! The messages between agents, their encoding, and their transport over QUIC.
 //!
-//! A [`Message`] goes from one [`Address`] to another in a [`Frame`]: a fixed prefix, a head in
-//! MessagePack, and a payload that nobody copies. [`decode`] takes bytes from anyone: it answers with a
-//! message or with an error that says where and why, never with a panic, and reserves nothing on the
-//! word of a count it has not seen the bytes for. [`Message::wire_size`] tells what a frame weighs
-//! without making it.
+//! A [`Message`] travels from one [`Address`] to another in a [`Frame`]: a fixed prefix, a head in MessagePack, and a
+//! payload that is not copied. [`decode`] accepts any bytes: it returns a message or an error with a reason, does not
+//! panic, and uses memory in proportion to the bytes. [`Message::wire_size`] computes the length of a frame without
+//! building it.
 //!
-//! [`identity`] says who is who, by certificates; [`transport`] carries frames between machines, over
-//! QUIC, and refuses those that their sender may not send.
+//! [`identity`] names the members of a cluster by certificates. [`transport`] carries frames between machines, and
+//! refuses those that their sender may not send.
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 

@@ -1,28 +1,31 @@
-//! Frames between operating-system processes: QUIC, mutually authenticated.
+//! Frames between operating-system processes, over QUIC with certificates at both ends.
 //!
-//! An [`Endpoint`] has one socket. Two endpoints that trust the same authority share one connection,
-//! whoever opened it, as a [`Peer`] at either end: an ordered stream of frames in each direction
-//! ([`Sender`], [`Receiver`]), and a stream for every migrated state ([`StateReceiver`]). Who the other
-//! is, its certificate says; a frame that this one may not send, that belongs to another job or to an
-//! epoch gone by, or that has been here before, ends the connection and is counted. Everything a
-//! stranger or a peer can make us keep is bounded by [`Bounds`].
+//! An [`Endpoint`] has one socket. Two endpoints that trust the same authority share one connection and see it
+//! as a [`Peer`]: an ordered stream of frames in each direction ([`Sender`], [`Receiver`]), and one stream for
+//! each migrated state ([`StateReceiver`]). The certificate of a peer says its name and role. A frame ends the
+//! connection and is counted if its sender may not send it, if it belongs to another job or an old epoch, or if
+//! it is a replay. [`Bounds`] limits the memory that a peer, authenticated or not, can make an endpoint use.
 
+mod admission;
 mod bounds;
 mod chunks;
 mod close;
+mod connection_setup;
 mod counters;
-mod doorway;
 mod endpoint;
-mod greeting;
-mod listener;
+mod handshake;
+mod job_id;
+mod link;
 mod peer;
+mod peer_info;
+mod peer_policy;
 mod receiver;
 mod refusal;
 mod rights;
 mod sender;
 mod session;
-mod source;
-mod state;
+mod state_stream;
+mod stream_reader;
 mod tls;
 
 pub use bounds::Bounds;
@@ -30,10 +33,13 @@ pub use chunks::CHUNK_LEN;
 pub use close::{CloseCode, PeerError};
 pub use counters::Counters;
 pub use endpoint::{BindError, ConnectError, Endpoint};
-pub use peer::{Party, Peer, Voice};
+pub use job_id::JobId;
+pub use peer::Peer;
+pub use peer_info::PeerInfo;
+pub use peer_policy::PeerPolicy;
 pub use receiver::{Received, Receiver};
 pub use refusal::Refusal;
+pub use rights::SpeakingRights;
 pub use sender::{Sender, TrySendError};
-pub use session::JobId;
-pub use state::{Body, Delivered, Opened, StateReceiver};
-pub use tls::{Guests, alpn};
+pub use state_stream::{ReceivedState, StatePayload, StateReceiver, StateStream};
+pub use tls::alpn;

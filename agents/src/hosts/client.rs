@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bsp::HostId;
 use protocol::identity::Identity;
-use protocol::transport::{Bounds, Endpoint, Guests, Peer, Sender};
+use protocol::transport::{Bounds, Endpoint, Peer, PeerPolicy, Sender};
 use protocol::{Address, Errand, Member, Message, encode};
 
 use super::failure::JobError;
@@ -90,7 +90,7 @@ fn endpoint(identity: Identity) -> Result<Arc<Endpoint>, JobError> {
     let has_ipv6 = UdpSocket::bind(anywhere).is_ok();
     let old = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let address = if has_ipv6 { anywhere } else { old };
-    let bound = Endpoint::bind(identity, address, Guests::Nobody, Bounds::default());
+    let bound = Endpoint::bind(identity, address, PeerPolicy::RefuseAll, Bounds::default());
     let bound = bound.map_err(|error| JobError::cluster(error.to_string()))?;
     Ok(Arc::new(bound))
 }

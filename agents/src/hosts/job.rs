@@ -11,7 +11,9 @@ use std::time::{Duration, Instant as Clock};
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use protocol::identity::{Name, Role};
-use protocol::transport::{Delivered, Endpoint, Opened, Peer, PeerError, Received, Sender, Voice};
+use protocol::transport::{
+    Endpoint, Peer, PeerError, Received, ReceivedState, Sender, SpeakingRights, StateStream,
+};
 use protocol::{Address, Errand, Member, Message, Start, State, Submit, encode};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -55,7 +57,7 @@ pub(super) enum Input {
     /// A message from an agent on a host.
     Message(HostId, (Address, Address), Message, Clock),
     /// The state of a process that starts here, from the client.
-    State(Box<Delivered>),
+    State(Box<ReceivedState>),
     /// The state of a process that moves here begins to come, and the way on which the rest does.
     Coming(Address, Address, Box<State>, Coming),
     /// A node has gone; in order, with its words, or not.
@@ -324,20 +326,20 @@ impl Job {
     /// A node has come, or let us come.
     fn welcome(&self, rules: &Rules, peer: Peer, assembly: &mut Assembly) -> Result<(), JobError> {
         let members = &self.submit.members;
-        let name = peer.party.subject.name.as_str();
+        let name = peer.info.subject.name.as_str();
         let place = members.iter().position(|member| member.name == name);
         let host = place
             .map(HostId::from_index)
             .filter(|host| *host != self.submit.host);
         let Some(host) = host.filter(|host| !assembly.senders.contains_key(host)) else {
-            return Err(JobError::cluster(format!("{} is not expected", peer.party)));
+            return Err(JobError::cluster(format!("{} is not expected", peer.info)));
         };
         let managed = rules
             .managers
             .iter()
             .enumerate()
             .filter(|(_, manager)| **manager == host);
-        peer.speaks_for(Voice {
+        peer.restrict_to(SpeakingRights {
             hosts: BTreeSet::from([host]),
             sets: managed.map(|(set, _)| SetId::from_index(set)).collect(),
         });
@@ -480,17 +482,17 @@ fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
     let inputs = input.clone();
     drop(actix_rt::spawn(async move {
         // That it has gone is heard above.
-        while let Ok(opened) = states.open().await {
-            let Opened {
+        while let Ok(opened) = states.accept().await {
+            let StateStream {
                 from,
                 to,
                 state,
                 began,
-                body,
+                payload,
             } = opened;
             let (sender, chunks) = chunks::channel();
-            let chunks = ChunkReader::new(body.len(), chunks);
-            drop(actix_rt::spawn(async move { body.read(sender).await }));
+            let chunks = ChunkReader::new(payload.len(), chunks);
+            drop(actix_rt::spawn(async move { payload.read(sender).await }));
             let coming = Coming { began, chunks };
             let input = Input::Coming(from, to, Box::new(state), coming);
             if inputs.send(input).await.is_err() {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant as Clock};
 use bsp::units::{InstructionsPerSecond, Seconds};
 use protocol::identity::{Identity, Role};
 use protocol::transport::{
-    BindError, Bounds, Endpoint, Guests, JobId, Peer, Received, Sender, StateReceiver,
+    BindError, Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
 };
 use protocol::{Address, Errand, Frame, JobStatus, Message, Status, Submit, encode};
 use tokio::sync::mpsc;
@@ -96,7 +96,7 @@ impl Node {
         };
         actix_rt::System::new().block_on(async move {
             let guests =
-                Guests::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
+                PeerPolicy::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
             let endpoint = Endpoint::bind(self.identity, self.address, guests, Bounds::default())?;
             ready(endpoint.address()?);
             let desk = Rc::new(Desk {
@@ -163,11 +163,11 @@ impl Desk {
             match (peer.job, job) {
                 // If it has all its nodes, it takes no more.
                 (Some(of), Some((job, peers))) if of == job => drop(peers.try_send(peer)),
-                (None, _) if peer.party.subject.role == Role::Client => {
+                (None, _) if peer.info.subject.role == Role::Client => {
                     drop(actix_rt::spawn(Rc::clone(&self).attend(peer)));
                 }
                 (Some(_) | None, _) => {
-                    tracing::warn!(peer = %peer.party, "came without anything to do here");
+                    tracing::warn!(peer = %peer.info, "came without anything to do here");
                 }
             }
         }
@@ -175,7 +175,7 @@ impl Desk {
 
     /// Does what a client wants.
     async fn attend(self: Rc<Self>, client: Peer) {
-        let party = Arc::clone(&client.party);
+        let party = Arc::clone(&client.info);
         let Peer {
             sender,
             mut messages,

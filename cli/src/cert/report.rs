@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use protocol::identity::{Holder, Listed, Serial, Validity};
+use protocol::identity::{Holder, ListedCertificate, Serial, Validity};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -56,7 +56,7 @@ impl Report {
     pub(super) fn add(
         &mut self,
         file: &str,
-        certificates: &[Listed],
+        certificates: &[ListedCertificate],
         revoked: Option<&BTreeSet<Serial>>,
     ) {
         let rows = certificates.iter().map(|certificate| {
@@ -104,8 +104,8 @@ impl Report {
 }
 
 impl Row {
-    fn new(file: &str, certificate: &Listed, is_revoked: bool, now: SystemTime) -> Self {
-        let Listed {
+    fn new(file: &str, certificate: &ListedCertificate, is_revoked: bool, now: SystemTime) -> Self {
+        let ListedCertificate {
             holder,
             validity,
             serial,

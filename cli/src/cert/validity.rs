@@ -19,7 +19,7 @@ pub(super) fn days() -> RangedI64ValueParser<u32> {
 ///
 /// If the clock stands at the end of time.
 pub(super) fn of_authority(days: u32) -> Result<Validity, Failure> {
-    Validity::starting(SystemTime::now(), length(days)).map_err(Failure::run)
+    Validity::from_now(SystemTime::now(), length(days)).map_err(Failure::run)
 }
 
 /// Valid for `days` from now on; by default for [`DAYS`], or as long as `authority`.
@@ -44,7 +44,7 @@ pub(super) fn of_member(authority: &Authority, days: Option<u32>) -> Result<Vali
             date(limit)
         )));
     }
-    Validity::starting(now, granted).map_err(Failure::run)
+    Validity::from_now(now, granted).map_err(Failure::run)
 }
 
 /// How long `authority` goes on signing.

@@ -290,7 +290,7 @@ fn offer(crew: &Crew, folder: &std::path::Path) -> Result<(), Failure> {
 }
 
 fn validity(days: u64) -> Result<Validity, Failure> {
-    Validity::starting(SystemTime::now(), Duration::from_secs(days * 86_400))
+    Validity::from_now(SystemTime::now(), Duration::from_secs(days * 86_400))
         .map_err(Failure::chain)
 }
 

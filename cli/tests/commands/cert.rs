@@ -96,7 +96,7 @@ fn keys_and_their_folders_are_for_their_owner_alone() {
     folder.fails(
         &issue("node", "n2", &[]),
         4,
-        "ca/authority.key: others may read this key (mode 644): chmod 600 it",
+        "ca/authority.key: other users can read this key (mode 644): chmod 600 it",
     );
 }
 
@@ -134,7 +134,7 @@ fn a_mistake_on_the_command_line_is_named() {
         (issue("nod", "n1", &[]), "a similar value exists: 'node'"),
         (
             issue("node", "N_1", &[]),
-            "\"N_1\" is no name: expected lower-case letters",
+            "invalid name \"N_1\": must be lower-case letters",
         ),
         (
             issue("node", "n1", &["--days", "0"]),
@@ -142,7 +142,7 @@ fn a_mistake_on_the_command_line_is_named() {
         ),
         (
             vec!["cert", "init", "--cluster", "a/b", "--dir", "b"],
-            "\"a/b\" is no name",
+            "invalid name \"a/b\"",
         ),
         (vec!["cert", "init"], "--cluster <NAME>"),
         (
@@ -199,7 +199,7 @@ fn a_certificate_ends_with_its_authority() {
 fn write_three(folder: &Path) {
     let day = Duration::from_secs(86_400);
     let now = SystemTime::now();
-    let long = Validity::between(now - 100 * day, now + 100 * day).unwrap();
+    let long = Validity::new(now - 100 * day, now + 100 * day).unwrap();
     let authority = Authority::generate("lab".parse().unwrap(), long).unwrap();
     fs::create_dir(folder).unwrap();
     for (name, from, until) in [
@@ -207,7 +207,7 @@ fn write_three(folder: &Path) {
         ("young", now + day, now + 9 * day + day / 2),
         ("now", now - day, now + 5 * day + day / 2),
     ] {
-        let validity = Validity::between(from, until).unwrap();
+        let validity = Validity::new(from, until).unwrap();
         let identity = authority.issue(Role::Node, &name.parse().unwrap(), validity);
         write_identity(folder, &identity.unwrap()).unwrap();
     }
@@ -414,7 +414,7 @@ fn only_what_the_authority_issued_is_revoked() {
     );
     for (arguments, expect) in [
         (vec![], "<FILE>..."),
-        (vec!["--serial", "0x1"], "\"0x1\" is no serial number"),
+        (vec!["--serial", "0x1"], "invalid serial number \"0x1\""),
     ] {
         let ended = folder.run(&revoke(&arguments));
         assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{arguments:?}");
@@ -435,7 +435,7 @@ fn only_what_the_authority_issued_is_revoked() {
 fn an_authority_that_has_ended_revokes_nothing() {
     let folder = Folder::new();
     let (ca, day) = (folder.path().join("ca"), Duration::from_secs(86_400));
-    let past = Validity::between(SystemTime::now() - 9 * day, SystemTime::now() - day).unwrap();
+    let past = Validity::new(SystemTime::now() - 9 * day, SystemTime::now() - day).unwrap();
     let authority = Authority::generate("lab".parse().unwrap(), past).unwrap();
     fs::create_dir(&ca).unwrap();
     write_authority(&ca, &authority).unwrap();

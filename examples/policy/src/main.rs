@@ -5,5 +5,5 @@ mod pairwise;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::run(&cli::Registry::shipped().with_plan(pairwise::RULE))
+    commands::run(&experiments::Registry::shipped().with_plan(pairwise::RULE))
 }

@@ -148,7 +148,7 @@ fn a_fault_is_named_with_its_line() {
 fn a_host_needs_a_name_that_a_certificate_can_say() {
     let error = parse("Node_1").unwrap_err();
     assert!(
-        error.starts_with("hosts:1: \"Node_1\" is no name: expected lower-case"),
+        error.starts_with("hosts:1: invalid name \"Node_1\": must be lower-case"),
         "{error}"
     );
     fails(

@@ -168,5 +168,5 @@ pub(crate) fn node() -> anyhow::Result<()> {
 /// A validity of so many seconds from now on.
 pub(crate) fn validity(seconds: u64) -> anyhow::Result<Validity> {
     let length = Duration::from_secs(seconds);
-    Ok(Validity::starting(SystemTime::now(), length)?)
+    Ok(Validity::from_now(SystemTime::now(), length)?)
 }

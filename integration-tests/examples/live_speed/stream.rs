@@ -7,7 +7,7 @@ use std::time::Instant;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::identity::{Authority, Role};
-use protocol::transport::{Bounds, Endpoint, Guests, JobId};
+use protocol::transport::{Bounds, Endpoint, JobId, PeerPolicy};
 use protocol::{Address, State};
 
 use crate::cluster::{child, end, say_where, told, validity};
@@ -19,7 +19,7 @@ pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
     let own = authority.issue(Role::Node, &"source".parse()?, validity(3600)?)?;
     let (sink, address) = child("--sink", &sink)?;
     let took = runtime()?.block_on(async {
-        let endpoint = Endpoint::bind(own, anywhere(), Guests::Nobody, Bounds::default())?;
+        let endpoint = Endpoint::bind(own, anywhere(), PeerPolicy::RefuseAll, Bounds::default())?;
         endpoint.begin(job()?, 0);
         let address: SocketAddr = address.parse()?;
         let peer = endpoint
@@ -51,7 +51,7 @@ pub(crate) fn sink() -> anyhow::Result<()> {
     let own = told()?;
     crate::cluster::end_with_stdin();
     runtime()?.block_on(async {
-        let guests = Guests::Roles([Role::Node].into());
+        let guests = PeerPolicy::Roles([Role::Node].into());
         let endpoint = Arc::new(Endpoint::bind(own, anywhere(), guests, Bounds::default())?);
         endpoint.begin(job()?, 0);
         say_where(endpoint.address()?);

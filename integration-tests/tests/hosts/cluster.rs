@@ -171,7 +171,7 @@ impl Drop for Cluster {
 }
 
 fn validity(seconds: u64) -> Validity {
-    Validity::starting(SystemTime::now(), Duration::from_secs(seconds)).unwrap()
+    Validity::from_now(SystemTime::now(), Duration::from_secs(seconds)).unwrap()
 }
 
 /// Sets of so many hosts with one core each.

@@ -2,7 +2,7 @@
 
 #[path = "../../tests/protocol/fuzz/certificates.rs"]
 mod certificates;
-#[path = "../../tests/protocol/fuzz/drawn.rs"]
-mod drawn;
+#[path = "../../tests/protocol/fuzz/input.rs"]
+mod input;
 
-libfuzzer_sys::fuzz_target!(|drawn: &[u8]| certificates::check(drawn));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| certificates::check(bytes));

@@ -1,8 +1,8 @@
 #![no_main]
 
-#[path = "../../tests/protocol/fuzz/drawn.rs"]
-mod drawn;
+#[path = "../../tests/protocol/fuzz/input.rs"]
+mod input;
 #[path = "../../tests/protocol/fuzz/frames.rs"]
 mod frames;
 
-libfuzzer_sys::fuzz_target!(|drawn: &[u8]| frames::check(drawn));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| frames::check(bytes));

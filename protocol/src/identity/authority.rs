@@ -12,15 +12,17 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivatePkc
 use time::OffsetDateTime;
 use x509_parser::prelude::{CertificateRevocationList, FromDer, X509Certificate};
 
+use crate::identity::certificate::parse_authority;
+use crate::identity::own_identity::check_key;
 use crate::identity::subject::SCHEME;
 use crate::identity::{
-    Certificate, Identity, Listed, Name, Pem, PemError, Revocations, Role, Serial, Subject,
-    Validity, authority_of, key_belongs,
+    Certificate, Identity, ListedCertificate, Name, Pem, PemError, Revocations, Role, Serial,
+    Subject, Validity,
 };
 
-/// Whom all nodes of a cluster trust, and who issues their certificates.
+/// The certificate authority of a cluster: it issues and revokes the certificates of the members.
 ///
-/// Lives in memory; [`files`](crate::identity::files) keeps it.
+/// It lives in memory; [`files`](crate::identity::files) reads and writes it.
 pub struct Authority {
     cluster: Name,
     validity: Validity,
@@ -33,16 +35,16 @@ pub struct Authority {
 pub enum IssueError {
     /// A certificate that would outlive its authority.
     #[error(
-        "valid until {met:?}, expected at most {limit:?}, when the authority ends: \
-         ask for less, or make a new authority"
+        "valid until {found:?}, expected at most {limit:?}, when the authority expires: \
+         choose a shorter validity, or make a new authority"
     )]
     Outlives {
-        /// When it would end.
-        met: SystemTime,
-        /// When the authority does.
+        /// When the certificate would expire.
+        found: SystemTime,
+        /// When the authority expires.
         limit: SystemTime,
     },
-    /// Making keys or signing failed.
+    /// Generating a key or signing failed.
     #[error("making a certificate: {0}")]
     Crypto(#[from] rcgen::Error),
 }
@@ -52,7 +54,7 @@ impl Authority {
     ///
     /// # Errors
     ///
-    /// If the machine has no randomness to make a key of.
+    /// If the system has no random numbers for a key.
     pub fn generate(cluster: Name, validity: Validity) -> Result<Self, IssueError> {
         let uri = format!("{SCHEME}{cluster}");
         let mut params = params(&format!("migbsp authority of {cluster}"), validity);
@@ -76,10 +78,10 @@ impl Authority {
     /// If `pem` is not one certificate of an authority and the key that belongs to it.
     pub fn from_pem(pem: &Pem) -> Result<Self, PemError> {
         let [certificate] = pem.certificates()?;
-        let (cluster, validity, _) = authority_of(&certificate)?;
+        let (cluster, validity, _) = parse_authority(&certificate)?;
         let problem = |problem: String| PemError::Key { problem };
         let key = KeyPair::from_pem(&pem.key).map_err(|error| problem(error.to_string()))?;
-        key_belongs(
+        check_key(
             &certificate,
             &PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
         )?;
@@ -96,26 +98,26 @@ impl Authority {
     /// Its certificate and key as text.
     #[must_use]
     pub fn to_pem(&self) -> Pem {
-        Pem::of(
+        Pem::new(
             slice::from_ref(&self.certificate),
             self.issuer.key().serialized_der(),
         )
     }
 
-    /// A certificate for `name`, with a key of its own.
+    /// Issues a certificate for `name`, with a new key.
     ///
     /// # Errors
     ///
-    /// If it would outlive the authority, or the machine has no randomness.
+    /// If it would outlive the authority, or the system has no random numbers.
     pub fn issue(
         &self,
         role: Role,
         name: &Name,
         validity: Validity,
     ) -> Result<Identity, IssueError> {
-        let (met, limit) = (validity.until(), self.validity.until());
-        if limit < met {
-            return Err(IssueError::Outlives { met, limit });
+        let (found, limit) = (validity.until(), self.validity.until());
+        if limit < found {
+            return Err(IssueError::Outlives { found, limit });
         }
         let subject = Subject {
             cluster: self.cluster.clone(),
@@ -143,11 +145,11 @@ impl Authority {
         ))
     }
 
-    /// The list of all `serials` that no longer count, as of `now`. It replaces the one before.
+    /// Signs the list of all revoked `serials`, as of `now`. It replaces the previous list.
     ///
     /// # Errors
     ///
-    /// If the authority has ended by `now`.
+    /// If the authority has expired by `now`.
     pub fn revoke(
         &self,
         serials: &BTreeSet<Serial>,
@@ -172,9 +174,9 @@ impl Authority {
         Ok(signed(params.signed_by(&self.issuer)?.into()))
     }
 
-    /// Whether it signed the certificate that `listed` is, valid today or not.
+    /// Whether it signed the certificate `listed`, even if that has expired.
     #[must_use]
-    pub fn has_issued(&self, listed: &Listed) -> bool {
+    pub fn has_issued(&self, listed: &ListedCertificate) -> bool {
         let parsed = X509Certificate::from_der(&listed.der);
         parsed.is_ok_and(|(_, certificate)| {
             let signer = self.parsed();
@@ -190,13 +192,13 @@ impl Authority {
         parsed.is_ok_and(|(_, list)| list.verify_signature(self.parsed().public_key()).is_ok())
     }
 
-    /// The cluster it speaks for.
+    /// Its cluster.
     #[must_use]
     pub const fn cluster(&self) -> &Name {
         &self.cluster
     }
 
-    /// How long it may issue.
+    /// When it may issue certificates.
     #[must_use]
     pub const fn validity(&self) -> Validity {
         self.validity
@@ -204,7 +206,7 @@ impl Authority {
 
     fn parsed(&self) -> X509Certificate<'_> {
         let (_, certificate) = X509Certificate::from_der(&self.certificate)
-            .expect("the certificate of an authority was made or read here");
+            .expect("the certificate of an authority was generated or parsed here");
         certificate
     }
 }
@@ -220,11 +222,11 @@ impl fmt::Debug for Authority {
 }
 
 fn issued(der: &[u8]) -> Certificate {
-    Certificate::parse(der).expect("what is issued can be read")
+    Certificate::parse(der).expect("an issued certificate can be parsed")
 }
 
 fn signed(list: CertificateRevocationListDer<'static>) -> Revocations {
-    Revocations::parse(list).expect("what is signed can be read")
+    Revocations::parse(list).expect("a signed list can be parsed")
 }
 
 fn params(common_name: &str, validity: Validity) -> CertificateParams {
@@ -237,5 +239,5 @@ fn params(common_name: &str, validity: Validity) -> CertificateParams {
     params
 }
 
-/// What X.509 grants a common name.
+/// Characters of a common name that X.509 allows.
 const COMMON_NAME_MAX: usize = 64;

@@ -6,72 +6,72 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::identity::subject::SCHEME;
 use crate::identity::{Name, Serial, SerialError, Subject, SubjectError, Validity, ValidityError};
 
-/// What a certificate says of its holder. Whether it is signed by whom it should is not asked here.
+/// The contents of a certificate. Its signature is not checked here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// Whom it is about.
+    /// Its subject.
     pub subject: Subject,
     /// When it may be used.
     pub validity: Validity,
-    /// Its number, by which its authority can revoke it.
+    /// Its serial number, by which the authority can revoke it.
     pub serial: Serial,
 }
 
-/// Why bytes are no certificate of a cluster.
+/// Why bytes are not a certificate of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateError {
     /// Not X.509.
-    #[error("no X.509 certificate: {problem}")]
+    #[error("not an X.509 certificate: {problem}")]
     Format {
-        /// What the parser says.
+        /// The error of the parser.
         problem: String,
     },
-    /// A wrong number of names that say who it is.
-    #[error("a certificate with {met} names {what}, expected one: issue it with this program")]
+    /// A wrong number of URIs or DNS names.
+    #[error("a certificate with {found} {what}, expected one: issue it with this program")]
     Names {
-        /// Which names.
+        /// The kind of names.
         what: &'static str,
-        /// How many there are.
-        met: usize,
+        /// Their number.
+        found: usize,
     },
-    /// A URI that names no subject.
+    /// A URI that is not a subject.
     #[error("a certificate for {0}")]
     Subject(#[from] SubjectError),
-    /// A DNS name that is another than the subject's.
-    #[error("a certificate for {subject} with the DNS name {met:?}, expected the same name")]
+    /// A DNS name that differs from the name of the subject.
+    #[error("a certificate for {subject} with the DNS name {found:?}, expected the same name")]
     Dns {
         /// The subject of the URI.
         subject: String,
         /// The DNS name.
-        met: String,
+        found: String,
     },
-    /// Times that are none.
+    /// An invalid time of validity.
     #[error("a certificate {0}")]
     Validity(#[from] ValidityError),
-    /// A serial number that is none.
-    #[error("a certificate whose serial number {0}")]
+    /// An invalid serial number.
+    #[error("a certificate with an {0}")]
     Serial(#[from] SerialError),
 }
 
 impl Certificate {
-    /// Reads a certificate of a node, a Set Manager or a client.
+    /// Parses the certificate of a node, a Set Manager or a client.
     ///
     /// # Errors
     ///
-    /// If `der` is anything else. Never panics, whatever the bytes.
+    /// If `der` is anything else. It may hold any bytes.
     pub fn parse(der: &[u8]) -> Result<Self, CertificateError> {
         let parts = Parts::parse(der)?;
         let subject: Subject = parts.uri.parse()?;
         let [dns] = &parts.dns[..] else {
             return Err(CertificateError::Names {
-                what: "of the DNS",
-                met: parts.dns.len(),
+                what: "DNS names",
+                found: parts.dns.len(),
             });
         };
         if dns != subject.name.as_str() {
             return Err(CertificateError::Dns {
                 subject: subject.to_string(),
-                met: dns.chars().take(80).collect(),
+                found: dns.chars().take(80).collect(),
             });
         }
         Ok(Self {
@@ -82,15 +82,15 @@ impl Certificate {
     }
 }
 
-/// The cluster whose authority has the certificate `der`, how long it is valid, and its number.
-pub(crate) fn authority_of(der: &[u8]) -> Result<(Name, Validity, Serial), CertificateError> {
+/// Parses the certificate of an authority: its cluster, validity and serial number.
+pub(crate) fn parse_authority(der: &[u8]) -> Result<(Name, Validity, Serial), CertificateError> {
     let parts = Parts::parse(der)?;
     let cluster = parts.uri.strip_prefix(SCHEME).unwrap_or(&parts.uri);
     let cluster = cluster.parse().map_err(SubjectError::Name)?;
     Ok((cluster, parts.validity, parts.serial))
 }
 
-/// What we read of any certificate.
+/// The parts of a certificate that are used.
 struct Parts {
     uri: String,
     dns: Vec<String>,
@@ -104,7 +104,7 @@ impl Parts {
         let (rest, certificate) =
             X509Certificate::from_der(der).map_err(|error| format(error.to_string()))?;
         if !rest.is_empty() {
-            return Err(format(format!("{} bytes behind it", rest.len())));
+            return Err(format(format!("{} bytes follow it", rest.len())));
         }
         let names = certificate
             .subject_alternative_name()
@@ -118,10 +118,10 @@ impl Parts {
                 dns.push((*name).to_owned());
             }
         }
-        let met = uris.len();
+        let found = uris.len();
         let [uri] = <[String; 1]>::try_from(uris).map_err(|_| CertificateError::Names {
-            what: "that are URIs",
-            met,
+            what: "URIs",
+            found,
         })?;
         let time = |seconds: i64| {
             let seconds = u64::try_from(seconds).unwrap_or_default();
@@ -129,7 +129,7 @@ impl Parts {
         };
         let from = time(certificate.validity().not_before.timestamp());
         let until = time(certificate.validity().not_after.timestamp());
-        let validity = Validity::between(from, until)?;
+        let validity = Validity::new(from, until)?;
         Ok(Self {
             uri,
             dns,

@@ -1,12 +1,11 @@
-//! Identities on disk: `<stem>.pem` with the certificates, `<stem>.key` with the private key, for its
-//! owner's eyes only, and `authority.crl`, which names the certificates that no longer count. Nothing
-//! is ever overwritten but that list, which a longer one replaces.
+//! Identities on disk: `<stem>.pem` holds the certificates, `<stem>.key` the private key, readable by its owner only,
+//! and `authority.crl` the list of revocations. No file is overwritten except that list.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::identity::{Authority, Identity, Listed, Name, Pem, PemError, Revocations};
+use crate::identity::{Authority, Identity, ListedCertificate, Name, Pem, PemError, Revocations};
 
 /// Why files could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -14,47 +13,47 @@ pub enum FileError {
     /// Reading failed.
     #[error("reading {}: {source}", path.display())]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// Writing failed.
     #[error("writing {}: {source}", path.display())]
     Write {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// There is one already.
+    /// The file exists already.
     #[error("{} exists: remove it, or write elsewhere", path.display())]
     Exists {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
-    /// A file larger than any that holds certificates.
-    #[error("{}: {met} bytes, expected at most {FILE_MAX}", path.display())]
+    /// A file that is too long.
+    #[error("{}: {found} bytes, expected at most {FILE_MAX}", path.display())]
     TooLong {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// How long it is.
-        met: u64,
+        /// Its length.
+        found: u64,
     },
-    /// A key that others can read.
-    #[error("{}: others may read this key (mode {mode:03o}): chmod 600 it", path.display())]
+    /// A key that other users can read.
+    #[error("{}: other users can read this key (mode {mode:03o}): chmod 600 it", path.display())]
     Exposed {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
     },
-    /// Not what was to be read.
+    /// Invalid contents.
     #[error("{}: {source}", path.display())]
     Content {
-        /// The file with the certificates.
+        /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error in the contents.
         source: PemError,
     },
 }
@@ -72,7 +71,7 @@ pub fn write_authority(folder: &Path, authority: &Authority) -> Result<(), FileE
 ///
 /// # Errors
 ///
-/// If the files cannot be read, are no authority, or others can read the key.
+/// If the files cannot be read, are not an authority, or other users can read the key.
 pub fn read_authority(folder: &Path) -> Result<Authority, FileError> {
     let (path, pem) = read(folder, AUTHORITY)?;
     Authority::from_pem(&pem).map_err(|source| FileError::Content { path, source })
@@ -88,35 +87,35 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), FileErro
     write(folder, name.as_str(), &identity.to_pem())
 }
 
-/// Reads the identity of `name` in `folder`, and whom it refuses, if there is a list beside it.
+/// Reads the identity of `name` in `folder`, with the list of revocations if there is one.
 ///
 /// # Errors
 ///
-/// If the files cannot be read, are no identity, others can read the key, or the list is not the
-/// authority's.
+/// If the files cannot be read, are not an identity, other users can read the key, or the authority did not sign the
+/// list.
 pub fn read_identity(folder: &Path, name: &Name) -> Result<Identity, FileError> {
     let (path, pem) = read(folder, name.as_str())?;
     let content = |path| |source| FileError::Content { path, source };
     let identity = Identity::from_pem(&pem).map_err(content(path))?;
     match read_revocations(folder)? {
         Some(revocations) => identity
-            .refusing(revocations)
+            .with_revocations(revocations)
             .map_err(content(folder.join(REVOCATIONS))),
         None => Ok(identity),
     }
 }
 
-/// Writes `revocations` as `authority.crl` into `folder`, in place of the list that may be there.
+/// Writes `revocations` as `authority.crl` into `folder`, replacing an existing list.
 ///
 /// # Errors
 ///
-/// If the file cannot be written, or is too long to be read again; then the one before is as it was.
+/// If the file cannot be written, or would be too long to be read; an existing list then stays.
 pub fn write_revocations(folder: &Path, revocations: &Revocations) -> Result<(), FileError> {
     let (path, new) = (folder.join(REVOCATIONS), folder.join(REVOCATIONS_NEW));
     let text = revocations.to_pem();
-    let met = u64::try_from(text.len()).unwrap_or(u64::MAX);
-    if FILE_MAX < met {
-        return Err(FileError::TooLong { path, met });
+    let found = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    if FILE_MAX < found {
+        return Err(FileError::TooLong { path, found });
     }
     let write = |mut file: File| {
         file.write_all(text.as_bytes())?;
@@ -131,7 +130,7 @@ pub fn write_revocations(folder: &Path, revocations: &Revocations) -> Result<(),
 ///
 /// # Errors
 ///
-/// If the file cannot be read, or is no such list.
+/// If the file cannot be read, or is not such a list.
 pub fn read_revocations(folder: &Path) -> Result<Option<Revocations>, FileError> {
     let path = folder.join(REVOCATIONS);
     match read_text(&path) {
@@ -144,13 +143,13 @@ pub fn read_revocations(folder: &Path) -> Result<Option<Revocations>, FileError>
     }
 }
 
-/// Lists the certificates in the file `path`. Its key, if there is one, is left alone.
+/// Lists the certificates in the file `path`, without reading a key.
 ///
 /// # Errors
 ///
-/// If it cannot be read, or holds none.
-pub fn list_certificates(path: &Path) -> Result<Vec<Listed>, FileError> {
-    Listed::all(&read_text(path)?).map_err(|source| FileError::Content {
+/// If the file cannot be read, or holds no certificate.
+pub fn list_certificates(path: &Path) -> Result<Vec<ListedCertificate>, FileError> {
+    ListedCertificate::from_pem(&read_text(path)?).map_err(|source| FileError::Content {
         path: path.to_owned(),
         source,
     })
@@ -205,11 +204,11 @@ fn read_text(path: &Path) -> Result<String, FileError> {
         path: path.to_owned(),
         source,
     };
-    let met = fs::metadata(path).map_err(error)?.len();
-    if FILE_MAX < met {
+    let found = fs::metadata(path).map_err(error)?.len();
+    if FILE_MAX < found {
         return Err(FileError::TooLong {
             path: path.to_owned(),
-            met,
+            found,
         });
     }
     fs::read_to_string(path).map_err(error)
@@ -244,6 +243,6 @@ fn paths(folder: &Path, stem: &str) -> (PathBuf, PathBuf) {
 
 const AUTHORITY: &str = "authority";
 const REVOCATIONS: &str = "authority.crl";
-/// The next list, until all of it is on disk.
+/// The new list, until it is completely on disk.
 const REVOCATIONS_NEW: &str = "authority.crl.new";
 const FILE_MAX: u64 = 64 << 10;

@@ -1,22 +1,22 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a cluster, a node or a client is called.
+/// The name of a cluster, a node or a client.
 ///
-/// Invariant: a DNS name in lower case that is no IP address: labels of `a-z`, `0-9` and inner `-`, each 1
+/// Invariant: a DNS name in lower case that is not an IP address: labels of `a-z`, `0-9` and inner `-`, each 1
 /// to 63 bytes, joined by dots, 253 bytes at most, and not only digits after the last dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(String);
 
-/// Why a text is no name.
+/// Why a text is not a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{met:?} is no name: expected lower-case letters, digits and inner hyphens, parts of at most \
+    "invalid name {found:?}: must be lower-case letters, digits and inner hyphens, parts of at most \
      {LABEL_MAX} joined by dots, as in \"node-3\" or \"n3.cluster\""
 )]
 pub struct NameError {
     /// The text, its first bytes if it is long.
-    pub met: String,
+    pub found: String,
 }
 
 impl FromStr for Name {
@@ -28,14 +28,14 @@ impl FromStr for Name {
         if text.len() <= NAME_MAX && text.split('.').all(is_label) && !is_address {
             Ok(Self(text.to_owned()))
         } else {
-            let met = text.chars().take(LABEL_MAX).collect();
-            Err(NameError { met })
+            let found = text.chars().take(LABEL_MAX).collect();
+            Err(NameError { found })
         }
     }
 }
 
 impl Name {
-    /// The name.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

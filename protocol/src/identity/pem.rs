@@ -5,86 +5,86 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::identity::{CertificateError, Name};
 
-/// Certificates and the key that belongs to the first of them, as text.
+/// Certificates and the key of the first one, as text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pem {
-    /// One or more certificates: its own, then that of the authority that signed it.
+    /// The own certificate, then that of the authority that signed it.
     pub certificates: String,
     /// The private key. Never printed.
     pub key: String,
 }
 
-/// Why a text is no identity and no authority.
+/// Why a text is not an identity, an authority or a list of revocations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PemError {
     /// Text that is not PEM.
     #[error("{what}: {problem}")]
     Text {
-        /// What was to be read.
+        /// What was expected.
         what: &'static str,
-        /// What the parser says.
+        /// The error of the parser.
         problem: String,
     },
     /// Too many or too few certificates.
-    #[error("{met} certificates, expected {expected}")]
+    #[error("{found} certificates, expected {expected}")]
     Count {
-        /// How many there are.
-        met: usize,
-        /// How many belong there.
+        /// Their number.
+        found: usize,
+        /// The expected number.
         expected: usize,
     },
-    /// A certificate that is none of ours.
+    /// An invalid certificate.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
     /// A certificate of one cluster with the authority of another.
-    #[error("the authority is that of {met}, expected that of {expected}")]
+    #[error("the authority is that of {found}, expected that of {expected}")]
     Cluster {
         /// The cluster of the authority.
-        met: Name,
+        found: Name,
         /// The cluster of the certificate.
         expected: Name,
     },
-    /// A list of revocations that is none, or not the authority's.
+    /// An invalid list of revocations, or one that the authority did not sign.
     #[error("the list of revocations: {problem}")]
     Revocations {
-        /// What is wrong.
+        /// The reason.
         problem: String,
     },
-    /// A certificate that the list of revocations beside it names.
-    #[error("the certificate of {name} is revoked: it needs another")]
+    /// A certificate that the authority has revoked.
+    #[error("the certificate of {name} is revoked: issue another")]
     Revoked {
-        /// Whose it is.
+        /// The name of its holder.
         name: Name,
     },
     /// A key that does not belong to the certificate.
     #[error("the key does not belong to the first certificate: {problem}")]
     Key {
-        /// What is wrong.
+        /// The reason.
         problem: String,
     },
 }
 
 impl Pem {
     /// `certificates` and a key in PKCS #8.
-    pub(super) fn of(certificates: &[CertificateDer<'_>], key: &[u8]) -> Self {
+    pub(super) fn new(certificates: &[CertificateDer<'_>], key: &[u8]) -> Self {
         let certificates = certificates.iter();
         Self {
             certificates: certificates
-                .map(|certificate| armoured("CERTIFICATE", certificate))
+                .map(|certificate| encode_pem("CERTIFICATE", certificate))
                 .collect(),
-            key: armoured("PRIVATE KEY", key),
+            key: encode_pem("PRIVATE KEY", key),
         }
     }
 
-    /// Its certificates, of which there have to be `N`.
+    /// Its certificates, exactly `N`.
     pub(super) fn certificates<const N: usize>(
         &self,
     ) -> Result<[CertificateDer<'static>; N], PemError> {
         let certificates = certificates(&self.certificates)?;
-        let met = certificates.len();
+        let found = certificates.len();
         certificates
             .try_into()
-            .map_err(|_| PemError::Count { met, expected: N })
+            .map_err(|_| PemError::Count { found, expected: N })
     }
 
     /// Its key.
@@ -113,7 +113,7 @@ pub(super) fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, P
     })
 }
 
-/// `der` between lines that say what it is.
-pub(super) fn armoured(label: &str, der: &[u8]) -> String {
+/// `der` as PEM.
+pub(super) fn encode_pem(label: &str, der: &[u8]) -> String {
     ::pem::encode(&::pem::Pem::new(label, der))
 }

@@ -5,13 +5,12 @@ use rustls::pki_types::CertificateRevocationListDer;
 use rustls::pki_types::pem::PemObject;
 use x509_parser::prelude::{CertificateRevocationList, FromDer};
 
-use crate::identity::pem::armoured;
+use crate::identity::pem::encode_pem;
 use crate::identity::{PemError, Serial};
 
-/// The certificates of an authority that no longer count, signed by it: a certificate revocation list.
+/// The revoked certificates of an authority, signed by it: a certificate revocation list.
 ///
-/// A new list replaces the one before, so it names all. It does not expire: an old one is better than
-/// none.
+/// Each list is cumulative and does not expire: an old list is better than none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revocations {
     serials: BTreeSet<Serial>,
@@ -21,8 +20,8 @@ pub struct Revocations {
 impl Revocations {
     /// The list that [`Self::to_pem`] wrote.
     ///
-    /// Whether the authority signed it is asked by whom it is given to
-    /// ([`Identity::refusing`](crate::identity::Identity::refusing)).
+    /// The signature is not checked here, but by
+    /// [`Identity::with_revocations`](crate::identity::Identity::with_revocations).
     ///
     /// # Errors
     ///
@@ -39,7 +38,7 @@ impl Revocations {
         let (rest, parsed) =
             CertificateRevocationList::from_der(&list).map_err(|error| problem(&error))?;
         if !rest.is_empty() {
-            let behind = format!("{} bytes behind it", rest.len());
+            let behind = format!("{} bytes follow it", rest.len());
             return Err(problem(&behind));
         }
         let serials = parsed.iter_revoked_certificates();
@@ -55,10 +54,10 @@ impl Revocations {
     /// The list as text.
     #[must_use]
     pub fn to_pem(&self) -> String {
-        armoured("X509 CRL", &self.list)
+        encode_pem("X509 CRL", &self.list)
     }
 
-    /// The certificates that no longer count.
+    /// The serial numbers of the revoked certificates.
     #[must_use]
     pub const fn serials(&self) -> &BTreeSet<Serial> {
         &self.serials

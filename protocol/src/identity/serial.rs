@@ -1,33 +1,33 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The number of a certificate, another one for each that an authority issues.
+/// The serial number of a certificate, unique for its authority.
 ///
 /// Invariant: 1 to 20 bytes, the first of them not zero.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Serial(Vec<u8>);
 
-/// Why something is no serial number.
+/// Why bytes or a text are not a serial number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{met:?} is no serial number: expected 1 to {BYTES_MAX} bytes as hexadecimal digits, not all zero"
+    "invalid serial number {found:?}: must be 1 to {BYTES_MAX} bytes as hexadecimal digits, not all zero"
 )]
 pub struct SerialError {
-    /// What was met, its first characters if it is long.
-    pub met: String,
+    /// The text, or its first characters if it is long.
+    pub found: String,
 }
 
 impl Serial {
-    /// The number that `bytes` are, most significant byte first.
+    /// The number with these bytes, most significant first.
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, SerialError> {
         let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
         let number = &bytes[zeros..];
         if (1..=BYTES_MAX).contains(&number.len()) {
             return Ok(Self(number.to_owned()));
         }
-        let shown = bytes.iter().take(BYTES_MAX);
+        let raw = bytes.iter().take(BYTES_MAX);
         Err(SerialError {
-            met: shown.map(|byte| format!("{byte:02x}")).collect(),
+            found: raw.map(|byte| format!("{byte:02x}")).collect(),
         })
     }
 
@@ -43,7 +43,7 @@ impl FromStr for Serial {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bytes = hexadecimal(text).and_then(|bytes| Self::from_bytes(&bytes).ok());
         bytes.ok_or_else(|| SerialError {
-            met: text.chars().take(2 * BYTES_MAX).collect(),
+            found: text.chars().take(2 * BYTES_MAX).collect(),
         })
     }
 }
@@ -65,7 +65,7 @@ fn hexadecimal(text: &str) -> Option<Vec<u8>> {
         .flatten()
 }
 
-/// What X.509 grants a serial number.
+/// Bytes of a serial number that X.509 allows.
 const BYTES_MAX: usize = 20;
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_serial_number_is_written_as_it_is_read() {
+    fn serial_numbers_are_printed_in_canonical_form() {
         for (text, expect) in [
             ("01", "01"),
             ("0aFf", "0aff"),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused() {
+    fn invalid_serial_numbers_are_refused() {
         for text in [
             "",
             "0",

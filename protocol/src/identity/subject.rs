@@ -3,44 +3,44 @@ use std::str::FromStr;
 
 use crate::identity::{Name, NameError};
 
-/// What the holder of a certificate may do.
+/// The role of a member of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Stands for hosts and the processes on them.
+    /// Speaks for hosts and the processes on them.
     Node,
-    /// A node that also manages a Set: gives orders to other nodes.
+    /// A node that also manages a Set, and sends orders to other nodes.
     SetManager,
-    /// Submits runs and follows them; speaks for no agent.
+    /// Submits jobs and follows them; speaks for no agent.
     Client,
 }
 
-/// Whom a certificate is about.
+/// The member of a cluster that holds a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject {
-    /// The cluster it belongs to.
+    /// Its cluster.
     pub cluster: Name,
-    /// What it may do.
+    /// Its role.
     pub role: Role,
-    /// What it is called in its cluster.
+    /// Its name in the cluster.
     pub name: Name,
 }
 
-/// Why a URI names no subject.
+/// Why a URI is not a subject.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
     /// Not of the form `migbsp://<cluster>/<role>/<name>`.
-    #[error("{met:?}, expected {SCHEME}<cluster>/<role>/<name>")]
+    #[error("{found:?}, expected {SCHEME}<cluster>/<role>/<name>")]
     Form {
-        /// The URI, its first characters if it is long.
-        met: String,
+        /// The URI, or its first characters if it is long.
+        found: String,
     },
-    /// No role.
-    #[error("role {met:?}, expected node, set-manager or client")]
+    /// Not a role.
+    #[error("invalid role {found:?}: must be node, set-manager or client")]
     Role {
-        /// What stands in its place, its first characters if it is long.
-        met: String,
+        /// The text, or its first characters if it is long.
+        found: String,
     },
-    /// No name.
+    /// Not a name.
     #[error(transparent)]
     Name(#[from] NameError),
 }
@@ -63,7 +63,9 @@ impl FromStr for Role {
             "node" => Ok(Self::Node),
             "set-manager" => Ok(Self::SetManager),
             "client" => Ok(Self::Client),
-            _ => Err(SubjectError::Role { met: shown(text) }),
+            _ => Err(SubjectError::Role {
+                found: shortened(text),
+            }),
         }
     }
 }
@@ -84,7 +86,9 @@ impl FromStr for Subject {
     type Err = SubjectError;
 
     fn from_str(uri: &str) -> Result<Self, Self::Err> {
-        let form = || SubjectError::Form { met: shown(uri) };
+        let form = || SubjectError::Form {
+            found: shortened(uri),
+        };
         let mut parts = uri.strip_prefix(SCHEME).ok_or_else(form)?.splitn(3, '/');
         let mut part = || parts.next().ok_or_else(form);
         Ok(Self {
@@ -95,8 +99,8 @@ impl FromStr for Subject {
     }
 }
 
-/// As much of a stranger's text as an error shows.
-fn shown(text: &str) -> String {
+/// The first characters of a text, for an error.
+fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
@@ -119,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn other_uris_are_refused_in_words() {
+    fn invalid_uris_are_refused_with_a_reason() {
         for (uri, expect) in [
             (
                 "https://lab/node/n3",
@@ -131,7 +135,7 @@ mod tests {
             ),
             (
                 "migbsp://lab/root/n3",
-                "role \"root\", expected node, set-manager or client",
+                "invalid role \"root\": must be node, set-manager or client",
             ),
         ] {
             assert_eq!(uri.parse::<Subject>().unwrap_err().to_string(), expect);

@@ -1,6 +1,6 @@
 use std::time::{Duration, SystemTime};
 
-/// When a certificate may be used.
+/// The period in which a certificate is valid.
 ///
 /// Invariant: `from` is before `until`, both between 1970 and 9999, in whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,15 +9,15 @@ pub struct Validity {
     until: SystemTime,
 }
 
-/// Why two times are no validity.
+/// Why two times are not a period of validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "valid from {from:?} until {until:?}, expected two times in this order before the year 9999"
 )]
 pub struct ValidityError {
-    /// When it would begin.
+    /// The beginning.
     pub from: SystemTime,
-    /// When it would end.
+    /// The end.
     pub until: SystemTime,
 }
 
@@ -26,8 +26,8 @@ impl Validity {
     ///
     /// # Errors
     ///
-    /// If the one is not before the other, or a certificate cannot say them.
-    pub fn between(from: SystemTime, until: SystemTime) -> Result<Self, ValidityError> {
+    /// If `from` is not before `until`, or a certificate cannot express them.
+    pub fn new(from: SystemTime, until: SystemTime) -> Result<Self, ValidityError> {
         let error = ValidityError { from, until };
         let whole = |time: SystemTime| {
             let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
@@ -42,30 +42,30 @@ impl Validity {
         Ok(Self { from, until })
     }
 
-    /// Valid for `length` from now on, and for the last day, because clocks of hosts differ.
+    /// Valid for `length` from `now`, and for the day before, because clocks of hosts differ.
     ///
     /// # Errors
     ///
     /// If that ends in the year 9999 or later.
-    pub fn starting(now: SystemTime, length: Duration) -> Result<Self, ValidityError> {
+    pub fn from_now(now: SystemTime, length: Duration) -> Result<Self, ValidityError> {
         let from = now.checked_sub(CLOCKS_DIFFER).unwrap_or(now);
         let until = now.checked_add(length).unwrap_or(now);
-        Self::between(from, until)
+        Self::new(from, until)
     }
 
-    /// When it begins.
+    /// Its beginning.
     #[must_use]
     pub const fn from(&self) -> SystemTime {
         self.from
     }
 
-    /// When it ends.
+    /// Its end.
     #[must_use]
     pub const fn until(&self) -> SystemTime {
         self.until
     }
 
-    /// Whether `now` lies in it.
+    /// Whether it includes `now`.
     #[must_use]
     pub fn includes(&self, now: SystemTime) -> bool {
         self.from <= now && now <= self.until
@@ -80,20 +80,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_may_differ_by_an_hour() {
+    fn validity_begins_a_day_early() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
         let hour = Duration::from_secs(3600);
-        let validity = Validity::starting(now, 2 * hour).unwrap();
+        let validity = Validity::from_now(now, 2 * hour).unwrap();
         assert!(validity.includes(now - hour));
         assert!(validity.includes(now + hour));
         assert!(!validity.includes(now + 3 * hour));
     }
 
     #[test]
-    fn the_end_comes_after_the_beginning() {
+    fn validity_ends_after_it_begins() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-        assert!(Validity::between(now, now).is_err());
-        assert!(Validity::starting(now, Duration::MAX).is_ok_and(|v| v.until() == now));
-        assert!(Validity::starting(now, Duration::from_secs(YEAR_9999)).is_err());
+        assert!(Validity::new(now, now).is_err());
+        assert!(Validity::from_now(now, Duration::MAX).is_ok_and(|v| v.until() == now));
+        assert!(Validity::from_now(now, Duration::from_secs(YEAR_9999)).is_err());
     }
 }

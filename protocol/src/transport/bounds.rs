@@ -5,38 +5,38 @@ use quinn::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, TransportConfig
 
 use crate::Limits;
 
-/// What an endpoint spends at most on others, and how long it waits for them.
+/// Limits on the memory that an endpoint spends on peers, and on the time that it waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// One frame of a control stream.
     pub frame: Limits,
     /// One migrated state.
     pub state: Limits,
-    /// States on their way from one peer at a time; more wait at their source.
+    /// States in transfer from one peer at a time; more wait at their source.
     pub states: u8,
-    /// Bytes of one stream that have come and nobody has read.
+    /// Bytes of one stream that have arrived and are not yet read.
     pub stream_window: u32,
-    /// Bytes of frames that wait for being sent to one peer.
+    /// Bytes of frames that wait to be sent to one peer.
     pub queue: u32,
-    /// Connections being set up at a time. More are refused.
+    /// Handshakes in progress at a time. More are refused.
     pub handshakes: u16,
-    /// The same from one IPv4 address, or one IPv6 network of 64 bits. More are ignored, and may ask
-    /// again.
+    /// Handshakes in progress from one IPv4 address, or one IPv6 network of 64 bits. More are ignored; their
+    /// peers may ask again.
     pub handshakes_per_address: u16,
-    /// Connections being set up at a time from which on a stranger has to prove its address (Retry).
+    /// Handshakes in progress from which on a peer has to prove its address (Retry).
     pub retry_from: u16,
-    /// How long setting up a connection may take, and flushing one that closes.
+    /// Time limit for a handshake, and for flushing a connection that closes.
     pub handshake: Duration,
-    /// How often a silent peer is asked for a sign of life.
+    /// Interval of keep-alive packets to a silent peer.
     pub keep_alive: Duration,
-    /// How long a peer may be silent.
+    /// Silence after which a peer counts as lost.
     pub idle: Duration,
-    /// Bytes of a UDP datagram, where the path carries as many.
+    /// Bytes of a UDP datagram, where the path carries that many.
     pub datagram: u16,
 }
 
 impl Default for Bounds {
-    /// See `ARCHITECTURE.md` for why these.
+    /// `ARCHITECTURE.md` gives the reasons for these values.
     fn default() -> Self {
         Self {
             frame: Limits::default(),
@@ -59,8 +59,8 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Bytes of all streams of a connection that have come and nobody has read: all streams may stand
-    /// still at once, and the control stream still goes on.
+    /// Bytes of all streams of a connection that have arrived and are not yet read. The control stream proceeds
+    /// even if all state streams are full.
     #[must_use]
     pub fn connection_window(&self) -> u64 {
         u64::from(self.stream_window) * (u64::from(self.states) + 2)
@@ -96,10 +96,10 @@ fn idle(idle: Duration) -> IdleTimeout {
     VarInt::from_u32(milliseconds).into()
 }
 
-/// Bytes of the handshake of one connection; certificates of ours take under 2 KiB.
+/// Bytes of the TLS handshake of one connection; the certificates of a cluster take less than 2 KiB.
 const CRYPTO_BUFFER: usize = 16 << 10;
-/// Packets that may come before they are acknowledged alone: mostly an answer does so on its way, and a packet that
-/// says nothing else wakes whoever waits for an answer, in vain.
+/// Packets received before a separate acknowledgement is sent. Mostly an answer carries the acknowledgement; a
+/// separate packet would wake the peer for nothing.
 const UNACKNOWLEDGED: VarInt = VarInt::from_u32(8);
-/// How long a sender waits at most to hear that something has come.
+/// Longest delay of an acknowledgement.
 const ACKNOWLEDGING: Duration = Duration::from_millis(5);

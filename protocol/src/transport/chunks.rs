@@ -1,5 +1,4 @@
-//! A payload cut into chunks, each with a checksum, so that it is read into place and what is broken is
-//! found before all of it has come.
+//! A payload in chunks, each with a checksum: an error is found before the whole payload has arrived.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -7,19 +6,19 @@
 //! | 4..8 | CRC-32 of the chunk |
 //! | 8.. | the chunk |
 //!
-//! QUIC's own cipher already finds what the network breaks; the checksum is for memory and for ourselves.
+//! The cipher of QUIC detects what the network changes. The checksum detects errors in memory and in programs.
 
 use bytes::Bytes;
 use quinn::{SendStream, WriteError};
 use tokio::sync::mpsc;
 
 use crate::transport::Refusal;
-use crate::transport::source::{Fault, Source};
+use crate::transport::stream_reader::{StreamError, StreamReader};
 
-/// Bytes of every chunk of a state but the last.
+/// Bytes of each chunk of a state but the last.
 pub const CHUNK_LEN: usize = 1 << 20;
 
-/// Writes `payload` behind `before`, sharing its memory.
+/// Writes `before`, then `payload` without copying it.
 pub(super) async fn write(
     stream: &mut SendStream,
     before: Bytes,
@@ -34,18 +33,19 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Writes a payload of `length` bytes behind `before`, as it is made; whether all of it came, in pieces as long as a
-/// chunk, but for the last.
-pub(super) async fn write_pieces(
+/// Writes `before`, then a payload of `length` bytes as its chunks become available.
+///
+/// Returns whether all chunks became available, each of the right length.
+pub(super) async fn write_chunks(
     stream: &mut SendStream,
     before: Bytes,
     length: u64,
-    mut pieces: mpsc::Receiver<Bytes>,
+    mut chunks: mpsc::Receiver<Bytes>,
 ) -> Result<bool, WriteError> {
     stream.write_chunk(before).await?;
     let mut left = length;
     while 0 < left {
-        let Some(chunk) = pieces.recv().await else {
+        let Some(chunk) = chunks.recv().await else {
             return Ok(false);
         };
         let expected = next_len(left);
@@ -59,57 +59,57 @@ pub(super) async fn write_pieces(
     Ok(true)
 }
 
-/// Reads a payload of `length` bytes into one piece.
+/// Reads a payload of `length` bytes into one piece of memory.
 ///
-/// Its memory grows with what has come, twice as much each time, and what is reserved is not touched
-/// before: an announcement alone costs next to nothing.
-pub(super) async fn read(source: &mut Source, length: u64) -> Result<Bytes, Fault> {
+/// The memory doubles as bytes arrive, and reserved memory is not touched before: an announced length alone costs
+/// almost nothing.
+pub(super) async fn read(reader: &mut StreamReader, length: u64) -> Result<Bytes, StreamError> {
     let memory = || Refusal::Memory { bytes: length };
     let whole = usize::try_from(length).map_err(|_| memory())?;
     let mut payload = Vec::new();
     while payload.len() < whole {
         let begin = u64::try_from(payload.len()).unwrap_or(u64::MAX);
-        read_chunk(source, &mut payload, (begin, length)).await?;
+        read_chunk(reader, &mut payload, (begin, length)).await?;
     }
     Ok(payload.into())
 }
 
-/// Reads a payload of `length` bytes and hands on every chunk that is intact; if nobody takes them any more, they are
-/// forgotten.
-pub(super) async fn read_pieces(
-    source: &mut Source,
+/// Reads a payload of `length` bytes and sends each valid chunk to `chunks`. If the receiver is gone, the rest is
+/// discarded.
+pub(super) async fn read_chunks(
+    reader: &mut StreamReader,
     length: u64,
-    pieces: &mpsc::Sender<Bytes>,
-) -> Result<(), Fault> {
+    chunks: &mpsc::Sender<Bytes>,
+) -> Result<(), StreamError> {
     let mut begin = 0;
     while begin < length {
         let mut chunk = Vec::new();
-        read_chunk(source, &mut chunk, (begin, length)).await?;
+        read_chunk(reader, &mut chunk, (begin, length)).await?;
         begin += u64::from(length_of(chunk.len()));
-        // Whoever does not want it any more has said why elsewhere.
-        drop(pieces.send(chunk.into()).await);
+        // A receiver that has given up reports its reason elsewhere.
+        drop(chunks.send(chunk.into()).await);
     }
     Ok(())
 }
 
 /// Appends the chunk that begins at byte `begin` of a payload of `length` bytes.
 async fn read_chunk(
-    source: &mut Source,
+    reader: &mut StreamReader,
     payload: &mut Vec<u8>,
     (begin, length): (u64, u64),
-) -> Result<(), Fault> {
+) -> Result<(), StreamError> {
     let memory = || Refusal::Memory { bytes: length };
     let chunk = next_len(length - begin);
-    let expected = checksum_of_next(source, begin, chunk).await?;
+    let expected = read_header(reader, begin, chunk).await?;
     let mut hasher = crc32fast::Hasher::new();
     let end = payload.len() + chunk;
     while payload.len() < end {
         let left = end - payload.len();
-        let Some(bytes) = source.some(left).await? else {
-            let met = begin + u64::from(length_of(chunk - left));
+        let Some(bytes) = reader.read_some(left).await? else {
+            let found = begin + u64::from(length_of(chunk - left));
             return Err(Refusal::Ended {
                 what: "a state",
-                met,
+                found,
                 expected: length,
             }
             .into());
@@ -122,27 +122,41 @@ async fn read_chunk(
         hasher.update(&bytes);
         payload.extend_from_slice(&bytes);
     }
-    let met = hasher.finalize();
-    if met != expected {
+    let found = hasher.finalize();
+    if found != expected {
         let at = begin;
-        return Err(Refusal::Corrupted { at, met, expected }.into());
+        return Err(Refusal::Corrupted {
+            at,
+            found,
+            expected,
+        }
+        .into());
     }
     Ok(())
 }
 
-/// How long the next chunk is when so many bytes are left.
+/// The length of the next chunk, when `left` bytes are left.
 fn next_len(left: u64) -> usize {
     usize::try_from(left).map_or(CHUNK_LEN, |left| left.min(CHUNK_LEN))
 }
 
-/// The checksum that the chunk of `length` bytes should have.
-async fn checksum_of_next(source: &mut Source, begin: u64, length: usize) -> Result<u32, Fault> {
-    let [l0, l1, l2, l3, c0, c1, c2, c3] = source.array("the header of a chunk").await?;
-    let met = u32::from_le_bytes([l0, l1, l2, l3]);
+/// Reads the header of a chunk of `length` bytes, and returns its checksum.
+async fn read_header(
+    reader: &mut StreamReader,
+    begin: u64,
+    length: usize,
+) -> Result<u32, StreamError> {
+    let [l0, l1, l2, l3, c0, c1, c2, c3] = reader.read_array("the header of a chunk").await?;
+    let found = u32::from_le_bytes([l0, l1, l2, l3]);
     let expected = length_of(length);
-    if met != expected {
+    if found != expected {
         let at = begin;
-        return Err(Refusal::Chunk { at, met, expected }.into());
+        return Err(Refusal::Chunk {
+            at,
+            found,
+            expected,
+        }
+        .into());
     }
     Ok(u32::from_le_bytes([c0, c1, c2, c3]))
 }

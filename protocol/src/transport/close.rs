@@ -2,68 +2,68 @@ use std::sync::Arc;
 
 use quinn::{ConnectionError, VarInt};
 
-use crate::transport::{Party, Refusal};
+use crate::transport::{PeerInfo, Refusal};
 
-/// Why a peer closed a connection, as a number on the wire.
+/// The reason for closing a connection, as a number on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseCode {
-    /// Let go of without a word: its owner failed.
+    /// Dropped without a reason: its owner failed.
     Dropped,
-    /// In order.
+    /// Closed in order.
     Done,
     /// A frame was refused.
     Frame,
-    /// A greeting was refused.
-    Greeting,
+    /// A handshake message was refused.
+    Handshake,
 }
 
-/// Why nothing comes from a peer any more, and nothing goes to it.
+/// Why a connection to a peer has ended.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PeerError {
-    /// It closed the connection in order, and this came too late.
+    /// The peer closed the connection in order.
     #[error("{peer} has closed the connection: {reason}")]
     Closed {
         /// Which peer.
-        peer: Arc<Party>,
-        /// Its words.
+        peer: Arc<PeerInfo>,
+        /// The reason it gave.
         reason: String,
     },
-    /// It closed the connection because something was wrong.
-    #[error("{peer} broke the connection off: {}", broken(*code, reason))]
-    Broken {
+    /// The peer closed the connection because of an error.
+    #[error("{peer} aborted the connection: {}", abort_reason(*code, reason))]
+    Aborted {
         /// Which peer.
-        peer: Arc<Party>,
-        /// What kind of thing was wrong.
+        peer: Arc<PeerInfo>,
+        /// The kind of error.
         code: CloseCode,
-        /// Its words.
+        /// The reason it gave.
         reason: String,
     },
-    /// We closed the connection.
+    /// This end closed the connection.
     #[error("the connection to {peer} is closed at this end")]
     Local {
         /// Which peer.
-        peer: Arc<Party>,
+        peer: Arc<PeerInfo>,
     },
-    /// It takes nothing any more.
-    #[error("{peer} reads no more of what we send: see whether it is stuck")]
-    Unread {
+    /// The peer has stopped reading.
+    #[error("{peer} has stopped reading: check whether it is stuck")]
+    Stalled {
         /// Which peer.
-        peer: Arc<Party>,
+        peer: Arc<PeerInfo>,
     },
-    /// Nothing is heard of it any more, or what is heard is no QUIC.
-    #[error("{peer} is lost: {source}: see whether it still runs and can be reached")]
+    /// The peer is silent, or no longer speaks QUIC.
+    #[error("{peer} is lost: {source}: check whether it runs and can be reached")]
     Lost {
         /// Which peer.
-        peer: Arc<Party>,
-        /// What happened.
+        peer: Arc<PeerInfo>,
+        /// The error of the connection.
         source: ConnectionError,
     },
-    /// It sent what it may not.
-    #[error("refused what {peer} sent: {source}")]
+    /// The peer sent a frame that is not allowed.
+    #[error("refused a frame of {peer}: {source}")]
     Refused {
         /// Which peer.
-        peer: Arc<Party>,
-        /// What was wrong.
+        peer: Arc<PeerInfo>,
+        /// Why the frame was refused.
         source: Refusal,
     },
 }
@@ -74,12 +74,12 @@ impl CloseCode {
             Self::Dropped => 0,
             Self::Done => 1,
             Self::Frame => 2,
-            Self::Greeting => 3,
+            Self::Handshake => 3,
         })
     }
 
     pub(super) fn from_wire(code: VarInt) -> Self {
-        [Self::Done, Self::Frame, Self::Greeting]
+        [Self::Done, Self::Frame, Self::Handshake]
             .into_iter()
             .find(|known| known.to_wire() == code)
             .unwrap_or(Self::Dropped)
@@ -87,15 +87,15 @@ impl CloseCode {
 }
 
 impl PeerError {
-    pub(super) fn of(peer: &Arc<Party>, source: ConnectionError) -> Self {
+    pub(super) fn from_connection_error(peer: &Arc<PeerInfo>, source: ConnectionError) -> Self {
         let peer = Arc::clone(peer);
         match source {
             ConnectionError::ApplicationClosed(close) => {
                 let reason = String::from_utf8_lossy(&close.reason).into_owned();
                 match CloseCode::from_wire(close.error_code) {
                     CloseCode::Done => Self::Closed { peer, reason },
-                    code @ (CloseCode::Dropped | CloseCode::Frame | CloseCode::Greeting) => {
-                        Self::Broken { peer, code, reason }
+                    code @ (CloseCode::Dropped | CloseCode::Frame | CloseCode::Handshake) => {
+                        Self::Aborted { peer, code, reason }
                     }
                 }
             }
@@ -110,9 +110,9 @@ impl PeerError {
     }
 }
 
-fn broken(code: CloseCode, reason: &str) -> &str {
+fn abort_reason(code: CloseCode, reason: &str) -> &str {
     match code {
-        CloseCode::Dropped => "it let go of it without a word; see its log",
-        CloseCode::Done | CloseCode::Frame | CloseCode::Greeting => reason,
+        CloseCode::Dropped => "it gave no reason; see its log",
+        CloseCode::Done | CloseCode::Frame | CloseCode::Handshake => reason,
     }
 }

@@ -2,47 +2,50 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::transport::Refusal;
 
-/// What an endpoint has refused since it was bound.
+/// Connections and frames that an endpoint has refused since it was bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Strangers asked to prove their address.
+    /// Peers asked to prove their address (Retry).
     pub retries: u64,
-    /// Strangers turned away because too many others were being served.
-    pub turned_away: u64,
-    /// Strangers ignored because too many others of the same address were being served.
-    pub crowded: u64,
-    /// Connections that failed before frames could come: certificates, protocols, time.
-    pub handshakes: u64,
-    /// Connections of another job or an old epoch.
-    pub greetings: u64,
+    /// Handshakes refused because too many were in progress.
+    pub handshakes_refused: u64,
+    /// Handshakes ignored because too many from the same address were in progress.
+    pub handshakes_ignored: u64,
+    /// Handshakes that failed: wrong certificate, wrong protocol, timeout.
+    pub handshakes_failed: u64,
+    /// Handshakes of another job or an old epoch.
+    pub handshakes_mismatched: u64,
     /// Frames of another job.
     pub foreign: u64,
-    /// Frames of an epoch gone by.
+    /// Frames of an old epoch.
     pub stale: u64,
-    /// Frames that came again, or out of order.
+    /// Frames that were repeated or out of order.
     pub replayed: u64,
     /// Frames that their sender may not send.
     pub denied: u64,
-    /// Bytes that are no frame.
+    /// Bytes that are not a frame.
     pub malformed: u64,
 }
 
 impl Counters {
-    /// Everybody and everything that was refused; whoever was only asked to prove its address was not.
+    /// The sum of all refusals. A Retry is not a refusal.
     #[must_use]
     pub const fn refused(&self) -> u64 {
-        let connections = self.turned_away + self.crowded + self.handshakes + self.greetings;
+        let connections = self.handshakes_refused
+            + self.handshakes_ignored
+            + self.handshakes_failed
+            + self.handshakes_mismatched;
         connections + self.foreign + self.stale + self.replayed + self.denied + self.malformed
     }
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct AtomicCounters {
     pub(super) retries: AtomicU64,
-    pub(super) turned_away: AtomicU64,
-    pub(super) crowded: AtomicU64,
-    pub(super) handshakes: AtomicU64,
-    pub(super) greetings: AtomicU64,
+    pub(super) handshakes_refused: AtomicU64,
+    pub(super) handshakes_ignored: AtomicU64,
+    pub(super) handshakes_failed: AtomicU64,
+    pub(super) handshakes_mismatched: AtomicU64,
     foreign: AtomicU64,
     stale: AtomicU64,
     replayed: AtomicU64,
@@ -50,13 +53,15 @@ pub(super) struct Tally {
     malformed: AtomicU64,
 }
 
-impl Tally {
-    pub(super) fn refused(&self, refusal: &Refusal) {
+impl AtomicCounters {
+    pub(super) fn count_refusal(&self, refusal: &Refusal) {
         count(match refusal {
             Refusal::Job { .. } => &self.foreign,
             Refusal::Epoch { .. } => &self.stale,
             Refusal::Sequence { .. } => &self.replayed,
-            Refusal::Rights { .. } | Refusal::Place { .. } | Refusal::Voice { .. } => &self.denied,
+            Refusal::Rights { .. } | Refusal::Connection { .. } | Refusal::Agent { .. } => {
+                &self.denied
+            }
             Refusal::Decode(_)
             | Refusal::Opening { .. }
             | Refusal::Ended { .. }
@@ -71,10 +76,10 @@ impl Tally {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Counters {
             retries: read(&self.retries),
-            turned_away: read(&self.turned_away),
-            crowded: read(&self.crowded),
-            handshakes: read(&self.handshakes),
-            greetings: read(&self.greetings),
+            handshakes_refused: read(&self.handshakes_refused),
+            handshakes_ignored: read(&self.handshakes_ignored),
+            handshakes_failed: read(&self.handshakes_failed),
+            handshakes_mismatched: read(&self.handshakes_mismatched),
             foreign: read(&self.foreign),
             stale: read(&self.stale),
             replayed: read(&self.replayed),

@@ -9,100 +9,99 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::identity::{Identity, Name, Role, Subject};
 use crate::transport::close::CloseCode;
-use crate::transport::counters::Tally;
-use crate::transport::listener::{Failure, House};
+use crate::transport::connection_setup::{ConnectionSetup, SetupError};
+use crate::transport::counters::AtomicCounters;
 use crate::transport::session::Session;
-use crate::transport::{Bounds, Counters, Guests, JobId, Party, Peer, PeerError, tls};
+use crate::transport::{Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerPolicy, tls};
 
-/// The one socket of an operating-system process.
+/// The socket of an operating-system process, and its connections.
 ///
-/// Lives on a tokio runtime that has nothing else to compute: a network that waits for a computation
-/// loses its connections.
+/// Its tokio runtime must not run computations: connections are lost while the network waits for one.
 #[derive(Debug)]
 pub struct Endpoint {
     inner: quinn::Endpoint,
     identity: Identity,
     transport: Arc<TransportConfig>,
-    house: House,
-    arrived: Mutex<mpsc::Receiver<Peer>>,
+    setup: ConnectionSetup,
+    accepted: Mutex<mpsc::Receiver<Peer>>,
 }
 
-/// Why there is no endpoint.
+/// Why an endpoint could not be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// There is no tokio runtime here.
-    #[error("no tokio runtime here: bind inside of one")]
+    /// There is no tokio runtime.
+    #[error("no tokio runtime: bind inside of one")]
     Runtime,
-    /// The system does not give the socket.
+    /// The system refused the socket.
     #[error("binding {address}: {source}: choose another address or port")]
     Socket {
-        /// Where it should have been.
+        /// The address to bind to.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Datagrams of a length that QUIC does not know.
-    #[error("datagrams of {met} bytes, expected 1200 to 65527")]
+    /// A datagram length that QUIC does not support.
+    #[error("invalid length `{found}` of datagrams: must be 1200 to 65527 bytes")]
     Datagram {
-        /// Their length.
-        met: u16,
+        /// The length.
+        found: u16,
     },
-    /// An identity that TLS does not take.
+    /// An identity that TLS does not accept.
     #[error("the identity of {subject}: {source}")]
     Identity {
-        /// Whose.
+        /// The subject of the identity.
         subject: Subject,
-        /// What TLS says.
+        /// The error of TLS.
         source: rustls::Error,
     },
 }
 
-/// Why there is no connection.
+/// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// Nothing was tried.
+    /// The connection could not be attempted.
     #[error("connecting to {peer}: {problem}")]
     Local {
-        /// To whom.
-        peer: Arc<Party>,
-        /// What is wrong.
+        /// The expected peer.
+        peer: Arc<PeerInfo>,
+        /// The reason.
         problem: String,
     },
-    /// It did not answer in time.
+    /// The peer did not answer in time.
     #[error(
-        "connecting to {peer}: no answer in {} s: see whether it runs and its port is open",
+        "connecting to {peer}: no answer in {} s: check whether it runs and its port is open",
         .after.as_secs_f64()
     )]
-    Silent {
-        /// To whom.
-        peer: Arc<Party>,
-        /// How long we waited.
+    TimedOut {
+        /// The expected peer.
+        peer: Arc<PeerInfo>,
+        /// The time limit.
         after: std::time::Duration,
     },
-    /// We refused what we found there.
-    #[error("connecting to {peer}: refused what is there: {problem}")]
+    /// This end refused the peer.
+    #[error("connecting to {peer}: refused the peer: {problem}")]
     Refused {
-        /// To whom.
-        peer: Arc<Party>,
-        /// What is wrong.
+        /// The expected peer.
+        peer: Arc<PeerInfo>,
+        /// The reason.
         problem: String,
     },
-    /// It refused us.
-    #[error("connecting to {peer}: it does not let us in: {problem}")]
-    Unwelcome {
-        /// To whom.
-        peer: Arc<Party>,
-        /// Its words.
+    /// The peer refused the connection.
+    #[error("connecting to {peer}: the peer refused the connection: {problem}")]
+    Rejected {
+        /// The expected peer.
+        peer: Arc<PeerInfo>,
+        /// The reason it gave.
         problem: String,
     },
-    /// It broke the connection off, or was lost.
+    /// The peer aborted the connection, or was lost.
     #[error(transparent)]
     Peer(#[from] PeerError),
 }
 
 impl Endpoint {
-    /// Binds a socket to `address` (port 0: any), where `guests` may come. The runtime has to have time and
-    /// input and output enabled.
+    /// Binds a socket to `address` (port 0: any free port) and accepts the peers that `policy` allows. The tokio
+    /// runtime must have time and I/O enabled.
     ///
     /// # Errors
     ///
@@ -110,14 +109,14 @@ impl Endpoint {
     pub fn bind(
         identity: Identity,
         address: SocketAddr,
-        guests: Guests,
+        policy: PeerPolicy,
         bounds: Bounds,
     ) -> Result<Self, BindError> {
         drop(tokio::runtime::Handle::try_current().map_err(|_| BindError::Runtime)?);
         let subject = &identity.certificate().subject;
         let transport = bounds.transport();
-        let takes_guests = guests != Guests::Nobody;
-        let tls = tls::server(&identity, guests).map_err(|source| BindError::Identity {
+        let accepts = policy != PeerPolicy::RefuseAll;
+        let tls = tls::server(&identity, policy).map_err(|source| BindError::Identity {
             subject: subject.clone(),
             source,
         })?;
@@ -128,36 +127,38 @@ impl Endpoint {
             .incoming_buffer_size(INCOMING_BUFFER)
             .incoming_buffer_size_total(INCOMING_BUFFERS);
         let mut config = EndpointConfig::default();
-        let met = bounds.datagram;
+        let found = bounds.datagram;
         config
-            .max_udp_payload_size(met)
-            .map_err(|_| BindError::Datagram { met })?;
+            .max_udp_payload_size(found)
+            .map_err(|_| BindError::Datagram { found })?;
         let inner = UdpSocket::bind(address).and_then(|socket| {
-            let server = takes_guests.then_some(server);
+            let server = accepts.then_some(server);
             quinn::Endpoint::new(config, server, socket, Arc::new(TokioRuntime))
         });
         let inner = inner.map_err(|source| BindError::Socket { address, source })?;
-        let house = House {
+        let setup = ConnectionSetup {
             bounds,
             session: Arc::new(Session::default()),
-            tally: Arc::new(Tally::default()),
+            counters: Arc::new(AtomicCounters::default()),
         };
-        let (arriving, arrived) = mpsc::channel(ARRIVED_MAX);
-        drop(tokio::spawn(house.clone().listen(inner.clone(), arriving)));
+        let (accepting, accepted) = mpsc::channel(ACCEPTED_MAX);
+        drop(tokio::spawn(
+            setup.clone().accept_all(inner.clone(), accepting),
+        ));
         Ok(Self {
             inner,
             identity,
             transport,
-            house,
-            arrived: Mutex::new(arrived),
+            setup,
+            accepted: Mutex::new(accepted),
         })
     }
 
-    /// Connects to `name` in `role`, who is expected at `address`.
+    /// Connects to the peer `name` with `role` at `address`.
     ///
     /// # Errors
     ///
-    /// If it is not there, is somebody else, does not let us in, or is at another job.
+    /// If the peer does not answer, has another certificate, refuses the connection, or has another job.
     pub async fn connect(
         &self,
         address: SocketAddr,
@@ -170,7 +171,7 @@ impl Endpoint {
             role,
             name: name.clone(),
         };
-        let peer = Arc::new(Party {
+        let peer = Arc::new(PeerInfo {
             subject: subject.clone(),
             address,
         });
@@ -183,109 +184,109 @@ impl Endpoint {
         config.transport_config(Arc::clone(&self.transport));
         let connecting = self.inner.connect_with(config, address, name.as_str());
         let connecting = connecting.map_err(|error| local(error.to_string()))?;
-        let set_up = async { self.house.call(connecting.await?, address).await };
-        let set_up = self.house.in_time(set_up).await;
-        set_up.map_err(|failure| {
-            self.house.count(&failure);
-            tracing::warn!(%peer, reason = %failure, "no connection");
-            of_failure(peer, failure)
+        let set_up = async { self.setup.initiate(connecting.await?, address).await };
+        let set_up = self.setup.with_timeout(set_up).await;
+        set_up.map_err(|error| {
+            self.setup.count(&error);
+            tracing::warn!(%peer, reason = %error, "no connection");
+            connect_error(peer, error)
         })
     }
 
-    /// The next peer that has come to us; none once the endpoint is closed.
+    /// The next peer that has connected; `None` once the endpoint is closed.
     pub async fn accept(&self) -> Option<Peer> {
-        self.arrived.lock().await.recv().await
+        self.accepted.lock().await.recv().await
     }
 
-    /// Takes part in `job` from now on. Frames of other jobs are refused, and so are peers.
+    /// Joins `job`. Frames and peers of other jobs are refused from now on.
     pub fn begin(&self, job: JobId, epoch: u64) {
-        self.house.session.begin(job, epoch);
+        self.setup.session.begin(job, epoch);
     }
 
-    /// Stamps what is sent from now on with `epoch`; others may still send with earlier ones.
+    /// Stamps frames sent from now on with `epoch`. Peers may still send with earlier epochs.
     ///
     /// # Panics
     ///
-    /// If epochs go back.
+    /// If `epoch` is before the current one.
     pub fn advance(&self, epoch: u64) {
-        self.house.session.advance(epoch);
+        self.setup.session.advance(epoch);
     }
 
     /// Refuses frames of epochs before `oldest`.
     ///
     /// # Panics
     ///
-    /// If `oldest` goes back, or is later than our own epoch.
+    /// If `oldest` is before the previous oldest epoch, or after the current epoch.
     pub fn retire(&self, oldest: u64) {
-        self.house.session.retire(oldest);
+        self.setup.session.retire(oldest);
     }
 
-    /// Takes part in no job from now on.
+    /// Leaves the job.
     pub fn end(&self) {
-        self.house.session.end();
+        self.setup.session.end();
     }
 
-    /// Where others find us.
+    /// The local address of the socket.
     ///
     /// # Errors
     ///
-    /// If the system does not tell.
+    /// If the system does not report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.inner.local_addr()
     }
 
-    /// Who we are.
+    /// The identity of this endpoint.
     #[must_use]
     pub const fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// What has been refused so far.
+    /// What this endpoint has refused so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.house.tally.counters()
+        self.setup.counters.counters()
     }
 
-    /// Breaks off all connections that are still open, and waits until the peers have been told.
+    /// Aborts all open connections, and waits until the peers have been notified.
     pub async fn close(self) {
-        let (inner, limit) = (self.inner.clone(), self.house.bounds.handshake);
+        let (inner, limit) = (self.inner.clone(), self.setup.bounds.handshake);
         drop(self);
-        // Who does not hear it finds out by itself.
+        // A peer that misses the notification times out.
         drop(tokio::time::timeout(limit, inner.wait_idle()).await);
     }
 }
 
 impl Drop for Endpoint {
-    /// Breaks off all connections that are still open.
+    /// Aborts all open connections.
     fn drop(&mut self) {
         self.inner.close(CloseCode::Dropped.to_wire(), b"");
     }
 }
 
-fn of_failure(peer: Arc<Party>, failure: Failure) -> ConnectError {
-    let problem = failure.to_string();
-    match failure {
-        Failure::Silent(after) => ConnectError::Silent { peer, after },
-        Failure::Connection(ConnectionError::TimedOut) => ConnectError::Peer(PeerError::Lost {
+fn connect_error(peer: Arc<PeerInfo>, error: SetupError) -> ConnectError {
+    let problem = error.to_string();
+    match error {
+        SetupError::TimedOut(after) => ConnectError::TimedOut { peer, after },
+        SetupError::Connection(ConnectionError::TimedOut) => ConnectError::Peer(PeerError::Lost {
             peer,
             source: ConnectionError::TimedOut,
         }),
-        Failure::Connection(ConnectionError::TransportError(_))
-        | Failure::Greeting(_)
-        | Failure::Stream(_)
-        | Failure::Reset => ConnectError::Refused { peer, problem },
-        Failure::Connection(ConnectionError::ConnectionClosed(_)) => {
-            ConnectError::Unwelcome { peer, problem }
+        SetupError::Connection(ConnectionError::TransportError(_))
+        | SetupError::Handshake(_)
+        | SetupError::Stream(_)
+        | SetupError::Reset => ConnectError::Refused { peer, problem },
+        SetupError::Connection(ConnectionError::ConnectionClosed(_)) => {
+            ConnectError::Rejected { peer, problem }
         }
-        Failure::Connection(source) => PeerError::of(&peer, source).into(),
+        SetupError::Connection(source) => PeerError::from_connection_error(&peer, source).into(),
     }
 }
 
-/// Bytes kept of one stranger before it is looked at: its first flight.
+/// Bytes kept of one unprocessed handshake: its first flight.
 const INCOMING_BUFFER: u64 = 16 << 10;
-/// The same of all of them.
+/// Bytes kept of all unprocessed handshakes.
 const INCOMING_BUFFERS: u64 = 4 << 20;
-/// Strangers that wait for being looked at, which is done at once; more are ignored.
+/// Unprocessed handshakes, which are processed immediately; more are ignored.
 const INCOMING_MAX: usize = 256;
-/// Peers that have come and nobody has taken.
-const ARRIVED_MAX: usize = 16;
+/// Peers that have connected and are not yet accepted.
+const ACCEPTED_MAX: usize = 16;

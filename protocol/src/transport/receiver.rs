@@ -5,36 +5,36 @@ use quinn::{ConnectionError, ReadError, RecvStream};
 
 use crate::transport::Refusal;
 use crate::transport::close::PeerError;
-use crate::transport::peer::Link;
-use crate::transport::session::{Order, STAMP_LEN, Stamp};
+use crate::transport::link::Link;
+use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
 use crate::{Address, Message, PREFIX_LEN, Prefix};
 
-/// What comes from a peer on its control stream, in the order sent.
+/// Receives the frames of a peer on its control stream, in the order sent.
 #[derive(Debug)]
 pub struct Receiver {
     link: Arc<Link>,
     stream: RecvStream,
-    order: Order,
-    /// What has come and is not yet a frame.
+    order: FrameOrder,
+    /// Bytes that arrived and are not yet a whole frame.
     buffer: BytesMut,
-    /// The prefix of the frame that comes, once it has been read from the buffer.
+    /// The prefix of the next frame, once it has been taken from the buffer.
     prefix: Option<Prefix>,
 }
 
-/// What a peer has said.
+/// The next event of a peer's control stream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Received {
     /// A message: sender, receiver, and itself.
     Message(Address, Address, Message),
-    /// The peer has closed the connection in order; nothing comes after it.
+    /// The peer has closed the connection in order; this is the last event.
     Closed {
-        /// Its words.
+        /// The reason it gave.
         reason: String,
     },
 }
 
 impl Receiver {
-    pub(super) fn new(link: Arc<Link>, stream: RecvStream, order: Order) -> Self {
+    pub(super) fn new(link: Arc<Link>, stream: RecvStream, order: FrameOrder) -> Self {
         Self {
             link,
             stream,
@@ -44,12 +44,12 @@ impl Receiver {
         }
     }
 
-    /// What the peer says next. Dropping the future loses nothing.
+    /// The next message of the peer. Dropping the future loses nothing.
     ///
     /// # Errors
     ///
-    /// If the connection is over in any other way than in order, which it is from then on: because the
-    /// peer sent what it may not, broke it off, or is lost.
+    /// If the connection has ended otherwise than in order: the peer sent a frame that is not allowed, aborted the
+    /// connection, or is lost. All later calls fail too.
     pub async fn receive(&mut self) -> Result<Received, PeerError> {
         loop {
             let next = self.next();
@@ -77,7 +77,7 @@ impl Receiver {
         &self.link
     }
 
-    /// The first frame of the buffer, if it is whole.
+    /// Takes the first frame off the buffer, if it is complete.
     fn next(&mut self) -> Result<Option<(Address, Address, Message)>, Refusal> {
         let prefix = match self.prefix {
             Some(prefix) => prefix,
@@ -88,8 +88,8 @@ impl Receiver {
                 let Some((prefix, _)) = rest.split_first_chunk() else {
                     return Ok(None);
                 };
-                let standing = self.link.session.standing();
-                self.order.admit(Stamp::decode(stamp), standing)?;
+                let state = self.link.session.state();
+                self.order.accept(Stamp::decode(stamp), state)?;
                 let prefix = Prefix::decode(prefix, &self.link.bounds.frame)?;
                 drop(self.buffer.split_to(STAMP_LEN + PREFIX_LEN));
                 self.prefix = Some(prefix);
@@ -108,7 +108,7 @@ impl Receiver {
         Ok(Some((from, to, message)))
     }
 
-    /// The stream is over: in order, if there is no half a frame, and the connection ends so too.
+    /// Handles the end of the stream: in order, if no partial frame is left and the connection is closed in order.
     async fn end(&mut self) -> Result<Received, PeerError> {
         if self.prefix.is_some() || !self.buffer.is_empty() {
             let expected = self.prefix.map_or(STAMP_LEN + PREFIX_LEN, |prefix| {
@@ -127,9 +127,9 @@ impl Receiver {
     fn lost(&self, source: ConnectionError) -> Result<Received, PeerError> {
         match self.link.lost(source) {
             PeerError::Closed { reason, .. } => Ok(Received::Closed { reason }),
-            error @ (PeerError::Broken { .. }
+            error @ (PeerError::Aborted { .. }
             | PeerError::Local { .. }
-            | PeerError::Unread { .. }
+            | PeerError::Stalled { .. }
             | PeerError::Lost { .. }
             | PeerError::Refused { .. }) => Err(error),
         }

@@ -1,12 +1,26 @@
-//! Which agents a role speaks for, and what each kind of agent says.
+//! Which agents a peer may speak for, and which messages each kind of agent may send.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+
+use bsp::{HostId, SetId};
 
 use crate::identity::Role;
 use crate::transport::Refusal;
 use crate::{Address, Errand, Message};
 
-/// Whether a peer in this role may send `message` as `from`.
+/// The hosts and Sets for which a peer may speak in its job. For processes, the placement decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpeakingRights {
+    /// The hosts of the peer.
+    pub hosts: BTreeSet<HostId>,
+    /// The Sets that it manages.
+    pub sets: BTreeSet<SetId>,
+}
+
+/// Checks that a peer in this role may send `message` in the name of `from`.
 pub(super) fn check(role: Role, from: Address, message: &Message) -> Result<(), Refusal> {
-    if speaks_for(role, from) && says(from, message) {
+    if speaks_for(role, from) && may_send(from, message) {
         Ok(())
     } else {
         Err(denied(role, from, message))
@@ -32,12 +46,13 @@ fn speaks_for(role: Role, from: Address) -> bool {
     }
 }
 
-/// Orders come from Set Managers, reports from those they are about; jobs come from clients.
-fn says(from: Address, message: &Message) -> bool {
+/// Whether an agent like `from` may send `message`: Set Managers send orders, processes and nodes send reports, clients
+/// submit jobs.
+fn may_send(from: Address, message: &Message) -> bool {
     if let Message::Errand(errand) = message {
         return match from {
-            Address::Client => is_asked(errand),
-            Address::Node(_) => !is_asked(errand),
+            Address::Client => is_from_client(errand),
+            Address::Node(_) => !is_from_client(errand),
             Address::Process(_) | Address::SetManager(_) => false,
         };
     }
@@ -64,19 +79,19 @@ fn says(from: Address, message: &Message) -> bool {
         | Message::Probe(_) => (false, true, false),
         Message::Reported(_) | Message::Halted(_) => (true, false, false),
         Message::State(_) => (true, true, false),
-        Message::Errand(_) => unreachable!("looked at above"),
+        Message::Errand(_) => unreachable!("handled above"),
     };
     match from {
         Address::Process(_) => process,
         Address::Node(_) => node,
         Address::SetManager(_) => manager,
-        // A process that has not begun.
+        // A process that has not started.
         Address::Client => matches!(message, Message::State(_)),
     }
 }
 
-/// Whether it is the client who says it, and not the node.
-fn is_asked(errand: &Errand) -> bool {
+/// Whether the client sends it, and not the node.
+fn is_from_client(errand: &Errand) -> bool {
     match errand {
         Errand::Submit(_) | Errand::Meet { .. } | Errand::Begin | Errand::Inquire => true,
         Errand::Accepted { .. }
@@ -88,45 +103,31 @@ fn is_asked(errand: &Errand) -> bool {
     }
 }
 
-pub(super) fn name(message: &Message) -> &'static str {
-    match message {
-        Message::Start(_) => "Start",
-        Message::Finish => "Finish",
-        Message::Arrived(_) => "Arrived",
-        Message::Confer(_) => "Confer",
-        Message::Measure(_) => "Measure",
-        Message::Measured(_) => "Measured",
-        Message::Capacity(_) => "Capacity",
-        Message::Evaluate(_) => "Evaluate",
-        Message::Reported(_) => "Reported",
-        Message::Reports(_) => "Reports",
-        Message::ReportsBefore(_) => "ReportsBefore",
-        Message::Standing(_) => "Standing",
-        Message::Ask(_) => "Ask",
-        Message::Answered(_) => "Answered",
-        Message::Decided(_) => "Decided",
-        Message::Planned(_) => "Planned",
-        Message::Migrate(_) => "Migrate",
-        Message::State(_) => "State",
-        Message::Installed(_) => "Installed",
-        Message::Halted(_) => "Halted",
-        Message::Parcel(_) => "Parcel",
-        Message::Taken(_) => "Taken",
-        Message::Placed(_) => "Placed",
-        Message::Probe(_) => "Probe",
-        Message::Errand(errand) => match **errand {
-            Errand::Submit(_) => "Submit",
-            Errand::Accepted { .. } => "Accepted",
-            Errand::Meet { .. } => "Meet",
-            Errand::Ready => "Ready",
-            Errand::Begin => "Begin",
-            Errand::Recorded(_) => "Recorded",
-            Errand::Ended(_) => "Ended",
-            Errand::Failed(_) => "Failed",
-            Errand::Inquire => "Inquire",
-            Errand::Status(_) => "Status",
-        },
+/// The name of `message`.
+pub(super) fn name(message: &Message) -> String {
+    if let Message::Errand(errand) = message {
+        variant(errand)
+    } else {
+        variant(message)
     }
+}
+
+/// The name of a variant: the first word of its `Debug` form, of which no more is written.
+fn variant(value: &impl fmt::Debug) -> String {
+    struct FirstWord(String);
+
+    impl Write for FirstWord {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            let end = text.find(|character: char| !character.is_alphanumeric());
+            self.0.push_str(&text[..end.unwrap_or(text.len())]);
+            end.map_or(Ok(()), |_| Err(fmt::Error))
+        }
+    }
+
+    let mut word = FirstWord(String::new());
+    // Fails after the first word.
+    write!(word, "{value:?}").unwrap_or_default();
+    word.0
 }
 
 #[cfg(test)]
@@ -151,7 +152,7 @@ mod tests {
         pinned.map(message).collect()
     }
 
-    fn allowed(role: Role, from: Address) -> Vec<&'static str> {
+    fn allowed(role: Role, from: Address) -> Vec<String> {
         let messages = messages();
         let allowed = messages
             .iter()
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_come_from_set_managers_and_reports_from_those_they_are_about() {
+    fn roles_limit_the_messages_of_agents() {
         let [process, node, manager] = [
             Address::Process(Rank(1)),
             Address::Node(HostId(1)),

@@ -6,34 +6,34 @@ use quinn::{SendStream, VarInt, WriteError};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc, oneshot};
 
 use crate::transport::close::{CloseCode, PeerError};
-use crate::transport::peer::Link;
+use crate::transport::link::Link;
 use crate::transport::session::{STAMP_LEN, Stamp};
-use crate::transport::state;
+use crate::transport::state_stream;
 use crate::{Address, Frame, Message, State};
 
-/// What goes to a peer.
+/// Sends frames and states to a peer.
 ///
-/// Frames wait in a queue of bounded length while the peer, or the way to it, takes no more.
+/// Frames wait in a queue of bounded length while the peer or the network is slower than the sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
     link: Arc<Link>,
     queue: mpsc::UnboundedSender<Item>,
-    /// Bytes that the queue still takes.
+    /// Free bytes of the queue.
     room: Arc<Semaphore>,
-    /// The number of the next state.
+    /// The sequence number of the next state.
     states: Arc<Mutex<u64>>,
 }
 
-/// Why a frame was not sent at once.
+/// Why a frame was not queued immediately.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TrySendError {
-    /// The queue is full; the frame comes back.
-    #[error("a frame of {} bytes has to wait: the peer is slower than we", frame.head.len() + frame.payload.len())]
+    /// The queue is full; the frame is returned.
+    #[error("no room for a frame of {} bytes: the peer is slower than the sender", frame.head.len() + frame.payload.len())]
     Full {
         /// The frame.
         frame: Frame,
     },
-    /// The connection is over.
+    /// The connection has ended.
     #[error(transparent)]
     Peer(#[from] PeerError),
 }
@@ -42,7 +42,7 @@ impl Sender {
     /// A sender and the task that writes for it.
     pub(super) fn spawn(link: Arc<Link>, stream: SendStream) -> Self {
         let (queue, items) = mpsc::unbounded_channel();
-        let room = Arc::new(Semaphore::new(usize_of(link.bounds.queue)));
+        let room = Arc::new(Semaphore::new(to_usize(link.bounds.queue)));
         let writer = Writer {
             link: Arc::clone(&link),
             stream,
@@ -58,22 +58,22 @@ impl Sender {
         }
     }
 
-    /// Sends `frame` behind all others; waits while the queue is full.
+    /// Sends `frame` after all frames queued before; waits while the queue is full.
     ///
     /// # Errors
     ///
-    /// If the connection is over.
+    /// If the connection has ended.
     pub async fn send(&self, frame: Frame) -> Result<(), PeerError> {
         let room = Arc::clone(&self.room).acquire_many_owned(self.weight(&frame));
         let room = room.await.map_err(|_| self.link.gone())?;
         self.put(frame, Some(room))
     }
 
-    /// Sends `frame` behind all others if the queue takes it now.
+    /// Sends `frame` after all frames queued before, if the queue has room now.
     ///
     /// # Errors
     ///
-    /// If it does not, or the connection is over.
+    /// If the queue is full, or the connection has ended.
     pub fn try_send(&self, frame: Frame) -> Result<(), TrySendError> {
         match Arc::clone(&self.room).try_acquire_many_owned(self.weight(&frame)) {
             Ok(room) => Ok(self.put(frame, Some(room))?),
@@ -82,39 +82,39 @@ impl Sender {
         }
     }
 
-    /// Sends `frame` behind all others, however many wait: for what is bounded by other means, as the messages
-    /// of a superstep are.
+    /// Sends `frame` after all frames queued before, even if the queue is full. For frames that are bounded by other
+    /// means, such as the messages of a superstep.
     ///
     /// # Errors
     ///
-    /// If the connection is over.
+    /// If the connection has ended.
     pub fn push(&self, frame: Frame) -> Result<(), PeerError> {
         self.put(frame, None)
     }
 
-    /// Whether the connection is over.
+    /// Whether the connection has ended.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.link.connection.close_reason().is_some()
     }
 
-    /// How long a packet takes to the peer and back, as far as is known.
+    /// The estimated round-trip time of a packet.
     #[must_use]
     pub fn round_trip(&self) -> Duration {
         self.link.connection.rtt()
     }
 
-    /// Sends the state of a process on a stream of its own, and waits until the peer has all of it.
+    /// Sends the state of a process on a separate stream, and waits until the peer has received all of it.
     ///
     /// Dropping the future breaks the connection.
     ///
     /// # Errors
     ///
-    /// If the connection is over, or the peer takes no states.
+    /// If the connection has ended, or the peer does not receive states.
     ///
     /// # Panics
     ///
-    /// If the state is shorter than its agent's part of it.
+    /// If the state is shorter than the part of its agent.
     pub async fn send_state(
         &self,
         from: Address,
@@ -122,14 +122,14 @@ impl Sender {
         state: State,
     ) -> Result<(), PeerError> {
         let (stream, stamp) = self.open_stream().await?;
-        let sent = state::send(stream, stamp, from, to, state).await;
-        sent.map_err(|error| of_write(&self.link, error))
+        let sent = state_stream::send(stream, stamp, from, to, state).await;
+        sent.map_err(|error| write_error(&self.link, error))
     }
 
-    /// Sends the state of a process as [`Self::send_state`] does, but its payload of so many bytes as it is made, in
-    /// pieces of [`CHUNK_LEN`] but the last: no more of it is kept than is on its way.
+    /// Sends the state of a process as [`Self::send_state`] does, with a payload of known length that arrives in
+    /// chunks of [`CHUNK_LEN`], the last one shorter. Only the chunks in transfer are held in memory.
     ///
-    /// If less is made, the peer is told that the state is given up, which it takes for a failure.
+    /// If the payload is incomplete, the stream is reset, and the peer reports a failure.
     ///
     /// # Errors
     ///
@@ -137,10 +137,10 @@ impl Sender {
     ///
     /// # Panics
     ///
-    /// If a piece is not as long as it should be.
+    /// If the head of the state takes 4 GiB or more.
     ///
     /// [`CHUNK_LEN`]: crate::transport::CHUNK_LEN
-    pub async fn send_pieces(
+    pub async fn send_state_chunks(
         &self,
         from: Address,
         to: Address,
@@ -149,26 +149,25 @@ impl Sender {
     ) -> Result<(), PeerError> {
         let (stream, stamp) = self.open_stream().await?;
         let message = Message::State(Box::new(state));
-        let sent = state::send_pieces(stream, stamp, (from, to, &message), payload).await;
+        let sent = state_stream::send_chunks(stream, stamp, (from, to, &message), payload).await;
         match sent {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.link.gone()),
-            Err(error) => Err(of_write(&self.link, error)),
+            Err(error) => Err(write_error(&self.link, error)),
         }
     }
 
-    /// Closes the connection in order, after everything that was sent before: frames, and states whose
-    /// [`Self::send_state`] has returned.
+    /// Closes the connection in order, after all frames sent before and all states whose [`Self::send_state`] has
+    /// returned.
     ///
     /// # Errors
     ///
-    /// If the peer does not take what is still to be sent in the time of [`Bounds::handshake`], or is
-    /// gone already.
+    /// If the peer does not receive the remaining frames within [`Bounds::handshake`], or the connection has ended.
     ///
     /// [`Bounds::handshake`]: crate::transport::Bounds::handshake
     pub async fn close(&self, reason: &str) -> Result<(), PeerError> {
         let (done, flushed) = oneshot::channel();
-        // If the writer is gone, so is `done`.
+        // If the writer has ended, `done` is dropped.
         drop(self.queue.send(Item::End(done)));
         match tokio::time::timeout(self.link.bounds.handshake, flushed).await {
             Ok(Ok(())) => {
@@ -177,12 +176,12 @@ impl Sender {
                 Ok(())
             }
             Ok(Err(_)) => Err(self.link.gone()),
-            Err(_) => Err(self.link.unread()),
+            Err(_) => Err(self.link.stalled()),
         }
     }
 
     fn put(&self, frame: Frame, room: Option<OwnedSemaphorePermit>) -> Result<(), PeerError> {
-        // The writer finds out later.
+        // The writer would notice later.
         if let Some(ended) = self.link.connection.close_reason() {
             return Err(self.link.lost(ended));
         }
@@ -191,9 +190,9 @@ impl Sender {
         self.queue.send(item).map_err(|_| self.link.gone())
     }
 
-    /// A stream for a state, and its stamp.
+    /// Opens a stream for a state, and makes its stamp.
     async fn open_stream(&self) -> Result<(SendStream, Stamp), PeerError> {
-        // The number says in which order the streams were opened.
+        // States are numbered in the order in which their streams are opened.
         let mut next = self.states.lock().await;
         let stream = self.link.connection.open_uni().await;
         let stream = stream.map_err(|error| self.link.lost(error))?;
@@ -209,13 +208,13 @@ impl Sender {
         }
     }
 
-    /// What is sent now is stamped with; without a job there are no epochs.
+    /// The epoch of frames sent now; 0 without a job.
     fn epoch(&self) -> u64 {
-        let epoch = self.link.session.standing().epoch;
+        let epoch = self.link.session.state().epoch;
         self.link.job.map_or(0, |_| epoch)
     }
 
-    /// What `frame` takes of the queue: a frame larger than the queue takes all of it.
+    /// The share of the queue that `frame` takes. A frame larger than the queue takes all of it.
     fn weight(&self, frame: &Frame) -> u32 {
         let length = frame.head.len() + frame.payload.len() + ITEM_LEN;
         u32::try_from(length).map_or(self.link.bounds.queue, |length| {
@@ -229,14 +228,14 @@ enum Item {
     Frame {
         frame: Frame,
         epoch: u64,
-        /// Given back once the frame is written.
+        /// Released once the frame is written.
         room: Option<OwnedSemaphorePermit>,
     },
-    /// Nothing comes behind it; say when the peer has everything.
+    /// The last item; the channel is notified when the peer has received everything.
     End(oneshot::Sender<()>),
 }
 
-/// Writes what is queued, many frames at a time.
+/// Writes queued frames, many at a time.
 struct Writer {
     link: Arc<Link>,
     stream: SendStream,
@@ -247,7 +246,7 @@ struct Writer {
 impl Writer {
     async fn run(mut self) {
         if let Err(error) = self.write().await {
-            drop(of_write(&self.link, error));
+            drop(write_error(&self.link, error));
         }
         self.room.close();
     }
@@ -259,7 +258,7 @@ impl Writer {
             let (mut rooms, mut end) = (Vec::new(), None);
             for item in items.drain(..) {
                 match item {
-                    // Frames behind the end come too late.
+                    // Frames after the end are too late.
                     Item::Frame { .. } if end.is_some() => {}
                     Item::Frame { frame, epoch, room } => {
                         let job = self.link.job;
@@ -275,28 +274,28 @@ impl Writer {
                     Item::End(done) => end = Some(done),
                 }
             }
-            self.stream.write_all_chunks(batch.pieces()).await?;
+            self.stream.write_all_chunks(batch.parts()).await?;
             batch.written();
             if let Some(done) = end {
                 self.stream.finish()?;
                 if self.stream.stopped().await == Ok(None) {
-                    // Whoever closes may have given up waiting.
+                    // `close` may have timed out.
                     done.send(()).unwrap_or_default();
                 }
                 return Ok(());
             }
         }
-        // All senders are gone without closing: finishing would look like an orderly end.
+        // All senders were dropped without closing: a finished stream would look like an orderly end.
         self.stream.reset(VarInt::from_u32(0))?;
         Ok(())
     }
 }
 
-/// Frames on their way to the stream: small pieces copied together, large ones as they are.
+/// Frames to be written: small parts are copied together, large ones are not copied.
 #[derive(Default)]
 struct Batch {
     small: BytesMut,
-    pieces: Vec<Bytes>,
+    parts: Vec<Bytes>,
 }
 
 impl Batch {
@@ -308,43 +307,43 @@ impl Batch {
                 self.small.extend_from_slice(&part);
             } else {
                 self.cut();
-                self.pieces.push(part);
+                self.parts.push(part);
             }
         }
     }
 
-    fn pieces(&mut self) -> &mut [Bytes] {
+    fn parts(&mut self) -> &mut [Bytes] {
         self.cut();
-        &mut self.pieces
+        &mut self.parts
     }
 
     fn written(&mut self) {
-        self.pieces.clear();
+        self.parts.clear();
     }
 
     fn cut(&mut self) {
         if !self.small.is_empty() {
-            self.pieces.push(self.small.split().freeze());
+            self.parts.push(self.small.split().freeze());
         }
     }
 }
 
-fn of_write(link: &Link, error: WriteError) -> PeerError {
+fn write_error(link: &Link, error: WriteError) -> PeerError {
     match error {
         WriteError::ConnectionLost(source) => link.lost(source),
         WriteError::Stopped(_) | WriteError::ClosedStream | WriteError::ZeroRttRejected => {
-            link.unread()
+            link.stalled()
         }
     }
 }
 
-fn usize_of(count: u32) -> usize {
+fn to_usize(count: u32) -> usize {
     usize::try_from(count).expect("32 bits fit a usize")
 }
 
 /// Frames written at a time.
 const BATCH_MAX: usize = 256;
-/// Bytes of a piece that is rather copied than handed on.
+/// Largest part of a frame that is copied.
 const COPIED_MAX: usize = 4 << 10;
-/// What a frame takes of the queue beside its bytes.
+/// Bytes that a frame takes of the queue in addition to its own.
 const ITEM_LEN: usize = 128;

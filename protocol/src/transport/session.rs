@@ -1,56 +1,12 @@
-//! Which job an endpoint is at, and the stamps that bind frames to it.
+//! The job and epoch of an endpoint, and the stamps that bind frames to them.
 
-use std::fmt;
-use std::num::NonZeroU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{BufMut, BytesMut};
 
-use crate::transport::Refusal;
+use crate::transport::{JobId, Refusal};
 
-/// A run of a program on a cluster; drawn at random by whoever submits it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct JobId(pub NonZeroU64);
-
-impl fmt::Display for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "job {:016x}", self.0)
-    }
-}
-
-impl JobId {
-    /// A job that nobody has had.
-    ///
-    /// # Panics
-    ///
-    /// If the system has no random numbers.
-    #[must_use]
-    pub fn draw() -> Self {
-        let random = rustls::crypto::ring::default_provider().secure_random;
-        loop {
-            let mut bytes = [0; 8];
-            let filled = random.fill(&mut bytes);
-            assert!(filled.is_ok(), "the system has random numbers");
-            if let Some(job) = Self::from_wire(u64::from_le_bytes(bytes)) {
-                return job;
-            }
-        }
-    }
-
-    pub(super) fn shown(job: Option<Self>) -> String {
-        job.map_or_else(|| "no job".to_owned(), |job| job.to_string())
-    }
-
-    pub(super) fn from_wire(job: u64) -> Option<Self> {
-        NonZeroU64::new(job).map(Self)
-    }
-
-    pub(super) fn to_wire(job: Option<Self>) -> u64 {
-        job.map_or(0, |job| job.0.get())
-    }
-}
-
-/// What goes before every frame.
+/// The job, epoch and sequence number before every frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) job: Option<JobId>,
@@ -79,23 +35,23 @@ impl Stamp {
     }
 }
 
-/// The job of an endpoint, as all its connections see it.
+/// The job of an endpoint, shared by all its connections.
 #[derive(Debug, Default)]
-pub(super) struct Session(Mutex<Standing>);
+pub(super) struct Session(Mutex<SessionState>);
 
 /// Invariant: `oldest` is no later than `epoch`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct SessionState {
     pub(super) job: Option<JobId>,
-    /// What our frames are stamped with.
+    /// The epoch of frames that this endpoint sends.
     pub(super) epoch: u64,
-    /// What frames of others have to be stamped with at least.
+    /// The oldest epoch accepted in frames of peers.
     pub(super) oldest: u64,
 }
 
 impl Session {
     pub(super) fn begin(&self, job: JobId, epoch: u64) {
-        *self.lock() = Standing {
+        *self.lock() = SessionState {
             job: Some(job),
             epoch,
             oldest: epoch,
@@ -103,48 +59,48 @@ impl Session {
     }
 
     pub(super) fn advance(&self, epoch: u64) {
-        let mut standing = self.lock();
+        let mut state = self.lock();
         assert!(
-            standing.epoch <= epoch,
+            state.epoch <= epoch,
             "epoch {epoch} comes after {}",
-            standing.epoch
+            state.epoch
         );
-        standing.epoch = epoch;
+        state.epoch = epoch;
     }
 
     pub(super) fn retire(&self, oldest: u64) {
-        let mut standing = self.lock();
-        let (before, now) = (standing.oldest, standing.epoch);
+        let mut state = self.lock();
+        let (before, now) = (state.oldest, state.epoch);
         assert!(
             (before..=now).contains(&oldest),
             "epoch {oldest} lies between {before} and {now}"
         );
-        standing.oldest = oldest;
+        state.oldest = oldest;
     }
 
     pub(super) fn end(&self) {
-        *self.lock() = Standing::default();
+        *self.lock() = SessionState::default();
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn state(&self) -> SessionState {
         *self.lock()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Standing> {
-        // Whoever panicked left a whole value behind.
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
+        // Assignments leave no partial value behind.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What one peer's frames have to follow: their job, epochs that never go back, every number once.
+/// Checks the frames of one peer: they belong to its job, epochs never go back, sequence numbers have no gaps.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct FrameOrder {
     job: Option<JobId>,
     epoch: u64,
     next: u64,
 }
 
-impl Order {
+impl FrameOrder {
     pub(super) const fn new(job: Option<JobId>, epoch: u64) -> Self {
         Self {
             job,
@@ -153,25 +109,25 @@ impl Order {
         }
     }
 
-    pub(super) fn admit(&mut self, stamp: Stamp, standing: Standing) -> Result<(), Refusal> {
-        // A connection outlives no job, and one without a job has no epochs.
-        let is_over = self.job.is_some() && self.job != standing.job;
+    pub(super) fn accept(&mut self, stamp: Stamp, state: SessionState) -> Result<(), Refusal> {
+        // A connection ends with its job; without a job there are no epochs.
+        let is_over = self.job.is_some() && self.job != state.job;
         if is_over || stamp.job != self.job {
             return Err(Refusal::Job {
-                met: stamp.job,
+                found: stamp.job,
                 expected: self.job.filter(|_| !is_over),
             });
         }
-        let oldest = self.job.map_or(0, |_| self.epoch.max(standing.oldest));
+        let oldest = self.job.map_or(0, |_| self.epoch.max(state.oldest));
         if stamp.epoch < oldest {
             return Err(Refusal::Epoch {
-                met: stamp.epoch,
+                found: stamp.epoch,
                 oldest,
             });
         }
         if stamp.sequence != self.next {
             return Err(Refusal::Sequence {
-                met: stamp.sequence,
+                found: stamp.sequence,
                 expected: self.next,
             });
         }

@@ -1,6 +1,5 @@
-//! TLS 1.3 with certificates at both ends, and what they have to say beside being signed.
+//! TLS 1.3 with certificates at both ends, and what a certificate must say in addition to being signed.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,55 +17,45 @@ use rustls::{
 };
 
 use crate::WIRE_VERSION;
-use crate::identity::{Certificate, CertificateError, Identity, Name, Role, Subject};
+use crate::identity::{Certificate, CertificateError, Identity, Name, Subject};
+use crate::transport::PeerPolicy;
 
-/// Whom an endpoint lets in, of those that the authority of its cluster knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Guests {
-    /// Nobody: connections are only made from here.
-    Nobody,
-    /// Everybody in one of these roles.
-    Roles(BTreeSet<Role>),
-    /// Those with these names, each in its role.
-    Listed(BTreeSet<(Name, Role)>),
-}
-
-/// Why a certificate that the authority signed is not good enough.
+/// Why a certificate that the authority signed is refused.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 enum Mismatch {
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    #[error("a certificate of cluster {met}, expected {expected}")]
-    Cluster { met: Name, expected: Name },
-    #[error("a certificate for {met}, expected {expected}")]
-    Subject { met: String, expected: String },
+    #[error("a certificate of cluster {found}, expected {expected}")]
+    Cluster { found: Name, expected: Name },
+    #[error("a certificate for {found}, expected {expected}")]
+    Subject { found: String, expected: String },
 }
 
-/// In words: `rustls` prints errors of others so.
+/// As text: `rustls` prints custom errors by `Debug`.
 impl fmt::Debug for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// What both ends say they speak.
+/// The protocol that both ends name in the TLS handshake.
 #[must_use]
 pub fn alpn() -> Vec<u8> {
     format!("migbsp/{WIRE_VERSION}").into_bytes()
 }
 
-/// What an endpoint that is connected to asks of those who connect.
+/// The configuration of an endpoint that accepts connections.
 pub(super) fn server(
     identity: &Identity,
-    guests: Guests,
+    policy: PeerPolicy,
 ) -> Result<Arc<QuicServerConfig>, rustls::Error> {
-    let config = QuicServerConfig::try_from(server_config(identity, guests)?);
+    let config = QuicServerConfig::try_from(server_config(identity, policy)?);
     Ok(Arc::new(config.expect("TLS 1.3 of ring has initial keys")))
 }
 
 fn server_config(
     identity: &Identity,
-    guests: Guests,
+    policy: PeerPolicy,
 ) -> Result<rustls::ServerConfig, rustls::Error> {
     let provider = provider();
     let roots = Arc::new(roots(identity)?);
@@ -74,25 +63,25 @@ fn server_config(
         .with_crls(identity.revoked())
         .only_check_end_entity_revocation()
         .build()
-        .map_err(|error| of_builder(&error))?;
-    let check = GuestCheck {
+        .map_err(|error| builder_error(&error))?;
+    let check = ClientVerifier {
         inner,
         cluster: identity.certificate().subject.cluster.clone(),
-        guests,
+        policy,
     };
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(Arc::new(check))
         .with_single_cert(vec![identity.own().clone()], identity.key())?;
     config.alpn_protocols = vec![alpn()];
-    // No resumption, so no data ahead of the handshake.
+    // No resumption, and therefore no data before the handshake.
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.max_early_data_size = 0;
     Ok(config)
 }
 
-/// What an endpoint that connects asks of the one it finds.
+/// The configuration for connecting to `expected`.
 pub(super) fn client(
     identity: &Identity,
     expected: Subject,
@@ -111,11 +100,11 @@ fn client_config(
         .with_crls(identity.revoked())
         .only_check_end_entity_revocation()
         .build()
-        .map_err(|error| of_builder(&error))?;
+        .map_err(|error| builder_error(&error))?;
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(HostCheck { inner, expected }))
+        .with_custom_certificate_verifier(Arc::new(ServerVerifier { inner, expected }))
         .with_client_auth_cert(vec![identity.own().clone()], identity.key())?;
     config.alpn_protocols = vec![alpn()];
     config.resumption = Resumption::disabled();
@@ -123,36 +112,15 @@ fn client_config(
     Ok(config)
 }
 
-impl Guests {
-    fn admit(&self, subject: &Subject) -> Result<(), Mismatch> {
-        let (is_welcome, expected) = match self {
-            Self::Nobody => (false, "nobody".to_owned()),
-            Self::Roles(roles) => {
-                let names: Vec<_> = roles.iter().map(Role::to_string).collect();
-                (roles.contains(&subject.role), names.join(" or "))
-            }
-            Self::Listed(guests) => {
-                let key = (subject.name.clone(), subject.role);
-                let listed = format!("one of the {} that are listed here", guests.len());
-                (guests.contains(&key), listed)
-            }
-        };
-        let met = subject.to_string();
-        is_welcome
-            .then_some(())
-            .ok_or(Mismatch::Subject { met, expected })
-    }
-}
-
-/// Asks of a certificate what the authority is asked for, and then who it is for.
+/// Checks the certificate of a connecting peer: first its signature, then its subject.
 #[derive(Debug)]
-struct GuestCheck {
+struct ClientVerifier {
     inner: Arc<dyn ClientCertVerifier>,
     cluster: Name,
-    guests: Guests,
+    policy: PeerPolicy,
 }
 
-impl ClientCertVerifier for GuestCheck {
+impl ClientCertVerifier for ClientVerifier {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         self.inner.root_hint_subjects()
     }
@@ -166,9 +134,13 @@ impl ClientCertVerifier for GuestCheck {
         let verified = self
             .inner
             .verify_client_cert(end_entity, intermediates, now)?;
-        subject(end_entity, &self.cluster)
-            .and_then(|subject| self.guests.admit(&subject))
-            .map_err(unfit)?;
+        let subject = subject(end_entity, &self.cluster).map_err(invalid_certificate)?;
+        if !self.policy.allows(&subject) {
+            return Err(invalid_certificate(Mismatch::Subject {
+                found: subject.to_string(),
+                expected: self.policy.expected(),
+            }));
+        }
         Ok(verified)
     }
 
@@ -195,14 +167,14 @@ impl ClientCertVerifier for GuestCheck {
     }
 }
 
-/// The same for the one we connect to, of whom we know whom to expect.
+/// Checks the certificate of the peer that this endpoint connects to.
 #[derive(Debug)]
-struct HostCheck {
+struct ServerVerifier {
     inner: Arc<WebPkiServerVerifier>,
     expected: Subject,
 }
 
-impl ServerCertVerifier for HostCheck {
+impl ServerCertVerifier for ServerVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -218,10 +190,10 @@ impl ServerCertVerifier for HostCheck {
             ocsp_response,
             now,
         )?;
-        let met = subject(end_entity, &self.expected.cluster).map_err(unfit)?;
-        if met != self.expected {
-            return Err(unfit(Mismatch::Subject {
-                met: met.to_string(),
+        let found = subject(end_entity, &self.expected.cluster).map_err(invalid_certificate)?;
+        if found != self.expected {
+            return Err(invalid_certificate(Mismatch::Subject {
+                found: found.to_string(),
                 expected: self.expected.to_string(),
             }));
         }
@@ -255,18 +227,18 @@ fn subject(certificate: &CertificateDer<'_>, cluster: &Name) -> Result<Subject, 
     let subject = Certificate::parse(certificate)?.subject;
     if subject.cluster != *cluster {
         return Err(Mismatch::Cluster {
-            met: subject.cluster,
+            found: subject.cluster,
             expected: cluster.clone(),
         });
     }
     Ok(subject)
 }
 
-fn unfit(mismatch: Mismatch) -> rustls::Error {
+fn invalid_certificate(mismatch: Mismatch) -> rustls::Error {
     rustls::Error::InvalidCertificate(Unfit::Other(OtherError(Arc::new(mismatch))))
 }
 
-fn of_builder(error: &VerifierBuilderError) -> rustls::Error {
+fn builder_error(error: &VerifierBuilderError) -> rustls::Error {
     rustls::Error::General(error.to_string())
 }
 
@@ -282,23 +254,27 @@ fn provider() -> Arc<CryptoProvider> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::time::{Duration, SystemTime};
 
     use rustls::version::TLS12;
     use rustls::{ClientConnection, ServerConnection};
 
     use super::*;
-    use crate::identity::{Authority, Validity};
+    use crate::identity::{Authority, Role, Validity};
 
     fn identity() -> Identity {
-        let day = Validity::starting(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
+        let day = Validity::from_now(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
         let authority = Authority::generate("lab".parse().unwrap(), day).unwrap();
         let name = "n2".parse().unwrap();
         authority.issue(Role::Node, &name, day).unwrap()
     }
 
-    /// What `server` says of the first words of `client`.
-    fn greeted(client: rustls::ClientConfig, server: rustls::ServerConfig) -> rustls::Error {
+    /// The error of `server` about the first message of `client`.
+    fn handshake_error(
+        client: rustls::ClientConfig,
+        server: rustls::ServerConfig,
+    ) -> rustls::Error {
         let name = ServerName::try_from("n2").unwrap();
         let mut client = ClientConnection::new(Arc::new(client), name).unwrap();
         let mut hello = Vec::new();
@@ -309,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn older_tls_is_refused_whoever_speaks_it() {
+    fn tls_1_2_is_refused_in_both_directions() {
         let identity = identity();
         let subject = identity.certificate().subject.clone();
         let old_client = rustls::ClientConfig::builder_with_provider(provider())
@@ -323,10 +299,10 @@ mod tests {
             .with_no_client_auth()
             .with_single_cert(vec![identity.own().clone()], identity.key())
             .unwrap();
-        let guests = Guests::Roles(BTreeSet::from([Role::Node]));
-        let coming = greeted(old_client, server_config(&identity, guests).unwrap());
-        let found = greeted(client_config(&identity, subject).unwrap(), old_server);
-        for error in [coming, found] {
+        let policy = PeerPolicy::Roles(BTreeSet::from([Role::Node]));
+        let incoming = handshake_error(old_client, server_config(&identity, policy).unwrap());
+        let outgoing = handshake_error(client_config(&identity, subject).unwrap(), old_server);
+        for error in [incoming, outgoing] {
             assert!(
                 matches!(error, rustls::Error::PeerIncompatible(_)),
                 "{error}"

@@ -1,11 +1,12 @@
-//! A peer with a good certificate that wants memory. In a process of its own, whose memory is measured.
+//! A hostile peer with a valid certificate that tries to exhaust memory. This test has a separate process, whose memory is
+//! measured.
 
 #![cfg(test)]
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "tests/protocol/transport uses the rest of it")]
-#[path = "../protocol/transport/raw.rs"]
-mod raw;
+#[path = "../protocol/transport/raw_peer.rs"]
+mod raw_peer;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,20 +15,20 @@ use std::time::{Duration, SystemTime};
 
 use bsp::{HostId, Rank, SetId};
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
-use protocol::transport::{Bounds, Endpoint, Guests, JobId, Peer, Received, TrySendError};
+use protocol::transport::{Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, TrySendError};
 use protocol::{Address, Confer, Frame, Message, State, WIRE_VERSION, encode};
 use quinn::{Connection, SendStream};
 use tokio::task::JoinSet;
 
-use crate::raw::Shown;
+use crate::raw_peer::RawPeer;
 
 const EPOCH: u64 = 3;
 const NODE: Address = Address::Node(HostId(1));
 const MANAGER: Address = Address::SetManager(SetId(0));
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_peer_that_fills_everything_and_reads_nothing_costs_what_the_bounds_say() {
-    let day = Validity::starting(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
+async fn memory_of_a_hostile_peer_is_bounded() {
+    let day = Validity::from_now(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
     let authority = Authority::generate(name("lab"), day).unwrap();
     let issue = |text| authority.issue(Role::SetManager, &name(text), day).unwrap();
     let (here, honest) = (endpoint(issue("n1")), endpoint(issue("n2")));
@@ -39,8 +40,8 @@ async fn a_peer_that_fills_everything_and_reads_nothing_costs_what_the_bounds_sa
     exchange(&mut a, &mut b).await;
 
     let before = resident();
-    let hostile = Shown::of(&issue("n3")).connect(address).await.unwrap();
-    let mut control = raw::greeted(&hostile).await;
+    let hostile = RawPeer::of(&issue("n3")).connect(address).await.unwrap();
+    let mut control = raw_peer::control_stream(&hostile).await;
     let Peer {
         sender,
         mut messages,
@@ -61,7 +62,7 @@ async fn a_peer_that_fills_everything_and_reads_nothing_costs_what_the_bounds_sa
         }
     }
     exchange(&mut a, &mut b).await;
-    // Held to the end: what is let go of is finished.
+    // Held to the end: a dropped stream is finished.
     let (taken, held): (Vec<usize>, Vec<_>) = filling.join_all().await.into_iter().unzip();
     let filled: usize = taken.iter().sum();
     let window = Bounds::default().connection_window();
@@ -73,13 +74,13 @@ async fn a_peer_that_fills_everything_and_reads_nothing_costs_what_the_bounds_sa
 
     let more = resident().saturating_sub(before);
     assert!(more <= MEMORY, "{more} bytes more than before");
-    // The connection stands: it was not refused, only held up.
+    // The connection is still open: the peer was not refused, only blocked.
     assert_eq!(hostile.close_reason(), None);
     assert!(!reading.is_finished() && !waiting.is_finished());
     drop((silent, held));
 }
 
-/// As many streams as it may have. The first of them never says anything, before others that do.
+/// The largest number of streams. The first one stays silent.
 async fn opened(connection: &Connection) -> Vec<SendStream> {
     let soon = Duration::from_millis(200);
     let mut streams = Vec::new();
@@ -90,10 +91,10 @@ async fn opened(connection: &Connection) -> Vec<SendStream> {
     streams
 }
 
-/// Announces as much as is accepted, on all streams but the first.
+/// Announces the largest accepted lengths, on all streams but the first.
 async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
     let frame: Vec<u8> = [
-        &raw::stamp(7, EPOCH, 0)[..],
+        &raw_peer::stamp(7, EPOCH, 0)[..],
         &[0xB5, WIRE_VERSION, 0, 0],
         &(64_u32 << 20).to_le_bytes(),
         &(64_u64 << 20).to_le_bytes(),
@@ -113,12 +114,15 @@ async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
     for stream in &mut streams[1..] {
         let opening = [0xB5, WIRE_VERSION, 2, 0, 0, 0, 0, 0];
         stream.write_all(&opening).await.unwrap();
-        stream.write_all(&raw::stamp(7, EPOCH, 0)).await.unwrap();
+        stream
+            .write_all(&raw_peer::stamp(7, EPOCH, 0))
+            .await
+            .unwrap();
         stream.write_all(&head).await.unwrap();
     }
 }
 
-/// Writes until nothing is taken any more, up to 64 MiB, and says how much was.
+/// Writes up to 64 MiB until the stream blocks, and returns the number of bytes.
 async fn fill(mut stream: SendStream) -> (usize, SendStream) {
     let mut taken = 0;
     let chunk = vec![0xA5; 64 << 10];
@@ -131,7 +135,7 @@ async fn fill(mut stream: SendStream) -> (usize, SendStream) {
     (taken, stream)
 }
 
-/// There and back, many times.
+/// Exchanges many frames in both directions.
 async fn exchange(a: &mut Peer, b: &mut Peer) {
     for superstep in 0..200 {
         let there_and_back = async {
@@ -169,8 +173,8 @@ fn large(epoch: u64) -> Frame {
 }
 
 fn endpoint(identity: Identity) -> Endpoint {
-    let guests = Guests::Roles(BTreeSet::from([Role::SetManager]));
-    let endpoint = Endpoint::bind(identity, loopback(), guests, Bounds::default()).unwrap();
+    let policy = PeerPolicy::Roles(BTreeSet::from([Role::SetManager]));
+    let endpoint = Endpoint::bind(identity, loopback(), policy, Bounds::default()).unwrap();
     endpoint.begin(JobId(NonZeroU64::new(7).unwrap()), EPOCH);
     endpoint
 }
@@ -183,7 +187,7 @@ fn loopback() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
-/// Bytes of this process that are in memory.
+/// The resident set size of this process, in bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -191,6 +195,6 @@ fn resident() -> u64 {
     kibibytes.parse::<u64>().unwrap() << 10
 }
 
-/// Windows of 6 MiB in each direction and a queue of 8 MiB, twice because both ends are in this process,
-/// and as much again for what the allocator keeps.
+/// Windows of 6 MiB in each direction and a queue of 8 MiB, doubled because both ends are in this process, and doubled
+/// again for the allocator.
 const MEMORY: u64 = 64 << 20;

@@ -1,20 +1,20 @@
-//! Whatever bytes come: no panic, no memory beyond a multiple of them, and what is accepted means what
-//! it says.
+//! Random bytes: decoding does not panic, uses memory in proportion to their length, and accepted messages are encoded and
+//! decoded again.
 //!
 //! | file | what it asserts |
 //! |---|---|
-//! | `drawn.rs` | bytes from a fuzzer, read as decisions: which valid thing to start from, and what to change |
+//! | `input.rs` | bytes from a fuzzer as decisions: which valid input to take, and how to change it |
 //! | `frames.rs` | the decoder of frames |
 //! | `certificates.rs` | the readers of certificates, keys and lists of revocations |
-//! | `growth.rs` | the two in the worst cases that we know of |
+//! | `growth.rs` | both in the worst known cases |
 //!
-//! Bytes are drawn at random here; `protocol/fuzz` has libFuzzer draw them for the same two checks.
-//! `PROPTEST_CASES=10000000 cargo test -p migbsp-protocol --test fuzz` draws longer.
+//! Here the bytes are random; `protocol/fuzz` runs the same two checks with libFuzzer. A longer run:
+//! `PROPTEST_CASES=10000000 cargo test -p migbsp-protocol --test protocol fuzz::`.
 
 mod certificates;
-mod drawn;
 mod frames;
 mod growth;
+mod input;
 
 use proptest::prelude::*;
 
@@ -31,8 +31,8 @@ proptest! {
     #![proptest_config(at_least(50_000))]
 
     #[test]
-    fn frames_are_refused_or_mean_what_they_say(drawn in prop::collection::vec(any::<u8>(), 0..128)) {
-        frames::check(&drawn);
+    fn random_frames_are_refused_or_keep_their_meaning(input in prop::collection::vec(any::<u8>(), 0..128)) {
+        frames::check(&input);
     }
 }
 
@@ -40,9 +40,9 @@ proptest! {
     #![proptest_config(at_least(5_000))]
 
     #[test]
-    fn certificates_are_refused_or_mean_what_they_say(
-        drawn in prop::collection::vec(any::<u8>(), 0..128),
+    fn random_certificates_are_refused_or_keep_their_meaning(
+        input in prop::collection::vec(any::<u8>(), 0..128),
     ) {
-        certificates::check(&drawn);
+        certificates::check(&input);
     }
 }

@@ -1,5 +1,4 @@
-//! Identities: what is issued is read back, what is written is kept from others, and no bytes of a
-//! stranger make the parser panic.
+//! Identities: issued certificates are read back, keys stay private, and no bytes make the parser panic.
 
 mod files;
 mod hostile;
@@ -20,7 +19,7 @@ fn now() -> SystemTime {
 }
 
 fn days(count: u32) -> Validity {
-    Validity::starting(now(), Duration::from_secs(86_400) * count).unwrap()
+    Validity::from_now(now(), Duration::from_secs(86_400) * count).unwrap()
 }
 
 fn authority(cluster: &str) -> Authority {
@@ -43,7 +42,7 @@ fn der(identity: &Identity) -> Vec<u8> {
 }
 
 #[test]
-fn a_certificate_says_who_it_is_for_and_how_long() {
+fn certificates_hold_subject_and_validity() {
     let identity = issued();
     let expect = Certificate {
         subject: Subject {
@@ -59,14 +58,14 @@ fn a_certificate_says_who_it_is_for_and_how_long() {
 }
 
 #[test]
-fn an_identity_survives_its_text() {
+fn identities_are_read_back_from_pem() {
     let pem = issued().to_pem();
     let read = Identity::from_pem(&pem).unwrap();
     assert_eq!(read.to_pem(), pem);
 }
 
 #[test]
-fn an_authority_read_from_its_text_issues_for_the_same_cluster() {
+fn authorities_read_from_pem_issue_for_the_same_cluster() {
     let authority = authority("lab");
     let read = Authority::from_pem(&authority.to_pem()).unwrap();
     assert_eq!(read.to_pem(), authority.to_pem());
@@ -77,17 +76,17 @@ fn an_authority_read_from_its_text_issues_for_the_same_cluster() {
 }
 
 #[test]
-fn no_certificate_outlives_its_authority() {
+fn certificates_do_not_outlive_their_authority() {
     let refused = authority("lab").issue(Role::Node, &name("n1"), days(101));
     let expect = IssueError::Outlives {
-        met: days(101).until(),
+        found: days(101).until(),
         limit: days(100).until(),
     };
     assert_eq!(refused.unwrap_err(), expect);
 }
 
 #[test]
-fn nothing_prints_a_key() {
+fn debug_output_contains_no_key() {
     let (authority, identity) = (authority("lab"), issued());
     let printed = format!("{authority:?} {identity:?} {:?}", identity.to_pem());
     let key = identity.to_pem().key;
@@ -96,7 +95,7 @@ fn nothing_prints_a_key() {
 }
 
 #[test]
-fn parts_that_do_not_belong_together_are_refused() {
+fn mismatched_certificates_and_keys_are_refused() {
     let (one, other) = (issued().to_pem(), issued().to_pem());
     let check = |certificates: String, key: &str, expect: &str| {
         let key = key.to_owned();
@@ -127,7 +126,7 @@ fn parts_that_do_not_belong_together_are_refused() {
     );
     let error = Authority::from_pem(&one).unwrap_err();
     let expect = PemError::Count {
-        met: 2,
+        found: 2,
         expected: 1,
     };
     assert_eq!(error, expect);

@@ -1,23 +1,23 @@
-//! Endpoints on this machine's loopback, and strangers that do not play by the rules.
+//! Endpoints on the loopback interface, and peers that violate the protocol.
 //!
 //! | file | what it asserts |
 //! |---|---|
-//! | `delivery.rs` | what is sent arrives, whole and in order; who does not read holds up the sender |
+//! | `delivery.rs` | frames arrive complete and in order; slow receivers block the sender |
 //! | `states.rs` | migrated states arrive intact or are refused |
 //! | `ends.rs` | connections end with a reason at both ends |
-//! | `strangers.rs` | who is not who we expect is refused before a frame is read |
-//! | `revoked.rs` | nor is who was one of us |
-//! | `floods.rs` | strangers in great numbers keep nobody out |
-//! | `intruders.rs` | frames that their sender may not send are refused, counted, and end the connection |
+//! | `authentication.rs` | peers with invalid credentials are refused before a frame is read |
+//! | `revoked.rs` | peers with revoked certificates are refused |
+//! | `floods.rs` | floods of handshakes do not block others |
+//! | `hostile_peers.rs` | forbidden frames are refused, counted, and end the connection |
 
+mod authentication;
 mod delivery;
 mod ends;
 mod floods;
-mod intruders;
-mod raw;
+mod hostile_peers;
+mod raw_peer;
 mod revoked;
 mod states;
-mod strangers;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
-use protocol::transport::{Bounds, Counters, Endpoint, Guests, JobId, Peer, Received};
+use protocol::transport::{Bounds, Counters, Endpoint, JobId, Peer, PeerPolicy, Received};
 use protocol::{Address, Confer, Frame, Limits, Message, decode, encode};
 
 static AUTHORITY: LazyLock<Authority> = LazyLock::new(authority);
@@ -45,7 +45,7 @@ fn name(text: &str) -> Name {
 }
 
 fn days(count: u32) -> Validity {
-    Validity::starting(SystemTime::now(), Duration::from_secs(86_400) * count).unwrap()
+    Validity::from_now(SystemTime::now(), Duration::from_secs(86_400) * count).unwrap()
 }
 
 fn identity(role: Role, text: &str) -> Identity {
@@ -60,13 +60,13 @@ fn loopback() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
-fn anybody() -> Guests {
-    Guests::Roles(BTreeSet::from([Role::Node, Role::SetManager, Role::Client]))
+fn any_role() -> PeerPolicy {
+    PeerPolicy::Roles(BTreeSet::from([Role::Node, Role::SetManager, Role::Client]))
 }
 
 /// An endpoint at job 7.
-fn endpoint(role: Role, text: &str, guests: Guests, bounds: Bounds) -> Endpoint {
-    let endpoint = Endpoint::bind(identity(role, text), loopback(), guests, bounds).unwrap();
+fn endpoint(role: Role, text: &str, policy: PeerPolicy, bounds: Bounds) -> Endpoint {
+    let endpoint = Endpoint::bind(identity(role, text), loopback(), policy, bounds).unwrap();
     endpoint.begin(job(7), EPOCH);
     endpoint
 }
@@ -79,8 +79,8 @@ struct Pair {
 }
 
 async fn pair(bounds: Bounds) -> Pair {
-    let one = endpoint(Role::SetManager, "n1", Guests::Nobody, bounds);
-    let other = endpoint(Role::SetManager, "n2", anybody(), bounds);
+    let one = endpoint(Role::SetManager, "n1", PeerPolicy::RefuseAll, bounds);
+    let other = endpoint(Role::SetManager, "n2", any_role(), bounds);
     let (a, b) = connected(&one, &other).await;
     let ends = (one, other);
     Pair { a, b, ends }
@@ -138,7 +138,7 @@ async fn receive(peer: &mut Peer) -> (Address, Address, Message) {
     }
 }
 
-/// Waits until `endpoint` has counted this.
+/// Waits until the counters of `endpoint` are `expect`.
 async fn counted(endpoint: &Endpoint, expect: Counters) {
     let counted = async {
         while endpoint.counters() != expect {

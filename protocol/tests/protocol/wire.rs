@@ -3,8 +3,8 @@
 //! | file | what it asserts |
 //! |---|---|
 //! | `pinned.rs` | the bytes of every message are those of this wire version |
-//! | `codec.rs` | what is encoded is decoded, without copying, and as long as computed |
-//! | `hostile.rs` | whatever else arrives is refused with a reason, quickly and without a panic |
+//! | `codec.rs` | messages are decoded as encoded, without copies, and lengths are computed correctly |
+//! | `hostile.rs` | other bytes are refused with a reason, quickly and without a panic |
 
 mod arbitrary;
 mod codec;
@@ -14,7 +14,7 @@ mod pinned;
 use bytes::Bytes;
 use protocol::Frame;
 
-/// The frame in one piece, as a stream delivers it.
+/// The whole frame in one buffer.
 fn joined(frame: &Frame) -> Bytes {
     [&frame.head[..], &frame.payload[..]].concat().into()
 }

@@ -97,7 +97,7 @@ impl<'a> Following<'a> {
 
     /// Submits, sends the processes, begins, and listens until all is over.
     pub(super) async fn follow(&mut self, states: States) -> Result<(), JobError> {
-        let job = JobId::draw().0.get();
+        let job = JobId::random().0.get();
         for host in self.hosts() {
             let submit = Submit {
                 job,

@@ -164,7 +164,9 @@ async fn leave(
         payload: Bytes::new(),
     };
     let (from, target) = (Address::Node(from), Address::Node(to));
-    let sent = peer.send_pieces(from, target, state, (bytes, chunks)).await;
+    let sent = peer
+        .send_state_chunks(from, target, state, (bytes, chunks))
+        .await;
     match packing.await.map_err(broken)? {
         // If nobody takes the chunks any more, that is what is wrong.
         Err(error) if sent.is_ok() || !peer.is_lost() => return Err(error.into()),

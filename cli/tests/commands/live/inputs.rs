@@ -145,7 +145,7 @@ fn a_cluster_that_is_not_there_is_named() {
         4,
         "barrier.shape: met \"ideal\", which only a simulated platform can do",
     );
-    let silent = "set-manager node-1 at 127.0.0.1:9: no answer in 5 s: see whether it runs and its port is open";
+    let silent = "set-manager node-1 at 127.0.0.1:9: no answer in 5 s: check whether it runs and its port is open";
     check(&folder, &run, 5, silent);
     let status = folder.run(&[&["status"][..], &options].concat());
     assert_eq!(status.code, Some(5));
@@ -212,7 +212,7 @@ fn why_a_certificate_does_not_count_is_said() {
     let status = ["status", "--cluster", "hosts", "--identity", "ca"];
     let key = folder.path().join("ca/laptop.key");
     set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
-    let exposed = "ca/laptop.key: others may read this key (mode 644): chmod 600 it";
+    let exposed = "ca/laptop.key: other users can read this key (mode 644): chmod 600 it";
     check(&folder, &status, 4, exposed);
     set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
     folder.stdout(&["cert", "revoke", "--dir", "ca", "ca/laptop.pem"]);

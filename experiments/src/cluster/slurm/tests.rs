@@ -58,7 +58,7 @@ fn hosts_have_names_of_their_own() {
     let (variable, problem) = hosts_of(&[(STEP, "Tux[1-2]")]).unwrap_err();
     assert_eq!(variable, STEP);
     assert!(
-        problem.starts_with("\"Tux1\" is no name: expected lower-case"),
+        problem.starts_with("invalid name \"Tux1\": must be lower-case"),
         "{problem}"
     );
 }

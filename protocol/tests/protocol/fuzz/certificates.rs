@@ -4,9 +4,9 @@ use protocol::identity::{Authority, Certificate, Identity, Pem, Revocations, Sub
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::drawn::Drawn;
+use super::input::Input;
 
-/// A certificate, that of its authority, and the list of what this has revoked.
+/// A certificate, that of its authority, a list of revocations, and a key.
 static TEXTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let lab = [CERTIFICATES, AUTHORITY, REVOCATIONS, KEY];
     lab.map(|text| text.as_bytes().to_vec()).into()
@@ -19,23 +19,23 @@ static CERTIFICATES_DER: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Reads what `drawn` makes of certificates, keys and lists.
-pub(crate) fn check(drawn: &[u8]) {
-    let mut drawn = Drawn::new(drawn);
-    match drawn.byte() % 8 {
-        0 => parse(&drawn.rest()),
-        1 => read(&drawn.rest()),
-        2 | 3 => read(&drawn.mutated(&TEXTS)),
+/// Parses certificates, keys and lists that `bytes` select and change.
+pub(crate) fn check(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    match input.byte() % 8 {
+        0 => parse(&input.rest()),
+        1 => read(&input.rest()),
+        2 | 3 => read(&input.mutated(&TEXTS)),
         _ => {
-            let der = drawn.mutated(&CERTIFICATES_DER);
+            let der = input.mutated(&CERTIFICATES_DER);
             parse(&der);
             let text = |label: &str| pem::encode(&pem::Pem::new(label, der.as_slice()));
-            read(text(["CERTIFICATE", "X509 CRL"][drawn.below(2)]).as_bytes());
+            read(text(["CERTIFICATE", "X509 CRL"][input.below(2)]).as_bytes());
         }
     }
 }
 
-/// Reads `der`, in bounded memory.
+/// Parses `der`, in bounded memory.
 pub(crate) fn parse(der: &[u8]) {
     let mut parsed = None;
     let taken = allocation_counter::measure(|| parsed = Some(Certificate::parse(der)));
@@ -60,7 +60,7 @@ pub(crate) fn parse(der: &[u8]) {
     }
 }
 
-/// Reads `text` as everything that there is.
+/// Parses `text` as every kind of file.
 fn read(text: &[u8]) {
     let text = String::from_utf8_lossy(text).into_owned();
     let own = |certificates: &str| Pem {
@@ -89,13 +89,13 @@ fn read(text: &[u8]) {
     }
 }
 
-/// Made once for this, so that what a fuzzer has found can be repeated: they open nothing.
+/// Fixed files, so that a finding can be repeated. They give access to nothing.
 const CERTIFICATES: &str = include_str!("lab/n3.pem");
 const KEY: &str = include_str!("lab/n3.key");
 const AUTHORITY: &str = include_str!("lab/authority.pem");
 const REVOCATIONS: &str = include_str!("lab/authority.crl");
 
-/// Bytes that reading a certificate may take for each that came, and beside; only what the authority
-/// has signed, in 16 KiB at most, is read at all.
+/// Bytes that parsing a certificate may take for each of its bytes, and in addition. Endpoints only parse certificates
+/// that the authority has signed, of 16 KiB at most.
 const MEMORY_FACTOR: usize = 128;
 const MEMORY: usize = 64 << 10;

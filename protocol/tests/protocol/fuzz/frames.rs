@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use protocol::{Address, DecodeError, Limits, Message, PREFIX_LEN, Prefix, decode, encode};
 
-use super::drawn::Drawn;
+use super::input::Input;
 
 /// An example of every message.
 pub(crate) static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -16,14 +16,14 @@ pub(crate) static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     pinned.map(bytes).collect()
 });
 
-/// Decodes what `drawn` makes of a frame.
-pub(crate) fn check(drawn: &[u8]) {
-    let mut drawn = Drawn::new(drawn);
-    let (kind, is_announced) = (drawn.byte() % 8, drawn.below(8) != 0);
+/// Decodes a frame that `bytes` select and change.
+pub(crate) fn check(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let (kind, is_announced) = (input.byte() % 8, input.below(8) != 0);
     let mut frame = match kind {
-        0 => drawn.rest(),
-        1 => [&SEEDS[0][..PREFIX_LEN], &drawn.rest()].concat(),
-        _ => drawn.mutated(&SEEDS),
+        0 => input.rest(),
+        1 => [&SEEDS[0][..PREFIX_LEN], &input.rest()].concat(),
+        _ => input.mutated(&SEEDS),
     };
     if kind != 0 && is_announced {
         announce(&mut frame);
@@ -32,7 +32,7 @@ pub(crate) fn check(drawn: &[u8]) {
     parts_decode_as_the_whole(&frame);
 }
 
-/// Makes the prefix of `frame` say how long it is, so that its head is looked at.
+/// Sets the lengths in the prefix of `frame`, so that its head is decoded.
 pub(crate) fn announce(frame: &mut [u8]) {
     let Some(head) = frame.len().checked_sub(PREFIX_LEN) else {
         return;
@@ -74,7 +74,7 @@ fn parts_decode_as_the_whole(frame: &[u8]) {
     assert_eq!(apart.map_err(text), decoded(frame, &limits).map_err(text));
 }
 
-/// What `frame` decodes to, in bounded memory.
+/// Decodes `frame`, in bounded memory.
 pub(crate) fn decoded(
     frame: &[u8],
     limits: &Limits,

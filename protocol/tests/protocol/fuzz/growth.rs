@@ -31,13 +31,23 @@ fn announced_counts_reserve_bounded_memory() {
 /// Lists of the elements that take the most memory for each byte of their encoding, one longer than a power of two.
 #[test]
 fn long_lists_take_bounded_memory() {
-    let seconds = |value| Seconds::new(value).unwrap();
+    for message in reports().into_iter().chain([standing()]) {
+        let frame = encode(HERE, HERE, &message).head;
+        for frame in [zeros_as_integers(&frame), frame.to_vec()] {
+            let decoded = frames::decoded(&frame, &Limits::default());
+            assert_eq!(decoded, Ok((HERE, HERE, message.clone())));
+        }
+    }
+}
+
+/// Long lists in reports, and a long list of reports.
+fn reports() -> [Message; 3] {
     let entry = Entry {
         rank: Rank(0),
         own: SetId(0),
         target: SetId(0),
-        potential: seconds(0.0),
-        receive_time: seconds(0.0),
+        potential: Seconds::ZERO,
+        receive_time: Seconds::ZERO,
     };
     let report = Report {
         superstep: 0,
@@ -55,9 +65,40 @@ fn long_lists_take_bounded_memory() {
         load: None,
     };
     let timed = Report {
-        times: vec![ProcessTimes::new(None, seconds(0.0), None); 65_537],
+        times: vec![ProcessTimes::new(None, Seconds::ZERO, None); 65_537],
         ..report.clone()
     };
+    let potential = Potential {
+        set: SetId(0),
+        pattern_computation: 0.0,
+        prediction_computation: Seconds::ZERO,
+        set_index: 0.0,
+        computation: Seconds::ZERO,
+        pattern_communication: 0.0,
+        prediction_communication: Seconds::ZERO,
+        communication: Seconds::ZERO,
+        migration: Seconds::ZERO,
+    };
+    let evaluated = Report {
+        evaluation: Evaluation {
+            own: SetId(0),
+            potentials: vec![potential; 65_537],
+        },
+        ..report.clone()
+    };
+    [
+        Message::Reported(Box::new(evaluated)),
+        Message::Reports(Box::new(Reports {
+            superstep: 0,
+            host: HostId(0),
+            reports: vec![report; 8193],
+        })),
+        Message::Reported(Box::new(timed)),
+    ]
+}
+
+/// A long list in the inventory of a Set.
+fn standing() -> Message {
     let inventory = Inventory {
         processors: vec![Processor {
             host: HostId(0),
@@ -70,7 +111,7 @@ fn long_lists_take_bounded_memory() {
         rates: Vec::new(),
         barrier_delay: 0.0,
     };
-    let standing = Standing {
+    Message::Standing(Box::new(Standing {
         superstep: 0,
         set: SetId(0),
         interval: None,
@@ -79,41 +120,7 @@ fn long_lists_take_bounded_memory() {
         digests: Vec::new(),
         barrier_busy: Vec::new(),
         inventory: Some(inventory),
-    };
-    let potential = Potential {
-        set: SetId(0),
-        pattern_computation: 0.0,
-        prediction_computation: seconds(0.0),
-        set_index: 0.0,
-        computation: seconds(0.0),
-        pattern_communication: 0.0,
-        prediction_communication: seconds(0.0),
-        communication: seconds(0.0),
-        migration: seconds(0.0),
-    };
-    let evaluated = Report {
-        evaluation: Evaluation {
-            own: SetId(0),
-            potentials: vec![potential; 65_537],
-        },
-        ..report.clone()
-    };
-    for message in [
-        Message::Reported(Box::new(evaluated)),
-        Message::Reports(Box::new(Reports {
-            superstep: 0,
-            host: HostId(0),
-            reports: vec![report; 8193],
-        })),
-        Message::Reported(Box::new(timed)),
-        Message::Standing(Box::new(standing)),
-    ] {
-        let frame = encode(HERE, HERE, &message).head;
-        for frame in [zeros_as_integers(&frame), frame.to_vec()] {
-            let decoded = frames::decoded(&frame, &Limits::default());
-            assert_eq!(decoded, Ok((HERE, HERE, message.clone())));
-        }
-    }
+    }))
 }
 
 /// `frame` with every float zero in one byte instead of nine, which decoding accepts too.

@@ -9,7 +9,7 @@ use protocol::identity::Holder;
 use crate::identity::{authority, days, der, issued, name};
 
 #[test]
-fn what_is_written_is_read() {
+fn identities_and_authorities_are_read_as_written() {
     let folder = tempfile::tempdir().unwrap();
     let (authority, identity) = (authority("lab"), issued());
     write_authority(folder.path(), &authority).unwrap();
@@ -21,7 +21,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn nothing_is_overwritten() {
+fn existing_files_are_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     write_identity(folder.path(), &issued()).unwrap();
     let before = fs::read(folder.path().join("n3.lab.key")).unwrap();
@@ -33,7 +33,7 @@ fn nothing_is_overwritten() {
 
 #[cfg(unix)]
 #[test]
-fn keys_are_for_their_owner_alone() {
+fn keys_readable_by_others_are_refused() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = tempfile::tempdir().unwrap();
@@ -46,14 +46,14 @@ fn keys_are_for_their_owner_alone() {
     );
     mode(0o640);
     let error = read_authority(folder.path()).unwrap_err().to_string();
-    let expect = "authority.key: others may read this key (mode 640): chmod 600 it";
+    let expect = "authority.key: other users can read this key (mode 640): chmod 600 it";
     assert!(error.ends_with(expect), "{error}");
     mode(0o400);
     read_authority(folder.path()).unwrap();
 }
 
 #[test]
-fn files_that_are_none_are_refused_by_name() {
+fn invalid_files_are_refused_with_their_path() {
     let folder = tempfile::tempdir().unwrap();
     let check = |expect: &str| {
         let error = read_identity(folder.path(), &name("n3.lab")).unwrap_err();

@@ -9,12 +9,12 @@ static DER: LazyLock<Vec<u8>> = LazyLock::new(|| der(&issued()));
 
 proptest! {
     #[test]
-    fn random_bytes_are_no_certificate(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn random_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         prop_assert!(Certificate::parse(&bytes).is_err());
     }
 
     #[test]
-    fn mutated_certificates_are_read_or_refused(
+    fn mutated_certificates_do_not_panic(
         mutations in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         end in any::<prop::sample::Index>(),
     ) {
@@ -29,7 +29,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_name_or_refused(text in any::<String>()) {
+    fn random_texts_are_names_or_refused(text in any::<String>()) {
         let name = text.parse::<Name>();
         prop_assert!(name.is_err() || name.unwrap().as_str() == text);
         let subject = format!("migbsp://{text}").parse::<Subject>();
@@ -40,7 +40,7 @@ proptest! {
 }
 
 #[test]
-fn bytes_behind_a_certificate_are_refused() {
+fn trailing_bytes_after_a_certificate_are_refused() {
     let mut der = DER.clone();
     der.push(0);
     assert!(Certificate::parse(&der).is_err());

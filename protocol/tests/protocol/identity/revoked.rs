@@ -4,7 +4,7 @@ use std::fs;
 use protocol::identity::files::{
     FileError, read_identity, read_revocations, write_identity, write_revocations,
 };
-use protocol::identity::{Identity, Listed, Revocations, Role, Serial};
+use protocol::identity::{Identity, ListedCertificate, Revocations, Role, Serial};
 
 use crate::identity::{authority, days, issued, name, now};
 
@@ -17,7 +17,7 @@ fn serials(identities: &[&Identity]) -> BTreeSet<Serial> {
 }
 
 #[test]
-fn every_certificate_has_a_number_of_its_own() {
+fn serial_numbers_are_unique() {
     let (one, other) = (issued(), issued());
     assert_ne!(serial(&one), serial(&other));
     let read = Identity::from_pem(&one.to_pem()).unwrap();
@@ -26,7 +26,7 @@ fn every_certificate_has_a_number_of_its_own() {
 }
 
 #[test]
-fn a_list_of_revocations_is_read_as_it_was_written() {
+fn lists_of_revocations_are_read_as_written() {
     let authority = authority("lab");
     for identities in [vec![], vec![issued()], vec![issued(), issued()]] {
         let listed = serials(&identities.iter().collect::<Vec<_>>());
@@ -38,12 +38,12 @@ fn a_list_of_revocations_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_list_is_refused_unless_the_authority_signed_it() {
+fn lists_of_another_authority_are_refused() {
     let own = authority("lab");
     let issue = || own.issue(Role::Node, &name("n1"), days(1)).unwrap();
     let check = |signer: &protocol::identity::Authority, named: &[&Identity], expect: &str| {
         let revocations = signer.revoke(&serials(named), now()).unwrap();
-        match issue().refusing(revocations) {
+        match issue().with_revocations(revocations) {
             Ok(_) => assert_eq!(expect, ""),
             Err(error) => assert!(error.to_string().contains(expect), "{error}"),
         }
@@ -54,12 +54,12 @@ fn a_list_is_refused_unless_the_authority_signed_it() {
     check(&authority("elsewhere"), &[], "UnknownRevocationStatus");
     let revoked = issue();
     let list = own.revoke(&serials(&[&revoked]), now()).unwrap();
-    let error = revoked.refusing(list).unwrap_err().to_string();
+    let error = revoked.with_revocations(list).unwrap_err().to_string();
     assert!(error.contains("is revoked"), "{error}");
 }
 
 #[test]
-fn a_list_beside_an_identity_is_read_with_it() {
+fn lists_are_read_with_the_identity() {
     let folder = tempfile::tempdir().unwrap();
     let authority = authority("lab");
     let issue = |text| authority.issue(Role::Node, &name(text), days(1)).unwrap();
@@ -82,10 +82,10 @@ fn a_list_beside_an_identity_is_read_with_it() {
 }
 
 #[test]
-fn an_authority_knows_what_it_signed() {
+fn authorities_recognise_their_signatures() {
     let (own, twin) = (authority("lab"), authority("lab"));
     let identity = own.issue(Role::Node, &name("n1"), days(1)).unwrap();
-    let listed = Listed::all(&identity.to_pem().certificates).unwrap();
+    let listed = ListedCertificate::from_pem(&identity.to_pem().certificates).unwrap();
     assert_eq!(listed[0].serial, serial(&identity));
     let list = own.revoke(&serials(&[&identity]), now()).unwrap();
     for (authority, expect) in [(&own, true), (&twin, false)] {
@@ -95,7 +95,7 @@ fn an_authority_knows_what_it_signed() {
 }
 
 #[test]
-fn a_list_too_long_to_be_read_is_not_written() {
+fn lists_too_long_to_read_are_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let authority = authority("lab");
     let write = |count: u32| {

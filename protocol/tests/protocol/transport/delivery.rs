@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use protocol::identity::Role;
-use protocol::transport::{Bounds, Guests, TrySendError};
+use protocol::transport::{Bounds, PeerPolicy, TrySendError};
 use protocol::{Frame, Message, State};
 
 use crate::transport::{
-    NODE, anybody, confer, connected, endpoint, every_message, frame, pair, receive,
+    NODE, any_role, confer, connected, endpoint, every_message, frame, pair, receive,
 };
 
 #[tokio::test]
@@ -24,14 +24,14 @@ async fn every_message_arrives_in_order_in_both_directions() {
 }
 
 #[tokio::test]
-async fn each_end_knows_the_other_by_its_certificate() {
-    let node = endpoint(Role::Node, "n7", Guests::Nobody, Bounds::default());
-    let manager = endpoint(Role::SetManager, "n8", anybody(), Bounds::default());
+async fn peers_are_identified_by_their_certificates() {
+    let node = endpoint(Role::Node, "n7", PeerPolicy::RefuseAll, Bounds::default());
+    let manager = endpoint(Role::SetManager, "n8", any_role(), Bounds::default());
     let (a, b) = connected(&node, &manager).await;
-    assert_eq!(&a.party.subject, &manager.identity().certificate().subject);
-    assert_eq!(&b.party.subject, &node.identity().certificate().subject);
+    assert_eq!(&a.info.subject, &manager.identity().certificate().subject);
+    assert_eq!(&b.info.subject, &node.identity().certificate().subject);
     let port = node.address().unwrap();
-    assert_eq!(b.party.to_string(), format!("node n7 at {port}"));
+    assert_eq!(b.info.to_string(), format!("node n7 at {port}"));
     assert_eq!((a.job, b.job), (Some(crate::transport::job(7)), a.job));
 }
 
@@ -68,7 +68,7 @@ async fn frames_of_all_sizes_arrive_in_the_order_sent() {
 }
 
 #[tokio::test]
-async fn a_peer_that_does_not_read_holds_up_the_sender_and_costs_no_memory() {
+async fn slow_receivers_block_the_sender_in_bounded_memory() {
     let bounds = Bounds {
         stream_window: 64 << 10,
         queue: 64 << 10,
@@ -97,7 +97,7 @@ async fn a_peer_that_does_not_read_holds_up_the_sender_and_costs_no_memory() {
     };
     let taken = fill.await;
     let Frame { head, .. } = frame(&confer(0));
-    // A queue, a window at the other end and what the writer had taken out of the queue.
+    // The queue, the window of the receiver, and the batch of the writer.
     let limit = u64::try_from(3 * (64 << 10) / head.len()).unwrap();
     assert!((1000..limit).contains(&taken), "{taken} of {limit}");
     for superstep in 0..taken {
@@ -108,7 +108,7 @@ async fn a_peer_that_does_not_read_holds_up_the_sender_and_costs_no_memory() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_gives_up_waiting_loses_nothing() {
+async fn cancelled_receives_lose_no_frames() {
     let mut pair = pair(Bounds::default()).await;
     let sender = pair.a.sender.clone();
     let sending = tokio::spawn(async move {
@@ -140,7 +140,7 @@ async fn a_receiver_that_gives_up_waiting_loses_nothing() {
 }
 
 #[tokio::test]
-async fn strangers_prove_their_address_under_load() {
+async fn addresses_are_proved_under_load() {
     let bounds = Bounds {
         retry_from: 0,
         ..Bounds::default()
@@ -152,18 +152,18 @@ async fn strangers_prove_their_address_under_load() {
 }
 
 #[tokio::test]
-async fn strangers_are_turned_away_when_there_are_too_many() {
+async fn handshakes_above_the_limit_are_refused() {
     let bounds = Bounds {
         handshakes: 0,
         ..Bounds::default()
     };
-    let one = endpoint(Role::Node, "n1", Guests::Nobody, bounds);
-    let other = endpoint(Role::Node, "n2", anybody(), bounds);
+    let one = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, bounds);
+    let other = endpoint(Role::Node, "n2", any_role(), bounds);
     let name = &other.identity().certificate().subject.name;
     let refused = one
         .connect(other.address().unwrap(), Role::Node, name)
         .await;
     let error = refused.unwrap_err().to_string();
-    assert!(error.contains("it does not let us in"), "{error}");
-    assert_eq!(other.counters().turned_away, 1);
+    assert!(error.contains("the peer refused the connection"), "{error}");
+    assert_eq!(other.counters().handshakes_refused, 1);
 }

@@ -2,15 +2,15 @@ use std::time::{Duration, Instant};
 
 use protocol::identity::Role;
 use protocol::transport::{
-    BindError, Bounds, CloseCode, ConnectError, Endpoint, Guests, PeerError, Received,
+    BindError, Bounds, CloseCode, ConnectError, Endpoint, PeerError, PeerPolicy, Received,
 };
 
 use crate::transport::{
-    anybody, confer, connected, endpoint, frame, identity, job, loopback, name, pair, receive,
+    any_role, confer, connected, endpoint, frame, identity, job, loopback, name, pair, receive,
 };
 
 #[tokio::test]
-async fn an_orderly_end_comes_behind_everything_sent() {
+async fn closing_flushes_all_frames_sent_before() {
     let mut pair = pair(Bounds::default()).await;
     for superstep in 0..500 {
         pair.a.sender.send(frame(&confer(superstep))).await.unwrap();
@@ -24,7 +24,7 @@ async fn an_orderly_end_comes_behind_everything_sent() {
         reason: reason.clone(),
     };
     assert_eq!(pair.b.messages.receive().await, Ok(expect));
-    let peer = pair.b.party.clone();
+    let peer = pair.b.info.clone();
     let expect = PeerError::Closed { peer, reason };
     let late = pair.b.sender.send(frame(&confer(1))).await;
     assert_eq!(late, Err(expect.clone()));
@@ -34,12 +34,12 @@ async fn an_orderly_end_comes_behind_everything_sent() {
 }
 
 #[tokio::test]
-async fn letting_go_without_a_word_is_a_failure() {
+async fn dropping_a_peer_is_a_failure_at_the_other_end() {
     let mut pair = pair(Bounds::default()).await;
     drop(pair.a);
     let error = pair.b.messages.receive().await.unwrap_err();
-    let expect = PeerError::Broken {
-        peer: pair.b.party,
+    let expect = PeerError::Aborted {
+        peer: pair.b.info,
         code: CloseCode::Dropped,
         reason: String::new(),
     };
@@ -47,15 +47,15 @@ async fn letting_go_without_a_word_is_a_failure() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_closes_tells_its_peers() {
+async fn closing_an_endpoint_notifies_its_peers() {
     let mut pair = pair(Bounds::default()).await;
     pair.ends.0.close().await;
     let error = pair.b.messages.receive().await.unwrap_err();
-    assert!(error.to_string().contains("let go of it"), "{error}");
+    assert!(error.to_string().contains("it gave no reason"), "{error}");
 }
 
 #[tokio::test]
-async fn a_peer_that_never_reads_cannot_hold_up_closing() {
+async fn closing_times_out_if_the_peer_does_not_read() {
     let bounds = Bounds {
         stream_window: 16 << 10,
         handshake: Duration::from_millis(300),
@@ -66,11 +66,11 @@ async fn a_peer_that_never_reads_cannot_hold_up_closing() {
         pair.a.sender.send(frame(&confer(superstep))).await.unwrap();
     }
     let error = pair.a.sender.close("done").await.unwrap_err();
-    assert!(matches!(error, PeerError::Unread { .. }), "{error}");
+    assert!(matches!(error, PeerError::Stalled { .. }), "{error}");
 }
 
 #[tokio::test]
-async fn a_peer_that_reads_no_more_is_an_error_at_the_sender() {
+async fn sending_to_a_peer_that_stopped_reading_fails() {
     let mut pair = pair(Bounds::default()).await;
     drop(pair.b.messages);
     let error = loop {
@@ -78,20 +78,20 @@ async fn a_peer_that_reads_no_more_is_an_error_at_the_sender() {
             break error;
         }
     };
-    assert!(matches!(error, PeerError::Unread { .. }), "{error}");
+    assert!(matches!(error, PeerError::Stalled { .. }), "{error}");
     assert_eq!(pair.a.messages.receive().await, Err(error));
 }
 
 #[tokio::test]
-async fn a_peer_that_falls_silent_is_lost() {
+async fn silent_peers_are_lost() {
     let bounds = Bounds {
         keep_alive: Duration::from_millis(100),
         idle: Duration::from_millis(500),
         ..Bounds::default()
     };
-    let here = endpoint(Role::Node, "n1", Guests::Nobody, bounds);
-    // The other end runs on a runtime of its own, which stops without a word.
-    let (tell, told) = std::sync::mpsc::channel();
+    let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, bounds);
+    // The other end runs on a separate runtime, which stops without closing its connections.
+    let (tell, reported) = std::sync::mpsc::channel();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
     let elsewhere = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -99,14 +99,14 @@ async fn a_peer_that_falls_silent_is_lost() {
             .build()
             .unwrap();
         let peer = runtime.block_on(async {
-            let there = endpoint(Role::Node, "n2", anybody(), bounds);
+            let there = endpoint(Role::Node, "n2", any_role(), bounds);
             tell.send(there.address().unwrap()).unwrap();
             (there.accept().await.unwrap(), there)
         });
         stopped.recv().unwrap();
         drop((peer, runtime));
     });
-    let address = told.recv().unwrap();
+    let address = reported.recv().unwrap();
     let peer = here.connect(address, Role::Node, &name("n2")).await;
     let error = peer.unwrap().messages.receive().await.unwrap_err();
     assert!(matches!(error, PeerError::Lost { .. }), "{error}");
@@ -115,44 +115,44 @@ async fn a_peer_that_falls_silent_is_lost() {
 }
 
 #[tokio::test]
-async fn connecting_to_nobody_says_so_in_time() {
+async fn connecting_times_out_without_an_answer() {
     let bounds = Bounds {
         handshake: Duration::from_millis(300),
         ..Bounds::default()
     };
-    let here = endpoint(Role::Node, "n1", Guests::Nobody, bounds);
-    let nobody = std::net::UdpSocket::bind(loopback()).unwrap();
-    let address = nobody.local_addr().unwrap();
+    let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, bounds);
+    let silent = std::net::UdpSocket::bind(loopback()).unwrap();
+    let address = silent.local_addr().unwrap();
     let begin = Instant::now();
     let error = here.connect(address, Role::Node, &name("n2")).await;
     let error = error.unwrap_err();
-    assert!(matches!(error, ConnectError::Silent { .. }), "{error}");
+    assert!(matches!(error, ConnectError::TimedOut { .. }), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(3));
     let expect = format!(
-        "connecting to node n2 at {address}: no answer in 0.3 s: see whether it runs and its port is open"
+        "connecting to node n2 at {address}: no answer in 0.3 s: check whether it runs and its port is open"
     );
     assert_eq!(error.to_string(), expect);
 }
 
 #[tokio::test]
-async fn an_endpoint_that_takes_nobody_does_not_answer() {
+async fn endpoints_that_refuse_all_peers_do_not_answer() {
     let bounds = Bounds {
         handshake: Duration::from_millis(300),
         ..Bounds::default()
     };
-    let one = endpoint(Role::Node, "n1", Guests::Nobody, bounds);
-    let other = endpoint(Role::Node, "n2", Guests::Nobody, bounds);
+    let one = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, bounds);
+    let other = endpoint(Role::Node, "n2", PeerPolicy::RefuseAll, bounds);
     let address = other.address().unwrap();
     let error = one.connect(address, Role::Node, &name("n2")).await;
     assert!(error.is_err());
 }
 
 #[tokio::test]
-async fn an_address_in_use_is_refused_by_name() {
-    let one = endpoint(Role::Node, "n1", Guests::Nobody, Bounds::default());
+async fn binding_an_address_in_use_names_the_address() {
+    let one = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
     let address = one.address().unwrap();
     let identity = identity(Role::Node, "n2");
-    let error = Endpoint::bind(identity, address, Guests::Nobody, Bounds::default());
+    let error = Endpoint::bind(identity, address, PeerPolicy::RefuseAll, Bounds::default());
     let error = error.unwrap_err();
     assert!(matches!(error, BindError::Socket { .. }), "{error}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");
@@ -161,12 +161,17 @@ async fn an_address_in_use_is_refused_by_name() {
 #[test]
 fn an_endpoint_needs_a_runtime() {
     let identity = identity(Role::Node, "n1");
-    let error = Endpoint::bind(identity, loopback(), Guests::Nobody, Bounds::default());
+    let error = Endpoint::bind(
+        identity,
+        loopback(),
+        PeerPolicy::RefuseAll,
+        Bounds::default(),
+    );
     assert!(matches!(error.unwrap_err(), BindError::Runtime));
 }
 
 #[tokio::test]
-async fn a_connection_goes_on_into_later_epochs_and_ends_with_the_job() {
+async fn connections_outlive_epochs_and_end_with_the_job() {
     let mut pair = pair(Bounds::default()).await;
     pair.ends.0.advance(5);
     pair.a.sender.send(frame(&confer(1))).await.unwrap();
@@ -178,29 +183,29 @@ async fn a_connection_goes_on_into_later_epochs_and_ends_with_the_job() {
     pair.ends.1.end();
     pair.a.sender.send(frame(&confer(3))).await.unwrap();
     let error = pair.b.messages.receive().await.unwrap_err().to_string();
-    let expect = "it belongs to job 0000000000000007, and no job runs between the two";
+    let expect = "it belongs to job 0000000000000007, and the connection has no job";
     assert!(error.ends_with(expect), "{error}");
     assert_eq!(pair.ends.1.counters().foreign, 1);
-    let told = pair.a.messages.receive().await.unwrap_err().to_string();
-    assert!(told.ends_with(expect), "{told}");
+    let reported = pair.a.messages.receive().await.unwrap_err().to_string();
+    assert!(reported.ends_with(expect), "{reported}");
 }
 
 #[tokio::test]
-async fn peers_of_different_jobs_do_not_meet() {
-    let one = endpoint(Role::Node, "n1", Guests::Nobody, Bounds::default());
-    let other = endpoint(Role::Node, "n2", anybody(), Bounds::default());
+async fn peers_of_different_jobs_are_refused() {
+    let one = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
+    let other = endpoint(Role::Node, "n2", any_role(), Bounds::default());
     other.begin(job(8), 0);
     let address = other.address().unwrap();
     let error = one.connect(address, Role::Node, &name("n2")).await;
     let error = error.unwrap_err().to_string();
     let expect = "at job 0000000000000007, expected job 0000000000000008";
     assert!(error.ends_with(expect), "{error}");
-    // Without a job one may come, but not as an agent.
+    // A peer without a job may connect, but not send messages of agents.
     one.end();
     let (a, mut b) = connected(&one, &other).await;
     assert_eq!((a.job, b.job), (None, None));
     a.sender.send(frame(&confer(1))).await.unwrap();
     let error = b.messages.receive().await.unwrap_err().to_string();
-    let expect = "Confer has no place on a connection without a job";
+    let expect = "Confer may not be sent on a connection without a job";
     assert!(error.ends_with(expect), "{error}");
 }

@@ -1,18 +1,17 @@
-//! Strangers in great numbers: those who have come before do not notice, and those who belong here
-//! still get in.
+//! Floods of handshakes: established connections go on, and peers of the cluster still connect.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use protocol::identity::Role;
-use protocol::transport::{Bounds, Counters, Endpoint, Guests, Peer};
+use protocol::transport::{Bounds, Counters, Endpoint, Peer, PeerPolicy};
 use tokio::net::UdpSocket;
 
-use crate::transport::raw::{self, Shown};
-use crate::transport::{anybody, confer, connected, endpoint, frame, identity, loopback, receive};
+use crate::transport::raw_peer::{self, RawPeer};
+use crate::transport::{any_role, confer, connected, endpoint, frame, identity, loopback, receive};
 
-/// There and back, a few times.
+/// Exchanges some frames in both directions.
 async fn exchange(a: &mut Peer, b: &mut Peer) {
     for superstep in 0..20 {
         let there_and_back = async {
@@ -26,8 +25,8 @@ async fn exchange(a: &mut Peer, b: &mut Peer) {
     }
 }
 
-/// What begins as a handshake does, and goes on as nothing does.
-fn gibberish(number: u64) -> Vec<u8> {
+/// The header of a handshake, followed by random bytes.
+fn random_handshake(number: u64) -> Vec<u8> {
     let mut datagram = vec![0xC3, 0, 0, 0, 1, 8];
     datagram.extend(number.to_be_bytes());
     datagram.extend([8, 1, 2, 3, 4, 5, 6, 7, 8]);
@@ -43,7 +42,7 @@ fn gibberish(number: u64) -> Vec<u8> {
 async fn beginnings(count: usize) -> Vec<Vec<u8>> {
     let silent = UdpSocket::bind(loopback()).await.unwrap();
     let address = silent.local_addr().unwrap();
-    let client = Shown::of(&identity(Role::Node, "n2")).client();
+    let client = RawPeer::of(&identity(Role::Node, "n2")).client();
     let mut beginnings = BTreeMap::new();
     let mut connecting = Vec::new();
     let mut buffer = vec![0; 65_536];
@@ -60,7 +59,7 @@ async fn beginnings(count: usize) -> Vec<Vec<u8>> {
     beginnings.into_values().collect()
 }
 
-/// Sends `datagrams` to `there`, each from a port of its own, of as many addresses as `hosts`.
+/// Sends `datagrams` to `there`, each from a separate port, from `hosts` addresses in turn.
 async fn flood(there: &Endpoint, datagrams: Vec<Vec<u8>>, hosts: u8) {
     let there = there.address().unwrap();
     for (number, datagram) in datagrams.into_iter().enumerate() {
@@ -68,12 +67,12 @@ async fn flood(there: &Endpoint, datagrams: Vec<Vec<u8>>, hosts: u8) {
         let from = SocketAddr::from((Ipv4Addr::new(127, 0, 1, host), 0));
         let socket = UdpSocket::bind(from).await.unwrap();
         socket.send_to(&datagram, there).await.unwrap();
-        // Loopback loses what is not taken from it in time.
+        // The loopback interface drops datagrams that are not read in time.
         tokio::task::yield_now().await;
     }
 }
 
-/// Waits until `endpoint` has counted enough.
+/// Waits until the counters of `endpoint` satisfy `is_enough`.
 async fn counted(endpoint: &Endpoint, is_enough: impl Fn(&Counters) -> bool) {
     let counted = async {
         while !is_enough(&endpoint.counters()) {
@@ -85,74 +84,94 @@ async fn counted(endpoint: &Endpoint, is_enough: impl Fn(&Counters) -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn gibberish_keeps_nobody_out() {
-    let here = endpoint(Role::SetManager, "n1", anybody(), Bounds::default());
-    let there = endpoint(Role::SetManager, "n2", Guests::Nobody, Bounds::default());
+async fn random_datagrams_do_not_block_handshakes() {
+    let here = endpoint(Role::SetManager, "n1", any_role(), Bounds::default());
+    let there = endpoint(
+        Role::SetManager,
+        "n2",
+        PeerPolicy::RefuseAll,
+        Bounds::default(),
+    );
     let (mut a, mut b) = connected(&there, &here).await;
-    flood(&here, (0..2000).map(gibberish).collect(), 50).await;
+    flood(&here, (0..2000).map(random_handshake).collect(), 50).await;
     exchange(&mut a, &mut b).await;
-    // One in four looks like a handshake for longer than a moment, and the socket may lose some.
+    // One datagram in four passes the first checks of QUIC, and the socket may drop some.
     counted(&here, |counters| {
-        250 <= counters.handshakes + counters.retries
+        250 <= counters.handshakes_failed + counters.retries
     })
     .await;
-    let late = endpoint(Role::SetManager, "n3", Guests::Nobody, Bounds::default());
+    let late = endpoint(
+        Role::SetManager,
+        "n3",
+        PeerPolicy::RefuseAll,
+        Bounds::default(),
+    );
     let (mut c, mut d) = connected(&late, &here).await;
     exchange(&mut c, &mut d).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn handshakes_that_are_begun_and_left_keep_nobody_out() {
-    // Long enough for the last to come before the first is given up, on any machine.
+async fn abandoned_handshakes_do_not_block_others() {
+    // Long enough for the last datagram to arrive before the first handshake times out, on any machine.
     let bounds = Bounds {
         handshake: Duration::from_secs(30),
         ..Bounds::default()
     };
-    let here = endpoint(Role::SetManager, "n1", anybody(), bounds);
-    let there = endpoint(Role::SetManager, "n2", Guests::Nobody, Bounds::default());
+    let here = endpoint(Role::SetManager, "n1", any_role(), bounds);
+    let there = endpoint(
+        Role::SetManager,
+        "n2",
+        PeerPolicy::RefuseAll,
+        Bounds::default(),
+    );
     let (mut a, mut b) = connected(&there, &here).await;
     let beginnings = beginnings(500).await;
-    // All from one address: from 16 on, a quarter of what it may have, it has to prove that it is one.
+    // All from one address: from 16 on, a quarter of its share, a Retry is required.
     let (first, second) = beginnings.split_at(200);
     flood(&here, first.to_vec(), 1).await;
     counted(&here, |counters| 150 <= counters.retries).await;
-    // From fifty, six each: from 256 on everybody has to.
+    // From 50 addresses, six each: from 256 on, a Retry is required from all.
     flood(&here, second.to_vec(), 50).await;
     counted(&here, |counters| 184 < counters.retries).await;
     exchange(&mut a, &mut b).await;
-    let late = endpoint(Role::SetManager, "n3", Guests::Nobody, Bounds::default());
+    let late = endpoint(
+        Role::SetManager,
+        "n3",
+        PeerPolicy::RefuseAll,
+        Bounds::default(),
+    );
     let (mut c, mut d) = connected(&late, &here).await;
     exchange(&mut c, &mut d).await;
     let Counters {
-        turned_away,
-        crowded,
+        handshakes_refused,
+        handshakes_ignored,
         ..
     } = here.counters();
-    assert_eq!((turned_away, crowded), (0, 0));
+    assert_eq!((handshakes_refused, handshakes_ignored), (0, 0));
 }
 
 #[tokio::test]
-async fn who_is_ignored_in_a_crowd_gets_in_once_the_others_have_gone() {
+async fn ignored_handshakes_succeed_once_others_have_ended() {
     let bounds = Bounds {
         handshakes_per_address: 2,
         handshake: Duration::from_secs(1),
         ..Bounds::default()
     };
-    let here = endpoint(Role::Node, "n1", anybody(), bounds);
+    let here = endpoint(Role::Node, "n1", any_role(), bounds);
     let address = here.address().unwrap();
-    let silent = Shown::of(&identity(Role::Node, "n2"));
+    let silent = RawPeer::of(&identity(Role::Node, "n2"));
     let _first = silent.connect(address).await.unwrap();
     let _second = silent.connect(address).await.unwrap();
-    // It asks again until it is heard.
+    // It repeats its first packet until it is answered.
     let third = silent.connect(address).await.unwrap();
-    let _stream = raw::greeted(&third).await;
-    assert_eq!(here.accept().await.unwrap().party.subject.role, Role::Node);
+    let _stream = raw_peer::control_stream(&third).await;
+    assert_eq!(here.accept().await.unwrap().info.subject.role, Role::Node);
     let Counters {
-        crowded,
-        handshakes,
-        turned_away,
+        handshakes_ignored,
+        handshakes_failed,
+        handshakes_refused,
         ..
     } = here.counters();
-    assert!(1 <= crowded, "{crowded}");
-    assert_eq!((handshakes, turned_away), (2, 0));
+    assert!(1 <= handshakes_ignored, "{handshakes_ignored}");
+    assert_eq!((handshakes_failed, handshakes_refused), (2, 0));
 }

@@ -37,15 +37,15 @@ async fn states_of_all_sizes_arrive_intact() {
 }
 
 #[tokio::test]
-async fn states_come_one_after_the_other_and_hold_up_no_messages() {
+async fn states_do_not_delay_messages() {
     let mut pair = pair(Bounds::default()).await;
-    // More than may be on their way at a time.
+    // More than the limit of states in transfer.
     let senders = (0..9).map(|rank| {
         let sender = pair.a.sender.clone();
         tokio::spawn(async move { sender.send_state(NODE, NODE, state(rank, 2_000_000)).await })
     });
     let senders: Vec<_> = senders.collect();
-    // Nobody reads states yet; their windows fill up, the control stream's does not.
+    // No state is read yet: the windows of the state streams are full, that of the control stream is not.
     for superstep in 0..1000 {
         pair.a.sender.send(frame(&confer(superstep))).await.unwrap();
         assert_eq!(receive(&mut pair.b).await, confer(superstep));
@@ -64,12 +64,12 @@ async fn states_come_one_after_the_other_and_hold_up_no_messages() {
 }
 
 #[tokio::test]
-async fn a_state_is_read_into_one_piece_of_memory() {
+async fn states_are_read_into_one_piece_of_memory() {
     let mut pair = pair(Bounds::default()).await;
     let sending = pair.a.sender.send_state(NODE, NODE, state(1, 5_000_000));
     let (done, received) = tokio::join!(sending, pair.b.states.receive());
     done.unwrap();
-    // Nobody else holds it, and it is as long as it has to be.
+    // There is one reference to the memory, and its length is that of the payload.
     let payload = received.unwrap().state.payload;
     let begin = payload.as_ptr();
     let owned: BytesMut = payload.try_into_mut().unwrap();
@@ -78,7 +78,7 @@ async fn a_state_is_read_into_one_piece_of_memory() {
 }
 
 #[tokio::test]
-async fn a_state_is_sent_and_read_piece_by_piece() {
+async fn states_are_sent_and_read_in_chunks() {
     let mut pair = pair(Bounds::default()).await;
     for length in [0, 1, CHUNK_LEN, 3 * CHUNK_LEN + 1] {
         let whole = state(1, length);
@@ -86,31 +86,31 @@ async fn a_state_is_sent_and_read_piece_by_piece() {
             payload: Bytes::new(),
             ..whole.clone()
         };
-        let (made, pieces) = mpsc::channel(1);
+        let (made, chunks) = mpsc::channel(1);
         let (taken, mut coming) = mpsc::channel(1);
-        let payload = (u64::try_from(length).unwrap(), pieces);
+        let payload = (u64::try_from(length).unwrap(), chunks);
         let sending = pair
             .a
             .sender
-            .send_pieces(NODE, NODE, without.clone(), payload);
+            .send_state_chunks(NODE, NODE, without.clone(), payload);
         let making = async {
-            for piece in whole.payload.chunks(CHUNK_LEN) {
-                made.send(Bytes::copy_from_slice(piece)).await.unwrap();
+            for chunk in whole.payload.chunks(CHUNK_LEN) {
+                made.send(Bytes::copy_from_slice(chunk)).await.unwrap();
             }
         };
         let reading = async {
-            let opened = pair.b.states.open().await.unwrap();
+            let opened = pair.b.states.accept().await.unwrap();
             assert_eq!(
                 (opened.from, opened.to, &opened.state),
                 (NODE, NODE, &without)
             );
-            assert_eq!(opened.body.len(), payload_len(&whole));
-            opened.body.read(taken).await.unwrap();
+            assert_eq!(opened.payload.len(), payload_len(&whole));
+            opened.payload.read(taken).await.unwrap();
         };
         let joining = async {
             let mut joined = BytesMut::new();
-            while let Some(piece) = coming.recv().await {
-                joined.extend_from_slice(&piece);
+            while let Some(chunk) = coming.recv().await {
+                joined.extend_from_slice(&chunk);
             }
             joined
         };
@@ -121,20 +121,20 @@ async fn a_state_is_sent_and_read_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn a_state_that_is_given_up_is_a_failure_at_the_other_end() {
+async fn incomplete_states_are_failures_at_the_other_end() {
     let mut pair = pair(Bounds::default()).await;
-    let (made, pieces) = mpsc::channel(1);
+    let (made, chunks) = mpsc::channel(1);
     let without = state(1, 0);
     let sending = pair
         .a
         .sender
-        .send_pieces(NODE, NODE, without, (2_000_000, pieces));
+        .send_state_chunks(NODE, NODE, without, (2_000_000, chunks));
     drop(made);
     let (taken, mut coming) = mpsc::channel(1);
     let reading = async {
-        let opened = pair.b.states.open().await;
+        let opened = pair.b.states.accept().await;
         match opened {
-            Ok(opened) => opened.body.read(taken).await,
+            Ok(opened) => opened.payload.read(taken).await,
             Err(error) => Err(error),
         }
     };

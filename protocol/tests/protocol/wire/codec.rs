@@ -20,7 +20,7 @@ fn state(payload: bytes::Bytes, declared: Option<Bytes>) -> Message {
 
 proptest! {
     #[test]
-    fn what_is_encoded_is_decoded((from, to) in (address(), address()), message in message()) {
+    fn messages_are_decoded_as_encoded((from, to) in (address(), address()), message in message()) {
         let frame = encode(from, to, &message);
         let decoded = decode(joined(&frame), &Limits::default());
         prop_assert_eq!(decoded, Ok((from, to, message)));
@@ -37,7 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_that_comes_in_parts_is_opened_as_one(
+    fn frames_in_parts_decode_as_whole_frames(
         (from, to) in (address(), address()),
         message in message(),
     ) {
@@ -51,7 +51,7 @@ proptest! {
 }
 
 #[test]
-fn a_payload_is_handed_on_without_a_copy() {
+fn payloads_are_not_copied() {
     let payload = bytes::Bytes::from(vec![7; 100_000]);
     let frame = encode(HERE, HERE, &state(payload.clone(), None));
     assert_eq!(frame.payload.as_ptr(), payload.as_ptr());
@@ -64,7 +64,7 @@ fn a_payload_is_handed_on_without_a_copy() {
 }
 
 #[test]
-fn a_declared_process_weighs_what_it_declares() {
+fn declared_sizes_replace_the_payload() {
     let payload = bytes::Bytes::from_static(b"a counter");
     let real = state(payload.clone(), None);
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_declared_process_weighs_what_it_declares() {
 }
 
 #[test]
-fn long_lists_are_counted_too() {
+fn lengths_of_long_lists_are_computed() {
     let moment = Seconds::new(0.5).unwrap();
     let standing = Message::Standing(Box::new(Standing {
         superstep: 1 << 40,
@@ -97,7 +97,7 @@ fn long_lists_are_counted_too() {
 }
 
 #[test]
-fn a_superstep_costs_little() {
+fn messages_of_a_superstep_are_short() {
     let start = Message::Start(protocol::Start {
         superstep: 9,
         interval: None,

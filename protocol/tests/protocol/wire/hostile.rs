@@ -18,13 +18,13 @@ fn confer() -> Vec<u8> {
     joined(&frame).to_vec()
 }
 
-/// A frame with this head, as its prefix says.
+/// A frame with this head.
 fn frame_of(head: &[u8]) -> Vec<u8> {
     let length = u32::try_from(head.len()).unwrap().to_le_bytes();
     [&[0xB5, WIRE_VERSION, 0, 0], &length[..], &[0; 8], head].concat()
 }
 
-/// Decodes `frame`, which has to fail, and quickly.
+/// Decodes `frame`, which must fail within a second.
 fn check(frame: Vec<u8>, expect: &str) {
     let begin = Instant::now();
     let error = decode(frame.into(), &Limits::default()).unwrap_err();
@@ -60,14 +60,14 @@ proptest! {
     }
 
     #[test]
-    fn random_heads_are_refused_or_mean_something(
+    fn random_heads_do_not_panic(
         head in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         check_meaning(&frame_of(&head))?;
     }
 
     #[test]
-    fn mutated_frames_are_refused_or_mean_something(
+    fn mutated_frames_do_not_panic(
         (from, to) in (address(), address()),
         message in message(),
         mutations in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
@@ -89,11 +89,11 @@ proptest! {
         let mut frame = joined(&encode(from, to, &message));
         let expected = frame.len() as u64;
         frame.truncate(cut.index(frame.len()));
-        let met = frame.len() as u64;
-        let expected = if met < 16 { 16 } else { expected };
+        let found = frame.len() as u64;
+        let expected = if found < 16 { 16 } else { expected };
         prop_assert_eq!(
             decode(frame, &Limits::default()),
-            Err(DecodeError::Length { met, expected })
+            Err(DecodeError::Length { found, expected })
         );
     }
 
@@ -114,10 +114,10 @@ proptest! {
 }
 
 #[test]
-fn strangers_are_told_what_is_wrong() {
+fn errors_name_the_wrong_byte() {
     check(
         with(confer(), 0, 0x16),
-        "byte 0: met 0x16, expected 0xb5: the sender speaks another protocol",
+        "byte 0: found 0x16, expected 0xb5: the sender speaks another protocol",
     );
     check(
         with(confer(), 1, 9),
@@ -136,7 +136,7 @@ fn strangers_are_told_what_is_wrong() {
 }
 
 #[test]
-fn announced_lengths_are_checked_before_anything_is_reserved() {
+fn announced_lengths_are_limited() {
     check(
         with(confer(), 7, 0x80),
         "byte 4: a head of 2147483673 bytes, expected at most 67108864",
@@ -153,14 +153,14 @@ fn announced_lengths_are_checked_before_anything_is_reserved() {
     assert_eq!(
         Prefix::decode(&prefix, &limits),
         Err(DecodeError::HeadTooLong {
-            met: 100,
+            found: 100,
             limit: 99
         })
     );
 }
 
 #[test]
-fn announced_counts_are_checked_before_anything_is_reserved() {
+fn announced_counts_are_limited() {
     // Decided, with 2³² − 1 candidates.
     let mut head = b"\x93\x81\xa4Node\x01\x81\xa4Node\x01\x81\xa7Decided\x93\x00\x00".to_vec();
     head.extend([0xdd, 0xff, 0xff, 0xff, 0xff, 0x94]);
@@ -168,7 +168,7 @@ fn announced_counts_are_checked_before_anything_is_reserved() {
         frame_of(&head),
         "byte 27 of the head: 4294967295 values or bytes announced, but only 1 bytes follow",
     );
-    // As many as there are bytes, each of them no candidate.
+    // One element per byte, none of which is a candidate.
     head.truncate(27);
     head.extend([0xdd, 0x03, 0, 0, 0]);
     head.resize(head.len() + 0x0300_0000, 0);
@@ -179,7 +179,7 @@ fn announced_counts_are_checked_before_anything_is_reserved() {
 }
 
 #[test]
-fn nesting_is_no_way_in() {
+fn nesting_is_limited() {
     check(
         frame_of(&[0x91; 10_000]),
         "byte 9999 of the head: 1 values or bytes announced, but only 0 bytes follow",
@@ -196,7 +196,7 @@ fn nesting_is_no_way_in() {
 }
 
 #[test]
-fn what_a_message_does_not_carry_is_refused() {
+fn payloads_of_the_wrong_length_are_refused() {
     let mut frame = with(confer(), 8, 5);
     frame.extend(b"extra");
     check(
@@ -220,7 +220,7 @@ fn what_a_message_does_not_carry_is_refused() {
 }
 
 #[test]
-fn numbers_outside_their_type_are_refused() {
+fn invalid_numbers_are_refused() {
     use bsp::units::InstructionsPerSecond;
 
     let measured = Message::Measured(protocol::Measured {
@@ -249,6 +249,6 @@ fn numbers_outside_their_type_are_refused() {
     let (frame, _) = patched(0.25, 1.5);
     check(
         frame,
-        "host 2 has a load of 1.5, expected a fraction between 0 and 1",
+        "invalid load `1.5` of host 2: must be a fraction between 0 and 1",
     );
 }

@@ -1,4 +1,4 @@
-//! The bytes of every message. Where one of them is not what it was in the last release, `WIRE_VERSION` is not either.
+//! The bytes of every message. If any of them changes, `WIRE_VERSION` changes too.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

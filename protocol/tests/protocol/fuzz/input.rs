@@ -1,7 +1,7 @@
-/// Bytes from a fuzzer, read as decisions; when they are over, all decisions are 0.
-pub(crate) struct Drawn<'a>(&'a [u8]);
+/// Bytes from a fuzzer, used as decisions. After the last byte, all decisions are 0.
+pub(crate) struct Input<'a>(&'a [u8]);
 
-impl<'a> Drawn<'a> {
+impl<'a> Input<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -17,7 +17,7 @@ impl<'a> Drawn<'a> {
         usize::try_from(drawn).unwrap() % limit.max(1)
     }
 
-    /// All that is left, as it is.
+    /// The remaining bytes.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0).to_vec()
     }
@@ -41,8 +41,8 @@ impl<'a> Drawn<'a> {
             0 => self.write(bytes, at, 1),
             1 => self.write(bytes, at, 4),
             2 => {
-                let telling = TELLING[self.below(TELLING.len())];
-                drop(bytes.splice(at..end, telling.iter().copied()));
+                let critical = CRITICAL[self.below(CRITICAL.len())];
+                drop(bytes.splice(at..end, critical.iter().copied()));
             }
             3 => drop(bytes.drain(at..end)),
             4 => bytes.truncate(at),
@@ -77,8 +77,8 @@ impl<'a> Drawn<'a> {
 
 const LENGTH_MAX: usize = 1 << 16;
 
-/// Values at which readers may stumble: of MessagePack, of DER, of PEM.
-const TELLING: [&[u8]; 20] = [
+/// Critical values of MessagePack, DER and PEM.
+const CRITICAL: [&[u8]; 20] = [
     &[0xc0],
     &[0xdc, 0xff, 0xff],
     &[0xdd, 0xff, 0xff, 0xff, 0xff],

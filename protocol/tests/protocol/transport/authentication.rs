@@ -1,30 +1,35 @@
-//! Nobody gets as far as a frame who does not show a valid certificate of our authority, for the role
-//! and the name that we expect, and speaks our protocol: not who connects, and not who is connected to.
+//! No frame is read from a peer without a valid certificate of the authority, for the expected role and name, or of another
+//! protocol. This holds for incoming and for outgoing connections.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use protocol::identity::{Authority, Pem, Role, Validity};
-use protocol::transport::{Bounds, Counters, Guests, alpn};
+use protocol::transport::{Bounds, Counters, PeerPolicy, alpn};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
-use crate::transport::raw::{self, Shown};
+use crate::transport::raw_peer::{self, RawPeer};
 use crate::transport::{AUTHORITY, days, endpoint, identity, name};
 
-/// Who comes, why not, and what we say of them when they connect, and when we connect to them.
+/// Credentials of a peer, and the error for an incoming and for an outgoing connection.
 struct Case {
     what: &'static str,
-    shown: Shown,
-    coming: &'static str,
-    found: &'static str,
+    peer: RawPeer,
+    incoming: &'static str,
+    outgoing: &'static str,
 }
 
-const fn case(what: &'static str, shown: Shown, coming: &'static str, found: &'static str) -> Case {
+const fn case(
+    what: &'static str,
+    peer: RawPeer,
+    incoming: &'static str,
+    outgoing: &'static str,
+) -> Case {
     Case {
         what,
-        shown,
-        coming,
-        found,
+        peer,
+        incoming,
+        outgoing,
     }
 }
 
@@ -32,16 +37,16 @@ fn cases() -> Vec<Case> {
     let now = SystemTime::now();
     let hour = Duration::from_secs(3600);
     let valid = |from, until| {
-        let validity = Validity::between(from, until).unwrap();
+        let validity = Validity::new(from, until).unwrap();
         let identity = AUTHORITY.issue(Role::Node, &name("n2"), validity);
-        Shown::of(&identity.unwrap())
+        RawPeer::of(&identity.unwrap())
     };
     let other = Authority::generate(name("lab"), days(2)).unwrap();
     let elsewhere = Authority::generate(name("elsewhere"), days(2)).unwrap();
     let of = |authority: &Authority| {
-        Shown::of(&authority.issue(Role::Node, &name("n2"), days(1)).unwrap())
+        RawPeer::of(&authority.issue(Role::Node, &name("n2"), days(1)).unwrap())
     };
-    let nothing = Shown {
+    let nothing = RawPeer {
         certificate: None,
         alpn: Some(alpn()),
     };
@@ -78,51 +83,51 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Those whom the authority knows, but not for this, and those who speak something else.
+/// Credentials with a wrong subject or a wrong protocol.
 fn misnamed() -> Vec<Case> {
-    let speaking = |alpn: Option<&str>| Shown {
+    let with_alpn = |alpn: Option<&str>| RawPeer {
         alpn: alpn.map(Vec::from),
-        ..Shown::of(&identity(Role::Node, "n2"))
+        ..RawPeer::of(&identity(Role::Node, "n2"))
     };
     let version = "doesn't support any known protocol";
     vec![
         case(
             "wrong role",
-            Shown::of(&identity(Role::Client, "n2")),
-            "a certificate for migbsp://lab/client/n2, expected one of the 1 that are listed",
+            RawPeer::of(&identity(Role::Client, "n2")),
+            "a certificate for migbsp://lab/client/n2, expected one of the 1 listed members",
             "a certificate for migbsp://lab/client/n2, expected migbsp://lab/node/n2",
         ),
         case(
             "role of a Set Manager",
-            Shown::of(&identity(Role::SetManager, "n2")),
+            RawPeer::of(&identity(Role::SetManager, "n2")),
             "a certificate for migbsp://lab/set-manager/n2, expected",
             "a certificate for migbsp://lab/set-manager/n2, expected migbsp://lab/node/n2",
         ),
         case(
             "wrong name",
-            Shown::of(&identity(Role::Node, "n3")),
-            "a certificate for migbsp://lab/node/n3, expected one of the 1 that are listed",
+            RawPeer::of(&identity(Role::Node, "n3")),
+            "a certificate for migbsp://lab/node/n3, expected one of the 1 listed members",
             "certificate not valid for name \"n2\"",
         ),
         case(
             "other version",
-            speaking(Some("migbsp/0")),
+            with_alpn(Some("migbsp/0")),
             version,
             version,
         ),
-        case("other protocol", speaking(Some("h3")), version, version),
-        case("no protocol", speaking(None), version, version),
+        case("other protocol", with_alpn(Some("h3")), version, version),
+        case("no protocol", with_alpn(None), version, version),
     ]
 }
 
-/// Right in every respect but that it has signed itself.
-fn self_signed() -> Shown {
+/// Correct peer, except that the certificate is self-signed.
+fn self_signed() -> RawPeer {
     let mut params = CertificateParams::new(vec!["n2".to_owned()]).unwrap();
     let uri = "migbsp://lab/node/n2".try_into().unwrap();
     params.subject_alt_names.push(SanType::URI(uri));
     let key = KeyPair::generate().unwrap();
     let certificate = params.self_signed(&key).unwrap();
-    Shown {
+    RawPeer {
         certificate: Some(Pem {
             certificates: certificate.pem(),
             key: key.serialize_pem(),
@@ -132,64 +137,67 @@ fn self_signed() -> Shown {
 }
 
 #[tokio::test]
-async fn strangers_who_connect_are_refused_before_a_frame_is_read() {
+async fn invalid_credentials_are_refused_on_incoming_connections() {
     for Case {
         what,
-        shown,
-        coming,
+        peer,
+        incoming,
         ..
     } in cases()
     {
-        let guests = Guests::Listed(BTreeSet::from([(name("n2"), Role::Node)]));
-        let here = endpoint(Role::Node, "n1", guests, Bounds::default());
+        let policy = PeerPolicy::Listed(BTreeSet::from([(name("n2"), Role::Node)]));
+        let here = endpoint(Role::Node, "n1", policy, Bounds::default());
         let address = here.address().unwrap();
-        // A stranger may believe that it is in, and send.
-        let error = match shown.connect(address).await {
+        // The peer may not know yet that it is refused, and send.
+        let error = match peer.connect(address).await {
             Err(error) => error,
             Ok(connection) => {
                 if let Ok(mut stream) = connection.open_uni().await {
-                    drop(stream.write_all(&raw::greeting(7, 3)).await);
+                    drop(stream.write_all(&raw_peer::handshake(7, 3)).await);
                     drop(stream.write_all(b"no frame").await);
                 }
                 connection.closed().await
             }
         };
-        assert!(error.to_string().contains(coming), "{what}: {error}");
+        assert!(error.to_string().contains(incoming), "{what}: {error}");
         let expect = Counters {
-            handshakes: 1,
+            handshakes_failed: 1,
             ..Counters::default()
         };
         crate::transport::counted(&here, expect).await;
-        // The first to be let in is one who belongs here.
-        let friend = Shown::of(&identity(Role::Node, "n2"));
-        let connection = friend.connect(address).await.unwrap();
-        let _stream = raw::greeted(&connection).await;
-        let peer = here.accept().await.unwrap();
-        assert_eq!(peer.party.subject.to_string(), "migbsp://lab/node/n2");
+        // The first accepted peer has valid credentials.
+        let valid = RawPeer::of(&identity(Role::Node, "n2"));
+        let connection = valid.connect(address).await.unwrap();
+        let _stream = raw_peer::control_stream(&connection).await;
+        let accepted = here.accept().await.unwrap();
+        assert_eq!(accepted.info.subject.to_string(), "migbsp://lab/node/n2");
     }
 }
 
 #[tokio::test]
-async fn strangers_who_are_connected_to_are_refused_before_a_frame_is_read() {
+async fn invalid_credentials_are_refused_on_outgoing_connections() {
     for Case {
-        what, shown, found, ..
+        what,
+        peer,
+        outgoing,
+        ..
     } in cases()
     {
-        let there = shown.listen();
+        let there = peer.listen();
         let address = there.local_addr().unwrap();
         let serving = tokio::spawn(async move {
             if let Ok(connection) = there.accept().await.unwrap().await {
-                drop(raw::greeted(&connection).await);
+                drop(raw_peer::control_stream(&connection).await);
                 connection.closed().await;
             }
         });
-        let here = endpoint(Role::Node, "n1", Guests::Nobody, Bounds::default());
+        let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
         let refused = here.connect(address, Role::Node, &name("n2")).await;
         let error = refused.unwrap_err().to_string();
-        assert!(error.contains(found), "{what}: {error}");
+        assert!(error.contains(outgoing), "{what}: {error}");
         assert!(error.contains("node n2 at 127.0.0.1:"), "{what}: {error}");
         let expect = Counters {
-            handshakes: 1,
+            handshakes_failed: 1,
             ..Counters::default()
         };
         assert_eq!(here.counters(), expect, "{what}");
@@ -198,34 +206,34 @@ async fn strangers_who_are_connected_to_are_refused_before_a_frame_is_read() {
 }
 
 #[tokio::test]
-async fn any_of_the_roles_may_come_where_roles_are_asked_for() {
-    let guests = Guests::Roles(BTreeSet::from([Role::Node, Role::SetManager]));
-    let here = endpoint(Role::Node, "n1", guests, Bounds::default());
+async fn peers_in_any_allowed_role_are_accepted() {
+    let policy = PeerPolicy::Roles(BTreeSet::from([Role::Node, Role::SetManager]));
+    let here = endpoint(Role::Node, "n1", policy, Bounds::default());
     let address = here.address().unwrap();
-    let client = Shown::of(&identity(Role::Client, "c1"));
+    let client = RawPeer::of(&identity(Role::Client, "c1"));
     let error = client.connect(address).await.unwrap().closed().await;
     let expect = "a certificate for migbsp://lab/client/c1, expected node or set-manager";
     assert!(error.to_string().contains(expect), "{error}");
     for role in [Role::Node, Role::SetManager] {
-        let connection = Shown::of(&identity(role, "n2")).connect(address).await;
+        let connection = RawPeer::of(&identity(role, "n2")).connect(address).await;
         let connection = connection.unwrap();
-        let _stream = raw::greeted(&connection).await;
-        assert_eq!(here.accept().await.unwrap().party.subject.role, role);
+        let _stream = raw_peer::control_stream(&connection).await;
+        assert_eq!(here.accept().await.unwrap().info.subject.role, role);
     }
 }
 
 #[tokio::test]
-async fn who_says_nothing_after_the_handshake_is_let_go() {
+async fn connections_without_a_handshake_message_time_out() {
     let bounds = Bounds {
         handshake: Duration::from_millis(300),
         ..Bounds::default()
     };
-    let here = endpoint(Role::Node, "n1", crate::transport::anybody(), bounds);
-    let silent = Shown::of(&identity(Role::Node, "n2"));
+    let here = endpoint(Role::Node, "n1", crate::transport::any_role(), bounds);
+    let silent = RawPeer::of(&identity(Role::Node, "n2"));
     let connection = silent.connect(here.address().unwrap()).await.unwrap();
     connection.closed().await;
     let expect = Counters {
-        handshakes: 1,
+        handshakes_failed: 1,
         ..Counters::default()
     };
     crate::transport::counted(&here, expect).await;

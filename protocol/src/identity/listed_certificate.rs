@@ -1,46 +1,47 @@
-use crate::identity::{Certificate, Name, PemError, Serial, Subject, Validity, authority_of, pem};
+use crate::identity::certificate::parse_authority;
+use crate::identity::{Certificate, Name, PemError, Serial, Subject, Validity, pem};
 
-/// A certificate as anybody can read it. No key is needed for that; who signed it is not asked.
+/// The public contents of a certificate. Its signature is not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Whom it is about.
+pub struct ListedCertificate {
+    /// Its holder.
     pub holder: Holder,
     /// When it may be used.
     pub validity: Validity,
-    /// Its number, by which its authority can revoke it.
+    /// Its serial number, by which the authority can revoke it.
     pub serial: Serial,
-    /// The certificate itself, in DER: what fingerprints are made of.
+    /// The certificate in DER, as fingerprints need it.
     pub der: Vec<u8>,
 }
 
-/// Whom a certificate is about.
+/// The holder of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// The authority of this cluster.
+    /// The authority of a cluster.
     Authority(Name),
     /// A node, a Set Manager or a client.
     Member(Subject),
 }
 
-impl Listed {
-    /// All certificates of a text in PEM, in its order; at least one.
+impl ListedCertificate {
+    /// Parses all certificates of a text in PEM, in order; at least one.
     ///
     /// # Errors
     ///
-    /// If there is none, or one that is not of a cluster.
-    pub fn all(text: &str) -> Result<Vec<Self>, PemError> {
+    /// If there is none, or one does not belong to a cluster.
+    pub fn from_pem(text: &str) -> Result<Vec<Self>, PemError> {
         let certificates = pem::certificates(text)?;
         if certificates.is_empty() {
             return Err(PemError::Count {
-                met: 0,
+                found: 0,
                 expected: 1,
             });
         }
-        certificates.iter().map(|der| Self::one(der)).collect()
+        certificates.iter().map(|der| Self::from_der(der)).collect()
     }
 
-    fn one(der: &[u8]) -> Result<Self, PemError> {
-        let (holder, validity, serial) = match authority_of(der) {
+    fn from_der(der: &[u8]) -> Result<Self, PemError> {
+        let (holder, validity, serial) = match parse_authority(der) {
             Ok((cluster, validity, serial)) => (Holder::Authority(cluster), validity, serial),
             Err(_) => {
                 let Certificate {

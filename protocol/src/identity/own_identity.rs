@@ -9,10 +9,11 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKey
 use rustls::server::WebPkiClientVerifier;
 use rustls::sign::CertifiedKey;
 
+use crate::identity::certificate::parse_authority;
 use crate::identity::revocations::problem;
-use crate::identity::{Certificate, Pem, PemError, Revocations, authority_of};
+use crate::identity::{Certificate, Pem, PemError, Revocations};
 
-/// Who we are: a certificate, its key, and the authority whose certificates we trust.
+/// The identity of an endpoint: its certificate and key, and the authority whose certificates it trusts.
 pub struct Identity {
     certificate: Certificate,
     own: CertificateDer<'static>,
@@ -39,7 +40,7 @@ impl Identity {
 
     /// The identity that [`Self::to_pem`] wrote: its certificate, then the authority's, and its key.
     ///
-    /// Whether the authority signed it, and whether it is valid today, its peers will ask.
+    /// Its signature and validity are not checked here; its peers check them.
     ///
     /// # Errors
     ///
@@ -47,24 +48,24 @@ impl Identity {
     pub fn from_pem(pem: &Pem) -> Result<Self, PemError> {
         let [own, authority] = pem.certificates()?;
         let certificate = Certificate::parse(&own)?;
-        let (cluster, ..) = authority_of(&authority)?;
+        let (cluster, ..) = parse_authority(&authority)?;
         if cluster != certificate.subject.cluster {
             return Err(PemError::Cluster {
-                met: cluster,
+                found: cluster,
                 expected: certificate.subject.cluster,
             });
         }
         let key = pem.key()?;
-        key_belongs(&own, &key)?;
+        check_key(&own, &key)?;
         Ok(Self::new(certificate, own, authority, key))
     }
 
-    /// The same, refusing those whose certificates the authority has revoked.
+    /// The same identity, which refuses peers with revoked certificates.
     ///
     /// # Errors
     ///
-    /// If `revocations` are not signed by the authority, or name our own certificate.
-    pub fn refusing(self, revocations: Revocations) -> Result<Self, PemError> {
+    /// If the authority did not sign `revocations`, or they contain the certificate of this identity.
+    pub fn with_revocations(self, revocations: Revocations) -> Result<Self, PemError> {
         let mut roots = RootCertStore::empty();
         roots
             .add(self.authority.clone())
@@ -75,7 +76,7 @@ impl Identity {
             .only_check_end_entity_revocation()
             .build()
             .map_err(|error| problem(&error))?;
-        // Lists are only read with a certificate; ours is at hand, on a day when it counts.
+        // A list is only checked with a certificate. The own one serves, at a time when it is valid.
         let day = self.certificate.validity.from();
         let day = day.duration_since(SystemTime::UNIX_EPOCH);
         let day = UnixTime::since_unix_epoch(day.unwrap_or_default());
@@ -97,10 +98,10 @@ impl Identity {
     #[must_use]
     pub fn to_pem(&self) -> Pem {
         let certificates = [self.own.clone(), self.authority.clone()];
-        Pem::of(&certificates, self.key.secret_der())
+        Pem::new(&certificates, self.key.secret_der())
     }
 
-    /// What the certificate says.
+    /// The contents of the certificate.
     #[must_use]
     pub const fn certificate(&self) -> &Certificate {
         &self.certificate
@@ -111,12 +112,12 @@ impl Identity {
         &self.own
     }
 
-    /// Whom we trust.
+    /// The certificate of the authority.
     pub(crate) const fn authority(&self) -> &CertificateDer<'static> {
         &self.authority
     }
 
-    /// Whose certificates no longer count.
+    /// The list of revoked certificates.
     pub(crate) fn revoked(&self) -> Option<CertificateRevocationListDer<'static>> {
         let revocations = self.revoked.as_ref()?;
         Some(revocations.list().clone())
@@ -136,8 +137,8 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// Whether `key` is the one that `certificate` is about.
-pub(super) fn key_belongs(
+/// Checks that `key` belongs to `certificate`.
+pub(super) fn check_key(
     certificate: &CertificateDer<'static>,
     key: &PrivateKeyDer<'static>,
 ) -> Result<(), PemError> {

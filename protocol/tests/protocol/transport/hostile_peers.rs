@@ -1,16 +1,18 @@
-//! Peers with a good certificate that do not keep to their job, their epoch, their role or the format.
+//! Peers with a valid certificate that violate their job, their epoch, their role or the format.
 
 use std::collections::BTreeSet;
 
 use bsp::{HostId, SetId};
 use protocol::identity::Role;
-use protocol::transport::{Bounds, CHUNK_LEN, Counters, Endpoint, Guests, PeerError, Voice};
+use protocol::transport::{
+    Bounds, CHUNK_LEN, Counters, Endpoint, PeerError, PeerPolicy, SpeakingRights,
+};
 use protocol::{Address, Arrived, Confer, Frame, Limits, Message, decode, encode};
 
-use crate::transport::raw::{self, Shown, greeting, stamp};
+use crate::transport::raw_peer::{self, RawPeer, handshake, stamp};
 use crate::transport::{EPOCH, MANAGER, NODE, endpoint, identity, name};
 
-/// Bytes behind a greeting, what is said of them, and what is counted.
+/// Bytes behind a handshake, what is said of them, and what is counted.
 struct Case {
     role: Role,
     bytes: Vec<u8>,
@@ -38,7 +40,7 @@ fn arrived() -> Vec<u8> {
     )
 }
 
-/// A frame with this head, as its prefix says.
+/// A frame with this head.
 fn frame_of(head: &[u8]) -> Vec<u8> {
     let length = u32::try_from(head.len()).unwrap().to_le_bytes();
     [&[0xB5, 1, 0, 0], &length[..], &[0; 8], head].concat()
@@ -60,10 +62,10 @@ fn stamped(sequence: u64, frame: &[u8]) -> Vec<u8> {
 
 const NONE: Counters = Counters {
     retries: 0,
-    turned_away: 0,
-    crowded: 0,
-    handshakes: 0,
-    greetings: 0,
+    handshakes_refused: 0,
+    handshakes_ignored: 0,
+    handshakes_failed: 0,
+    handshakes_mismatched: 0,
     foreign: 0,
     stale: 0,
     replayed: 0,
@@ -91,7 +93,8 @@ fn case(bytes: Vec<u8>, expect: &'static str, counted: Counters) -> Case {
     }
 }
 
-fn cases() -> Vec<Case> {
+/// Frames that the sender may not send.
+fn forbidden() -> Vec<Case> {
     let good = arrived();
     let under = |job, epoch| [stamp(job, epoch, 0), good.clone()].concat();
     let twice = [stamped(0, &good), stamped(0, &good)].concat();
@@ -103,16 +106,18 @@ fn cases() -> Vec<Case> {
     ];
     let confer = Message::Confer(Confer { superstep: 1 });
     let order = |from| stamped(0, &encoded(from, &confer));
-    let nested = frame_of(&[vec![0x93], vec![0x91; 10_000]].concat());
-    let limit = u32::try_from(Limits::default().head).unwrap();
     vec![
         case(under(8, EPOCH), "expected job 0000000000000007", FOREIGN),
         case(under(0, EPOCH), "it belongs to no job", FOREIGN),
         case(under(7, 2), "epoch 2, expected 3 or later", STALE),
         case(later.concat(), "epoch 4, expected 5 or later", STALE),
-        case(twice, "it is number 0, expected 1", REPLAYED),
-        // As it was recorded on another connection.
-        case(stamped(5, &good), "it is number 5, expected 0", REPLAYED),
+        case(twice, "it has sequence number 0, expected 1", REPLAYED),
+        // A frame recorded on another connection.
+        case(
+            stamped(5, &good),
+            "it has sequence number 5, expected 0",
+            REPLAYED,
+        ),
         case(
             order(MANAGER),
             "a node may not send Confer as SetManager",
@@ -132,7 +137,16 @@ fn cases() -> Vec<Case> {
             "it belongs to job",
             FOREIGN,
         ),
-        case(stamped(0, &[0; 16]), "met 0x00, expected 0xb5", MALFORMED),
+    ]
+}
+
+/// Frames that cannot be decoded.
+fn malformed() -> Vec<Case> {
+    let good = arrived();
+    let nested = frame_of(&[vec![0x93], vec![0x91; 10_000]].concat());
+    let limit = u32::try_from(Limits::default().head).unwrap();
+    vec![
+        case(stamped(0, &[0; 16]), "found 0x00, expected 0xb5", MALFORMED),
         case(
             stamped(0, &announcing(limit + 1, 0)),
             "a head of ",
@@ -163,39 +177,39 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// An endpoint, and a peer connected to it that is made by hand.
-async fn invaded(role: Role) -> (Endpoint, protocol::transport::Peer, quinn::Connection) {
+/// An endpoint, and a raw peer that is connected to it.
+async fn attacked(role: Role) -> (Endpoint, protocol::transport::Peer, quinn::Connection) {
     let here = endpoint(
         Role::Node,
         "n1",
-        crate::transport::anybody(),
+        crate::transport::any_role(),
         Bounds::default(),
     );
-    let shown = Shown::of(&identity(role, "n2"));
-    let connection = shown.connect(here.address().unwrap()).await.unwrap();
-    drop(raw::greeted(&connection).await);
+    let raw = RawPeer::of(&identity(role, "n2"));
+    let connection = raw.connect(here.address().unwrap()).await.unwrap();
+    drop(raw_peer::control_stream(&connection).await);
     let peer = here.accept().await.unwrap();
     (here, peer, connection)
 }
 
 #[tokio::test]
-async fn frames_that_may_not_be_sent_end_the_connection_and_are_counted() {
+async fn forbidden_frames_end_the_connection_and_are_counted() {
     for Case {
         role,
         bytes,
         expect,
         counted,
-    } in cases()
+    } in forbidden().into_iter().chain(malformed())
     {
         let here = endpoint(
             Role::Node,
             "n1",
-            crate::transport::anybody(),
+            crate::transport::any_role(),
             Bounds::default(),
         );
-        let shown = Shown::of(&identity(role, "n2"));
-        let connection = shown.connect(here.address().unwrap()).await.unwrap();
-        let mut stream = raw::greeted(&connection).await;
+        let raw = RawPeer::of(&identity(role, "n2"));
+        let connection = raw.connect(here.address().unwrap()).await.unwrap();
+        let mut stream = raw_peer::control_stream(&connection).await;
         stream.write_all(&bytes).await.unwrap();
         stream.finish().unwrap();
         let mut peer = here.accept().await.unwrap();
@@ -207,8 +221,8 @@ async fn frames_that_may_not_be_sent_end_the_connection_and_are_counted() {
         assert!(matches!(error, PeerError::Refused { .. }), "{error}");
         assert!(error.to_string().contains(expect), "{error}, not {expect}");
         assert_eq!(here.counters(), counted, "{error}");
-        let told = connection.closed().await.to_string();
-        assert!(told.contains(expect), "{told}, not {expect}");
+        let reported = connection.closed().await.to_string();
+        assert!(reported.contains(expect), "{reported}, not {expect}");
         assert_eq!(peer.sender.close("").await, Err(error));
     }
 }
@@ -234,12 +248,12 @@ fn chunk(bytes: &[u8]) -> Vec<u8> {
     [&length[..], &checksum, bytes].concat()
 }
 
-/// The beginning of the stream of a state.
-fn opened(stamp: &[u8], frame: &[u8]) -> Vec<u8> {
+/// The first bytes of the stream of a state.
+fn opening(stamp: &[u8], frame: &[u8]) -> Vec<u8> {
     [&[0xB5, 1, 2, 0, 0, 0, 0, 0], stamp, frame].concat()
 }
 
-/// Streams of states whose chunks are not those of the state.
+/// Streams of states with wrong chunks.
 fn broken_chunks() -> Vec<Case> {
     let frame = state();
     let (first, last) = frame.payload.split_at(CHUNK_LEN);
@@ -248,7 +262,7 @@ fn broken_chunks() -> Vec<Case> {
     corrupted[100_000] ^= 1;
     let more = [&last[..], &[0]].concat();
     let of = |chunks: [&[u8]; 2], expect| {
-        let head = opened(&stamp(7, EPOCH, 0), &frame.head);
+        let head = opening(&stamp(7, EPOCH, 0), &frame.head);
         case([&head, chunks[0], chunks[1]].concat(), expect, MALFORMED)
     };
     vec![
@@ -265,25 +279,29 @@ fn broken_chunks() -> Vec<Case> {
             "it ends after 499992 bytes of a state",
         ),
         of([&last, &first], "a chunk of 5 bytes at byte 0 of the state"),
-        of([&first, &more], "more bytes behind it"),
+        of([&first, &more], "more bytes follow"),
     ]
 }
 
-/// Streams of states that do not get as far as a chunk.
+/// Streams of states with an error before the first chunk.
 fn broken_heads() -> Vec<Case> {
     let head = state().head;
     let ours = stamp(7, EPOCH, 0);
-    let huge = opened(&ours, &announcing(9, u64::MAX));
-    let halted = opened(&ours, &encoded(NODE, &Message::Halted(bsp::Rank(1))));
-    let under = |stamp: Vec<u8>| opened(&stamp, &head);
+    let huge = opening(&ours, &announcing(9, u64::MAX));
+    let halted = opening(&ours, &encoded(NODE, &Message::Halted(bsp::Rank(1))));
+    let under = |stamp: Vec<u8>| opening(&stamp, &head);
     vec![
         case(huge, "a payload of 18446744073709551615", MALFORMED),
         case(halted, "a node may not send Halted as Node", DENIED),
         case(under(stamp(8, EPOCH, 0)), "expected job", FOREIGN),
         case(under(stamp(7, 1, 0)), "epoch 1, expected 3", STALE),
-        case(under(stamp(7, EPOCH, 1)), "it is number 1", REPLAYED),
         case(
-            greeting(7, EPOCH),
+            under(stamp(7, EPOCH, 1)),
+            "it has sequence number 1",
+            REPLAYED,
+        ),
+        case(
+            handshake(7, EPOCH),
             "a stream of kind [b5, 01, 01, 00]",
             MALFORMED,
         ),
@@ -292,7 +310,7 @@ fn broken_heads() -> Vec<Case> {
 }
 
 #[tokio::test]
-async fn states_that_are_not_what_was_sent_end_the_connection_and_are_counted() {
+async fn broken_states_end_the_connection_and_are_counted() {
     for Case {
         role,
         bytes,
@@ -300,26 +318,26 @@ async fn states_that_are_not_what_was_sent_end_the_connection_and_are_counted() 
         counted,
     } in broken_chunks().into_iter().chain(broken_heads())
     {
-        let (here, mut peer, connection) = invaded(role).await;
+        let (here, mut peer, connection) = attacked(role).await;
         let sending = async {
             let mut stream = connection.open_uni().await.unwrap();
-            // It may be refused before it is out.
+            // The connection may be closed before all is sent.
             drop(stream.write_all(&bytes).await);
             drop(stream.finish());
             connection.closed().await.to_string()
         };
-        let (told, received) = tokio::join!(sending, peer.states.receive());
+        let (reported, received) = tokio::join!(sending, peer.states.receive());
         let error = received.unwrap_err().to_string();
         assert!(error.contains(expect), "{error}, not {expect}");
-        assert!(told.contains(expect), "{told}, not {expect}");
+        assert!(reported.contains(expect), "{reported}, not {expect}");
         assert_eq!(here.counters(), counted, "{error}");
     }
 }
 
 #[tokio::test]
-async fn frames_of_the_agents_of_others_are_refused() {
+async fn frames_in_the_name_of_other_agents_are_refused() {
     let mut pair = crate::transport::pair(Bounds::default()).await;
-    pair.b.speaks_for(Voice {
+    pair.b.restrict_to(SpeakingRights {
         hosts: BTreeSet::from([HostId(1)]),
         sets: BTreeSet::from([SetId(0)]),
     });
@@ -340,68 +358,64 @@ async fn frames_of_the_agents_of_others_are_refused() {
         .await
         .unwrap();
     let error = pair.b.messages.receive().await.unwrap_err().to_string();
-    let expect = "n1 does not speak for Node(HostId(2))";
+    let expect = "n1 may not speak for Node(HostId(2))";
     assert!(error.ends_with(expect), "{error}");
     assert_eq!(pair.ends.1.counters(), DENIED);
 }
 
 #[tokio::test]
-async fn greetings_that_do_not_fit_are_refused_and_counted() {
-    let greetings = Counters {
-        greetings: 1,
+async fn mismatched_handshakes_are_refused_and_counted() {
+    let mismatched = Counters {
+        handshakes_mismatched: 1,
         ..NONE
     };
-    let handshakes = Counters {
-        handshakes: 1,
+    let failed = Counters {
+        handshakes_failed: 1,
         ..NONE
     };
-    let mut other_version = greeting(7, EPOCH);
+    let mut other_version = handshake(7, EPOCH);
     other_version[1] = 99;
     let cases = [
         (
-            greeting(8, EPOCH),
+            handshake(8, EPOCH),
             "expected job 0000000000000007",
-            greetings,
+            mismatched,
         ),
         (
-            greeting(7, EPOCH - 1),
+            handshake(7, EPOCH - 1),
             "in epoch 2, expected 3 or later",
-            greetings,
+            mismatched,
         ),
-        (
-            other_version,
-            "run the same release at both ends",
-            handshakes,
-        ),
+        (other_version, "run the same release at both ends", failed),
     ];
     for (bytes, expect, counted) in cases {
         let here = endpoint(
             Role::Node,
             "n1",
-            crate::transport::anybody(),
+            crate::transport::any_role(),
             Bounds::default(),
         );
-        let shown = Shown::of(&identity(Role::Node, "n2"));
-        let connection = shown.connect(here.address().unwrap()).await.unwrap();
+        let raw = RawPeer::of(&identity(Role::Node, "n2"));
+        let connection = raw.connect(here.address().unwrap()).await.unwrap();
         let mut stream = connection.open_uni().await.unwrap();
         stream.write_all(&bytes).await.unwrap();
-        let told = connection.closed().await.to_string();
-        assert!(told.contains(expect), "{told}");
+        let reported = connection.closed().await.to_string();
+        assert!(reported.contains(expect), "{reported}");
         crate::transport::counted(&here, counted).await;
     }
 }
 
 #[tokio::test]
-async fn one_who_is_connected_to_must_greet_in_kind() {
-    let there = Shown::of(&identity(Role::Node, "n2")).listen();
+async fn handshakes_with_another_job_are_refused_on_outgoing_connections() {
+    let there = RawPeer::of(&identity(Role::Node, "n2")).listen();
     let address = there.local_addr().unwrap();
     let serving = tokio::spawn(async move {
         let connection = there.accept().await.unwrap().await.unwrap();
         let mut stream = connection.open_uni().await.unwrap();
-        stream.write_all(&greeting(0, 0)).await.unwrap();
+        stream.write_all(&handshake(0, 0)).await.unwrap();
         connection.closed().await.to_string()
     });
-    let here = endpoint(Role::Node, "n1", Guests::Nobody, Bounds::default());
+    let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
     let refused = here.connect(address, Role::Node, &name("n2")).await;
     let error = refused.unwrap_err().to_string();
     let expect = "at no job, expected job 0000000000000007";
@@ -410,8 +424,8 @@ async fn one_who_is_connected_to_must_greet_in_kind() {
 }
 
 #[tokio::test]
-async fn streams_of_other_kinds_and_too_many_of_them_do_not_open() {
-    let (_here, _peer, connection) = invaded(Role::Node).await;
+async fn streams_above_the_limit_do_not_open() {
+    let (_here, _peer, connection) = attacked(Role::Node).await;
     let soon = std::time::Duration::from_millis(100);
     let two_way = tokio::time::timeout(soon, connection.open_bi()).await;
     assert!(two_way.is_err());

@@ -3,48 +3,48 @@ use quinn::{ConnectionError, ReadError, ReadExactError, RecvStream};
 
 use crate::transport::Refusal;
 
-/// Reads a stream piece by piece, as long as it is announced to be.
+/// Reads a stream in parts of known length.
 #[derive(Debug)]
-pub(super) struct Source(RecvStream);
+pub(super) struct StreamReader(RecvStream);
 
-/// Why there is nothing to read.
+/// Why a read failed.
 #[derive(Debug)]
-pub(super) enum Fault {
-    /// The connection is over.
+pub(super) enum StreamError {
+    /// The connection has ended.
     Lost(ConnectionError),
-    /// The peer gave the stream up.
+    /// The peer has reset the stream.
     Reset,
-    /// What came is not what it should be.
+    /// The peer sent something else than expected.
     Refused(Refusal),
 }
 
-impl Source {
+impl StreamReader {
     pub(super) const fn new(stream: RecvStream) -> Self {
         Self(stream)
     }
 
     /// The next `N` bytes, a part of `what`.
-    pub(super) async fn array<const N: usize>(
+    pub(super) async fn read_array<const N: usize>(
         &mut self,
         what: &'static str,
-    ) -> Result<[u8; N], Fault> {
+    ) -> Result<[u8; N], StreamError> {
         let mut bytes = [0; N];
         match self.0.read_exact(&mut bytes).await {
             Ok(()) => Ok(bytes),
-            Err(ReadExactError::FinishedEarly(met)) => Err(Refusal::ended(what, met, N).into()),
+            Err(ReadExactError::FinishedEarly(found)) => Err(Refusal::ended(what, found, N).into()),
             Err(ReadExactError::ReadError(error)) => Err(error.into()),
         }
     }
 
-    /// Some of the next `max` bytes; none at the end.
-    pub(super) async fn some(&mut self, max: usize) -> Result<Option<Bytes>, Fault> {
+    /// Between 1 and `max` of the next bytes, or `None` at the end.
+    pub(super) async fn read_some(&mut self, max: usize) -> Result<Option<Bytes>, StreamError> {
         let chunk = self.0.read_chunk(max, true).await?;
         Ok(chunk.map(|chunk| chunk.bytes))
     }
 
-    /// Makes sure that nothing comes any more.
-    pub(super) async fn end(&mut self) -> Result<(), Fault> {
-        match self.some(1).await? {
+    /// Checks that the stream ends here.
+    pub(super) async fn expect_end(&mut self) -> Result<(), StreamError> {
+        match self.read_some(1).await? {
             None => Ok(()),
             Some(_) => Err(Refusal::Trailing.into()),
         }
@@ -55,13 +55,13 @@ impl Source {
     }
 }
 
-impl From<Refusal> for Fault {
+impl From<Refusal> for StreamError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<ReadError> for Fault {
+impl From<ReadError> for StreamError {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::ConnectionLost(source) => Self::Lost(source),

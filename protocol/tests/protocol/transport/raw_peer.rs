@@ -1,4 +1,4 @@
-//! Peers made by hand, that trust anybody and say what they are told to.
+//! Peers below the level of an endpoint: they accept any certificate and send any bytes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use super::{EPOCH, loopback};
 
-/// What somebody shows and says in a handshake.
-pub(crate) struct Shown {
+/// The credentials that a peer presents in the TLS handshake.
+pub(crate) struct RawPeer {
     pub(crate) certificate: Option<Pem>,
     pub(crate) alpn: Option<Vec<u8>>,
 }
 
-impl Shown {
+impl RawPeer {
     pub(crate) fn of(identity: &Identity) -> Self {
         let certificate = Some(identity.to_pem());
         let alpn = Some(alpn());
         Self { certificate, alpn }
     }
 
-    /// A connection to `address`, if it gets that far.
+    /// Connects to `address`, and completes the TLS handshake.
     pub(crate) async fn connect(&self, address: SocketAddr) -> Result<Connection, ConnectionError> {
         self.client().connect(address, "n2").unwrap().await
     }
@@ -42,7 +42,7 @@ impl Shown {
             .with_safe_default_protocol_versions()
             .unwrap()
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Anybody));
+            .with_custom_certificate_verifier(Arc::new(AcceptAny));
         let mut config = match &self.certificate {
             Some(pem) => {
                 let (chain, key) = parts(pem);
@@ -57,18 +57,18 @@ impl Shown {
         endpoint
     }
 
-    /// Somebody who waits for connections.
+    /// An endpoint that accepts connections.
     pub(crate) fn listen(&self) -> Endpoint {
         let builder = rustls::ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .unwrap()
-            .with_client_cert_verifier(Arc::new(Anybody));
+            .with_client_cert_verifier(Arc::new(AcceptAny));
         let mut config = match &self.certificate {
             Some(pem) => {
                 let (chain, key) = parts(pem);
                 builder.with_single_cert(chain, key).unwrap()
             }
-            None => builder.with_cert_resolver(Arc::new(Nothing)),
+            None => builder.with_cert_resolver(Arc::new(NoCertificate)),
         };
         config.alpn_protocols = self.alpn.iter().cloned().collect();
         let config = QuicServerConfig::try_from(config).unwrap();
@@ -76,8 +76,8 @@ impl Shown {
     }
 }
 
-/// A greeting as of this version.
-pub(crate) fn greeting(job: u64, epoch: u64) -> Vec<u8> {
+/// A handshake message of this version.
+pub(crate) fn handshake(job: u64, epoch: u64) -> Vec<u8> {
     [
         &[0xB5, 1, 1, 0, 0, 0, 0, 0],
         &job.to_le_bytes()[..],
@@ -86,15 +86,15 @@ pub(crate) fn greeting(job: u64, epoch: u64) -> Vec<u8> {
     .concat()
 }
 
-/// What stands before a frame.
+/// The stamp before a frame.
 pub(crate) fn stamp(job: u64, epoch: u64, sequence: u64) -> Vec<u8> {
     [job, epoch, sequence].map(u64::to_le_bytes).concat()
 }
 
-/// The stream over which `connection` sends frames, once it has greeted.
-pub(crate) async fn greeted(connection: &Connection) -> SendStream {
+/// Opens the control stream of `connection`, and sends the handshake message.
+pub(crate) async fn control_stream(connection: &Connection) -> SendStream {
     let mut stream = connection.open_uni().await.unwrap();
-    stream.write_all(&greeting(7, EPOCH)).await.unwrap();
+    stream.write_all(&handshake(7, EPOCH)).await.unwrap();
     stream
 }
 
@@ -108,21 +108,21 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Has no certificate to show.
+/// Presents no certificate.
 #[derive(Debug)]
-struct Nothing;
+struct NoCertificate;
 
-impl ResolvesServerCert for Nothing {
+impl ResolvesServerCert for NoCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         None
     }
 }
 
-/// Takes everybody.
+/// Accepts any certificate.
 #[derive(Debug)]
-struct Anybody;
+struct AcceptAny;
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -159,7 +159,7 @@ impl ServerCertVerifier for Anybody {
     }
 }
 
-impl ClientCertVerifier for Anybody {
+impl ClientCertVerifier for AcceptAny {
     fn client_auth_mandatory(&self) -> bool {
         false
     }

@@ -1,0 +1,219 @@
+//! Sets up connections: a bounded number of handshakes at a time, from the first packet to an authenticated peer.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use quinn::{Connection, ConnectionError, Incoming, SendStream};
+use rustls::pki_types::CertificateDer;
+use tokio::sync::mpsc;
+
+use crate::identity::{Certificate, Subject};
+use crate::transport::admission::{Admission, Decision, HandshakePermit};
+use crate::transport::close::CloseCode;
+use crate::transport::counters::{AtomicCounters, count};
+use crate::transport::handshake::{HANDSHAKE_LEN, Handshake, HandshakeError};
+use crate::transport::link::Link;
+use crate::transport::session::Session;
+use crate::transport::stream_reader::{StreamError, StreamReader};
+use crate::transport::{Bounds, JobId, Peer, PeerInfo, Refusal};
+
+/// Sets up the connections of an endpoint, and holds what they share.
+#[derive(Clone, Debug)]
+pub(super) struct ConnectionSetup {
+    pub(super) bounds: Bounds,
+    pub(super) session: Arc<Session>,
+    pub(super) counters: Arc<AtomicCounters>,
+}
+
+/// Why a connection was not set up.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SetupError {
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    #[error("the handshake ends too early")]
+    Reset,
+    #[error("handshake: {0}")]
+    Stream(Refusal),
+    #[error(transparent)]
+    Handshake(#[from] HandshakeError),
+    #[error("no answer in {} s", .0.as_secs_f64())]
+    TimedOut(std::time::Duration),
+}
+
+impl ConnectionSetup {
+    /// Accepts connections of `endpoint` until it is closed, and sends authenticated peers to `accepted`.
+    pub(super) async fn accept_all(self, endpoint: quinn::Endpoint, accepted: mpsc::Sender<Peer>) {
+        let admission = Arc::new(Admission::new(self.bounds));
+        while let Some(incoming) = endpoint.accept().await {
+            let is_proved = incoming.remote_address_validated() || !incoming.may_retry();
+            match admission.decide(incoming.remote_address().ip(), is_proved) {
+                Decision::Admit(permit) => {
+                    let accepted = accepted.clone();
+                    drop(tokio::spawn(
+                        self.clone().handle_incoming(incoming, permit, accepted),
+                    ));
+                }
+                Decision::Retry => {
+                    count(&self.counters.retries);
+                    // Cannot fail: `may_retry` was checked above.
+                    drop(incoming.retry());
+                }
+                Decision::Refuse => {
+                    count(&self.counters.handshakes_refused);
+                    incoming.refuse();
+                }
+                // Without an answer: an honest peer asks again, and a forged address gets no packets.
+                Decision::Ignore => {
+                    count(&self.counters.handshakes_ignored);
+                    incoming.ignore();
+                }
+            }
+        }
+    }
+
+    async fn handle_incoming(
+        self,
+        incoming: Incoming,
+        permit: HandshakePermit,
+        accepted: mpsc::Sender<Peer>,
+    ) {
+        let address = incoming.remote_address();
+        match self.with_timeout(self.accept(incoming, address)).await {
+            // The endpoint may be closing.
+            Ok(peer) => drop(accepted.send(peer).await),
+            Err(error) => {
+                self.count(&error);
+                tracing::warn!(%address, reason = %error, "refused a connection");
+            }
+        }
+        drop(permit);
+    }
+
+    async fn accept(&self, incoming: Incoming, address: SocketAddr) -> Result<Peer, SetupError> {
+        let connection = incoming.accept()?.await?;
+        let subject = subject_of(&connection);
+        let (handshake, reader) = self.receive_handshake(&connection).await?;
+        let own = self.handshake(handshake.job);
+        let outgoing = send_handshake(&connection, &own).await?;
+        let link = self.link(connection, subject, address, handshake.job);
+        Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
+    }
+
+    /// Exchanges handshake messages on a connection that this end has opened.
+    pub(super) async fn initiate(
+        &self,
+        connection: Connection,
+        address: SocketAddr,
+    ) -> Result<Peer, SetupError> {
+        let subject = subject_of(&connection);
+        let job = self.session.state().job;
+        let outgoing = send_handshake(&connection, &self.handshake(job)).await?;
+        let (handshake, reader) = self.receive_handshake(&connection).await?;
+        if handshake.job != job {
+            let (found, expected) = (handshake.job, job);
+            return Err(self.refuse(&connection, HandshakeError::Job { found, expected }));
+        }
+        let link = self.link(connection, subject, address, job);
+        Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
+    }
+
+    /// The result of `setting_up`, or an error after the time limit of a handshake.
+    pub(super) async fn with_timeout<T>(
+        &self,
+        setting_up: impl Future<Output = Result<T, SetupError>>,
+    ) -> Result<T, SetupError> {
+        let limit = self.bounds.handshake;
+        let done = tokio::time::timeout(limit, setting_up).await;
+        done.unwrap_or(Err(SetupError::TimedOut(limit)))
+    }
+
+    pub(super) fn count(&self, error: &SetupError) {
+        count(match error {
+            SetupError::Handshake(HandshakeError::Job { .. } | HandshakeError::Epoch { .. }) => {
+                &self.counters.handshakes_mismatched
+            }
+            SetupError::Connection(_)
+            | SetupError::Reset
+            | SetupError::Stream(_)
+            | SetupError::Handshake(HandshakeError::Opening(_))
+            | SetupError::TimedOut(_) => &self.counters.handshakes_failed,
+        });
+    }
+
+    /// Receives and checks the handshake message of the peer.
+    async fn receive_handshake(
+        &self,
+        connection: &Connection,
+    ) -> Result<(Handshake, StreamReader), SetupError> {
+        let mut reader = StreamReader::new(connection.accept_uni().await?);
+        let bytes = reader.read_array::<HANDSHAKE_LEN>("a handshake").await;
+        let bytes = bytes.map_err(|error| match error {
+            StreamError::Lost(source) => SetupError::Connection(source),
+            StreamError::Reset => SetupError::Reset,
+            StreamError::Refused(refusal) => SetupError::Stream(refusal),
+        })?;
+        let handshake = Handshake::decode(&bytes);
+        let checked = handshake.and_then(|handshake| {
+            handshake.check(self.session.state())?;
+            Ok(handshake)
+        });
+        let handshake = checked.map_err(|error| self.refuse(connection, error))?;
+        Ok((handshake, reader))
+    }
+
+    fn refuse(&self, connection: &Connection, error: HandshakeError) -> SetupError {
+        let reason = error.to_string();
+        connection.close(CloseCode::Handshake.to_wire(), reason.as_bytes());
+        SetupError::Handshake(error)
+    }
+
+    fn handshake(&self, job: Option<JobId>) -> Handshake {
+        let epoch = self.session.state().epoch;
+        Handshake { job, epoch }
+    }
+
+    fn link(
+        &self,
+        connection: Connection,
+        subject: Subject,
+        address: SocketAddr,
+        job: Option<JobId>,
+    ) -> Link {
+        Link {
+            connection,
+            peer: Arc::new(PeerInfo { subject, address }),
+            job,
+            session: Arc::clone(&self.session),
+            counters: Arc::clone(&self.counters),
+            bounds: self.bounds,
+            rights: OnceLock::new(),
+            error: OnceLock::new(),
+        }
+    }
+}
+
+/// Opens the control stream, and sends `handshake` on it.
+async fn send_handshake(
+    connection: &Connection,
+    handshake: &Handshake,
+) -> Result<SendStream, SetupError> {
+    let mut stream = connection.open_uni().await?;
+    // An error this early means that the connection has ended.
+    match stream.write_chunk(handshake.encode().freeze()).await {
+        Ok(()) => Ok(stream),
+        Err(_) => Err(connection.closed().await.into()),
+    }
+}
+
+/// The subject of the peer's certificate, which the TLS handshake has verified.
+fn subject_of(connection: &Connection) -> Subject {
+    let certificates = connection
+        .peer_identity()
+        .and_then(|identity| identity.downcast::<Vec<CertificateDer<'static>>>().ok())
+        .expect("a peer has presented its certificate");
+    let certificate = Certificate::parse(&certificates[0]);
+    certificate
+        .expect("the TLS handshake has parsed it")
+        .subject
+}

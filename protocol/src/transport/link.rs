@@ -1,0 +1,91 @@
+use std::sync::{Arc, OnceLock};
+
+use quinn::{Connection, ConnectionError};
+
+use crate::identity::Subject;
+use crate::transport::close::{CloseCode, PeerError};
+use crate::transport::counters::AtomicCounters;
+use crate::transport::rights::{self, SpeakingRights};
+use crate::transport::session::Session;
+use crate::transport::{Bounds, JobId, PeerInfo, Refusal};
+use crate::{Address, Message};
+
+/// The connection to a peer, shared by the parts that send and receive.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) connection: Connection,
+    pub(super) peer: Arc<PeerInfo>,
+    pub(super) job: Option<JobId>,
+    pub(super) session: Arc<Session>,
+    pub(super) counters: Arc<AtomicCounters>,
+    pub(super) bounds: Bounds,
+    /// The hosts and Sets that the peer speaks for, once they are known.
+    pub(super) rights: OnceLock<SpeakingRights>,
+    /// The first error found at this end.
+    pub(super) error: OnceLock<PeerError>,
+}
+
+impl Link {
+    /// Closes the connection because of a frame that the peer sent.
+    pub(super) fn refuse(&self, refusal: Refusal) -> PeerError {
+        self.counters.count_refusal(&refusal);
+        tracing::warn!(peer = %self.peer, reason = %refusal, "refused a frame");
+        let reason = refusal.to_string();
+        let error = PeerError::Refused {
+            peer: Arc::clone(&self.peer),
+            source: refusal,
+        };
+        self.fail(error, CloseCode::Frame, &reason)
+    }
+
+    /// Closes the connection because the peer has stopped reading.
+    pub(super) fn stalled(&self) -> PeerError {
+        let error = PeerError::Stalled {
+            peer: Arc::clone(&self.peer),
+        };
+        self.fail(error, CloseCode::Dropped, "")
+    }
+
+    /// The error of a connection that has ended with `source`.
+    pub(super) fn lost(&self, source: ConnectionError) -> PeerError {
+        let known = self.error.get().cloned();
+        known.unwrap_or_else(|| PeerError::from_connection_error(&self.peer, source))
+    }
+
+    /// The error of a connection that has ended, or of a peer that has stopped reading.
+    pub(super) fn gone(&self) -> PeerError {
+        let ended = self.connection.close_reason();
+        self.lost(ended.unwrap_or(ConnectionError::LocallyClosed))
+    }
+
+    /// Checks that the peer may send `message` in the name of `from`.
+    pub(super) fn check(&self, from: Address, message: &Message) -> Result<(), Refusal> {
+        let Subject { role, name, .. } = &self.peer.subject;
+        let has_job = self.job.is_some();
+        // A state also travels between a client and a node: the initial process and its output.
+        let may_be_either = matches!(message, Message::State(_));
+        let is_of_a_job = if may_be_either {
+            has_job
+        } else {
+            !matches!(message, Message::Errand(_))
+        };
+        if is_of_a_job != has_job {
+            let message = rights::name(message);
+            return Err(Refusal::Connection { message, has_job });
+        }
+        rights::check(*role, from, message)?;
+        let is_own = self.rights.get().is_none_or(|rights| match from {
+            Address::Process(_) | Address::Client => true,
+            Address::Node(host) => rights.hosts.contains(&host),
+            Address::SetManager(set) => rights.sets.contains(&set),
+        });
+        let name = name.clone();
+        is_own.then_some(()).ok_or(Refusal::Agent { name, from })
+    }
+
+    fn fail(&self, error: PeerError, code: CloseCode, reason: &str) -> PeerError {
+        let error = self.error.get_or_init(|| error).clone();
+        self.connection.close(code.to_wire(), reason.as_bytes());
+        error
+    }
+}

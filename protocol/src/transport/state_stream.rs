@@ -1,0 +1,234 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use quinn::{SendStream, VarInt, WriteError};
+use tokio::sync::mpsc;
+
+use crate::frame::encode_head;
+use crate::transport::close::PeerError;
+use crate::transport::handshake::{OPENING_LEN, STATE, check_opening};
+use crate::transport::link::Link;
+use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
+use crate::transport::stream_reader::{StreamError, StreamReader};
+use crate::transport::{Refusal, chunks, rights};
+use crate::{Address, Message, PREFIX_LEN, Prefix, State, encode};
+
+/// Receives the migrated states of a peer, each on a separate stream.
+///
+/// A stream begins with 8 bytes that identify its kind, and a stamp, as every frame does. The frame follows, with its
+/// payload in chunks.
+#[derive(Debug)]
+pub struct StateReceiver {
+    link: Arc<Link>,
+    order: FrameOrder,
+}
+
+/// A state that has been received.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReceivedState {
+    /// Its sender.
+    pub from: Address,
+    /// Its receiver.
+    pub to: Address,
+    /// The state.
+    pub state: State,
+    /// The time from its first byte to its last.
+    pub took: Duration,
+}
+
+/// A state that is being received.
+#[derive(Debug)]
+pub struct StateStream {
+    /// Its sender.
+    pub from: Address,
+    /// Its receiver.
+    pub to: Address,
+    /// The state, without its payload.
+    pub state: State,
+    /// When its first byte arrived.
+    pub began: Instant,
+    /// Its payload.
+    pub payload: StatePayload,
+}
+
+/// The payload of a state, yet to be read.
+#[derive(Debug)]
+pub struct StatePayload {
+    link: Arc<Link>,
+    reader: StreamReader,
+    length: u64,
+}
+
+impl StateReceiver {
+    pub(super) const fn new(link: Arc<Link>, order: FrameOrder) -> Self {
+        Self { link, order }
+    }
+
+    /// Receives the next state.
+    ///
+    /// Call it in a separate task: dropping the future loses the state that was being received.
+    ///
+    /// # Errors
+    ///
+    /// If the connection has ended, in order or not, or the peer sent something that is not allowed.
+    pub async fn receive(&mut self) -> Result<ReceivedState, PeerError> {
+        let link = Arc::clone(&self.link);
+        self.read().await.map_err(|error| read_error(&link, error))
+    }
+
+    /// Receives the head of the next state. The payloads of several states may be read at the same time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::receive`].
+    pub async fn accept(&mut self) -> Result<StateStream, PeerError> {
+        let link = Arc::clone(&self.link);
+        self.begin().await.map_err(|error| read_error(&link, error))
+    }
+
+    async fn read(&mut self) -> Result<ReceivedState, StreamError> {
+        let mut opened = self.begin().await?;
+        let StatePayload { reader, length, .. } = &mut opened.payload;
+        let payload = chunks::read(reader, *length).await?;
+        reader.expect_end().await?;
+        let state = State {
+            payload,
+            ..opened.state
+        };
+        Ok(ReceivedState {
+            from: opened.from,
+            to: opened.to,
+            state,
+            took: opened.began.elapsed(),
+        })
+    }
+
+    async fn begin(&mut self) -> Result<StateStream, StreamError> {
+        let stream = self.link.connection.accept_uni().await;
+        let began = Instant::now();
+        let mut reader = StreamReader::new(stream.map_err(StreamError::Lost)?);
+        check_opening(
+            &reader.read_array::<OPENING_LEN>("an opening").await?,
+            STATE,
+        )?;
+        let stamp = Stamp::decode(&reader.read_array("a stamp").await?);
+        self.order.accept(stamp, self.link.session.state())?;
+        let prefix = reader.read_array::<PREFIX_LEN>("a prefix").await?;
+        let prefix = Prefix::decode(&prefix, &self.link.bounds.state).map_err(Refusal::from)?;
+        let mut head = Vec::new();
+        while head.len() < prefix.head_len() {
+            let left = prefix.head_len() - head.len();
+            let Some(bytes) = reader.read_some(left).await? else {
+                return Err(Refusal::ended("a head", head.len(), prefix.head_len()).into());
+            };
+            head.extend_from_slice(&bytes);
+        }
+        let (from, to, message) = prefix.open_state(&head).map_err(Refusal::from)?;
+        self.link.check(from, &message)?;
+        let Message::State(state) = message else {
+            let role = self.link.peer.subject.role;
+            return Err(rights::denied(role, from, &message).into());
+        };
+        let payload = StatePayload {
+            link: Arc::clone(&self.link),
+            reader,
+            length: prefix.payload_len(),
+        };
+        Ok(StateStream {
+            from,
+            to,
+            state: *state,
+            began,
+            payload,
+        })
+    }
+}
+
+impl StatePayload {
+    /// Its length in bytes.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether it has no bytes.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Reads the payload, and sends its verified chunks of [`CHUNK_LEN`] to `chunks`; the last one is shorter. Waits while
+    /// the channel is full.
+    ///
+    /// # Errors
+    ///
+    /// If the connection has ended, or the peer sent something that is not allowed.
+    ///
+    /// [`CHUNK_LEN`]: crate::transport::CHUNK_LEN
+    pub async fn read(mut self, chunks: mpsc::Sender<Bytes>) -> Result<(), PeerError> {
+        let read = async {
+            chunks::read_chunks(&mut self.reader, self.length, &chunks).await?;
+            self.reader.expect_end().await
+        };
+        let read = read.await;
+        read.map_err(|error| read_error(&self.link, error))
+    }
+}
+
+fn read_error(link: &Link, error: StreamError) -> PeerError {
+    match error {
+        StreamError::Refused(refusal) => link.refuse(refusal),
+        StreamError::Lost(source) => link.lost(source),
+        StreamError::Reset => link.refuse(Refusal::ended("a state", 0, OPENING_LEN)),
+    }
+}
+
+/// Sends a state on `stream`, its payload in chunks as they become available, and waits until the peer has received
+/// all of it. Returns whether the payload was complete.
+pub(super) async fn send_chunks(
+    mut stream: SendStream,
+    stamp: Stamp,
+    message: (Address, Address, &Message),
+    (length, chunks): (u64, mpsc::Receiver<Bytes>),
+) -> Result<bool, WriteError> {
+    let head = encode_head(message, length);
+    let before = before(stamp, &head);
+    if !chunks::write_chunks(&mut stream, before, length, chunks).await? {
+        stream.reset(VarInt::from_u32(0))?;
+        return Ok(false);
+    }
+    finish(stream).await?;
+    Ok(true)
+}
+
+/// Sends `state` on `stream`, and waits until the peer has received all of it.
+pub(super) async fn send(
+    mut stream: SendStream,
+    stamp: Stamp,
+    from: Address,
+    to: Address,
+    state: State,
+) -> Result<(), WriteError> {
+    let frame = encode(from, to, &Message::State(Box::new(state)));
+    let before = before(stamp, &frame.head);
+    chunks::write(&mut stream, before, frame.payload).await?;
+    finish(stream).await
+}
+
+fn before(stamp: Stamp, head: &[u8]) -> Bytes {
+    let mut before = BytesMut::with_capacity(OPENING_LEN + STAMP_LEN + head.len());
+    before.extend_from_slice(&STATE);
+    stamp.put(&mut before);
+    before.extend_from_slice(head);
+    before.freeze()
+}
+
+async fn finish(mut stream: SendStream) -> Result<(), WriteError> {
+    stream.finish()?;
+    match stream.stopped().await {
+        Ok(None) => Ok(()),
+        Ok(Some(code)) => Err(WriteError::Stopped(code)),
+        Err(error) => Err(error.into()),
+    }
+}
