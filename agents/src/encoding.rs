@@ -52,21 +52,6 @@ pub(crate) fn decode_from<T: DeserializeOwned>(
 
 /// The length of a value's encoding.
 pub(crate) fn encoded_len(value: &impl Serialize) -> Bytes {
-    struct Counter(u64);
-
-    impl io::Write for Counter {
-        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-            self.0 += u64::try_from(buffer.len()).expect("lengths fit 64 bits");
-            Ok(buffer.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut counter = Counter(0);
     // A value that cannot be encoded fails when it is; its length is then of no interest.
-    drop(rmp_serde::encode::write(&mut counter, value));
-    Bytes(counter.0)
+    protocol::encoded_len(value).unwrap_or_default()
 }

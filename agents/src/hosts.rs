@@ -14,11 +14,9 @@ mod journal;
 mod luggage;
 mod meter;
 mod node;
-mod pieces;
 mod pool;
 mod queue;
 mod rates;
-mod resident;
 mod share;
 mod sharing;
 mod way;
@@ -28,12 +26,11 @@ use std::num::NonZeroU32;
 
 use bsp::units::InstructionsPerSecond;
 
-pub use client::{Finished, Request, inquire, run};
+pub use client::{Request, inquire, run};
 pub use failure::JobError;
 pub use meter::{Ours, measured_speed, processors};
 pub use node::{Node, NodeError, Prepare, Prepared};
 pub use pool::Pace;
-pub use resident::Kind;
 pub use share::Share;
 
 use meter::LoadMeter;

@@ -6,13 +6,16 @@
 
 mod actors;
 mod attainable;
+mod chunks;
 mod deliberation;
 mod encoding;
 mod error;
 pub mod hosts;
 mod node;
+mod outcome;
 mod placement;
 mod process;
+mod programs;
 pub mod record;
 pub mod replay;
 mod script;
@@ -27,12 +30,14 @@ pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
 pub use deliberation::{Deliberated, Deliberation};
 pub use error::RunError;
 pub use node::Node;
+pub use outcome::Outcome;
 pub use placement::{Order, PlacementError, PlacementOptions, placement};
 pub use process::Process;
+pub use programs::{Outputs, ProgramType, Programs};
 pub use script::Script;
 pub use set_manager::SetManager;
 pub use setup::{
     Barrier, Collection, Payment, Rules, Scheduler, Setup, Shape, TransferStart, WindowRule,
 };
-pub use simulated::{Outcome, simulate, simulate_in_mailboxes};
+pub use simulated::{simulate, simulate_in_mailboxes};
 pub use world::{Cost, Delivery, Event, Exchange, Moved, World};

@@ -35,7 +35,7 @@ impl Process {
     pub fn new(rules: &Rules, rank: Rank, host: HostId) -> Self {
         let history = rules.scheduler.as_ref().map(|scheduler| {
             let interval = scheduler.model.parameters().interval;
-            Box::new(migbsp::Process::new(&scheduler.policy, interval))
+            Box::new(migbsp::Process::new(scheduler.policy.memory(), interval))
         });
         Self {
             rank,

@@ -12,7 +12,7 @@ mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::{Answer, Entry, NotSelected, PlannedMove, Potential, Received, Weighed};
+use migbsp::{Answer, Entry, NotSelected, PlanAssessment, PlannedMove, Potential, Received};
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
@@ -164,7 +164,7 @@ pub struct Call {
     /// Candidates in the order of the list, and what became of them.
     pub considered: Vec<Considered>,
     /// What was weighed, where plans name processors.
-    pub weighed: Option<Weighed>,
+    pub weighed: Option<PlanAssessment>,
     /// Who moved.
     pub migrations: Vec<Migration>,
 }

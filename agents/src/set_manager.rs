@@ -72,7 +72,8 @@ impl SetManager {
             hosts,
             epoch: 0,
             has_migrant: BTreeSet::new(),
-            when: scheduler.map(|scheduler| scheduler.policy.when(&scheduler.model)),
+            when: scheduler
+                .map(|scheduler| scheduler.policy.when(&scheduler.model, &scheduler.planning)),
             planner: scheduler
                 .filter(|_| set == rules.first)
                 .and_then(Scheduler::planner),

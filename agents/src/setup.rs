@@ -186,8 +186,9 @@ impl Scheduler {
     /// What the first Manager plans with; `None`: Managers negotiate.
     #[must_use]
     pub fn planner(&self) -> Option<migbsp::Planner> {
-        let burden = self.payment.burden();
-        let planner = migbsp::Planner::new(&self.policy, &self.planning, burden);
+        let migration_time = self.payment.migration_time();
+        let planner =
+            migbsp::Planner::new(&self.policy, &self.model, &self.planning, migration_time);
         planner.filter(|_| self.plans())
     }
 }
@@ -206,10 +207,10 @@ pub enum Payment {
 impl Payment {
     /// What moves that are made together take.
     #[must_use]
-    pub const fn burden(self) -> migbsp::Burden {
+    pub const fn migration_time(self) -> migbsp::MigrationTime {
         match self {
-            Self::Transfer => migbsp::Burden::Shared,
-            Self::Migrant => migbsp::Burden::Alone,
+            Self::Transfer => migbsp::MigrationTime::SharedLinks,
+            Self::Migrant => migbsp::MigrationTime::PerProcess,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
 
-mod programs;
 mod traffic;
 mod world;
 
@@ -10,57 +9,33 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler};
-use bsp::units::{Bytes, Instant, Seconds};
-use bsp::{HostId, Program, Rank, SetId};
+use bsp::{HostId, Rank, SetId};
 use protocol::{Address, Message, Start};
 
 use crate::actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent, Surroundings};
 use crate::error::RunError;
 use crate::node::Node;
+use crate::outcome::Outcome;
 use crate::process::Process;
+use crate::programs::Programs;
 use crate::record;
 use crate::set_manager::SetManager;
 use crate::setup::{Rules, Setup};
 use crate::world::{Delivery, Event};
-use programs::Bank;
 use world::SimulatedWorld;
 
-/// What came of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome<Output> {
-    /// The makespan: when the last process knew that the run was over.
-    pub seconds: Instant,
-    /// How many supersteps it took.
-    pub supersteps: u64,
-    /// The rescheduling calls that were held.
-    pub calls: Vec<record::Call>,
-    /// What the programs left behind, by rank.
-    pub outputs: Vec<Output>,
-    /// What the best mapping found for every superstep would have saved of the slowest computations.
-    pub attainable: Seconds,
-    /// What perfect balance would have saved of them: the work of every superstep divided at will among
-    /// the fastest processors, as many as processes had work.
-    pub imbalance: Seconds,
-    /// Bytes of the states of processes that moved, whoever paid for them.
-    pub moved: Bytes,
-    /// Messages that processes sent each other.
-    pub messages: u64,
-    /// Bytes that processes sent each other.
-    pub bytes: Bytes,
-}
-
-/// Runs `programs`, process `r` being element `r`, and tells `observer` what happens.
+/// Runs `programs` on the platform of `setup` and passes every event of the record to `observer`.
 ///
 /// The same setup and programs give the same events, bit for bit, on any machine.
 ///
 /// # Errors
 ///
 /// If the programs are at fault, or the platform cannot carry them.
-pub fn simulate<P: Program>(
+pub fn simulate(
     setup: &Setup,
-    programs: Vec<P>,
+    programs: Programs,
     observer: &mut dyn FnMut(&record::Event),
-) -> Result<Outcome<P::Output>, RunError> {
+) -> Result<Outcome, RunError> {
     let mut simulation = Simulation::new(setup, programs)?;
     let Agents {
         mut processes,
@@ -93,11 +68,11 @@ pub fn simulate<P: Program>(
 /// # Panics
 ///
 /// If called from within an actix system, or if an actor does.
-pub fn simulate_in_mailboxes<P: Program>(
+pub fn simulate_in_mailboxes(
     setup: &Setup,
-    programs: Vec<P>,
+    programs: Programs,
     observer: &mut dyn FnMut(&record::Event),
-) -> Result<Outcome<P::Output>, RunError> {
+) -> Result<Outcome, RunError> {
     actix_rt::System::new().block_on(async {
         let mut simulation = Simulation::new(setup, programs)?;
         let Agents {
@@ -123,9 +98,8 @@ pub fn simulate_in_mailboxes<P: Program>(
 }
 
 /// A run under way: the world, and what the agents have still to be told.
-struct Simulation<P: Program> {
+struct Simulation {
     world: Rc<RefCell<SimulatedWorld>>,
-    bank: Rc<RefCell<Bank<P>>>,
     rules: Arc<Rules>,
 }
 
@@ -135,17 +109,14 @@ struct Agents {
     managers: Vec<SetManagerAgent>,
 }
 
-impl<P: Program> Simulation<P> {
-    fn new(setup: &Setup, programs: Vec<P>) -> Result<Self, RunError> {
+impl Simulation {
+    fn new(setup: &Setup, programs: Programs) -> Result<Self, RunError> {
         setup.check(programs.len())?;
         let rules = Arc::new(Rules::new(setup));
-        let bank = Rc::new(RefCell::new(Bank::new(programs, setup.superstep_limit)));
-        let world = Rc::new(RefCell::new(SimulatedWorld::new(
-            setup,
-            Arc::clone(&rules),
-            bank.clone(),
-        )));
-        Ok(Self { world, bank, rules })
+        let programs = programs.into_simulated(setup.superstep_limit);
+        let world = SimulatedWorld::new(setup, Arc::clone(&rules), programs);
+        let world = Rc::new(RefCell::new(world));
+        Ok(Self { world, rules })
     }
 
     /// The agents of the run, with the first superstep started.
@@ -214,29 +185,9 @@ impl<P: Program> Simulation<P> {
         Ok(delivery)
     }
 
-    fn end(self, observer: &mut dyn FnMut(&record::Event)) -> Result<Outcome<P::Output>, RunError> {
-        let (end, calls) = self.world.borrow_mut().end();
-        observer(&record::Event::End(end));
-        let record::End {
-            seconds,
-            supersteps,
-            messages,
-            bytes,
-            attainable,
-            imbalance,
-            moved,
-        } = end;
-        let outputs = self.bank.borrow_mut().take_outputs();
-        Ok(Outcome {
-            seconds,
-            supersteps,
-            calls,
-            outputs,
-            attainable: attainable.unwrap_or_default(),
-            imbalance: imbalance.unwrap_or_default(),
-            moved,
-            messages,
-            bytes,
-        })
+    fn end(self, observer: &mut dyn FnMut(&record::Event)) -> Result<Outcome, RunError> {
+        let outcome = self.world.borrow_mut().end();
+        observer(&record::Event::End(outcome.end));
+        Ok(outcome)
     }
 }

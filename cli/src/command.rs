@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
 use crate::cert::{self, CertCommand};
-use crate::compare::{self, CompareArguments};
+use crate::compare::{self, CompareArguments, Contender};
 use crate::explain::{self, ExplainArguments};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
@@ -29,6 +29,7 @@ use crate::verify::{self, VerifyArguments};
 #[must_use]
 pub fn run(registry: &Registry) -> ExitCode {
     let command = with_workloads(Arguments::command(), registry);
+    let command = with_policies(command, registry);
     let mut command = taking_negative_numbers(command);
     let parsed = command
         .try_get_matches_from_mut(env::args_os())
@@ -180,7 +181,7 @@ fn execute(
             compare::command(&comparison, registry)
         }
         Command::Explain(arguments) => explain::command(&arguments),
-        Command::Verify(arguments) => verify::command(&arguments),
+        Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;
             reproduce::command(&reproduction)
@@ -227,6 +228,37 @@ fn with_workloads(command: clap::Command, registry: &Registry) -> clap::Command 
         .collect();
     let help = format!("Workloads:\n{list}\n{SIMULATE_HELP}");
     command.mut_subcommand("simulate", |simulate| simulate.after_help(help))
+}
+
+/// `compare` with the rules of policies that this binary knows: read after `--policy`, and listed in its help.
+fn with_policies(command: clap::Command, registry: &Registry) -> clap::Command {
+    let rules = registry.policies().descriptions();
+    let width = rules.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
+    let mut list = String::new();
+    let mut kind = "";
+    for rule in &rules {
+        if rule.kind != kind {
+            kind = rule.kind;
+            list.push_str(&format!("  {kind}:\n"));
+        }
+        list.push_str(&format!("    {:width$}  {}\n", rule.name, rule.help));
+        for parameter in rule.parameters {
+            let name = format!("{}.{}", rule.name, parameter.name);
+            let (help, default) = (parameter.help, parameter.default);
+            list.push_str(&format!("    {name:width$}  {help} [default: {default}]\n"));
+        }
+    }
+    let help = COMPARE_HELP.replace(
+        "\nClaims:",
+        &format!("\nRules of policies:\n{list}\nClaims:"),
+    );
+    let policies = registry.policies().clone();
+    command.mut_subcommand("compare", |compare| {
+        let compare = compare.after_help(help);
+        compare.mut_arg("policies", |argument| {
+            argument.value_parser(move |text: &str| Contender::new(text, &policies))
+        })
+    })
 }
 
 /// Takes `-1` after an option for its value, so that whoever reads the value says what is wrong with it.

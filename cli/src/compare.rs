@@ -15,7 +15,6 @@ use std::path::Path;
 
 use crate::batch;
 use crate::chart::{Interval, Intervals};
-use crate::compare::contender::Contender;
 use crate::compare::report::Report;
 use crate::compare::results::{Results, Run, Subject};
 use crate::configuration::{self, Loaded, Scenario};
@@ -26,6 +25,7 @@ use crate::registry::Registry;
 use crate::simulate::Stage;
 
 pub(crate) use arguments::CompareArguments;
+pub(crate) use contender::Contender;
 
 /// Runs every experiment under every policy with every seed, and says which policies are better.
 ///

@@ -18,6 +18,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use migbsp::Policies;
 use simulator::Platform;
 
 use crate::failure::Failure;
@@ -154,10 +155,10 @@ pub(crate) fn layered(file: &Path) -> Result<Node, Failure> {
 /// # Errors
 ///
 /// The first key or value that will not do.
-pub(crate) fn scheduler(assignments: &[String]) -> Result<Scheduler, Fault> {
+pub(crate) fn scheduler(assignments: &[String], policies: &Policies) -> Result<Scheduler, Fault> {
     let written = layers::assignments(assignments)?;
     let empty = Node::empty_table();
-    Scheduler::new(written.get("scheduler").unwrap_or(&empty))
+    Scheduler::new(written.get("scheduler").unwrap_or(&empty), policies)
 }
 
 impl Loaded {
@@ -172,7 +173,7 @@ impl Loaded {
             PlatformSource::File => platform::load(&file)?,
             PlatformSource::Text(text) => platform::parse(text, &file)?,
             PlatformSource::Cluster(text) => Platform::from_toml(text).map_err(|error| {
-                Failure::Input(format!("the hosts of the cluster: {}", error.fault))
+                Failure::Input(format!("the hosts of the cluster: {}", error.kind))
             })?,
         };
         let (load, congestion) = (&self.experiment.load, &self.experiment.congestion);

@@ -27,6 +27,7 @@ mod reproduce;
 mod shipped;
 mod simulate;
 mod tree;
+mod verified;
 mod verify;
 mod workload;
 

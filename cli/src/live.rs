@@ -17,7 +17,6 @@ pub(crate) use help::{NODE_ABOUT, NODE_HELP, RUN_ABOUT, RUN_HELP, STATUS_HELP, U
 pub(crate) use node::{NodeArguments, command as node};
 pub(crate) use run::{RunArguments, command as run};
 pub(crate) use status::{StatusArguments, command as status};
-pub(crate) use submission::{LiveError, Submission};
 pub(crate) use up::{UpArguments, command as up};
 
 /// What has to be the same everywhere.

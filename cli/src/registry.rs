@@ -1,23 +1,23 @@
-//! The workloads that a binary knows, by name.
+//! The workloads and the rules of policies that a binary knows, by name.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-use agents::hosts::{self, Kind};
-use agents::record::Event;
+use agents::{Outputs, ProgramType, Programs};
+use migbsp::{Gate, Plan, Policies, Rule, When};
 
-use crate::configuration::{Fault, Files, Loaded, decode, nearest, tree_of};
-use crate::live::{LiveError, Submission};
-use crate::simulate::{Finished, SimulationError, digest, simulate};
+use crate::configuration::{Fault, Files, Loaded, Scheduler, decode, nearest, tree_of};
 use crate::tree::Node;
+use crate::verified::{Verified, VerifyError};
 use crate::workload::{Common, Supersteps, Unbuilt, Workload};
 
-/// The workloads that a binary knows.
+/// The workloads and the rules of policies that a binary knows.
 #[derive(Clone, Default)]
 pub struct Registry {
     entries: Vec<Arc<dyn Entry>>,
+    policies: Policies,
 }
 
 /// What a workload is to be built from.
@@ -73,31 +73,26 @@ pub(crate) trait Entry: Send + Sync {
     /// The first parameter that is unknown or of the wrong type.
     fn draws(&self, written: &Node) -> Result<bool, Fault>;
 
-    /// One run of it.
+    /// The type of its programs, for nodes.
+    fn program_type(&self) -> ProgramType;
+
+    /// Its programs, for a run in either world.
     ///
     /// # Errors
     ///
-    /// If the parameters do not make a program, or the run has no result.
-    fn simulate(
-        &self,
-        order: Order<'_>,
-        setup: &agents::Setup,
-        observer: &mut dyn FnMut(&Event),
-    ) -> Result<Finished, SimulationError>;
+    /// If the parameters do not make a program.
+    fn programs(&self, order: Order<'_>) -> Result<Programs, Fault>;
 
-    /// Its programs, for nodes.
-    fn kind(&self) -> Kind;
-
-    /// One run of it on real hosts.
+    /// Checks the outputs of the programs that were built from the same `order`.
     ///
     /// # Errors
     ///
-    /// If the parameters do not make a program, or the run has no result.
-    fn run(&self, order: Order<'_>, submission: Submission<'_>) -> Result<Finished, LiveError>;
+    /// If they are no result.
+    fn verify(&self, order: Order<'_>, outputs: &Outputs) -> Result<Verified, VerifyError>;
 }
 
 impl Registry {
-    /// No workloads yet.
+    /// No workloads yet; the shipped rules of policies.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -117,6 +112,47 @@ impl Registry {
         );
         self.entries.push(Arc::new(Registered::<W>(PhantomData)));
         self
+    }
+
+    /// These, and a rule that says when to call.
+    ///
+    /// # Panics
+    ///
+    /// If there already is a rule or a policy of that name, or a key of `[scheduler]`.
+    #[must_use]
+    pub fn with_when(mut self, rule: Rule<dyn When>) -> Self {
+        check_rule(rule.name());
+        self.policies = self.policies.with_when(rule);
+        self
+    }
+
+    /// These, and a plan.
+    ///
+    /// # Panics
+    ///
+    /// As [`Registry::with_when`].
+    #[must_use]
+    pub fn with_plan(mut self, rule: Rule<dyn Plan>) -> Self {
+        check_rule(rule.name());
+        self.policies = self.policies.with_plan(rule);
+        self
+    }
+
+    /// These, and a gate.
+    ///
+    /// # Panics
+    ///
+    /// As [`Registry::with_when`].
+    #[must_use]
+    pub fn with_gate(mut self, rule: Rule<dyn Gate>) -> Self {
+        check_rule(rule.name());
+        self.policies = self.policies.with_gate(rule);
+        self
+    }
+
+    /// The rules of policies.
+    pub(crate) fn policies(&self) -> &Policies {
+        &self.policies
     }
 
     /// The names, in the order of registration.
@@ -160,6 +196,12 @@ impl fmt::Debug for Registry {
     }
 }
 
+/// Refuses a rule whose parameters would be written where a key of `[scheduler]` is.
+fn check_rule(name: &str) {
+    let is_taken = Scheduler::keys().iter().any(|key| key == name);
+    assert!(!is_taken, "a key of [scheduler] is called {name}");
+}
+
 /// No workload is inside: all of it is in its type.
 struct Registered<W>(PhantomData<fn() -> W>);
 
@@ -168,7 +210,7 @@ impl<W: Workload> Registered<W> {
         decode(written, &format!("application.{}", W::NAME), W::unit)
     }
 
-    fn programs(order: Order<'_>) -> Result<(W::Parameters, Vec<W::Program>), Fault> {
+    fn build(order: Order<'_>) -> Result<Vec<W::Program>, Fault> {
         let Order {
             written,
             common,
@@ -176,7 +218,7 @@ impl<W: Workload> Registered<W> {
         } = order;
         let parameters = Self::parameters(written)?;
         let files = Files::new(folder, written);
-        let programs = W::build_from(&parameters, common, files).map_err(|unbuilt| {
+        W::build_from(&parameters, common, files).map_err(|unbuilt| {
             let place = place_of(&unbuilt.to_string(), written);
             let fault = Fault::new(place, &format!("application.{}", W::NAME), &unbuilt);
             match unbuilt {
@@ -187,8 +229,7 @@ impl<W: Workload> Registered<W> {
                 },
                 Unbuilt::File(_) | Unbuilt::Parameter(_) => fault,
             }
-        })?;
-        Ok((parameters, programs))
+        })
     }
 }
 
@@ -213,46 +254,20 @@ impl<W: Workload> Entry for Registered<W> {
         Ok(W::draws(&Self::parameters(written)?))
     }
 
-    fn simulate(
-        &self,
-        order: Order<'_>,
-        setup: &agents::Setup,
-        observer: &mut dyn FnMut(&Event),
-    ) -> Result<Finished, SimulationError> {
-        let (parameters, programs) = Self::programs(order)?;
-        let files = Files::new(order.folder, order.written);
-        let verify = |outputs: &[_]| W::verify(&parameters, order.common, files, outputs);
-        simulate(setup, programs, verify, observer)
+    fn program_type(&self) -> ProgramType {
+        ProgramType::new::<W::Program>()
     }
 
-    fn kind(&self) -> Kind {
-        Kind::of::<W::Program>()
+    fn programs(&self, order: Order<'_>) -> Result<Programs, Fault> {
+        Ok(Programs::new(Self::build(order)?))
     }
 
-    fn run(&self, order: Order<'_>, submission: Submission<'_>) -> Result<Finished, LiveError> {
-        let (parameters, programs) = Self::programs(order)?;
-        let Submission {
-            client,
-            request,
-            observer,
-            interrupted,
-        } = submission;
-        let finished = hosts::run(client, request, programs, observer, interrupted)?;
+    fn verify(&self, order: Order<'_>, outputs: &Outputs) -> Result<Verified, VerifyError> {
+        let parameters = Self::parameters(order.written)?;
         let files = Files::new(order.folder, order.written);
-        let verified = W::verify(&parameters, order.common, files, &finished.outputs)?;
-        let end = finished.end;
-        Ok(Finished {
-            seconds: end.seconds,
-            supersteps: end.supersteps,
-            calls: finished.calls,
-            attainable: end.attainable,
-            imbalance: end.imbalance,
-            moved: end.moved,
-            messages: end.messages,
-            bytes: end.bytes,
-            outputs: digest(&finished.outputs),
-            verified,
-        })
+        let outputs = outputs.typed::<W::Program>();
+        let statement = W::verify(&parameters, order.common, files, outputs)?;
+        Ok(Verified::new(outputs, statement))
     }
 }
 

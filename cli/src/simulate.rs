@@ -25,7 +25,7 @@ pub(crate) use recorder::Recorder;
 #[cfg(test)]
 pub(crate) use report::{CallReport, MigrationReport};
 pub(crate) use report::{RunReport, csv as csv_of_run};
-pub(crate) use run::{Finished, SimulationError, digest, simulate};
+pub(crate) use run::{Finished, RunFailure};
 pub(crate) use stage::Stage;
 pub(crate) use text::shortened;
 
@@ -46,8 +46,8 @@ pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Res
         tracing::warn!(platform = %platform.display(), "{warning}");
     }
     let mut runs = Vec::new();
-    let options = stage.loaded.experiment.scheduler.options;
-    let scenarios = options.scenario.runs(options.policy);
+    let scheduler = &stage.loaded.experiment.scheduler;
+    let scenarios = scheduler.options.scenario.runs(scheduler.policy.as_ref());
     if let Some(folder) = &arguments.out {
         refuse_records(folder, scenarios)?;
     }

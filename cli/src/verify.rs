@@ -16,6 +16,7 @@ use crate::configuration::{self, Fault, Scenario, Scheduler};
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::record::{fault, find, manifest};
+use crate::registry::Registry;
 use crate::tree::Node;
 use crate::verify::report::{Head, Report};
 
@@ -35,9 +36,9 @@ pub(crate) struct VerifyArguments {
 /// # Errors
 ///
 /// If there is no such record, it does not say what was observed, or a decision is another one.
-pub(crate) fn command(arguments: &VerifyArguments) -> Result<(), Failure> {
+pub(crate) fn command(arguments: &VerifyArguments, registry: &Registry) -> Result<(), Failure> {
     let folder = find(&arguments.run)?;
-    let (report, ended) = report(&folder)?;
+    let (report, ended) = report(&folder, registry)?;
     let first = report.first();
     // Nothing is verified of what was not decided to its end.
     if ended.is_ok() || first.is_some() {
@@ -57,7 +58,7 @@ pub(crate) fn command(arguments: &VerifyArguments) -> Result<(), Failure> {
 }
 
 /// What came of deciding the run in `folder` again, and whether that came to its end.
-fn report(folder: &Path) -> Result<(Report, Result<(), Failure>), Failure> {
+fn report(folder: &Path, registry: &Registry) -> Result<(Report, Result<(), Failure>), Failure> {
     let manifest = manifest(folder)?;
     let run = record::head(folder).map_err(fault)?;
     let at_fault = |problem: String| Failure::input(format!("{}: {problem}", folder.display()));
@@ -65,6 +66,7 @@ fn report(folder: &Path) -> Result<(Report, Result<(), Failure>), Failure> {
         &manifest.configuration["scheduler"],
         &manifest.scenario,
         &run,
+        registry,
     );
     let (policy, scheduler) = configured.map_err(|problem| at_fault(problem.to_string()))?;
     let broken = |error: ReplayError| at_fault(error.to_string());
@@ -94,10 +96,11 @@ fn configured(
     section: &Value,
     scenario: &str,
     run: &record::Run,
+    registry: &Registry,
 ) -> Result<(String, Option<agents::Scheduler>), Fault> {
     let written = |problem: String| Fault::new(None, "scheduler", problem);
     let node: Node = Node::deserialize(section).map_err(|error| written(error.to_string()))?;
-    let scheduler = Scheduler::new(&node)?;
+    let scheduler = Scheduler::new(&node, registry.policies())?;
     let scenario = Scenario::named(scenario)
         .ok_or_else(|| written(format!("there is no scenario {scenario:?}")))?;
     let processes = u32::try_from(run.placement.len()).expect("a record of so many is never read");
@@ -108,7 +111,7 @@ fn configured(
     };
     let script = configuration::script(&scheduler.orders, &node, processes, host)?;
     Ok((
-        scheduler.options.policy.to_string(),
+        scheduler.options.policy.clone(),
         scheduler.agents(scenario, script),
     ))
 }

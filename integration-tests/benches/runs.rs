@@ -5,7 +5,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agents::{Barrier, PlacementOptions, Scheduler, Setup, TransferStart, placement, simulate};
+use agents::{
+    Barrier, PlacementOptions, Programs, Scheduler, Setup, TransferStart, placement, simulate,
+};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
@@ -51,7 +53,8 @@ fn lattice_boltzmann(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new(policy, processes), |bencher| {
             bencher.iter(|| {
                 let programs = lbm::processes(&lbm::Parameters::default(), common).unwrap();
-                simulate(&setup, programs, &mut |_| {}).unwrap().seconds
+                let programs = Programs::new(programs);
+                simulate(&setup, programs, &mut |_| {}).unwrap().end.seconds
             });
         });
     }

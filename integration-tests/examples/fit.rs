@@ -26,7 +26,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use agents::{Barrier, Collection, PlacementOptions, Setup, TransferStart, placement, simulate};
+use agents::{
+    Barrier, Collection, PlacementOptions, Programs, Setup, TransferStart, placement, simulate,
+};
 use anyhow::{Context, bail};
 use bsp::Program;
 use simulator::{NetworkModel, NetworkOptions, Platform};
@@ -346,7 +348,10 @@ where
         scheduler: None,
         superstep_limit: u64::MAX,
     };
-    Ok(simulate(&setup, programs, &mut |_| {})?.seconds.get())
+    Ok(simulate(&setup, Programs::new(programs), &mut |_| {})?
+        .end
+        .seconds
+        .get())
 }
 
 /// The testbed with another network.

@@ -17,7 +17,9 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
-use agents::{Barrier, PlacementOptions, Setup, Shape, TransferStart, placement, simulate};
+use agents::{
+    Barrier, PlacementOptions, Programs, Setup, Shape, TransferStart, placement, simulate,
+};
 use anyhow::{Context, ensure};
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
@@ -100,8 +102,11 @@ fn run_one(case: &Case) -> anyhow::Result<()> {
         seed: 1,
     };
     let programs = lbm::processes(&lbm::Parameters::default(), common)?;
-    let outcome = simulate(&setup, programs, &mut |_| {})?;
-    ensure!(outcome.supersteps == case.supersteps, "the run ended early");
+    let outcome = simulate(&setup, Programs::new(programs), &mut |_| {})?;
+    ensure!(
+        outcome.end.supersteps == case.supersteps,
+        "the run ended early"
+    );
     let cpu = fs::read_to_string("/proc/self/schedstat")?;
     let cpu: f64 = cpu
         .split_whitespace()

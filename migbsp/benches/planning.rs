@@ -6,12 +6,13 @@ use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use criterion::{Criterion, criterion_group, criterion_main};
 use migbsp::{
-    Burden, Load, MigrationCost, Outlook, Plan, Portfolio, Processor, Received, Scene, Sharing,
+    Load, MigrationCost, MigrationTime, Plan, PlanningAssumptions, Portfolio, Processor, Received,
+    Sharing, Snapshot,
 };
 
 /// Hosts of seven speeds in Sets of 35, processes of eleven weights in a row over them, each hearing from its
 /// own Set.
-fn scene(hosts: u32, processes: u32) -> Scene {
+fn snapshot(hosts: u32, processes: u32) -> Snapshot {
     let processor = |host: u32| Processor {
         host: HostId(host),
         speed: InstructionsPerSecond::new(1e9 + 2e8 * f64::from(host % 7)).expect("above zero"),
@@ -37,22 +38,22 @@ fn scene(hosts: u32, processes: u32) -> Scene {
         }],
     };
     let rates = vec![vec![1e-8; sets.len()]; sets.len()];
-    let outlook = Outlook {
+    let assumptions = PlanningAssumptions {
         horizon: 50.0,
-        dearness: 1.0,
-        burden: Burden::Shared,
+        cost_factor: 1.0,
+        migration_time: MigrationTime::SharedLinks,
         sharing: Sharing::default(),
     };
     let cost = MigrationCost {
         base: Seconds::new(1e-3).expect("finite"),
         ..MigrationCost::default()
     };
-    Scene::new(
+    Snapshot::new(
         &sets,
         (0..processes).map(load).collect(),
         rates,
         cost,
-        outlook,
+        assumptions,
     )
 }
 
@@ -60,9 +61,9 @@ fn portfolio(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("portfolio");
     group.sample_size(10);
     for (processes, hosts) in [(100, 25), (200, 174), (10_000, 1000)] {
-        let scene = scene(hosts, processes);
+        let snapshot = snapshot(hosts, processes);
         group.bench_function(format!("{processes} processes, {hosts} hosts"), |bencher| {
-            bencher.iter(|| Portfolio.draft(black_box(&scene)));
+            bencher.iter(|| Portfolio.draft(black_box(&snapshot)));
         });
     }
     group.finish();

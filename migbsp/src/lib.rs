@@ -1,70 +1,43 @@
 //! The MigBSP rescheduling model: when to reschedule, which processes move, and where to.
 //!
-//! Pure: told what happened, it answers what to do. It never waits, reads or sends, and only [`rebalance`]
+//! Pure: it maps observations to decisions. It never waits, reads or sends, and only [`rebalance`]
 //! draws random numbers, from the seed it is given: so the same model runs in a unit test, in a
 //! simulation and on real hosts. Reading order:
-//! [`Parameters`]; a [`Process`] and what it [observes](Observation); [`When`] to call; the
+//! [`Parameters`]; a [`Process`] and its [`Observation`]s; [`When`] to call; the
 //! [`Evaluation`] of a process; [`merge`] and [`select`]; and the [`Processors`] of a target Set.
-//! That is MigBSP. Beside it, a [`Policy`] may call by another rule, and have a [`Plan`] made of the
-//! whole [`Scene`], which a [`Gate`] lets through. Every equation is in `docs/model.md`.
+//! That is MigBSP. A [`Policy`] may instead call by another rule, and make a [`Plan`] from a
+//! [`Snapshot`] of all Sets, which a [`Gate`] judges; [`Policies`] holds the rules that a binary knows.
+//! Every equation is in `docs/model.md`.
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
-mod bill;
+mod acceptance;
 mod bounded;
-mod config;
-mod contention;
-mod destination;
-mod digest;
-mod filling;
-mod forecast;
-mod gate;
-mod mapping;
-mod parameters;
+mod knowledge;
+mod paper;
 mod plan;
 mod planner;
-mod planning;
+mod policies;
 mod policy;
-mod potential;
-mod process;
-mod promise;
 pub mod rebalance;
-mod scene;
-mod seats;
-mod selection;
-mod thrift;
-mod times;
-mod traffic;
+mod rule;
 mod when;
 
-pub use bill::Bill;
-pub use config::{Config, ConfigError};
-pub use contention::{Contention, Sharing};
-pub use destination::{Answer, Processor, Processors, Refusal, Request, capacity};
-pub use digest::Digest;
-pub use filling::Filling;
-pub use forecast::Forecast;
-pub use gate::{Amortised, CostBenefit, Gate, Open, Verdict};
-pub use mapping::Mapping;
-pub use parameters::{
-    BestStays, CandidateOrder, CandidateWork, EmptySuperstep, Heuristic, IdleProcesses,
-    IdleResident, MigrationCost, OwnSet, Parameters, Patterns, ProcessTime, SenderSet, SetIndex,
-    TieBreak, ToleranceFloor,
+pub use acceptance::{CostBenefit, Gate, Verdict};
+pub use knowledge::{
+    Assignment, Contention, Forecast, Host, Load, MigrationCost, MigrationSchedule, MigrationTime,
+    Move, PlanningAssumptions, Processor, Received, Sharing, Snapshot, Traffic, capacity,
 };
-pub use plan::{
-    Alternative, BonordenCentral, BonordenDistributed, Draft, GreedyRefine, List, Plan, Portfolio,
-    Rebalanced,
+pub use paper::{
+    Answer, BestStays, CandidateOrder, CandidateWork, Config, ConfigError, Digest, EmptySuperstep,
+    Entry, Evaluation, Heuristic, IdleProcesses, IdleResident, Memory, NotSelected, Observation,
+    OwnSet, Parameters, Patterns, Potential, Process, ProcessTime, ProcessTimes, Processors,
+    Reception, Refusal, Request, Selection, SenderSet, SetIndex, SetView, Situation, TieBreak,
+    ToleranceFloor, merge, select,
 };
-pub use planner::{Decision, Inventory, PlannedMove, Planner, Weighed};
-pub use planning::Planning;
-pub use policy::{GATES, GateRule, NAMED, PLANS, PlanRule, Policy, PolicyError, WHENS, WhenRule};
-pub use potential::{Evaluation, Potential, SetView, Situation};
-pub use process::{Observation, Process, Reception};
-pub use scene::{Burden, Host, Load, Move, Outlook, Received, Scene};
-pub use selection::{Entry, NotSelected, Selection, merge, select};
-pub use times::ProcessTimes;
-pub use traffic::Traffic;
-pub use when::{
-    Boulmier, Concluded, Either, Elapsed, Fixed, Interval, Menon, MetaLb, Pace, Rested, Spacing,
-    Thrifty, When, is_balanced,
-};
+pub use plan::{Alternative, Draft, GreedyRefine, Plan, Portfolio};
+pub use planner::{Decision, Inventory, PlanAssessment, PlannedMove, Planner};
+pub use policies::{Description, Policies};
+pub use policy::{Planning, Policy, PolicyError};
+pub use rule::{Need, Parameter, Rule, Settings};
+pub use when::{CallOutcome, Elapsed, Interval, Pace, Spacing, When, is_balanced};

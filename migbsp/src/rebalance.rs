@@ -7,14 +7,12 @@
 //! each file.
 
 mod annealing;
+mod annealing_state;
 mod best;
 mod bound;
 mod budget;
 mod chain;
-mod chosen;
-mod crowd;
 mod draws;
-mod found;
 mod groups;
 mod hyb;
 mod incumbent;
@@ -26,6 +24,8 @@ mod pair;
 mod penalties;
 mod problem;
 mod repair;
+mod sampled_set;
+mod search_result;
 mod sharing;
 mod solution;
 mod state;
@@ -35,10 +35,10 @@ mod variant;
 
 pub use bound::bound;
 pub use budget::Budget;
-pub use found::Found;
 pub use groups::{Family, Group, UnknownGroup, Workloads};
 pub use method::{Method, UnknownMethod};
 pub use problem::{Machine, Problem, ProblemError, Resident, Way};
+pub use search_result::Found;
 pub use solution::Solution;
 pub use thresholds::Thresholds;
 pub use variant::{Exchanges, Penalised, Variant};

@@ -12,9 +12,9 @@ use std::ops::RangeInclusive;
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Concluded, Config, Digest, Heuristic, Interval, MigrationCost, Observation, Parameters,
-    Policy, Process, ProcessTimes, Processor, Processors, Reception, Request, SetView, Situation,
-    Spacing, When, capacity, merge, select,
+    Answer, CallOutcome, Config, Digest, Heuristic, Interval, MigrationCost, Observation,
+    Parameters, Policy, Process, ProcessTimes, Processor, Processors, Reception, Request, SetView,
+    Situation, Spacing, When, capacity, merge, select,
 };
 
 /// Labtec, Corisco, Frontal, ICE, Aquario: hosts, instructions per second, bytes per second of a
@@ -125,7 +125,7 @@ impl Run<'_> {
                     self.processes.iter().map(Process::times).collect();
                 let supersteps = Digest::of_supersteps(&self.config, &times);
                 let moved = self.call();
-                when.conclude(&Concluded {
+                when.conclude(&CallOutcome {
                     completed: superstep + 1,
                     supersteps: &supersteps,
                     barrier_busy: &busy,
@@ -219,7 +219,7 @@ impl Run<'_> {
                 migration: config
                     .parameters()
                     .migration
-                    .of(self.application.image, rate),
+                    .time(self.application.image, rate),
                 t2: t2.unwrap(),
             };
             if let Answer::Offer { host, .. } = sets[entry.target.index()].answer(&request) {
@@ -275,7 +275,7 @@ fn moves(application: &Application, parameters: Parameters) -> Vec<Move> {
     Run {
         application,
         config: Config::new(parameters).unwrap(),
-        processes: vec![Process::new(&Policy::MIGBSP, interval); application.processes],
+        processes: vec![Process::new(Policy::MIGBSP.memory(), interval); application.processes],
         hosts: (0..174).cycle().take(application.processes).collect(),
         has_migrant: BTreeSet::new(),
     }

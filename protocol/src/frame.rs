@@ -14,9 +14,9 @@
 
 use bytes::{BufMut, Bytes};
 
+use crate::encoding::{encoded_len, length_of};
 use crate::head::{self, HeadError};
 use crate::message::{Address, Message, State};
-use crate::size::{encoded_len, length_of};
 
 /// What both ends have to agree on; changes when any byte of any frame does.
 pub const WIRE_VERSION: u8 = 1;
@@ -282,7 +282,8 @@ pub fn encode(from: Address, to: Address, message: &Message) -> Frame {
 
 /// Prefix and head of a frame whose payload comes from elsewhere, so many bytes of it.
 pub(crate) fn announce(parts: (Address, Address, &Message), payload: u64) -> Bytes {
-    let length = usize::try_from(encoded_len(&parts)).expect("what fits memory fits a usize");
+    let length = encoded_len(&parts).expect("every message can be encoded");
+    let length = usize::try_from(length.0).expect("what fits memory fits a usize");
     let prefix = Prefix {
         head: length,
         payload,

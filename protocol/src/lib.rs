@@ -11,17 +11,19 @@
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
+mod encoding;
 mod errand;
 mod frame;
 mod head;
 pub mod identity;
 mod message;
-mod size;
 pub mod transport;
+mod wire_size;
 
+pub use encoding::encoded_len;
 pub use errand::{Ended, Errand, Failed, Fault, JobStatus, Member, Status, Submit};
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
-pub use head::{HeadError, Problem};
+pub use head::HeadError;
 pub use message::{
     Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
     Letter, Measure, Measured, Message, Migrate, Parcel, Placed, Planned, Probe, Report, Reports,

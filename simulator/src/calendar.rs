@@ -70,6 +70,9 @@ impl<E> Calendar<E> {
     }
 }
 
+/// Dates closer together than this, relative to the clock, are one.
+pub(crate) const CLOCK_RESOLUTION: f64 = 1e-15;
+
 /// Where the bucket of a date is remembered.
 fn place(date: u64) -> usize {
     (date.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize

@@ -1,24 +1,21 @@
-//! The simulated clock, and what is under way.
+//! The simulated clock and the activities under way.
 
 use std::sync::Arc;
 
 use bsp::HostId;
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 
-use crate::calendar::Calendar;
-use crate::network::{Closed, Network, NetworkOptions};
+use crate::activity::Activity;
+use crate::calendar::{CLOCK_RESOLUTION, Calendar};
+use crate::event::Event;
+use crate::network::{ClosedFlow, Network, NetworkOptions};
 use crate::platform::{Host, NoRoute, Platform};
-use crate::processor::{CLOCK_RESOLUTION, Processor};
+use crate::processor::Processor;
 use crate::profile::Profile;
 
-mod desk;
+mod message_processor;
 
-use desk::Desks;
-
-/// A token for a computation, a message or a timer: the caller chooses it when it starts one, and
-/// gets it back when that ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Activity(pub u64);
+use message_processor::MessageProcessors;
 
 /// Computations, messages and timers on a platform, under one simulated clock.
 ///
@@ -36,36 +33,19 @@ pub struct Engine {
     /// Number of activities started so far.
     started: u64,
     calendar: Calendar<Event>,
-    /// What is due now.
+    /// Events that are due now.
     due: Vec<Event>,
-    /// What ended now, with the order in which it was started.
+    /// Activities that ended now, each after the number under which it was started.
     ended: Vec<(u64, Activity)>,
     processors: Vec<Processor>,
-    /// Hosts whose computations changed now.
-    unpaced: Vec<u32>,
+    /// Hosts whose computations or speed changed now.
+    stale_hosts: Vec<u32>,
     network: Network,
     /// Messages that have left the network now.
-    closed: Vec<Closed>,
-    desks: Desks,
+    closed: Vec<ClosedFlow>,
+    message_processors: MessageProcessors,
     /// Changes of links still to come. They are no activities: they never keep the clock going.
     changes: Calendar<u32>,
-}
-
-/// Something that is due at a date.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
-    /// An activity ends.
-    Ends { sequence: u64, activity: Activity },
-    /// The first computation on a host ends.
-    HostEnds { host: u32, announcement: u32 },
-    /// The speed of a host changes.
-    HostChanges { host: u32, announcement: u32 },
-    /// The sending host is done with a message: its latency phase begins.
-    FlowLeaves { flow: u32 },
-    /// The latency phase of a message is over.
-    FlowBegins { flow: u32 },
-    /// A message that nobody holds back is served.
-    FlowEnds { flow: u32, announcement: u32 },
 }
 
 impl Engine {
@@ -79,10 +59,10 @@ impl Engine {
             due: Vec::new(),
             ended: Vec::new(),
             processors: Vec::new(),
-            unpaced: Vec::new(),
+            stale_hosts: Vec::new(),
             network: Network::new(Arc::clone(&platform), options),
             closed: Vec::new(),
-            desks: Desks::default(),
+            message_processors: MessageProcessors::default(),
             changes: Calendar::new(),
             platform,
         };
@@ -98,11 +78,11 @@ impl Engine {
         engine
     }
 
-    /// Starts a computation of `work` on a host; without work it ends at this instant.
+    /// Starts a computation of `work` on a host; one of no work ends at this instant.
     ///
     /// # Panics
     ///
-    /// If `host` is not of the platform.
+    /// If the platform has no such `host`.
     pub fn compute(&mut self, host: HostId, work: Instructions, token: Activity) {
         let sequence = self.start();
         let processor = &mut self.processors[host.index()];
@@ -119,14 +99,14 @@ impl Engine {
         processor.start(self.now, work.as_f64(), sequence, token);
         if !processor.is_stale {
             processor.is_stale = true;
-            self.unpaced.push(host.0);
+            self.stale_hosts.push(host.0);
         }
     }
 
     /// Starts a message of `bytes` from one host to another, or to itself.
     ///
     /// It ends when its last byte has arrived and, where the route has an overhead, the receiving
-    /// host has taken it.
+    /// host has processed it.
     ///
     /// # Errors
     ///
@@ -134,7 +114,7 @@ impl Engine {
     ///
     /// # Panics
     ///
-    /// If a host is not of the platform.
+    /// If the platform has no such host.
     pub fn transfer(
         &mut self,
         from: HostId,
@@ -146,7 +126,9 @@ impl Engine {
         let opened = self.network.open((from, to), bytes, (sequence, token))?;
         self.started += 1;
         if Seconds::ZERO < opened.overhead.send {
-            let done = self.desks.occupy(from, self.now, opened.overhead.send);
+            let done = self
+                .message_processors
+                .enqueue(from, self.now, opened.overhead.send);
             self.calendar
                 .push(done, Event::FlowLeaves { flow: opened.flow });
         } else {
@@ -157,8 +139,8 @@ impl Engine {
         Ok(())
     }
 
-    /// What an empty message takes from one host to another while nothing else is under way, with what it
-    /// costs the two hosts.
+    /// Duration of an empty message from one host to another while nothing else is under way, the
+    /// overheads of both hosts included.
     ///
     /// # Errors
     ///
@@ -166,7 +148,7 @@ impl Engine {
     ///
     /// # Panics
     ///
-    /// If a host is not of the platform.
+    /// If the platform has no such host.
     pub fn latency(&self, from: HostId, to: HostId) -> Result<Seconds, NoRoute> {
         self.network.idle_latency(from, to)
     }
@@ -184,10 +166,10 @@ impl Engine {
         );
     }
 
-    /// Moves the clock to the next instant at which something ends, and puts all that ends then
-    /// behind what is in `ended`, in the order in which it was started.
+    /// Moves the clock to the next instant at which activities end, and appends them to `ended` in the
+    /// order in which they were started.
     ///
-    /// `None` if nothing is under way, or if what is stands still for ever.
+    /// Returns `None` if nothing is under way, or if whatever is under way will never progress.
     pub fn advance(&mut self, ended: &mut Vec<Activity>) -> Option<Instant> {
         while self.ended.is_empty() {
             self.step()?;
@@ -199,7 +181,7 @@ impl Engine {
         Some(self.now())
     }
 
-    /// What the clock shows.
+    /// The current simulated time.
     ///
     /// # Panics
     ///
@@ -209,12 +191,12 @@ impl Engine {
         Instant::new(self.now).expect("the clock goes from zero on and stays finite")
     }
 
-    /// Mean fraction of a host that others took during the last `window`, or since the run began
-    /// if that is shorter; what they take now if the window is empty.
+    /// Mean external load of a host during the last `window`, or since the run began if that is
+    /// shorter; the load at this instant if the window is empty.
     ///
     /// # Panics
     ///
-    /// If `host` is not of the platform.
+    /// If the platform has no such `host`.
     #[must_use]
     pub fn load(&self, host: HostId, window: Seconds) -> f64 {
         let from = (self.now - window.get().max(0.0)).max(0.0);
@@ -233,7 +215,7 @@ impl Engine {
     /// If the sum exceeds what a float can count.
     #[must_use]
     pub fn overhead_busy(&self, host: HostId) -> Seconds {
-        let busy = self.desks.busy(host, self.now);
+        let busy = self.message_processors.busy(host, self.now);
         Seconds::new(busy).expect("a sum of finite times up to now")
     }
 
@@ -242,10 +224,10 @@ impl Engine {
         self.started - 1
     }
 
-    /// Moves the clock to the next date at which anything is due, and does it.
+    /// Moves the clock to the next date at which anything is due, and handles that.
     fn step(&mut self) -> Option<()> {
-        if !self.unpaced.is_empty() {
-            self.pace_hosts();
+        if !self.stale_hosts.is_empty() {
+            self.update_hosts();
         }
         // As long as something is due at this very instant, more flows may come or go in it.
         if self.calendar.next() != Some(self.now) {
@@ -268,36 +250,36 @@ impl Engine {
             let mut due = std::mem::take(&mut self.due);
             self.calendar.pop(&mut due);
             for event in due.drain(..) {
-                self.handle(event);
+                self.handle_event(event);
             }
             self.due = due;
         }
         if held.is_some_and(|end| end <= next * (1.0 + CLOCK_RESOLUTION)) {
             let mut closed = std::mem::take(&mut self.closed);
-            self.network.end_held(self.now, &mut closed);
+            self.network.end_limited(self.now, &mut closed);
             for closed in closed.drain(..) {
-                self.close(closed);
+                self.handle_closed(closed);
             }
             self.closed = closed;
         }
         Some(())
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle_event(&mut self, event: Event) {
         match event {
             Event::Ends { sequence, activity } => self.ended.push((sequence, activity)),
-            Event::HostEnds { host, announcement } => {
+            Event::HostEnds { host, generation } => {
                 let processor = &mut self.processors[host as usize];
-                if processor.is_announced(announcement) {
+                if processor.is_current(generation) {
                     processor.finish(self.now, |computation| {
                         self.ended.push((computation.sequence, computation.token));
                     });
-                    self.mark_unpaced(host);
+                    self.mark_stale(host);
                 }
             }
-            Event::HostChanges { host, announcement } => {
-                if self.processors[host as usize].is_announced(announcement) {
-                    self.mark_unpaced(host);
+            Event::HostChanges { host, generation } => {
+                if self.processors[host as usize].is_current(generation) {
+                    self.mark_stale(host);
                 }
             }
             Event::FlowLeaves { flow } => {
@@ -306,27 +288,29 @@ impl Engine {
             }
             Event::FlowBegins { flow } => {
                 if let Some(closed) = self.network.begin(flow) {
-                    self.close(closed);
+                    self.handle_closed(closed);
                 }
             }
-            Event::FlowEnds { flow, announcement } => {
-                if let Some(closed) = self.network.end_bounded(flow, announcement) {
-                    self.close(closed);
+            Event::FlowEnds { flow, generation } => {
+                if let Some(closed) = self.network.end_bounded(flow, generation) {
+                    self.handle_closed(closed);
                 }
             }
         }
     }
 
-    /// A message has left the network: it ends, or occupies the receiving host first.
-    fn close(&mut self, closed: Closed) {
+    /// Handles a message that has left the network: it ends, or occupies the receiving host first.
+    fn handle_closed(&mut self, closed: ClosedFlow) {
         let receive = if closed.has_overhead {
             self.network.overhead(closed.from, closed.to).receive
         } else {
             Seconds::ZERO
         };
         if Seconds::ZERO < receive {
-            let done = self.desks.occupy(closed.to, self.now, receive);
-            let Closed {
+            let done = self
+                .message_processors
+                .enqueue(closed.to, self.now, receive);
+            let ClosedFlow {
                 sequence, activity, ..
             } = closed;
             self.calendar.push(done, Event::Ends { sequence, activity });
@@ -335,38 +319,38 @@ impl Engine {
         }
     }
 
-    fn mark_unpaced(&mut self, host: u32) {
+    fn mark_stale(&mut self, host: u32) {
         let processor = &mut self.processors[host as usize];
         if !processor.is_stale {
             processor.is_stale = true;
-            self.unpaced.push(host);
+            self.stale_hosts.push(host);
         }
     }
 
-    /// Works out the speed of the hosts whose computations or speed changed, and when the next
-    /// computation ends on each.
-    fn pace_hosts(&mut self) {
+    /// Updates the speed of the hosts whose computations or speed changed, and schedules the end of
+    /// the next computation on each.
+    fn update_hosts(&mut self) {
         let now = self.now();
-        let mut unpaced = std::mem::take(&mut self.unpaced);
-        for host in unpaced.drain(..) {
+        let mut stale = std::mem::take(&mut self.stale_hosts);
+        for host in stale.drain(..) {
             let description = self.platform.host(HostId(host));
             let processor = &mut self.processors[host as usize];
             processor.is_stale = false;
-            let announcement = processor.announce();
+            let generation = processor.next_generation();
             if processor.is_idle() {
                 continue;
             }
-            processor.pace(self.now, speed(description, now), description.cores);
+            processor.set_speed(self.now, speed(description, now), description.cores);
             if let Some(end) = processor.next_end() {
                 self.calendar
-                    .push(end, Event::HostEnds { host, announcement });
+                    .push(end, Event::HostEnds { host, generation });
             }
             if let Some(change) = next_change(description, now) {
                 self.calendar
-                    .push(change, Event::HostChanges { host, announcement });
+                    .push(change, Event::HostChanges { host, generation });
             }
         }
-        self.unpaced = unpaced;
+        self.stale_hosts = stale;
     }
 
     /// Gives the links whose profiles have a point now their new values.
@@ -405,7 +389,7 @@ impl Engine {
     }
 }
 
-/// Instructions per second of one core at `now`, after what others take.
+/// Instructions per second of one core at `now`, after the external load.
 fn speed(host: &Host, now: Instant) -> f64 {
     let value = |profile: &Option<Profile>, initial: f64| match profile {
         Some(profile) => profile.value(now).unwrap_or(initial).max(0.0),
@@ -414,10 +398,10 @@ fn speed(host: &Host, now: Instant) -> f64 {
     host.speed.get() * value(&host.availability, 1.0) * (1.0 - value(&host.load, 0.0)).max(0.0)
 }
 
-/// When the speed of a host changes next; where it stands still, when it moves again.
+/// When the speed of a host changes next; if the host is stopped, when it runs again.
 fn next_change(host: &Host, now: Instant) -> Option<f64> {
     let mut at = now;
-    // A host may stand still for ever, by profiles that change for ever.
+    // Periodic profiles may change for ever and keep the host stopped all the same.
     for _ in 0..STANDSTILL_CHANGES_MAX {
         at = [&host.availability, &host.load]
             .into_iter()
@@ -432,5 +416,5 @@ fn next_change(host: &Host, now: Instant) -> Option<f64> {
     None
 }
 
-/// After so many changes without any speed, a host is taken to stand still for ever.
+/// A host whose speed is still zero after this many changes counts as stopped for ever.
 const STANDSTILL_CHANGES_MAX: usize = 10_000;

@@ -4,17 +4,20 @@
 //! file, knows no clock but its own, and draws no random numbers. Reading order: [`Platform`], what
 //! there is; [`Engine`], what happens on it; [`NetworkOptions`], how the network shares itself.
 
+mod activity;
 mod calendar;
 mod engine;
+mod event;
 mod network;
 mod platform;
 mod processor;
 mod profile;
 
-pub use engine::{Activity, Engine};
+pub use activity::Activity;
+pub use engine::Engine;
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{
-    Fault, Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, QuantityError, Set,
-    Sharing,
+    Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,
+    QuantityError, Set, Sharing,
 };
 pub use profile::{Point, Profile, ProfileError};

@@ -1,25 +1,37 @@
 //! Hosts, links and the routes between hosts.
 
 mod builder;
+mod edge;
 mod error;
 mod graph;
-mod meaning;
+mod host;
+mod index;
+mod link;
+mod location;
+mod nearest;
+mod overhead;
 mod pairs;
+mod profile_quantity;
 mod routes;
+mod set;
 mod simgrid;
 mod tables;
 mod units;
 
 use std::collections::BTreeSet;
 
-use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 use bsp::{HostId, SetId};
 
-use crate::platform::meaning::Meaning;
+use crate::platform::overhead::Overheads;
+use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::routes::Routes;
 use crate::profile::Profile;
 
-pub use error::{Fault, PlatformError};
+pub use error::{PlatformError, PlatformErrorKind};
+pub use host::Host;
+pub use link::{Link, LinkId, Sharing};
+pub use overhead::Overhead;
+pub use set::Set;
 pub use units::QuantityError;
 
 /// Hosts in Sets, links, and the way from every host to every other.
@@ -37,72 +49,6 @@ pub struct Platform {
     warnings: Vec<String>,
 }
 
-/// A machine that computes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Host {
-    /// The name in the platform's file; unique.
-    pub name: String,
-    /// The Set it belongs to.
-    pub set: SetId,
-    /// Speed of one core.
-    pub speed: InstructionsPerSecond,
-    /// Number of cores, at least one.
-    pub cores: u32,
-    /// Factor of the speed over time, not negative; 1 before the first point.
-    pub availability: Option<Profile>,
-    /// Fraction, from 0 to 1, that others take away over time; 0 before the first point.
-    pub load: Option<Profile>,
-}
-
-/// The hosts under one Set Manager.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Set {
-    /// The name in the platform's file; unique among Sets.
-    pub name: String,
-    /// Its hosts, ascending; at least one.
-    pub hosts: Vec<HostId>,
-}
-
-/// Number of a link of a platform.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkId(pub u32);
-
-/// A wire, or one direction of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// The name in the platform's file; unique.
-    pub name: String,
-    /// Nominal bandwidth.
-    pub bandwidth: BytesPerSecond,
-    /// Nominal latency, not negative.
-    pub latency: Seconds,
-    /// Whether messages compete for the bandwidth.
-    pub sharing: Sharing,
-    /// Bandwidth over time, in bytes per second, not negative; the nominal one before the first
-    /// point.
-    pub bandwidth_profile: Option<Profile>,
-    /// Latency over time, in seconds, not negative; the nominal one before the first point.
-    pub latency_profile: Option<Profile>,
-}
-
-/// Whether the messages on a link compete for its bandwidth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharing {
-    /// All messages together get at most the bandwidth.
-    Shared,
-    /// Each message alone gets at most the bandwidth.
-    FatPipe,
-}
-
-/// What one message costs the hosts at its two ends, one message at a time (`o` of `LogGP`).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Overhead {
-    /// Time the sending host is occupied.
-    pub send: Seconds,
-    /// Time the receiving host is occupied.
-    pub receive: Seconds,
-}
-
 /// No way leads from one host to another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no route leads from host `{from}` to host `{to}`")]
@@ -113,38 +59,7 @@ pub struct NoRoute {
     pub to: String,
 }
 
-/// Overheads by Set, and of pairs of Sets that differ.
-#[derive(Debug, Default)]
-struct Overheads {
-    /// What each Set's hosts spend; empty if nobody spends anything.
-    sets: Vec<Overhead>,
-    /// Ascending by pair, sender first.
-    pairs: Vec<((SetId, SetId), Overhead)>,
-}
-
 impl Platform {
-    /// Reads a platform in TOML, as described in `docs/platforms.md`.
-    ///
-    /// # Errors
-    ///
-    /// Says in which line and column the text is wrong, and what would do.
-    pub fn from_toml(text: &str) -> Result<Self, PlatformError> {
-        tables::read(text).map_err(|misfit| misfit.locate(text))
-    }
-
-    /// Reads a platform in SimGrid's XML, version 4 or 4.1; `load` returns the text of the file of
-    /// a profile, or says why it cannot.
-    ///
-    /// # Errors
-    ///
-    /// Says in which line and column the text is wrong, and what would do.
-    pub fn from_simgrid_xml(
-        text: &str,
-        load: &mut dyn FnMut(&str) -> Result<String, String>,
-    ) -> Result<Self, PlatformError> {
-        simgrid::read(text, load).map_err(|misfit| misfit.locate(text))
-    }
-
     /// The same platform, whose `host` loses `load` to others.
     ///
     /// # Errors
@@ -154,12 +69,12 @@ impl Platform {
     /// # Panics
     ///
     /// If `host` is not of this platform.
-    pub fn with_load(mut self, host: HostId, load: Profile) -> Result<Self, Fault> {
+    pub fn with_load(mut self, host: HostId, load: Profile) -> Result<Self, PlatformErrorKind> {
         let host = &mut self.hosts[host.index()];
-        Meaning::Load.check(&host.name, &load)?;
+        ProfileQuantity::Load.check(&host.name, &load)?;
         if host.load.is_some() {
-            let (kind, name) = ("load of host", host.name.clone());
-            return Err(Fault::Duplicate { kind, name });
+            let (what, name) = ("load of host", host.name.clone());
+            return Err(PlatformErrorKind::Duplicate { what, name });
         }
         host.load = Some(load);
         Ok(self)
@@ -174,12 +89,16 @@ impl Platform {
     /// # Panics
     ///
     /// If `link` is not of this platform.
-    pub fn with_bandwidth(mut self, link: LinkId, bandwidth: Profile) -> Result<Self, Fault> {
+    pub fn with_bandwidth(
+        mut self,
+        link: LinkId,
+        bandwidth: Profile,
+    ) -> Result<Self, PlatformErrorKind> {
         let link = &mut self.links[link.index()];
-        Meaning::Bandwidth.check(&link.name, &bandwidth)?;
+        ProfileQuantity::Bandwidth.check(&link.name, &bandwidth)?;
         if link.bandwidth_profile.is_some() {
-            let (kind, name) = ("congestion of link", link.name.clone());
-            return Err(Fault::Duplicate { kind, name });
+            let (what, name) = ("congestion of link", link.name.clone());
+            return Err(PlatformErrorKind::Duplicate { what, name });
         }
         link.bandwidth_profile = Some(bandwidth);
         Ok(self)
@@ -250,7 +169,9 @@ impl Platform {
     ) -> Result<Overhead, NoRoute> {
         links.clear();
         if self.routes.connect(from.0, to.0, links) {
-            Ok(self.overhead(from, to))
+            Ok(self
+                .overheads
+                .between(self.host(from).set, self.host(to).set))
         } else {
             links.clear();
             Err(NoRoute {
@@ -290,38 +211,6 @@ impl Platform {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
-
-    fn overhead(&self, from: HostId, to: HostId) -> Overhead {
-        if self.overheads.sets.is_empty() {
-            return Overhead::default();
-        }
-        let (from, to) = (self.host(from).set, self.host(to).set);
-        match self
-            .overheads
-            .pairs
-            .binary_search_by_key(&(from, to), |(pair, _)| *pair)
-        {
-            Ok(pair) => self.overheads.pairs[pair].1,
-            Err(_) => Overhead {
-                send: self.overheads.sets[from.index()].send,
-                receive: self.overheads.sets[to.index()].receive,
-            },
-        }
-    }
-}
-
-impl LinkId {
-    /// The position in [`Platform::links`].
-    #[must_use]
-    #[inline]
-    pub const fn index(self) -> usize {
-        index(self.0)
-    }
-}
-
-/// The position that a 32-bit number stands for.
-const fn index(number: u32) -> usize {
-    number as usize
 }
 
 #[cfg(test)]

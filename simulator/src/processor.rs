@@ -1,13 +1,14 @@
 //! How the computations on one host share its cores.
 
-use crate::engine::Activity;
+use crate::activity::Activity;
+use crate::calendar::CLOCK_RESOLUTION;
 
 /// The computations of one host.
 ///
-/// All of them progress at one rate, so a single clock serves them all: it counts the instructions
-/// that a computation present from its start would have done. A computation ends when the clock
-/// has advanced by its work, and what others start or end changes the clock's rate, never that
-/// mark.
+/// All of them progress at one rate, so a single virtual clock serves them all: it counts the
+/// instructions that a computation running since the clock was zero would have done. A computation
+/// ends when the clock has advanced by its work. Other computations that start or end change the
+/// rate of the clock, never that mark.
 #[derive(Debug, Default)]
 pub(crate) struct Processor {
     /// Instructions that each computation has done since the host was last idle.
@@ -16,9 +17,8 @@ pub(crate) struct Processor {
     rate: f64,
     /// When `done` was last brought up to date, in seconds.
     since: f64,
-    /// Which announcement of the next end or change is the valid one.
-    announcement: u32,
-    /// Whether the next end has to be announced anew.
+    generation: u32,
+    /// Whether the next end has to be scheduled anew.
     pub(crate) is_stale: bool,
     /// A heap, first to end first.
     running: Vec<Computation>,
@@ -53,8 +53,8 @@ impl Processor {
         }
     }
 
-    /// From now on the `cores` together do `speed` instructions per second each.
-    pub(crate) fn pace(&mut self, at: f64, speed: f64, cores: u32) {
+    /// Sets the speed of each of the `cores`, in instructions per second, from `at` on.
+    pub(crate) fn set_speed(&mut self, at: f64, speed: f64, cores: u32) {
         self.progress(at);
         let running = self.running.len() as f64;
         let cores = f64::from(cores);
@@ -65,7 +65,8 @@ impl Processor {
         };
     }
 
-    /// When the next computation ends if nothing changes; none if there is none or it stands still.
+    /// When the next computation ends if nothing changes; `None` if none is running or their rate is
+    /// zero.
     pub(crate) fn next_end(&self) -> Option<f64> {
         let first = self.running.first()?;
         (0.0 < self.rate)
@@ -80,7 +81,7 @@ impl Processor {
             return;
         };
         self.done = self.done.max(first.end);
-        // What would end within the last digits of the clock ends now.
+        // Ends that differ from now only in the last digits of the clock are ends now.
         let due = self.done + self.rate * at * CLOCK_RESOLUTION;
         while let Some(first) = self.running.first()
             && first.end <= due
@@ -93,14 +94,14 @@ impl Processor {
         }
     }
 
-    /// Makes earlier announcements invalid, and returns the number of the new one.
-    pub(crate) fn announce(&mut self) -> u32 {
-        self.announcement = self.announcement.wrapping_add(1);
-        self.announcement
+    /// Invalidates the events scheduled so far, and returns the generation of the new ones.
+    pub(crate) fn next_generation(&mut self) -> u32 {
+        self.generation = self.generation.wrapping_add(1);
+        self.generation
     }
 
-    pub(crate) fn is_announced(&self, announcement: u32) -> bool {
-        self.announcement == announcement
+    pub(crate) fn is_current(&self, generation: u32) -> bool {
+        self.generation == generation
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -138,9 +139,6 @@ impl Processor {
     }
 }
 
-/// Ends closer together than this, relative to the clock, are one.
-pub(crate) const CLOCK_RESOLUTION: f64 = 1e-15;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,7 +147,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some(at) = processor.next_end() {
             processor.finish(at, |computation| all.push((at, computation.token.0)));
-            processor.pace(at, 10.0, 2);
+            processor.set_speed(at, 10.0, 2);
         }
         all
     }
@@ -160,28 +158,28 @@ mod tests {
         for (token, work) in [(0, 60.0), (1, 20.0), (2, 60.0), (3, 20.0)] {
             processor.start(0.0, work, token, Activity(token));
         }
-        processor.pace(0.0, 10.0, 2);
-        // Four on two cores run at 5, the two that are left have a core each.
+        processor.set_speed(0.0, 10.0, 2);
+        // Four computations on two cores run at 5, the last two have a core each.
         let mut ends = ends(&mut processor);
         ends.sort_by_key(|(_, token)| *token);
         assert_eq!(ends, [(8.0, 0), (4.0, 1), (8.0, 2), (4.0, 3)]);
     }
 
     #[test]
-    fn one_that_comes_later_slows_the_one_before() {
+    fn a_second_computation_slows_the_first() {
         let mut processor = Processor::default();
         processor.start(0.0, 100.0, 0, Activity(0));
-        processor.pace(0.0, 10.0, 1);
+        processor.set_speed(0.0, 10.0, 1);
         processor.start(5.0, 25.0, 1, Activity(1));
-        processor.pace(5.0, 10.0, 1);
+        processor.set_speed(5.0, 10.0, 1);
         assert_eq!(processor.next_end(), Some(10.0));
     }
 
     #[test]
-    fn a_processor_that_stands_still_ends_nothing() {
+    fn a_stopped_processor_ends_no_computation() {
         let mut processor = Processor::default();
         processor.start(0.0, 100.0, 0, Activity(0));
-        processor.pace(0.0, 0.0, 1);
+        processor.set_speed(0.0, 0.0, 1);
         assert_eq!(processor.next_end(), None);
     }
 }

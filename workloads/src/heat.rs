@@ -8,34 +8,19 @@
 //! is known exactly ([`Mode`]), so that what comes out can be checked.
 
 mod mode;
+mod parameters;
 mod strip;
 
 use bsp::units::Instructions;
 use bsp::{Image, Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
+use self::parameters::diffusion;
 use self::strip::Strip;
-use crate::parameters::{Common, Error, at_least, instructions, within};
+use crate::parameters::{Common, Error, at_least, instructions};
 
 pub use self::mode::{Deviation, Mode};
-
-/// How fine the plate is cut, and what it begins with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Parameters {
-    /// Cells of a row.
-    pub width: u32,
-    /// Rows; at least one a process.
-    pub height: u32,
-    /// How many half waves the plate begins with from the left to the right, and from the top to the
-    /// bottom.
-    pub mode: [u32; 2],
-    /// What part of the difference between two neighbouring cells flows in a time step: the time step
-    /// over the square of the cells' distance. Beyond a quarter the scheme is unstable.
-    pub diffusion: f64,
-    /// Instructions that computing one cell is charged for.
-    pub instructions_per_cell: f64,
-}
+pub use self::parameters::Parameters;
 
 /// One strip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,19 +29,6 @@ pub struct Heat {
     diffusion: f64,
     work: Instructions,
     strip: Strip,
-}
-
-impl Default for Parameters {
-    /// One hill on 256 × 256 cells, in steps that are as long as may be.
-    fn default() -> Self {
-        Self {
-            width: 256,
-            height: 256,
-            mode: [1, 1],
-            diffusion: DIFFUSION_MAX,
-            instructions_per_cell: INSTRUCTIONS_PER_CELL,
-        }
-    }
 }
 
 /// One strip for each rank; where the height does not divide evenly, the lowest ranks have a row more.
@@ -141,24 +113,6 @@ impl Program for Heat {
         Some(self.strip.encoded_bytes().into())
     }
 }
-
-/// # Errors
-///
-/// [`Error::OutOfRange`].
-fn diffusion(parameters: &Parameters) -> Result<f64, Error> {
-    within(
-        ("diffusion", parameters.diffusion),
-        f64::MIN_POSITIVE,
-        DIFFUSION_MAX,
-        "a number above 0 and up to 0.25, beyond which the scheme is unstable",
-    )
-}
-
-/// Of two dimensions: one over twice their number.
-const DIFFUSION_MAX: f64 = 0.25;
-
-/// Five additions and subtractions, two multiplications, five cells read and one written.
-const INSTRUCTIONS_PER_CELL: f64 = 13.0;
 
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,10 @@
 //! that exists; with `ring`, modulo the number of processes. A shift of 0, or one that leads around
 //! the ring, sends to the process itself; a shift that is listed twice sends twice.
 
+mod change;
 mod dynamics;
 mod variation;
+mod written;
 
 use bsp::units::{Bytes, Instructions};
 use bsp::{Image, Program, Rank, Step, Superstep};
@@ -16,7 +18,8 @@ use crate::parameters::{Common, Error, bytes, list};
 use crate::synthetic::variation::{Variation, places};
 use crate::tally::Tally;
 
-pub use dynamics::{Change, Choice, Dynamics};
+pub use change::{Change, Choice};
+pub use dynamics::Dynamics;
 
 /// How much each rank computes, sends and holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,15 +10,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bsp::{HostId, Program, Rank};
+use bsp::HostId;
 use protocol::identity::Identity;
 use protocol::transport::{Bounds, Endpoint, Guests, Peer, Sender};
 use protocol::{Address, Errand, Member, Message, encode};
 
 use super::failure::JobError;
 use super::job::{call, role_of, rules};
-use crate::encoding::decode;
-use crate::record::{Call, End, Event};
+use crate::outcome::Outcome;
+use crate::programs::{Programs, States};
+use crate::record::Event;
 use crate::setup::Setup;
 use following::{Done, Following};
 
@@ -37,40 +38,31 @@ pub struct Request {
     pub setup: Setup,
 }
 
-/// What came of a run on real hosts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Finished<Output> {
-    /// How long it took, on the clock of the node that took longest, and what was sent and moved.
-    pub end: End,
-    /// The rescheduling calls that were held.
-    pub calls: Vec<Call>,
-    /// What the programs left behind, by rank.
-    pub outputs: Vec<Output>,
-}
-
-/// Runs `programs`, process `r` being element `r`, on the nodes of a cluster, and tells `observer` what happens; ends
-/// when it is told to by `observer`, or by `interrupted`.
+/// Runs `programs` on the nodes of a cluster and passes every event of the record to `observer`. An error of
+/// `observer` ends the job, and so does `interrupted`. The makespan is measured on the clock of the node that took
+/// longest.
 ///
 /// # Errors
 ///
 /// If the cluster is not there or busy, or the job cannot go on. Nodes are free again then.
-pub fn run<P: Program>(
+pub fn run(
     identity: Identity,
     request: &Request,
-    programs: Vec<P>,
+    programs: Programs,
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
     interrupted: impl Future<Output = ()>,
-) -> Result<Finished<P::Output>, JobError> {
+) -> Result<Outcome, JobError> {
     request.setup.check(programs.len())?;
     let (members, hosts) = (request.members.len(), request.setup.platform.hosts().len());
     if members != hosts {
         let problem = format!("the platform of {hosts} hosts needs as many nodes, met {members}");
         return Err(JobError::input(problem));
     }
+    let (states, decode_outputs) = programs.into_states();
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let endpoint = endpoint(identity)?;
-        let result = submit(&endpoint, request, programs, observer, interrupted).await;
+        let result = submit(&endpoint, request, states, observer, interrupted).await;
         if let Some(endpoint) = Arc::into_inner(endpoint) {
             endpoint.close().await;
         }
@@ -78,14 +70,10 @@ pub fn run<P: Program>(
     })?;
     let end = done.end();
     observer(&Event::End(end))?;
-    let rank = |index| Rank::from_index(index);
-    let outputs = done.outputs.into_values().enumerate();
-    let outputs = outputs.map(|(index, bytes)| decode("the output of", rank(index), &bytes));
-    let outputs: Result<Vec<P::Output>, _> = outputs.collect();
-    Ok(Finished {
+    Ok(Outcome {
         end,
         calls: done.calls,
-        outputs: outputs?,
+        outputs: decode_outputs(done.outputs.into_values().collect())?,
     })
 }
 
@@ -107,10 +95,10 @@ fn endpoint(identity: Identity) -> Result<Arc<Endpoint>, JobError> {
     Ok(Arc::new(bound))
 }
 
-async fn submit<P: Program>(
+async fn submit(
     endpoint: &Arc<Endpoint>,
     request: &Request,
-    programs: Vec<P>,
+    states: States,
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
     interrupted: impl Future<Output = ()>,
 ) -> Result<Done, JobError> {
@@ -121,7 +109,7 @@ async fn submit<P: Program>(
     };
     let mut following = Following::new(request, peers, observer);
     let followed = tokio::select! {
-        followed = following.follow(programs) => Some(followed),
+        followed = following.follow(states) => Some(followed),
         () = interrupted => None,
     };
     let result = match followed {

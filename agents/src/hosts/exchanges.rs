@@ -11,8 +11,8 @@ use migbsp::Reception;
 use protocol::{Letter, Limits, Parcel};
 
 use self::parcels::{Last, pack, unpack};
-use super::resident::{Content, Executed, Incoming};
 use crate::error::RunError;
+use crate::programs::{Content, Executed, Incoming};
 use crate::world::Exchange;
 
 /// Where everybody lives, as one node knows it, and what is on its way there.

@@ -20,9 +20,9 @@ use super::Machine;
 use super::cast::Cast;
 use super::failure::JobError;
 use super::node::Prepared;
-use super::pieces::{Joiner, way};
 use super::pool::Done;
 use super::world::{Coming, Company, HostWorld, Local};
+use crate::chunks::{self, ChunkReader};
 use crate::error::RunError;
 use crate::setup::{Rules, Setup};
 
@@ -191,13 +191,17 @@ impl Job {
         let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
         let machine = self.machine.giving(slots, member.speed);
         let machine = machine.counting(assembly.counts);
-        let Prepared { setup, kind } = &self.prepared;
-        let part = (own, setup, Arc::clone(rules), *kind);
+        let Prepared {
+            setup,
+            program_type,
+        } = &self.prepared;
+        let part = (own, setup, Arc::clone(rules), *program_type);
         let mut world = HostWorld::new(part, company, machine, told);
-        let (kind, states) = (*kind, assembly.states);
+        let (program_type, states) = (*program_type, assembly.states);
         // Decoding takes as long as states are large; meanwhile others have their messages carried.
         let unpacking = tokio::task::spawn_blocking(move || {
-            let unpack = |(rank, state): (Rank, Bytes)| Ok((rank, kind.unpack(rank, &state[..])?));
+            let unpack =
+                |(rank, state): (Rank, Bytes)| Ok((rank, program_type.decode(rank, &state[..])?));
             states
                 .into_iter()
                 .map(unpack)
@@ -484,10 +488,10 @@ fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
                 began,
                 body,
             } = opened;
-            let (sender, pieces) = way();
-            let pieces = Joiner::new(body.len(), pieces);
+            let (sender, chunks) = chunks::channel();
+            let chunks = ChunkReader::new(body.len(), chunks);
             drop(actix_rt::spawn(async move { body.read(sender).await }));
-            let coming = Coming { began, pieces };
+            let coming = Coming { began, chunks };
             let input = Input::Coming(from, to, Box::new(state), coming);
             if inputs.send(input).await.is_err() {
                 return;

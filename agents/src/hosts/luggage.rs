@@ -14,24 +14,24 @@ use bsp::units::Seconds;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::pieces::{Cutter, Joiner};
-use super::resident::{Content, Incoming, Kind, Resident};
+use crate::chunks::{ChunkReader, ChunkWriter};
 use crate::encoding::{decode, encode_into};
 use crate::error::RunError;
+use crate::programs::{Content, HostedProgram, Incoming, ProgramType};
 
 /// A process that is to leave.
 pub(super) struct Luggage {
     rank: Rank,
     agent: Vec<u8>,
     messages: Vec<u8>,
-    resident: Box<dyn Resident>,
+    program: Box<dyn HostedProgram>,
 }
 
 /// A process that has come.
 pub(super) struct Unpacked {
     pub(super) agent: Bytes,
     pub(super) inbox: Vec<Incoming>,
-    pub(super) resident: Box<dyn Resident>,
+    pub(super) program: Box<dyn HostedProgram>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -43,7 +43,7 @@ impl Luggage {
         rank: Rank,
         agent: Vec<u8>,
         inbox: Vec<Incoming>,
-        resident: Box<dyn Resident>,
+        program: Box<dyn HostedProgram>,
     ) -> Result<Self, RunError> {
         let rows: Vec<Row> = inbox.into_iter().map(Row::from).collect();
         let mut messages = Vec::new();
@@ -52,55 +52,55 @@ impl Luggage {
             rank,
             agent,
             messages,
-            resident,
+            program,
         })
     }
 
     /// How long it is when it is packed.
     pub(super) fn len(&self) -> u64 {
-        length(self.agent.len() + LENGTH_LEN + self.messages.len()) + self.resident.packed_len()
+        length(self.agent.len() + LENGTH_LEN + self.messages.len()) + self.program.packed_len()
     }
 
     /// Packs it, piece by piece.
-    pub(super) fn pack(self, mut pieces: Cutter) -> Result<(), RunError> {
+    pub(super) fn pack(self, mut chunks: ChunkWriter) -> Result<(), RunError> {
         let rank = self.rank;
         let lengths = length(self.messages.len()).to_le_bytes();
         let before = [&self.agent[..], &lengths, &self.messages].concat();
         let given_up = |error: io::Error| problem(rank, "encoded", &error);
-        pieces.write_all(&before).map_err(given_up)?;
-        self.resident.pack(rank, &mut pieces)?;
-        pieces.flush().map_err(given_up)
+        chunks.write_all(&before).map_err(given_up)?;
+        self.program.pack(rank, &mut chunks)?;
+        chunks.flush().map_err(given_up)
     }
 }
 
 /// What was packed; the first `agent` bytes are the agent's.
 pub(super) fn unpack(
-    kind: Kind,
+    program_type: ProgramType,
     rank: Rank,
     agent: u32,
-    pieces: &mut Joiner,
+    chunks: &mut ChunkReader,
 ) -> Result<Unpacked, RunError> {
-    let agent = take(rank, agent.into(), pieces)?;
+    let agent = take(rank, agent.into(), chunks)?;
     let mut length = [0; LENGTH_LEN];
-    let read = pieces.read_exact(&mut length);
+    let read = chunks.read_exact(&mut length);
     read.map_err(|error| problem(rank, "decoded", &error))?;
-    let messages = take(rank, u64::from_le_bytes(length), pieces)?;
+    let messages = take(rank, u64::from_le_bytes(length), chunks)?;
     let rows: Vec<Row> = decode("the messages to", rank, &messages)?;
-    let resident = kind.unpack_from(rank, pieces)?;
-    if !pieces.is_over() {
+    let program = program_type.decode_from(rank, chunks)?;
+    if !chunks.is_over() {
         return Err(problem(rank, "decoded", &"more bytes behind it"));
     }
     Ok(Unpacked {
         agent: agent.into(),
         inbox: rows.into_iter().map(Incoming::from).collect(),
-        resident,
+        program,
     })
 }
 
 /// The next `length` bytes; no more is reserved than has come.
-fn take(rank: Rank, length: u64, pieces: &mut Joiner) -> Result<Vec<u8>, RunError> {
+fn take(rank: Rank, length: u64, chunks: &mut ChunkReader) -> Result<Vec<u8>, RunError> {
     let mut bytes = Vec::new();
-    let read = pieces.take(length).read_to_end(&mut bytes);
+    let read = chunks.take(length).read_to_end(&mut bytes);
     read.map_err(|error| problem(rank, "decoded", &error))?;
     if self::length(bytes.len()) < length {
         return Err(problem(rank, "decoded", &"it ends too soon"));
@@ -146,8 +146,8 @@ const LENGTH_LEN: usize = 8;
 mod tests {
     use bsp::{Program, Step, Superstep};
 
-    use super::super::pieces::way;
     use super::*;
+    use crate::chunks::channel;
 
     #[derive(Serialize, Deserialize)]
     struct Idle(u64);
@@ -163,23 +163,23 @@ mod tests {
 
     /// What comes of one piece; the first 5 bytes are the agent's.
     fn unpacked(payload: &[u8]) -> Result<Unpacked, RunError> {
-        let (sender, pieces) = way();
+        let (sender, chunks) = channel();
         sender
             .blocking_send(Bytes::copy_from_slice(payload))
             .unwrap();
-        let mut pieces = Joiner::new(length(payload.len()), pieces);
-        unpack(Kind::of::<Idle>(), Rank(1), 5, &mut pieces)
+        let mut chunks = ChunkReader::new(length(payload.len()), chunks);
+        unpack(ProgramType::new::<Idle>(), Rank(1), 5, &mut chunks)
     }
 
     fn packed(luggage: Luggage) -> Vec<u8> {
-        let (sender, mut pieces) = way();
-        luggage.pack(Cutter::new(sender)).unwrap();
-        pieces.blocking_recv().unwrap().to_vec()
+        let (sender, mut chunks) = channel();
+        luggage.pack(ChunkWriter::new(sender)).unwrap();
+        chunks.blocking_recv().unwrap().to_vec()
     }
 
     #[test]
     fn what_is_packed_is_unpacked_and_what_is_cut_is_refused() {
-        let resident = Kind::of::<Idle>().unpack(Rank(1), b"\x07").unwrap();
+        let program = ProgramType::new::<Idle>().decode(Rank(1), b"\x07").unwrap();
         let inbox = vec![
             Incoming {
                 from: Rank(2),
@@ -192,14 +192,14 @@ mod tests {
                 late: Some(Seconds::ZERO),
             },
         ];
-        let luggage = |inbox, resident| Luggage::new(Rank(1), b"agent".to_vec(), inbox, resident);
-        let leaving = luggage(inbox.clone(), resident).unwrap();
+        let luggage = |inbox, program| Luggage::new(Rank(1), b"agent".to_vec(), inbox, program);
+        let leaving = luggage(inbox.clone(), program).unwrap();
         let announced = leaving.len();
         let payload = packed(leaving);
         assert_eq!(length(payload.len()), announced);
         let come = unpacked(&payload).unwrap();
         assert_eq!((&come.agent[..], &come.inbox), (&b"agent"[..], &inbox));
-        assert_eq!(packed(luggage(inbox, come.resident).unwrap()), payload);
+        assert_eq!(packed(luggage(inbox, come.program).unwrap()), payload);
         for length in 0..payload.len() {
             assert!(unpacked(&payload[..length]).is_err(), "{length} bytes");
         }

@@ -26,8 +26,8 @@ use super::failure::JobError;
 use super::job::{Input, Job};
 use super::meter::{LoadMeter, Ours, measured_speed, processors};
 use super::pool::Pace;
-use super::resident::Kind;
 use super::share::Share;
+use crate::programs::ProgramType;
 use crate::setup::Setup;
 
 /// A node of a cluster.
@@ -57,7 +57,7 @@ pub struct Prepared {
     /// The job, all hosts being those of the cluster.
     pub setup: Setup,
     /// What its processes execute.
-    pub kind: Kind,
+    pub program_type: ProgramType,
 }
 
 /// Why a node does not run.

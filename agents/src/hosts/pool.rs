@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 use super::counter::{Counter, quotient};
 use super::meter::thread_time;
 use super::queue::Queue;
-use super::resident::{Executed, Resident, Turn};
 use super::share::Share;
 use crate::error::RunError;
+use crate::programs::{Executed, HostedProgram, Turn};
 
 /// As many threads as a node gives processors.
 pub(super) struct Pool {
@@ -36,7 +36,7 @@ pub struct Pace {
 
 /// A superstep to be executed.
 pub(super) struct Task {
-    pub(super) resident: Box<dyn Resident>,
+    pub(super) program: Box<dyn HostedProgram>,
     pub(super) turn: Turn,
     /// What the process pays first.
     pub(super) delay: Seconds,
@@ -45,7 +45,7 @@ pub(super) struct Task {
 /// A superstep that has been executed.
 pub(super) struct Done {
     pub(super) rank: Rank,
-    pub(super) resident: Box<dyn Resident>,
+    pub(super) program: Box<dyn HostedProgram>,
     pub(super) result: Result<Executed, RunError>,
     /// What a processor did for it.
     pub(super) work: Instructions,
@@ -112,7 +112,7 @@ fn work(queue: &Queue<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Done>>
 
 fn execute(task: Task, pace: Pace, mut counter: Option<&mut Counter>) -> Done {
     let Task {
-        mut resident,
+        mut program,
         turn,
         delay,
     } = task;
@@ -122,7 +122,7 @@ fn execute(task: Task, pace: Pace, mut counter: Option<&mut Counter>) -> Done {
     let counted_before = counter.as_mut().and_then(|counter| counter.read());
     let before = thread_time();
     // The program itself is guarded; what encodes and decodes its values is its author's, too.
-    let executed = panic::catch_unwind(AssertUnwindSafe(|| resident.execute(turn)));
+    let executed = panic::catch_unwind(AssertUnwindSafe(|| program.execute(turn)));
     let result = executed.unwrap_or_else(|_| {
         let message =
             "while its messages were encoded or decoded; see the log of its node".to_owned();
@@ -148,7 +148,7 @@ fn execute(task: Task, pace: Pace, mut counter: Option<&mut Counter>) -> Done {
     let speed = pace.speed.get();
     Done {
         rank,
-        resident,
+        program,
         result,
         work: instructions(worth * speed),
         held: Seconds::new(began.elapsed().as_secs_f64()).expect("a duration is finite"),

@@ -26,10 +26,10 @@ use super::failure::JobError;
 use super::meter::thread_time;
 use super::pool::{Done, Pool, Task};
 use super::rates::Rates;
-use super::resident::{Kind, Resident, Turn};
 use super::way::Way;
 use crate::deliberation::{Deliberated, Deliberation};
 use crate::error::RunError;
+use crate::programs::{HostedProgram, ProgramType, Turn};
 use crate::record;
 use crate::setup::{Rules, Setup, Shape};
 use crate::world::{Cost, Delivery, Event, World};
@@ -43,7 +43,7 @@ pub(super) use travel::Coming;
 pub(super) struct HostWorld {
     own: HostId,
     rules: Arc<Rules>,
-    kind: Kind,
+    program_type: ProgramType,
     superstep_limit: u64,
     began: Clock,
     machine: Machine,
@@ -51,7 +51,7 @@ pub(super) struct HostWorld {
     client: Sender,
     peers: BTreeMap<HostId, Sender>,
     /// Programs that are not being executed.
-    residents: BTreeMap<Rank, Box<dyn Resident>>,
+    programs: BTreeMap<Rank, Box<dyn HostedProgram>>,
     exchanges: Exchanges,
     /// Processes whose turn has come, until all agents know that the superstep begins.
     starting: Vec<Task>,
@@ -84,7 +84,7 @@ pub(super) struct HostWorld {
 /// A process that has computed its superstep.
 struct Computed {
     rank: Rank,
-    resident: Box<dyn Resident>,
+    program: Box<dyn HostedProgram>,
     work: Instructions,
     /// How long it had a processor.
     held: Seconds,
@@ -127,7 +127,7 @@ impl HostWorld {
     /// The world of `own` in the job that `setup` describes. What has been executed is told `done`, what else
     /// happens here `tasks`.
     pub(super) fn new(
-        (own, setup, rules, kind): (HostId, &Setup, Arc<Rules>, Kind),
+        (own, setup, rules, program_type): (HostId, &Setup, Arc<Rules>, ProgramType),
         company: Company,
         machine: Machine,
         (done, tasks): (
@@ -138,7 +138,7 @@ impl HostWorld {
         let hosts = setup.placement.clone();
         Self {
             own,
-            kind,
+            program_type,
             superstep_limit: setup.superstep_limit,
             began: Clock::now(),
             pool: Pool::new(machine.processors, machine.pace, done),
@@ -154,7 +154,7 @@ impl HostWorld {
             peers: company.peers,
             machine,
             rules,
-            residents: BTreeMap::new(),
+            programs: BTreeMap::new(),
             starting: Vec::new(),
             computed: Vec::new(),
             exchanging: BTreeSet::new(),
@@ -173,8 +173,8 @@ impl HostWorld {
     }
 
     /// A process that starts here.
-    pub(super) fn settle(&mut self, rank: Rank, resident: Box<dyn Resident>) {
-        self.residents.insert(rank, resident);
+    pub(super) fn settle(&mut self, rank: Rank, program: Box<dyn HostedProgram>) {
+        self.programs.insert(rank, program);
     }
 
     /// The clock begins.
@@ -370,7 +370,7 @@ impl World for HostWorld {
         if let Err(error) = self.exchanges.begin(superstep) {
             return self.fail(error);
         }
-        let Some(resident) = self.residents.remove(&rank) else {
+        let Some(program) = self.programs.remove(&rank) else {
             return self.fail(RunError::Peer(format!(
                 "{rank} is to compute, but is not here"
             )));
@@ -382,7 +382,7 @@ impl World for HostWorld {
             inbox: self.exchanges.take_inbox(rank),
         };
         self.starting.push(Task {
-            resident,
+            program,
             turn,
             delay,
         });
@@ -467,8 +467,8 @@ impl World for HostWorld {
     }
 
     fn image(&self, rank: Rank) -> Image {
-        let resident = self.residents.get(&rank);
-        resident.map_or_else(Image::default, |resident| resident.image())
+        let program = self.programs.get(&rank);
+        program.map_or_else(Image::default, |program| program.image())
     }
 
     fn processors(&self, _: HostId) -> (InstructionsPerSecond, u32) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bsp::HostId;
 use bsp::units::{Instant, Seconds};
-use migbsp::{Concluded, Decision, Digest, Entry, Planner, Selection, Spacing, When};
+use migbsp::{CallOutcome, Decision, Digest, Entry, Planner, Selection, Spacing, When};
 use protocol::Considered;
 
 use super::evaluation::Found;
@@ -46,7 +46,7 @@ impl Deciding {
     /// As a run begins.
     pub(super) fn new(scheduler: Scheduler) -> Self {
         Self {
-            when: scheduler.policy.when(&scheduler.model),
+            when: scheduler.policy.when(&scheduler.model, &scheduler.planning),
             planner: scheduler.planner(),
             has_migrant: BTreeSet::new(),
             scheduler,
@@ -118,7 +118,7 @@ impl Deciding {
         let supersteps: Vec<Digest> = judged.clone().map(|judged| judged.digest).collect();
         let barrier_busy: Vec<Seconds> = judged.map(|judged| judged.barrier_busy).collect();
         let decision = decided.decision.as_ref();
-        self.when.conclude(&Concluded {
+        self.when.conclude(&CallOutcome {
             completed: barrier.completed,
             supersteps: &supersteps,
             barrier_busy: &barrier_busy,

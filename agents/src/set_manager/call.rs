@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
-use migbsp::{Concluded, Digest, Entry, Processor, SetView, Spacing, Weighed};
+use migbsp::{CallOutcome, Digest, Entry, PlanAssessment, Processor, SetView, Spacing};
 use protocol::{
     Address, Ask, Capacity, Decided, Evaluate, Measure, Measured, Message, Migrate, Planned,
     Report, Reports, Standing, Start,
@@ -50,7 +50,7 @@ pub(super) struct Call {
     decided: BTreeMap<SetId, Decided>,
     /// What the first Manager planned, and what it weighed if that is this one.
     planned: Option<Planned>,
-    weighed: Option<Weighed>,
+    weighed: Option<PlanAssessment>,
     /// All moves of this call, once they are known.
     moves: Option<Vec<Migrate>>,
     installed: usize,
@@ -363,7 +363,7 @@ impl SetManager {
         }
         let planned = call.planned.as_ref();
         let when = self.when.as_mut().expect("there is a scheduler");
-        when.conclude(&Concluded {
+        when.conclude(&CallOutcome {
             completed: call.superstep + 1,
             supersteps: &call.supersteps,
             barrier_busy: &call.standings[&rules.first].barrier_busy,

@@ -1,7 +1,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bsp::units::Seconds;
-use migbsp::{GATES, Heuristic, PLANS, WHENS};
+use migbsp::{Heuristic, Policies};
 use proptest::prelude::*;
 use protocol::Standing;
 
@@ -53,11 +53,16 @@ fn processes() -> impl Strategy<Value = (Vec<u32>, Vec<u64>)> {
 
 /// A policy made of any rules.
 fn policies() -> impl Strategy<Value = migbsp::Policy> {
-    let any = (0..WHENS.len(), 0..PLANS.len(), 0..GATES.len());
-    any.prop_map(|(when, plan, gate)| migbsp::Policy {
-        when: WHENS[when].1,
-        plan: PLANS[plan].1,
-        gate: GATES[gate].1,
+    let rules = Policies::shipped();
+    let (whens, plans, gates) = (rules.whens(), rules.plans(), rules.gates());
+    let plans: Vec<_> = plans.iter().copied().map(Some).chain([None]).collect();
+    let any = (
+        prop::sample::select(whens.to_vec()),
+        prop::sample::select(plans),
+        prop::sample::select(gates.to_vec()),
+    );
+    any.prop_filter_map("a when rule that needs a planner", |(when, plan, gate)| {
+        migbsp::Policy::new(when, plan, gate).ok()
     })
 }
 

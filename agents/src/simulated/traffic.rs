@@ -5,7 +5,7 @@ use bsp::{Rank, SetId};
 use migbsp::Reception;
 use smallvec::SmallVec;
 
-use super::programs::Plan;
+use crate::programs::SuperstepPlan;
 use crate::world::Exchange;
 
 /// No flight.
@@ -64,7 +64,7 @@ impl Traffic {
     }
 
     /// A new superstep: so many messages are addressed to each process.
-    pub(super) fn begin(&mut self, plan: &Plan) {
+    pub(super) fn begin(&mut self, plan: &SuperstepPlan) {
         for (process, expected) in self.processes.iter_mut().zip(&plan.expected) {
             assert_eq!(
                 process.receives_left, 0,
@@ -199,12 +199,12 @@ mod tests {
 
     use super::*;
 
-    fn plan(size: usize, sends: &[(usize, usize, u64)]) -> Plan {
-        let mut plan = Plan {
+    fn plan(size: usize, sends: &[(usize, usize, u64)]) -> SuperstepPlan {
+        let mut plan = SuperstepPlan {
             work: vec![Instructions::ZERO; size],
             halts: vec![false; size],
             expected: vec![0; size],
-            ..Plan::default()
+            ..SuperstepPlan::default()
         };
         for from in 0..size {
             plan.first_send.push(plan.sends.len());

@@ -1,8 +1,6 @@
 //! The outside of simulated agents.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, InstructionsPerSecond, Seconds};
@@ -10,11 +8,12 @@ use bsp::{HostId, Image, Rank, SetId};
 use protocol::{Address, Message, Migrate, State};
 use simulator::{Activity, Engine, LinkId, Platform};
 
-use super::programs::{Plan, Programs};
 use super::traffic::Traffic;
 use crate::attainable::Attainable;
 use crate::deliberation::Deliberation;
 use crate::error::RunError;
+use crate::outcome::Outcome;
+use crate::programs::{SimulatedPrograms, SuperstepPlan};
 use crate::record;
 use crate::setup::{Collection, Payment, Rules, Setup, Shape, TransferStart};
 use crate::world::{Cost, Delivery, Event, Moved, World};
@@ -25,8 +24,8 @@ pub(super) struct SimulatedWorld {
     engine: Engine,
     start: TransferStart,
     rules: Arc<Rules>,
-    programs: Rc<RefCell<dyn Programs>>,
-    plan: Plan,
+    programs: Box<dyn SimulatedPrograms>,
+    plan: SuperstepPlan,
     /// The superstep that `plan` is about, plus one.
     planned: u64,
     /// The host of each process.
@@ -93,7 +92,7 @@ impl SimulatedWorld {
     pub(super) fn new(
         setup: &Setup,
         rules: Arc<Rules>,
-        programs: Rc<RefCell<dyn Programs>>,
+        programs: Box<dyn SimulatedPrograms>,
     ) -> Self {
         let size = setup.placement.len();
         Self {
@@ -102,7 +101,7 @@ impl SimulatedWorld {
             start: setup.start,
             rules,
             programs,
-            plan: Plan::default(),
+            plan: SuperstepPlan::default(),
             planned: 0,
             hosts: setup.placement.clone(),
             starts: setup.senders_stay().then(|| setup.placement.clone()),
@@ -170,8 +169,8 @@ impl SimulatedWorld {
         }
     }
 
-    /// What came of the run.
-    pub(super) fn end(&mut self) -> (record::End, Vec<record::Call>) {
+    /// The result of the run, once all processes have finished.
+    pub(super) fn end(&mut self) -> Outcome {
         let end = record::End {
             seconds: self.finished_at,
             supersteps: self.planned,
@@ -181,7 +180,11 @@ impl SimulatedWorld {
             imbalance: Some(self.attainable.imbalance()),
             moved: self.moved,
         };
-        (end, std::mem::take(&mut self.calls))
+        Outcome {
+            end,
+            calls: std::mem::take(&mut self.calls),
+            outputs: self.programs.outputs(),
+        }
     }
 
     fn end_activity(&mut self, activity: Activity) {
@@ -281,9 +284,7 @@ impl SimulatedWorld {
     fn plan(&mut self, superstep: u64) -> Result<(), RunError> {
         if self.planned <= superstep {
             assert_eq!(self.planned, superstep, "supersteps follow each other");
-            self.programs
-                .borrow_mut()
-                .execute(superstep, &mut self.plan)?;
+            self.programs.execute(superstep, &mut self.plan)?;
             self.traffic.begin(&self.plan);
             self.attainable.began(&self.plan.work);
             self.planned += 1;
@@ -481,7 +482,7 @@ impl World for SimulatedWorld {
     }
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
-        let packed = self.programs.borrow_mut().pack(order.rank);
+        let packed = self.programs.pack(order.rank);
         let (program, declared) = match packed {
             Ok(packed) => packed,
             Err(error) => return self.fail(error),
@@ -511,7 +512,7 @@ impl World for SimulatedWorld {
     fn install(&mut self, host: HostId, state: State) {
         let length = usize::try_from(state.agent).expect("u32 fits usize");
         let (agent, program) = (state.payload.slice(..length), state.payload.slice(length..));
-        let unpacked = self.programs.borrow_mut().unpack(state.rank, &program);
+        let unpacked = self.programs.unpack(state.rank, &program);
         if let Err(error) = unpacked {
             return self.fail(error);
         }
@@ -557,7 +558,7 @@ impl World for SimulatedWorld {
     }
 
     fn image(&self, rank: Rank) -> Image {
-        self.programs.borrow().image(rank)
+        self.programs.image(rank)
     }
 
     fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {

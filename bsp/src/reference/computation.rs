@@ -1,10 +1,33 @@
 //! A computation between two supersteps.
 
-use super::{Error, Limit, Run, check_receiver, execute};
+use super::error::Error;
+use super::execution::{check_receiver, execute};
 use crate::ids::Rank;
 use crate::program::{Program, Step};
 use crate::superstep::{Envelope, Inbox, Outbox};
 use crate::units::Instructions;
+
+/// What a computation produced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run<Output> {
+    /// Outputs in rank order.
+    pub outputs: Vec<Output>,
+    /// How many supersteps were executed, the one in which the last process halted included.
+    pub supersteps: u64,
+    /// Computation charged by all processes together.
+    pub work: Instructions,
+}
+
+/// How many supersteps a computation may take before it counts as one that never halts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit(pub u64);
+
+impl Default for Limit {
+    /// A million supersteps.
+    fn default() -> Self {
+        Self(1_000_000)
+    }
+}
 
 /// All processes, what is under way to them, and what those that have halted left behind, each by
 /// rank.

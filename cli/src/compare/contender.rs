@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use migbsp::Policies;
+
 use crate::configuration::{Scenario, scheduler};
 use crate::named::Named;
 
@@ -18,11 +20,13 @@ pub(crate) struct Contender {
     pub(crate) assignments: Vec<String>,
 }
 
-impl FromStr for Contender {
-    type Err = String;
-
-    /// Reads `NAME` or `NAME:KEY=VALUE,KEY=VALUE`, the keys being those of `[scheduler]`.
-    fn from_str(text: &str) -> Result<Self, String> {
+impl Contender {
+    /// Reads `NAME` or `NAME:KEY=VALUE,KEY=VALUE`, the keys being those of `[scheduler]`; `NAME` is one of `policies`.
+    ///
+    /// # Errors
+    ///
+    /// The first name or parameter that will not do.
+    pub(crate) fn new(text: &str, policies: &Policies) -> Result<Self, String> {
         let Named { name, parameters } = Named::read(text, "migbsp:interval=8,x=0.9")?;
         let mut label = name.to_owned();
         let mut assignments = vec![
@@ -36,16 +40,15 @@ impl FromStr for Contender {
             label.push(if place == 0 { ':' } else { ',' });
             label.push_str(&format!("{key}={value}"));
         }
-        let options = scheduler(&assignments)
-            .map_err(|fault| {
-                let key = fault.key.strip_prefix("scheduler.").unwrap_or(&fault.key);
-                format!("{key}: {}", fault.problem)
-            })?
-            .options;
-        if options.policy.0.is_none() && !parameters.is_empty() {
+        let scheduler = scheduler(&assignments, policies).map_err(|fault| {
+            let key = fault.key.strip_prefix("scheduler.").unwrap_or(&fault.key);
+            format!("{key}: {}", fault.problem)
+        })?;
+        let policy = scheduler.policy.as_ref();
+        if policy.is_none() && !parameters.is_empty() {
             return Err("with `none` nobody reschedules: it has no parameters".to_owned());
         }
-        let [scenario] = options.scenario.runs(options.policy) else {
+        let [scenario] = scheduler.options.scenario.runs(policy) else {
             return Err("scenario: a comparison needs one, `i`, `ii` or `iii`".to_owned());
         };
         Ok(Self {
@@ -53,6 +56,15 @@ impl FromStr for Contender {
             scenario: *scenario,
             assignments,
         })
+    }
+}
+
+impl FromStr for Contender {
+    type Err = String;
+
+    /// Reads a policy made of shipped rules; commands know those of their binary, too.
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::new(text, &Policies::shipped())
     }
 }
 

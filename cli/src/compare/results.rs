@@ -76,14 +76,14 @@ impl Run {
         let calls = &finished.calls;
         Self {
             seed,
-            seconds: finished.seconds.get(),
-            supersteps: finished.supersteps,
+            seconds: finished.end.seconds.get(),
+            supersteps: finished.end.supersteps,
             calls: calls.len(),
             migrations: calls.iter().map(|call| call.migrations.len()).sum(),
-            moved_bytes: finished.moved.0,
+            moved_bytes: finished.end.moved.0,
             call_seconds: calls.iter().fold(0.0, |sum, call| sum + call.cost.get()),
-            attainable_seconds: finished.attainable.unwrap_or_default().get(),
-            imbalance_seconds: finished.imbalance.unwrap_or_default().get(),
+            attainable_seconds: finished.end.attainable.unwrap_or_default().get(),
+            imbalance_seconds: finished.end.imbalance.unwrap_or_default().get(),
         }
     }
 }

@@ -5,7 +5,7 @@ mod befall;
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 use simulator::Platform;
-use workloads::background::{Background, Course, OutOfRange, Target};
+use workloads::background::{Background, OutOfRange, Pattern, Target};
 
 use crate::configuration::decode::decode;
 use crate::configuration::effective::tree_of;
@@ -169,18 +169,18 @@ impl Keys {
                 expected: "a number from 0 to 0.99; something always gets through a link",
             });
         }
-        let course = match self.kind {
-            Kind::OnOff => Course::OnOff {
+        let pattern = match self.kind {
+            Kind::OnOff => Pattern::OnOff {
                 level,
                 busy: seconds(self.busy),
                 idle: seconds(self.idle),
             },
-            Kind::Walk => Course::Walk { level },
-            Kind::Wave => Course::Wave { level },
+            Kind::Walk => Pattern::Walk { level },
+            Kind::Wave => Pattern::Wave { level },
             Kind::None => panic!("a section of kind none has no background"),
         };
         let (step, period) = (seconds(self.step), seconds(self.period));
-        Background::new(course, number(self.share), step, period)
+        Background::new(pattern, number(self.share), step, period)
     }
 }
 

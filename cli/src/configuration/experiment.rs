@@ -79,7 +79,7 @@ impl Experiment {
             placement: section(written, "placement")?,
             network: section(written, "network")?,
             barrier: section(written, "barrier")?,
-            scheduler: Scheduler::new(scheduler)?,
+            scheduler: Scheduler::new(scheduler, registry.policies())?,
             run: section(written, "run")?,
         };
         experiment.check(written)?;

@@ -1,73 +1,44 @@
-//! `scheduler.policy`: who reschedules, by name.
+//! `scheduler.policy`: the policy, by name.
 
-use std::fmt;
-use std::str::FromStr;
-
-use migbsp::{Policy, PolicyError};
-use serde::{Deserialize, Serialize};
+use migbsp::{Policies, Policy, PolicyError};
 
 use crate::configuration::fault::{list, nearest};
 
-/// A policy, or nobody: scenario i is all there is then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub(crate) struct PolicyName(pub(crate) Option<Policy>);
-
-impl FromStr for PolicyName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == NONE {
-            return Ok(Self(None));
-        }
-        match text.parse() {
-            Ok(policy) => Ok(Self(Some(policy))),
-            Err(PolicyError::Unknown {
-                name,
-                kind,
-                mut names,
-            }) => {
-                if kind == "policy" {
-                    names.insert(0, NONE);
-                }
-                let hint = nearest(&name, &names).map_or_else(String::new, |nearest| {
-                    format!("; did you mean `{nearest}`?")
-                });
-                Err(format!(
-                    "met `{name}`, which is no {kind}{hint}; expected one of {}{}",
-                    list(&names),
-                    if kind == "policy" { PARTS } else { "" },
-                ))
+/// The policy that `text` names; `None`: no rescheduling, scenario i alone.
+///
+/// # Errors
+///
+/// What is wrong with it, and what would do.
+pub(crate) fn policy(text: &str, policies: &Policies) -> Result<Option<Policy>, String> {
+    if text == NONE {
+        return Ok(None);
+    }
+    match policies.policy(text) {
+        Ok(policy) => Ok(Some(policy)),
+        Err(PolicyError::Unknown {
+            name,
+            kind,
+            mut names,
+        }) => {
+            if kind == "policy" {
+                names.insert(0, NONE);
             }
-            Err(
-                error
-                @ (PolicyError::Parts(_) | PolicyError::Negotiated | PolicyError::Unspaced(_)),
-            ) => Err(error.to_string()),
+            let hint = nearest(&name, &names).map_or_else(String::new, |nearest| {
+                format!("; did you mean `{nearest}`?")
+            });
+            Err(format!(
+                "met `{name}`, which is no {kind}{hint}; expected one of {}{}",
+                list(&names),
+                if kind == "policy" { PARTS } else { "" },
+            ))
         }
+        Err(error) => Err(error.to_string()),
     }
 }
 
-impl TryFrom<String> for PolicyName {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<PolicyName> for String {
-    fn from(name: PolicyName) -> Self {
-        name.to_string()
-    }
-}
-
-impl fmt::Display for PolicyName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            None => formatter.write_str(NONE),
-            Some(policy) => policy.fmt(formatter),
-        }
-    }
+/// The name of a policy as [`policy`] reads it.
+pub(crate) fn name(policy: Option<&Policy>) -> String {
+    policy.map_or_else(|| NONE.to_owned(), ToString::to_string)
 }
 
 const NONE: &str = "none";
@@ -79,6 +50,7 @@ mod tests {
 
     #[test]
     fn a_policy_is_written_as_it_is_read() {
+        let policies = Policies::shipped();
         for text in [
             "none",
             "migbsp",
@@ -86,14 +58,14 @@ mod tests {
             "menon+greedy-refine",
             "migbsp-interval+greedy-refine+amortised",
         ] {
-            let policy: PolicyName = text.parse().unwrap();
-            assert_eq!(policy.to_string(), text);
+            let read = policy(text, &policies).unwrap();
+            assert_eq!(name(read.as_ref()), text);
         }
     }
 
     #[test]
-    fn a_name_that_is_none_gets_a_suggestion() {
-        let fault = |text: &str| text.parse::<PolicyName>().unwrap_err();
+    fn an_unknown_name_gets_a_suggestion() {
+        let fault = |text: &str| policy(text, &Policies::shipped()).unwrap_err();
         let unknown = fault("migbps");
         assert!(unknown.contains("did you mean `migbsp`?"), "{unknown}");
         assert!(unknown.contains("when+plan+gate"), "{unknown}");
@@ -103,7 +75,7 @@ mod tests {
             "{plan}"
         );
         assert!(fault("a+b+c+d").contains("two or three parts"));
-        assert!(fault("watchful+migbsp").contains("only plans that name processors"));
+        assert!(fault("budgeted+migbsp").contains("only plans that name processors"));
         assert!(fault("fixed+migbsp+amortised").contains("negotiate"));
     }
 }

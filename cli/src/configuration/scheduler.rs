@@ -1,14 +1,16 @@
 //! `[scheduler]`: who reschedules, in which scenarios, and with which parameters.
 
+use std::collections::BTreeMap;
+
 use agents::{Payment, Script, WindowRule};
 use bsp::units::Seconds;
-use migbsp::{Config, Parameters, Planning};
+use migbsp::{Config, Parameters, Planning, Policies, Policy, PolicyError};
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::decode::decode;
 use crate::configuration::effective::tree_of;
 use crate::configuration::fault::Fault;
-use crate::configuration::policy::PolicyName;
+use crate::configuration::policy::{name, policy};
 use crate::configuration::quantity::Unit;
 use crate::configuration::script::Order;
 use crate::tree::{Node, Value};
@@ -16,6 +18,8 @@ use crate::tree::{Node, Value};
 /// The whole section: [`Options`], beside them the parameters of the policy, and moves of one's own.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scheduler {
+    /// The policy of the options, with the parameters of its rules; `None`: no rescheduling.
+    pub(crate) policy: Option<Policy>,
     /// What every policy has.
     pub(crate) options: Options,
     /// The parameters of the model.
@@ -27,11 +31,11 @@ pub(crate) struct Scheduler {
 }
 
 /// What every policy has.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Options {
-    /// Who reschedules.
-    pub(crate) policy: PolicyName,
+    /// The name of the policy.
+    pub(crate) policy: String,
     /// Which of the papers' scenarios are run.
     pub(crate) scenario: Scenario,
     /// External load is its mean over this long.
@@ -65,20 +69,16 @@ impl Scheduler {
     /// # Errors
     ///
     /// The first key or value that will not do.
-    pub(crate) fn new(section: &Node) -> Result<Self, Fault> {
-        let (options, parameters) = (
-            tree_of(&Options::default()),
-            tree_of(&Parameters::default()),
-        );
-        let keys = |node: &Node| -> Vec<String> {
-            node.entries().iter().map(|(key, _)| key.clone()).collect()
-        };
-        let (option_keys, parameter_keys) = (keys(&options), keys(&parameters));
-        let known: Vec<&str> = option_keys
+    pub(crate) fn new(section: &Node, policies: &Policies) -> Result<Self, Fault> {
+        let option_keys = keys(&tree_of(&Options::default()));
+        let parameter_keys = keys(&tree_of(&Parameters::default()));
+        let own_keys = Self::keys();
+        let rules = policies.descriptions().into_iter();
+        let rules = rules.filter(|rule| !rule.parameters.is_empty());
+        let known: Vec<&str> = own_keys
             .iter()
-            .chain(&parameter_keys)
             .map(String::as_str)
-            .chain([PLANNING, SCRIPT])
+            .chain(rules.map(|rule| rule.name))
             .collect();
         if !matches!(section.value, Value::Table(_)) {
             let problem = format!("met {section}, expected a section");
@@ -90,7 +90,13 @@ impl Scheduler {
                 return Err(Fault::unknown_key(node.place(), &path, &known));
             }
         }
-        let options: Options = decode(&only(section, &option_keys), "scheduler", Unit::of_key)?;
+        let mut options: Options = decode(&only(section, &option_keys), "scheduler", Unit::of_key)?;
+        let policy = policy(&options.policy, policies).map_err(|problem| {
+            let place = section.get("policy").and_then(Node::place);
+            Fault::new(place, "scheduler.policy", problem)
+        })?;
+        let policy = with_arguments(policy, section, &own_keys, policies)?;
+        options.policy = name(policy.as_ref());
         let parameters = decode(&only(section, &parameter_keys), "scheduler", Unit::of_key)?;
         let model = Config::new(parameters).map_err(|error| {
             let path = format!("scheduler.{}", error.key);
@@ -107,6 +113,7 @@ impl Scheduler {
             |node| decode(node, "scheduler.script", Unit::of_key),
         )?;
         let scheduler = Self {
+            policy,
             options,
             model,
             planning,
@@ -114,6 +121,14 @@ impl Scheduler {
         };
         scheduler.check(section)?;
         Ok(scheduler)
+    }
+
+    /// The keys of the section that do not name a rule.
+    pub(crate) fn keys() -> Vec<String> {
+        let mut all = keys(&tree_of(&Options::default()));
+        all.extend(keys(&tree_of(&Parameters::default())));
+        all.extend([PLANNING, SCRIPT].map(str::to_owned));
+        all
     }
 
     fn check(&self, section: &Node) -> Result<(), Fault> {
@@ -167,7 +182,7 @@ impl Scheduler {
         scenario: Scenario,
         script: Option<Script>,
     ) -> Option<agents::Scheduler> {
-        let policy = self.options.policy.0?;
+        let policy = self.policy.clone()?;
         let moves = match scenario {
             Scenario::I => return None,
             Scenario::Ii => false,
@@ -192,6 +207,12 @@ impl Scheduler {
         entries.extend_from_slice(tree_of(self.model.parameters()).entries());
         entries.push((PLANNING.to_owned(), tree_of(&self.planning)));
         entries.push((SCRIPT.to_owned(), tree_of(&self.orders)));
+        let mut rules: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
+        for (rule, parameter, value) in self.policy.iter().flat_map(Policy::arguments) {
+            rules.entry(rule).or_default().insert(parameter, value);
+        }
+        let rules = rules.into_iter();
+        entries.extend(rules.map(|(rule, values)| (rule.to_owned(), tree_of(&values))));
         Node {
             value: Value::Table(entries),
             origin: None,
@@ -201,9 +222,9 @@ impl Scheduler {
 
 impl Scenario {
     /// The scenarios to run under `policy`, in order.
-    pub(crate) const fn runs(self, policy: PolicyName) -> &'static [Self] {
+    pub(crate) const fn runs(self, policy: Option<&Policy>) -> &'static [Self] {
         match self {
-            _ if policy.0.is_none() => &[Self::I],
+            _ if policy.is_none() => &[Self::I],
             Self::I => &[Self::I],
             Self::Ii => &[Self::Ii],
             Self::Iii => &[Self::Iii],
@@ -239,7 +260,7 @@ impl Default for Options {
             ..
         } = agents::Scheduler::default();
         Self {
-            policy: PolicyName(Some(policy)),
+            policy: policy.to_string(),
             scenario: Scenario::default(),
             load_window,
             payment,
@@ -247,6 +268,38 @@ impl Default for Options {
             window_after_migration,
         }
     }
+}
+
+/// `policy` with the parameters that `section` sets for its rules, each in a section of its name. Those of other rules
+/// are checked, too.
+fn with_arguments(
+    mut policy: Option<Policy>,
+    section: &Node,
+    own_keys: &[String],
+    policies: &Policies,
+) -> Result<Option<Policy>, Fault> {
+    let is_rule = |key: &String| !own_keys.contains(key);
+    for (rule, node) in section.entries().iter().filter(|(key, _)| is_rule(key)) {
+        let path = format!("scheduler.{rule}");
+        let values: BTreeMap<String, f64> = decode(node, &path, Unit::of_key)?;
+        for (parameter, value) in values {
+            let key = format!("{path}.{parameter}");
+            let place = node.get(&parameter).and_then(Node::place);
+            let fault = |error: PolicyError| Fault::new(place, &key, error);
+            policies
+                .check_argument(rule, &parameter, value)
+                .map_err(fault)?;
+            let is_used = |policy: &Policy| policy.arguments().iter().any(|(one, ..)| one == rule);
+            if let Some(used) = policy.take_if(|policy| is_used(policy)) {
+                policy = Some(used.with_argument(rule, &parameter, value).map_err(fault)?);
+            }
+        }
+    }
+    Ok(policy)
+}
+
+fn keys(node: &Node) -> Vec<String> {
+    node.entries().iter().map(|(key, _)| key.clone()).collect()
 }
 
 /// The entries of `section` whose keys are among `keys`.

@@ -2,7 +2,7 @@
 
 use agents::record::Call;
 use bsp::units::Seconds;
-use migbsp::{Alternative, Refusal, Verdict, Weighed};
+use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
 
 use crate::explain::fate::{Fate, meaning};
 use crate::explain::forces::Forces;
@@ -203,18 +203,18 @@ pub(super) fn weighing(call: &Brief) -> Option<String> {
             "Its policy found no plan that makes a superstep noticeably shorter than it is."
                 .to_owned()
         }
-        Verdict::TooDear { pause } => format!(
+        Verdict::NotAmortised { pause } => format!(
             "Its policy found the plan too dear, and does not try again for {pause} supersteps: {plan}."
         ),
     })
 }
 
-fn weighed(weighed: &Weighed) -> WeighedReport {
+fn weighed(weighed: &PlanAssessment) -> WeighedReport {
     let balance = weighed.balance;
     let (verdict, pause) = match weighed.verdict {
         Verdict::Admitted => ("admitted", None),
         Verdict::Unchanged => ("unchanged", None),
-        Verdict::TooDear { pause } => ("too-dear", Some(pause)),
+        Verdict::NotAmortised { pause } => ("not-amortised", Some(pause)),
     };
     // That nobody moves has no name, and equal ones are the same.
     let weighs = |alternative: &&Alternative| {

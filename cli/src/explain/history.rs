@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use agents::record::{self, Call, End, Event, Glance, Kind, Migration, Run};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Entry, Weighed};
+use migbsp::{Entry, PlanAssessment};
 
 use crate::configuration::Scenario;
 use crate::explain::fate::Fate;
@@ -65,7 +65,7 @@ pub(super) struct Brief {
     /// How many processes there are of each fate, by its name.
     pub(super) fates: BTreeMap<&'static str, usize>,
     /// What was weighed, if the policy makes plans.
-    pub(super) weighed: Option<Weighed>,
+    pub(super) weighed: Option<PlanAssessment>,
     /// Who moved.
     pub(super) migrations: Vec<Migration>,
     /// How the process stood that was asked about.

@@ -97,9 +97,9 @@ pub(super) struct WeighedReport {
     pub(super) cost_seconds: f64,
     /// Supersteps for which the plan is expected to stay good.
     pub(super) horizon: f64,
-    /// `admitted`, `unchanged` or `too-dear`.
+    /// `admitted`, `unchanged` or `not-amortised`.
     pub(super) verdict: &'static str,
-    /// Supersteps for which not to try again, after `too-dear`.
+    /// Supersteps for which not to try again, after `not-amortised`.
     pub(super) pause: Option<u64>,
     /// The plans that were compared.
     pub(super) alternatives: Vec<AlternativeReport>,

@@ -189,7 +189,7 @@ impl Story<'_> {
                 "in this scenario nobody moves"
             }
             Some(Verdict::Admitted) => "its policy's plan leaves it where it is",
-            Some(Verdict::TooDear { .. }) => "nobody moved, because the plan was too dear",
+            Some(Verdict::NotAmortised { .. }) => "nobody moved, because the plan was too dear",
             Some(Verdict::Unchanged) | None => "nobody moved, because no plan was better",
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use agents::hosts::JobError;
+use agents::hosts::{self, JobError};
 use agents::record::Event;
 use clap::Args;
 
@@ -12,10 +12,12 @@ use crate::failure::Failure;
 use crate::live::crew::{Crew, CrewArguments};
 use crate::live::report::{Report, Watch};
 use crate::live::signals::Told;
-use crate::live::submission::{Submission, request, scenario};
+use crate::live::submission::{request, scenario};
 use crate::output::{Format, print, print_json};
 use crate::registry::{Order, Registry};
-use crate::simulate::{Progress, Recorder, RunReport, csv_of_run, refuse_records};
+use crate::simulate::{
+    Finished, Progress, Recorder, RunFailure, RunReport, csv_of_run, refuse_records,
+};
 
 /// What `run` is told.
 #[derive(Clone, Debug, Args)]
@@ -95,15 +97,15 @@ pub(crate) fn follow(
         Ok(())
     };
     let told = Told::default();
-    let submission = Submission {
-        client: crew.client,
-        request: &request,
-        observer: &mut observer,
-        interrupted: Box::pin(told.clone().comes()),
-    };
     let order = Order::of(&loaded);
     let entry = registry.find(&application.workload, None)?;
-    let finished = entry.run(order, submission);
+    let interrupted = told.clone().comes();
+    let run = || -> Result<Finished, RunFailure> {
+        let programs = entry.programs(order)?;
+        let outcome = hosts::run(crew.client, &request, programs, &mut observer, interrupted)?;
+        Finished::new(entry, order, outcome)
+    };
+    let finished = run();
     progress.finish();
     if let Some(signal) = told.signal() {
         return Err(Failure::Interrupted(signal));

@@ -1,45 +1,13 @@
 //! A job, as it is submitted and as nodes make it of what was submitted.
 
-use std::future::Future;
-use std::pin::Pin;
-
 use agents::hosts::{JobError, Prepared, Request};
-use agents::record::Event;
-use protocol::identity::Identity;
-use protocol::{Fault, Member, Submit};
+use protocol::{Member, Submit};
 
-use crate::configuration::{self, Fault as Mistake, Loaded, Scenario};
+use crate::configuration::{self, Loaded, Scenario};
 use crate::failure::Failure;
 use crate::live::{RELEASE, crew, limits};
 use crate::registry::Registry;
 use crate::simulate::Stage;
-use crate::workload::Rejection;
-
-/// A job on its way to the nodes.
-pub(crate) struct Submission<'a> {
-    /// Who submits it.
-    pub(crate) client: Identity,
-    /// What is submitted.
-    pub(crate) request: &'a Request,
-    /// Who is told what happens, and may end it.
-    pub(crate) observer: &'a mut dyn FnMut(&Event) -> Result<(), JobError>,
-    /// Ready when it is to be ended.
-    pub(crate) interrupted: Pin<Box<dyn Future<Output = ()>>>,
-}
-
-/// Why a run on real hosts has no result.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LiveError {
-    /// The workload's parameters make no program.
-    #[error(transparent)]
-    Parameters(#[from] Mistake),
-    /// The program or the cluster let it down.
-    #[error(transparent)]
-    Job(#[from] JobError),
-    /// What the programs left behind is no result.
-    #[error(transparent)]
-    Outputs(#[from] Rejection),
-}
 
 /// The experiment of `loaded` on `members`, and the request for it.
 ///
@@ -76,7 +44,7 @@ pub(crate) fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, 
     let entry = entry.map_err(|fault| JobError::input(fault.to_string()))?;
     Ok(Prepared {
         setup: stage.setup(scenario(&stage)),
-        kind: entry.kind(),
+        program_type: entry.program_type(),
     })
 }
 
@@ -91,21 +59,4 @@ pub(crate) fn scenario(stage: &Stage) -> Scenario {
 fn stage(experiment: &str, members: &[Member], registry: &Registry) -> Result<Stage, Failure> {
     let platform = crew::platform(members);
     Stage::new(configuration::submitted(experiment, platform, registry)?)
-}
-
-impl From<LiveError> for Failure {
-    fn from(error: LiveError) -> Self {
-        match error {
-            LiveError::Parameters(fault) => fault.into(),
-            LiveError::Job(JobError { fault, message }) => match fault {
-                Fault::Program => Self::Run(message),
-                Fault::Input => Self::Input(message),
-                Fault::Cluster => Self::Cluster(message),
-            },
-            LiveError::Outputs(error @ Rejection::Input(_)) => Self::input(error),
-            LiveError::Outputs(error @ Rejection::Outputs(_)) => {
-                Self::Verification(error.to_string())
-            }
-        }
-    }
 }

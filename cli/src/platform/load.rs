@@ -34,12 +34,8 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Platform, Failure> {
         }
     };
     parse(text, file).map_err(|error| {
-        let PlatformError {
-            line,
-            column,
-            fault,
-        } = error;
-        Failure::Input(format!("{name}:{line}:{column}: {fault}"))
+        let PlatformError { line, column, kind } = error;
+        Failure::Input(format!("{name}:{line}:{column}: {kind}"))
     })
 }
 

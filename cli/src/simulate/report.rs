@@ -174,13 +174,13 @@ impl RunReport {
     pub(crate) fn new(scenario: Scenario, finished: &Finished, platform: &Platform) -> Self {
         Self {
             scenario: scenario.name(),
-            seconds: finished.seconds.get(),
-            supersteps: finished.supersteps,
-            messages: finished.messages,
-            bytes: finished.bytes.0,
-            attainable_seconds: finished.attainable.map(Seconds::get),
-            imbalance_seconds: finished.imbalance.map(Seconds::get),
-            moved_bytes: finished.moved.0,
+            seconds: finished.end.seconds.get(),
+            supersteps: finished.end.supersteps,
+            messages: finished.end.messages,
+            bytes: finished.end.bytes.0,
+            attainable_seconds: finished.end.attainable.map(Seconds::get),
+            imbalance_seconds: finished.end.imbalance.map(Seconds::get),
+            moved_bytes: finished.end.moved.0,
             outputs_sha256: finished.outputs.clone(),
             verified: finished.verified.clone(),
             calls: finished

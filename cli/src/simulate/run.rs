@@ -1,119 +1,87 @@
-//! One run, its programs' types forgotten once it is over.
+//! The result of one run, in either world.
 
-use agents::record::{Call, Event};
-use agents::{Outcome, RunError, Setup};
-use bsp::Program;
-use bsp::units::{Bytes, Instant, Seconds};
-use serde::Serialize;
-use sha2::{Digest, Sha256};
+use agents::hosts::JobError;
+use agents::record::{Call, End};
+use agents::{Outcome, RunError};
+use protocol::Fault as AtFault;
 
 use crate::configuration::Fault;
 use crate::failure::Failure;
-use crate::output::hexadecimal;
+use crate::registry::{Entry, Order};
+use crate::verified::VerifyError;
 use crate::workload::Rejection;
 
-/// What came of a run.
+/// The result of a run, in either world, its outputs verified.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// The makespan.
-    pub(crate) seconds: Instant,
-    /// How many supersteps it took.
-    pub(crate) supersteps: u64,
+    /// The makespan and the totals of the run.
+    pub(crate) end: End,
     /// The rescheduling calls that were held.
     pub(crate) calls: Vec<Call>,
-    /// What the best mappings would have saved, in simulation.
-    pub(crate) attainable: Option<Seconds>,
-    /// What perfect balance would have saved, likewise.
-    pub(crate) imbalance: Option<Seconds>,
-    /// Bytes of the processes that moved.
-    pub(crate) moved: Bytes,
-    /// Messages between processes.
-    pub(crate) messages: u64,
-    /// Bytes between processes.
-    pub(crate) bytes: Bytes,
-    /// Digest of what the programs left behind: equal for equal outputs.
+    /// Digest of the outputs of the programs: equal for equal outputs.
     pub(crate) outputs: String,
-    /// What they are, in the workload's words.
+    /// A description of the outputs, in the workload's words.
     pub(crate) verified: Option<String>,
+}
+
+impl Finished {
+    /// The result of the run of `entry` that ended with `outcome`.
+    ///
+    /// # Errors
+    ///
+    /// If its outputs are no result.
+    pub(crate) fn new(
+        entry: &dyn Entry,
+        order: Order<'_>,
+        outcome: Outcome,
+    ) -> Result<Self, RunFailure> {
+        let verified = entry.verify(order, &outcome.outputs)?;
+        Ok(Self {
+            end: outcome.end,
+            calls: outcome.calls,
+            outputs: verified.digest,
+            verified: verified.statement,
+        })
+    }
 }
 
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SimulationError {
+pub(crate) enum RunFailure {
     /// The workload's parameters make no program.
     #[error(transparent)]
     Parameters(#[from] Fault),
-    /// The program or the platform let it down.
+    /// The simulated program or platform failed.
     #[error(transparent)]
-    Run(#[from] RunError),
-    /// What the programs left behind is no result.
+    Simulation(#[from] RunError),
+    /// The job on real hosts failed.
     #[error(transparent)]
-    Outputs(#[from] Rejection),
+    Job(#[from] JobError),
+    /// The outputs are no result.
+    #[error(transparent)]
+    Outputs(#[from] VerifyError),
 }
 
-/// Runs `programs` on `setup`, and has what they leave behind verified.
-///
-/// # Errors
-///
-/// If the programs are at fault, or the platform cannot carry them.
-pub(crate) fn simulate<P: Program>(
-    setup: &Setup,
-    programs: Vec<P>,
-    verify: impl FnOnce(&[P::Output]) -> Result<Option<String>, Rejection>,
-    observer: &mut dyn FnMut(&Event),
-) -> Result<Finished, SimulationError> {
-    let outcome = agents::simulate(setup, programs, observer)?;
-    let outputs = digest(&outcome.outputs);
-    let verified = verify(&outcome.outputs)?;
-    let Outcome {
-        seconds,
-        supersteps,
-        calls,
-        attainable,
-        imbalance,
-        moved,
-        messages,
-        bytes,
-        ..
-    } = outcome;
-    Ok(Finished {
-        seconds,
-        supersteps,
-        calls,
-        attainable: Some(attainable),
-        imbalance: Some(imbalance),
-        moved,
-        messages,
-        bytes,
-        outputs,
-        verified,
-    })
-}
-
-impl From<SimulationError> for Failure {
-    fn from(error: SimulationError) -> Self {
+impl From<RunFailure> for Failure {
+    fn from(error: RunFailure) -> Self {
         match error {
-            SimulationError::Parameters(fault) => fault.into(),
+            RunFailure::Parameters(fault) | RunFailure::Outputs(VerifyError::Parameters(fault)) => {
+                fault.into()
+            }
             // The platform's file is at fault, not the program.
-            SimulationError::Run(error @ (RunError::NoRoute(_) | RunError::Stuck { .. })) => {
+            RunFailure::Simulation(error @ (RunError::NoRoute(_) | RunError::Stuck { .. })) => {
                 Self::input(error)
             }
-            SimulationError::Run(error) => Self::run(error),
-            SimulationError::Outputs(error @ Rejection::Input(_)) => Self::input(error),
-            SimulationError::Outputs(error @ Rejection::Outputs(_)) => {
-                Self::Verification(error.to_string())
-            }
+            RunFailure::Simulation(error) => Self::run(error),
+            RunFailure::Job(JobError { fault, message }) => match fault {
+                AtFault::Program => Self::Run(message),
+                AtFault::Input => Self::Input(message),
+                AtFault::Cluster => Self::Cluster(message),
+            },
+            RunFailure::Outputs(VerifyError::Outputs(error)) => match error {
+                Rejection::Input(_) => Self::input(error),
+                Rejection::Outputs(_) => Self::Verification(error.to_string()),
+            },
         }
     }
-}
-
-pub(crate) fn digest<Output: Serialize>(outputs: &[Output]) -> String {
-    let mut hasher = Sha256::new();
-    for output in outputs {
-        let bytes = serde_json::to_vec(output);
-        // What JSON cannot hold, as a map with keys of its own type, counts by its place alone.
-        hasher.update(bytes.unwrap_or_default());
-        hasher.update([0]);
-    }
-    hexadecimal(&hasher.finalize())
 }

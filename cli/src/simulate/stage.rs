@@ -11,7 +11,7 @@ use crate::configuration::{self, Loaded, Scenario};
 use crate::failure::Failure;
 use crate::platform::find_host;
 use crate::registry::{Order, Registry};
-use crate::simulate::run::Finished;
+use crate::simulate::run::{Finished, RunFailure};
 
 /// An experiment that is ready to be run, as often as needed and by several threads at once.
 #[derive(Debug)]
@@ -63,7 +63,13 @@ impl Stage {
     ) -> Result<Finished, Failure> {
         let workload = &self.loaded.experiment.application.workload;
         let entry = registry.find(workload, None)?;
-        Ok(entry.simulate(Order::of(&self.loaded), &self.setup(scenario), observer)?)
+        let order = Order::of(&self.loaded);
+        let mut run = || -> Result<Finished, RunFailure> {
+            let programs = entry.programs(order)?;
+            let outcome = agents::simulate(&self.setup(scenario), programs, observer)?;
+            Finished::new(entry, order, outcome)
+        };
+        Ok(run()?)
     }
 
     /// What the agents of a run in `scenario` are told.

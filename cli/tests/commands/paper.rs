@@ -5,10 +5,12 @@
 
 mod page;
 
+use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::invocation::{Folder, root};
 
@@ -25,13 +27,21 @@ fn output(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Everything, run once for all tests.
-fn everything() -> &'static Value {
-    static EVERYTHING: OnceLock<Value> = OnceLock::new();
+/// Everything, run once for all tests, and the page that draws it.
+fn everything_drawn() -> &'static (Value, String) {
+    static EVERYTHING: OnceLock<(Value, String)> = OnceLock::new();
     EVERYTHING.get_or_init(|| {
-        let text = output(&["reproduce", "all", "--format", "json"]);
-        serde_json::from_str(&text).unwrap()
+        let folder = TempDir::new().unwrap();
+        let page = folder.path().join("tables.html");
+        let page = page.to_str().unwrap();
+        let text = output(&["reproduce", "all", "--format", "json", "--html", page]);
+        let report = serde_json::from_str(&text).unwrap();
+        (report, std::fs::read_to_string(page).unwrap())
     })
+}
+
+fn everything() -> &'static Value {
+    &everything_drawn().0
 }
 
 /// Mean absolute relative error of a scenario.
@@ -168,6 +178,16 @@ fn a_cell_is_what_simulate_says_of_its_experiment() {
         let seconds = simulated(file, assignments);
         assert_eq!(ours.to_bits(), seconds.to_bits(), "{file} {assignments:?}");
     }
+}
+
+#[test]
+fn everything_is_drawn_on_one_page() {
+    let (report, page) = everything_drawn();
+    assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
+    assert!(page.trim_end().ends_with("</html>"), "{page}");
+    let cells = report["cells"].as_array().unwrap().iter();
+    let tables: BTreeSet<_> = cells.map(|cell| cell["table"].as_str().unwrap()).collect();
+    assert!(tables.len() <= page.matches("<svg").count());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio, exit};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use agents::Programs;
 use agents::hosts::{Node, Ours, Request, Share, run};
 use agents::record::Event;
 use anyhow::Context;
@@ -78,8 +79,14 @@ impl Cluster {
         let client = self.identity(Role::Client, "speed")?;
         let programs: Vec<Load> = case.programs();
         let never = std::future::pending();
-        let finished = run(client, &request, programs, &mut observer, never)?;
-        Ok((events, finished.outputs))
+        let finished = run(
+            client,
+            &request,
+            Programs::new(programs),
+            &mut observer,
+            never,
+        )?;
+        Ok((events, finished.outputs.typed::<Load>().to_vec()))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agents::hosts::{JobError, Kind, Prepared};
-use agents::{Barrier, Scheduler, Script, Setup, Shape, TransferStart};
+use agents::hosts::{JobError, Prepared};
+use agents::{Barrier, ProgramType, Scheduler, Script, Setup, Shape, TransferStart};
 use bsp::{HostId, Program, Rank, Step, Superstep};
 use bytes::Bytes;
 use protocol::{Member, Submit};
@@ -127,7 +127,7 @@ pub(crate) fn prepare(submit: &Submit) -> Result<Prepared, JobError> {
     let setup = case.setup(&submit.members);
     Ok(Prepared {
         setup: setup.map_err(|error| JobError::input(error.to_string()))?,
-        kind: Kind::of::<Load>(),
+        program_type: ProgramType::new::<Load>(),
     })
 }
 

@@ -39,7 +39,7 @@ fn a_node_whose_processors_are_all_busy_for_seconds_keeps_its_connections() {
         member.slots = 2;
     }
     let setup = cluster.setup(4, Shape::Hierarchical, None);
-    let programs = (0..4).map(|_| Busy(5)).collect();
+    let programs = (0..4).map(|_| Busy(5)).collect::<Vec<_>>();
     let (finished, _) = cluster.run(&setup, programs).unwrap();
-    assert_eq!(finished.outputs, [3, 0, 1, 2].map(Rank));
+    assert_eq!(finished.outputs.typed::<Busy>(), [3, 0, 1, 2].map(Rank));
 }

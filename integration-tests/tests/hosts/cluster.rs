@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{Finished, JobError, Kind, Node, Ours, Prepared, Request, Share, run};
+use agents::hosts::{JobError, Node, Ours, Prepared, Request, Share, run};
 use agents::record::Event;
-use agents::{Barrier, PlacementOptions, Scheduler, Setup, Shape, TransferStart, placement};
+use agents::{
+    Barrier, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup, Shape,
+    TransferStart, placement,
+};
 use bsp::Program;
 use bsp::units::InstructionsPerSecond;
 use protocol::Member;
@@ -126,7 +129,7 @@ impl Cluster {
     pub(crate) fn prepare<P: Program>(&self, setup: &Setup) {
         *self.job.lock().unwrap() = Some(Prepared {
             setup: setup.clone(),
-            kind: Kind::of::<P>(),
+            program_type: ProgramType::new::<P>(),
         });
     }
 
@@ -135,7 +138,7 @@ impl Cluster {
         &self,
         setup: &Setup,
         programs: Vec<P>,
-    ) -> Result<(Finished<P::Output>, Vec<Event>), JobError> {
+    ) -> Result<(Outcome, Vec<Event>), JobError> {
         self.prepare::<P>(setup);
         let mut events = Vec::new();
         let mut observer = |event: &Event| {
@@ -146,7 +149,7 @@ impl Cluster {
         let finished = run(
             client,
             &self.request(setup),
-            programs,
+            Programs::new(programs),
             &mut observer,
             std::future::pending(),
         )?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agents::hosts::{Request, run};
-use agents::{Setup, Shape, simulate};
+use agents::{Programs, Setup, Shape, simulate};
 use bsp::reference::{self, Limit};
 use bsp::{HostId, Program, Rank, Step, Superstep};
 use protocol::Fault;
@@ -66,7 +66,7 @@ fn setup(cluster: &Cluster) -> Setup {
 fn works(cluster: &Cluster) {
     let setup = setup(cluster);
     let (finished, _) = cluster.run(&setup, counters(Flaw::Nothing)).unwrap();
-    assert_eq!(finished.outputs, [3; 5]);
+    assert_eq!(finished.outputs.typed::<Counter>(), [3; 5]);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn check(cluster: &Cluster, client: Identity, request: &Request, expected: &str)
     let ran = run(
         client,
         request,
-        counters(Flaw::Nothing),
+        Programs::new(counters(Flaw::Nothing)),
         &mut |_| Ok(()),
         std::future::pending(),
     );
@@ -115,9 +115,16 @@ fn what_cannot_be_run_anywhere_is_refused_as_it_is_when_simulated() {
         let client = cluster.identity(Role::Client, "tester");
         let programs = vec![Counter(Flaw::Nothing); count];
         let nobody = std::future::pending();
-        let error = run(client, request, programs.clone(), &mut |_| Ok(()), nobody).unwrap_err();
+        let error = run(
+            client,
+            request,
+            Programs::new(programs.clone()),
+            &mut |_| Ok(()),
+            nobody,
+        )
+        .unwrap_err();
         assert_eq!(error.fault, Fault::Input, "{error}");
-        let simulated = simulate(&request.setup, programs, &mut |_| ());
+        let simulated = simulate(&request.setup, Programs::new(programs), &mut |_| ());
         (
             error.message,
             simulated.err().map(|error| error.to_string()),

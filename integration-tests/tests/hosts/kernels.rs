@@ -46,7 +46,10 @@ fn check<P: Program>(cluster: &Cluster, processes: impl Fn() -> Vec<P>) {
             .run(&cluster.setup(size, shape, None), processes())
             .unwrap();
         assert_eq!(alone.end.supersteps, expected.supersteps, "{shape:?}");
-        assert!(bits(&alone.outputs) == bits(&expected.outputs), "{shape:?}");
+        assert!(
+            bits(&alone.outputs.typed::<P>()) == bits(&expected.outputs),
+            "{shape:?}"
+        );
 
         let setup = cluster.setup(size, shape, Some(scripted(script.clone())));
         let (moved, _) = cluster.run(&setup, processes()).unwrap();
@@ -55,7 +58,10 @@ fn check<P: Program>(cluster: &Cluster, processes: impl Fn() -> Vec<P>) {
             usize::try_from(expected.supersteps).unwrap() <= moves,
             "{shape:?}: {moves}"
         );
-        assert!(bits(&moved.outputs) == bits(&expected.outputs), "{shape:?}");
+        assert!(
+            bits(&moved.outputs.typed::<P>()) == bits(&expected.outputs),
+            "{shape:?}"
+        );
     }
 }
 

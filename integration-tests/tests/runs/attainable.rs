@@ -1,6 +1,6 @@
 //! What rescheduling could win depends on programs and hosts, on no barrier.
 
-use agents::simulate;
+use agents::{Programs, simulate};
 use bsp::units::Instructions;
 use bsp::{Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
@@ -31,8 +31,8 @@ fn what_could_be_won_is_the_same_with_every_barrier() {
     // first to know that all have arrived, and its processes go on before the first Manager knows.
     let attainable = SHAPES.map(|shape| {
         let setup = setup(30, 0, shape, None);
-        let outcome = simulate(&setup, vec![Jump; 30], &mut |_| {}).unwrap();
-        outcome.attainable.get()
+        let outcome = simulate(&setup, Programs::new(vec![Jump; 30]), &mut |_| {}).unwrap();
+        outcome.end.attainable.unwrap().get()
     });
     assert!(1.0 < attainable[0], "there is something to win");
     for other in attainable {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agents::{Barrier, Collection, Setup, simulate};
+use agents::{Barrier, Collection, Programs, Setup, simulate};
 use bsp::HostId;
 use simulator::{NetworkModel, NetworkOptions, Platform};
 
@@ -39,9 +39,10 @@ fn seconds(processes: u32, collection: Collection, change: impl FnOnce(&mut Setu
         digest: 0,
         ballast: Vec::new(),
     };
-    let programs = (0..processes).map(|_| program.clone()).collect();
-    simulate(&setup, programs, &mut |_| {})
+    let programs = (0..processes).map(|_| program.clone()).collect::<Vec<_>>();
+    simulate(&setup, Programs::new(programs), &mut |_| {})
         .unwrap()
+        .end
         .seconds
         .get()
 }

@@ -1,7 +1,7 @@
 //! A rescheduling call costs simulated time, and what it decides follows from the model.
 
 use agents::record::Event;
-use agents::{Scheduler, Shape, WindowRule, simulate};
+use agents::{Programs, Scheduler, Shape, WindowRule, simulate};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use migbsp::SenderSet;
@@ -26,13 +26,22 @@ fn programs(supersteps: u64) -> Vec<Relay> {
 #[test]
 fn a_call_without_moves_takes_time_but_changes_nothing() {
     for shape in SHAPES {
-        let quiet = simulate(&setup(25, 0, shape, None), programs(40), &mut |_| {}).unwrap();
+        let quiet = simulate(
+            &setup(25, 0, shape, None),
+            Programs::new(programs(40)),
+            &mut |_| {},
+        )
+        .unwrap();
         let still = Scheduler {
             moves: false,
             ..scheduler(|_| {})
         };
-        let outcome =
-            simulate(&setup(25, 0, shape, Some(still)), programs(40), &mut |_| {}).unwrap();
+        let outcome = simulate(
+            &setup(25, 0, shape, Some(still)),
+            Programs::new(programs(40)),
+            &mut |_| {},
+        )
+        .unwrap();
         let supersteps: Vec<u64> = outcome.calls.iter().map(|call| call.superstep).collect();
         assert_eq!(supersteps, [4, 12, 28], "{shape:?}");
         let cost: Seconds = outcome.calls.iter().map(|call| call.cost).sum();
@@ -41,7 +50,7 @@ fn a_call_without_moves_takes_time_but_changes_nothing() {
             cost < Seconds::new(1.0).unwrap(),
             "but not that much: {cost}"
         );
-        let added = outcome.seconds - quiet.seconds;
+        let added = outcome.end.seconds - quiet.end.seconds;
         if shape == Shape::Hierarchical {
             // Every Manager goes on when it knows enough, the first one not always last.
             assert!(
@@ -63,7 +72,7 @@ fn a_call_without_moves_takes_time_but_changes_nothing() {
 fn the_slow_ones_move_one_by_one_to_the_fastest_set() {
     for shape in SHAPES {
         let setup = setup(25, 0, shape, Some(scheduler(|_| {})));
-        let outcome = simulate(&setup, programs(130), &mut |_| {}).unwrap();
+        let outcome = simulate(&setup, Programs::new(programs(130)), &mut |_| {}).unwrap();
         let hosts = setup.platform.hosts();
         let moves: Vec<String> = outcome
             .calls
@@ -102,7 +111,7 @@ fn a_window_is_how_long_a_superstep_with_a_call_lasts() {
         let mut arrived = Vec::new();
         simulate(
             &setup(25, 0, SHAPES[0], Some(scheduler)),
-            programs(6),
+            Programs::new(programs(6)),
             &mut |event| {
                 if let Event::Superstep(superstep) = event {
                     started.push(superstep.started);
@@ -124,13 +133,13 @@ fn everything_sent_is_received() {
     for shape in SHAPES {
         let mut messages = 0;
         let setup = setup(25, 0, shape, Some(scheduler(|_| {})));
-        let outcome = simulate(&setup, programs(30), &mut |event| {
+        let outcome = simulate(&setup, Programs::new(programs(30)), &mut |event| {
             if let Event::Superstep(superstep) = event {
                 messages += superstep.messages;
             }
         })
         .unwrap();
-        assert_eq!(messages, outcome.messages);
+        assert_eq!(messages, outcome.end.messages);
         assert_eq!(messages, 25 * 2 * 29);
     }
 }
@@ -154,7 +163,7 @@ fn a_message_counts_for_the_set_that_the_sender_is_taken_to_be_in() {
         let mut heard = Vec::new();
         simulate(
             &setup(2, 0, Shape::Central, Some(scheduler)),
-            chain,
+            Programs::new(chain),
             &mut |event| {
                 if let Event::Evaluated(evaluated) = event
                     && evaluated.superstep == 5

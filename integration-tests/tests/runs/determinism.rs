@@ -1,13 +1,12 @@
 //! The same setup gives the same record, in any mailbox.
 
 use agents::record::Event;
-use agents::{Outcome, RunError, Setup, simulate, simulate_in_mailboxes};
+use agents::{Outcome, Programs, RunError, Setup, simulate, simulate_in_mailboxes};
 
 use crate::relay::Relay;
 use crate::setups::{SHAPES, STARTS, scheduler, setup};
 
-type Simulate =
-    fn(&Setup, Vec<Relay>, &mut dyn FnMut(&Event)) -> Result<Outcome<(u64, Vec<u8>)>, RunError>;
+type Simulate = fn(&Setup, Programs, &mut dyn FnMut(&Event)) -> Result<Outcome, RunError>;
 
 fn programs() -> Vec<Relay> {
     (0..43)
@@ -25,7 +24,7 @@ fn programs() -> Vec<Relay> {
 /// The record of a run, as it would be written.
 fn record(setup: &Setup, simulate: Simulate) -> String {
     let mut record = String::new();
-    simulate(setup, programs(), &mut |event| {
+    simulate(setup, Programs::new(programs()), &mut |event| {
         record.push_str(&serde_json::to_string(event).unwrap());
         record.push('\n');
     })

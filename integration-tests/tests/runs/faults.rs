@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::{Payment, RunError, Script, Setup, simulate};
+use agents::{Payment, Programs, RunError, Script, Setup, simulate};
 use bsp::reference::{self, Limit};
 use bsp::units::{Bytes, Instructions};
 use bsp::{HostId, Program, Rank, Step, Superstep};
@@ -52,7 +52,7 @@ fn check(fault: Fault, message: &str) {
     for shape in SHAPES {
         let mut setup = setup(4, 0, shape, None);
         setup.superstep_limit = 50;
-        let error = simulate(&setup, programs.clone(), &mut |_| {}).unwrap_err();
+        let error = simulate(&setup, Programs::new(programs.clone()), &mut |_| {}).unwrap_err();
         assert_eq!(error, RunError::Program(expected.clone()), "{shape:?}");
     }
 }
@@ -93,7 +93,7 @@ fn a_program_that_never_halts() {
 fn a_place_that_does_not_exist() {
     let programs = || vec![Faulty(Fault::NeverHalts); 4];
     let fails = |setup: &Setup| {
-        simulate(setup, programs(), &mut |_| {})
+        simulate(setup, Programs::new(programs()), &mut |_| {})
             .unwrap_err()
             .to_string()
     };

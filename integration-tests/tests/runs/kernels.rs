@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agents::{Payment, Script, simulate};
+use agents::{Payment, Programs, Script, simulate};
 use bsp::reference::{self, Limit};
 use bsp::{HostId, Program, Rank};
 use serde::Serialize;
@@ -90,14 +90,14 @@ fn check<P: Program>(processes: impl Fn() -> Vec<P>) -> usize {
     for shape in SHAPES {
         let scheduler = scripted(script.clone(), Payment::Transfer);
         let setup = setup(size, 0, shape, Some(scheduler));
-        let outcome = simulate(&setup, processes(), &mut |_| {}).unwrap();
+        let outcome = simulate(&setup, Programs::new(processes()), &mut |_| {}).unwrap();
         let moved: usize = outcome.calls.iter().map(|call| call.migrations.len()).sum();
         let calls = usize::try_from(expected.supersteps).unwrap() - 1;
         assert!(calls <= moved, "{shape:?}");
         moves.insert(moved);
-        assert_eq!(outcome.supersteps, expected.supersteps, "{shape:?}");
+        assert_eq!(outcome.end.supersteps, expected.supersteps, "{shape:?}");
         assert!(
-            bits(&outcome.outputs) == bits(&expected.outputs),
+            bits(&outcome.outputs.typed::<P>()) == bits(&expected.outputs),
             "{shape:?}"
         );
     }

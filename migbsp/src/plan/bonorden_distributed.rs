@@ -1,17 +1,19 @@
 //! Every host asks some others and gives a process to the least loaded of them.
 
-use crate::plan::bonorden_central::relieve;
-use crate::{Draft, Mapping, Plan, Scene};
+use crate::plan::draft::{Draft, Plan};
+use crate::plan::relief::relieve;
+use crate::rule::Rule;
+use crate::{Assignment, Snapshot};
 
 /// Bonorden's distributed strategy: every host asks `c` others for their loads; if the least is below its
 /// own, one process goes there.
 ///
-/// The hosts that are asked are to be chosen at random. Nothing is drawn here: the choice is a hash of how
-/// many plans were made, the host, and how many it has asked, so that the same run makes the same plans.
-/// Hosts decide one after the other and see what those before them did; which process goes is settled as in
-/// [`BonordenCentral`](crate::BonordenCentral).
+/// In the original the asked hosts are chosen at random. Nothing is drawn here: the choice is a hash of the number of
+/// plans made, the host, and the number of hosts it has asked, so that the same run makes the same plans.
+/// Hosts decide one after the other, each with the moves of those before it; the process that moves is chosen as in
+/// `bonorden-central`.
 #[derive(Clone, Debug)]
-pub struct BonordenDistributed {
+struct BonordenDistributed {
     /// `c`.
     asked: u32,
     /// Plans made so far.
@@ -19,9 +21,8 @@ pub struct BonordenDistributed {
 }
 
 impl BonordenDistributed {
-    /// Every host asks `asked` others; the same one twice, it may be.
-    #[must_use]
-    pub const fn new(asked: u32) -> Self {
+    /// Every host asks `asked` others, possibly one of them twice.
+    const fn new(asked: u32) -> Self {
         Self { asked, plans: 0 }
     }
 
@@ -32,29 +33,33 @@ impl BonordenDistributed {
             let seed = [plan, wide(host), u64::from(question)];
             let mixed = seed.into_iter().fold(0, |state, part| mix(state ^ part));
             let other = usize::try_from(mixed % wide(others)).expect("less than there are hosts");
-            // Nobody asks itself.
+            // No host asks itself.
             other + usize::from(host <= other)
         })
     }
 }
 
 impl Plan for BonordenDistributed {
-    fn draft(&mut self, scene: &Scene) -> Draft {
-        let mut mapping = Mapping::present(scene);
-        let hosts = scene.hosts().len();
+    fn draft(&mut self, snapshot: &Snapshot) -> Draft {
+        let mut assignment = Assignment::present(snapshot);
+        let hosts = snapshot.hosts().len();
         if 1 < hosts {
             for host in 0..hosts {
-                let load = |host: usize| mapping.computation_with(host, None, None);
+                let load = |host: usize| assignment.computation_with(host, None, None);
                 let least = self
                     .partners(host, hosts)
                     .min_by(|one, other| load(*one).total_cmp(&load(*other)).then(one.cmp(other)));
                 if let Some(least) = least.filter(|least| load(*least) < load(host)) {
-                    relieve(&mut mapping, host, least);
+                    relieve(&mut assignment, host, least);
                 }
             }
         }
         self.plans += 1;
-        Draft::only("bonorden-distributed", scene, mapping.places().to_vec())
+        Draft::only(
+            "bonorden-distributed",
+            snapshot,
+            assignment.places().to_vec(),
+        )
     }
 }
 
@@ -70,21 +75,28 @@ fn wide(number: usize) -> u64 {
     u64::try_from(number).expect("a number of hosts fits 64 bits")
 }
 
+/// `bonorden-distributed`.
+pub(super) const RULE: Rule<dyn Plan> = Rule::new(
+    "bonorden-distributed",
+    "every host asks some others and gives a process to the least loaded (Bonorden, 2007)",
+    |settings| Box::new(BonordenDistributed::new(settings.planning.asked)),
+);
+
 #[cfg(test)]
 mod tests {
-    use crate::plan::tests::{check, scene};
+    use crate::plan::tests::{check, snapshot};
 
     use super::*;
 
     #[test]
-    fn whoever_asks_enough_finds_the_idle_host() {
-        let scene = scene(&[1.0; 4], &[(0, 1.0), (0, 1.0), (1, 1.0), (2, 1.0)]);
-        let draft = BonordenDistributed::new(16).draft(&scene);
+    fn a_host_that_asks_enough_others_finds_the_idle_one() {
+        let snapshot = snapshot(&[1.0; 4], &[(0, 1.0), (0, 1.0), (1, 1.0), (2, 1.0)]);
+        let draft = BonordenDistributed::new(16).draft(&snapshot);
         assert_eq!(draft.places, [3, 0, 1, 2]);
     }
 
     #[test]
-    fn others_are_asked_and_each_sometime() {
+    fn a_host_asks_every_other_host_but_not_itself() {
         let strategy = BonordenDistributed::new(200);
         for host in 0..4 {
             let mut partners: Vec<usize> = strategy.partners(host, 4).collect();
@@ -96,11 +108,11 @@ mod tests {
     }
 
     #[test]
-    fn another_plan_asks_others() {
+    fn another_plan_asks_other_hosts() {
         let mut strategy = BonordenDistributed::new(8);
-        let scene = scene(&[1.0; 30], &[(0, 1.0)]);
+        let snapshot = snapshot(&[1.0; 30], &[(0, 1.0)]);
         let first: Vec<usize> = strategy.partners(3, 30).collect();
-        strategy.draft(&scene);
+        strategy.draft(&snapshot);
         assert_ne!(first, strategy.partners(3, 30).collect::<Vec<usize>>());
     }
 

@@ -1,10 +1,15 @@
-//! Heaviest first, and only those move that have to.
+//! Heaviest process first; only processes above the limit move.
 
-use crate::{Draft, Filling, Plan, Scene};
+use crate::plan::draft::{Draft, Plan};
+use crate::rule::Rule;
+use crate::{Assignment, Snapshot};
 
 /// Charm++'s strategy of that name: the superstep of a greedy assignment, widened by a tolerance, is the
 /// limit; in the order of decreasing load, a process stays if its host keeps to the limit with it, and
-/// else goes where it ends first.
+/// else goes to the host that ends first with it.
+///
+/// The limit is that of a [partial assignment](Assignment::empty): messages between Sets count for the process that
+/// receives them, but do not share links.
 #[derive(Clone, Debug)]
 pub struct GreedyRefine {
     tolerance: f64,
@@ -17,56 +22,57 @@ impl GreedyRefine {
         Self { tolerance }
     }
 
-    /// Where each process goes.
+    /// The planned host of each process.
     #[must_use]
-    pub fn places(&self, scene: &Scene) -> Vec<usize> {
-        let order = heaviest_first(scene);
-        let mut greedy = Filling::new(scene);
+    pub fn places(&self, snapshot: &Snapshot) -> Vec<usize> {
+        let order = heaviest_first(snapshot);
+        let mut greedy = Assignment::empty(snapshot);
         for process in &order {
-            greedy.add(*process, greedy.first_to_end(*process));
+            greedy.add(*process, greedy.fastest_host(*process));
         }
-        let mut limit = self.tolerance * greedy.superstep();
-        let mut filling = Filling::new(scene);
-        let mut places = scene.places().to_vec();
+        let mut limit = self.tolerance * greedy.longest();
+        let mut refined = Assignment::empty(snapshot);
         for process in order {
-            if limit < filling.end(process, places[process]) {
-                places[process] = filling.first_to_end(process);
+            let mut host = refined.places()[process];
+            if limit < refined.time_with(process, host) {
+                host = refined.fastest_host(process);
             }
-            filling.add(process, places[process]);
-            limit = limit.max(filling.time(places[process]));
+            refined.add(process, host);
+            limit = limit.max(refined.time(host));
         }
-        places
+        refined.places().to_vec()
     }
 }
 
 impl Plan for GreedyRefine {
-    fn draft(&mut self, scene: &Scene) -> Draft {
-        Draft::only("greedy-refine", scene, self.places(scene))
+    fn draft(&mut self, snapshot: &Snapshot) -> Draft {
+        Draft::only("greedy-refine", snapshot, self.places(snapshot))
     }
 }
 
-/// The heaviest first, each where it ends first among the hosts of its Set.
-pub(super) fn within_sets(scene: &Scene) -> Vec<usize> {
-    greedy_among(scene, |process| {
-        let host = scene.places()[process];
-        scene.members(scene.hosts()[host].set)
+/// Heaviest process first, each to the host of its own Set that ends first with it.
+pub(super) fn within_sets(snapshot: &Snapshot) -> Vec<usize> {
+    greedy_among(snapshot, |process| {
+        let host = snapshot.places()[process];
+        snapshot.members(snapshot.hosts()[host].set)
     })
 }
 
-/// The heaviest first, each where it ends first among `hosts` of it.
-pub(super) fn greedy_among<'a>(scene: &Scene, hosts: impl Fn(usize) -> &'a [usize]) -> Vec<usize> {
-    let mut filling = Filling::new(scene);
-    let mut places = scene.places().to_vec();
-    for process in heaviest_first(scene) {
-        places[process] = filling.first_to_end_among(process, hosts(process));
-        filling.add(process, places[process]);
+/// Heaviest process first, each to the one of its `hosts` that ends first with it.
+pub(super) fn greedy_among<'a>(
+    snapshot: &Snapshot,
+    hosts: impl Fn(usize) -> &'a [usize],
+) -> Vec<usize> {
+    let mut greedy = Assignment::empty(snapshot);
+    for process in heaviest_first(snapshot) {
+        greedy.add(process, greedy.fastest_host_among(process, hosts(process)));
     }
-    places
+    greedy.places().to_vec()
 }
 
 /// Processes by decreasing load, ties by rank.
-pub(super) fn heaviest_first(scene: &Scene) -> Vec<usize> {
-    let loads = scene.processes();
+pub(super) fn heaviest_first(snapshot: &Snapshot) -> Vec<usize> {
+    let loads = snapshot.processes();
     let mut order: Vec<usize> = (0..loads.len()).collect();
     order.sort_by(|a, b| {
         let heavier = loads[*b].instructions.total_cmp(&loads[*a].instructions);
@@ -75,20 +81,27 @@ pub(super) fn heaviest_first(scene: &Scene) -> Vec<usize> {
     order
 }
 
+/// `greedy-refine`.
+pub(super) const RULE: Rule<dyn Plan> = Rule::new(
+    "greedy-refine",
+    "Charm++'s GreedyRefine: processes above a limit move, the heaviest first",
+    |settings| Box::new(GreedyRefine::new(settings.planning.refinement)),
+);
+
 #[cfg(test)]
 mod tests {
-    use crate::plan::tests::{check, scene};
+    use crate::plan::tests::{check, snapshot};
 
     use super::*;
 
     #[test]
-    fn only_those_move_that_have_to() {
+    fn only_processes_above_the_limit_move() {
         // The limit is 1.03 · 4: of the first host's, the two lightest have to go.
-        let scene = scene(
+        let snapshot = snapshot(
             &[1.0, 1.0],
             &[(0, 3.0), (0, 1.0), (0, 1.0), (1, 2.0), (1, 1.0)],
         );
-        let places = GreedyRefine::new(1.03).places(&scene);
+        let places = GreedyRefine::new(1.03).places(&snapshot);
         assert_eq!(places.iter().filter(|host| **host == 0).count(), 2);
         assert_eq!(places[0], 0);
         assert_eq!(places[3], 1);

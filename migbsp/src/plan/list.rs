@@ -1,34 +1,36 @@
-//! A list of processes by what they would win, and as many of them as is best.
+//! Processes by what they would gain, and the prefix of that list that is best.
 
+use crate::plan::draft::{Alternative, Draft, Plan};
 use crate::plan::greedy_refine::heaviest_first;
-use crate::{Alternative, Draft, Mapping, Plan, Scene};
+use crate::rule::Rule;
+use crate::{Assignment, Snapshot};
 
-/// Moves the first so many of a list of potentials, how many a prediction says.
+/// Moves a prefix of a list of processes by decreasing potential; its length is chosen by prediction.
 ///
-/// In the manner of `AutoMig` and `MigPF`, which go on from MigBSP: imbalance is that of processors and not
-/// of processes, several plans are thought of, each one move longer than the one before, and the one is
-/// taken whose supersteps and moves are predicted to take least over the horizon. A process's potential is
-/// what its host takes, less what the host takes that would end first with it, less its migration over the
+/// After `AutoMig` and `MigPF`, the successors of MigBSP: imbalance is that of processors and not
+/// of processes; several plans are compared, each one move longer than the one before; and the one is
+/// chosen whose supersteps and moves are predicted to take least over the horizon. A process's potential is
+/// the time of its host, less the time of the host that would end first with it, less its migration over the
 /// horizon. A reading of what is published about them, equation `LIST` of `docs/model.md`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct List;
+struct List;
 
 impl Plan for List {
-    fn draft(&mut self, scene: &Scene) -> Draft {
-        let mut mapping = Mapping::present(scene);
-        let mut best = (scene.objective(&mapping), mapping.places().to_vec());
+    fn draft(&mut self, snapshot: &Snapshot) -> Draft {
+        let mut assignment = Assignment::present(snapshot);
+        let mut best = (assignment.objective(), assignment.places().to_vec());
         let mut alternatives = Vec::new();
-        for process in by_potential(scene, &mapping) {
-            let present = mapping.places()[process];
-            let host = ends_first(scene, &mapping, process);
+        for process in by_potential(snapshot, &assignment) {
+            let present = assignment.places()[process];
+            let host = ends_first(snapshot, &assignment, process);
             if host == present {
                 continue;
             }
-            mapping.put(process, host);
-            let objective = scene.objective(&mapping);
+            assignment.put(process, host);
+            let objective = assignment.objective();
             if objective < best.0 {
-                best = (objective, mapping.places().to_vec());
-                alternatives.push(Alternative::new("list", scene, mapping.places()));
+                best = (objective, assignment.places().to_vec());
+                alternatives.push(Alternative::new("list", snapshot, assignment.places()));
             }
         }
         let first = alternatives.len().saturating_sub(SHOWN);
@@ -40,14 +42,14 @@ impl Plan for List {
 }
 
 /// Processes with a positive potential, the highest first, then the heaviest.
-fn by_potential(scene: &Scene, mapping: &Mapping<'_>) -> Vec<usize> {
+fn by_potential(snapshot: &Snapshot, assignment: &Assignment<'_>) -> Vec<usize> {
     let potential = |process: usize| {
-        let present = mapping.places()[process];
-        let host = ends_first(scene, mapping, process);
-        let gain = mapping.time(present) - mapping.after_move(process, host);
-        gain - scene.migration(process, host) / scene.horizon().max(1.0)
+        let present = assignment.places()[process];
+        let host = ends_first(snapshot, assignment, process);
+        let gain = assignment.time(present) - assignment.after_move(process, host);
+        gain - snapshot.migration(process, host) / snapshot.horizon().max(1.0)
     };
-    let heaviest = heaviest_first(scene).into_iter();
+    let heaviest = heaviest_first(snapshot).into_iter();
     let mut list: Vec<(f64, usize)> = heaviest
         .map(|process| (potential(process), process))
         .filter(|(potential, _)| 0.0 < *potential)
@@ -57,12 +59,12 @@ fn by_potential(scene: &Scene, mapping: &Mapping<'_>) -> Vec<usize> {
     list.into_iter().map(|(_, process)| process).collect()
 }
 
-/// The host that would end first with `process`; where it is if that is no later.
-fn ends_first(scene: &Scene, mapping: &Mapping<'_>, process: usize) -> usize {
-    let present = mapping.places()[process];
-    let mut best = (mapping.time(present), present);
-    for host in (0..scene.hosts().len()).filter(|host| *host != present) {
-        let time = mapping.after_move(process, host);
+/// The host that would end first with `process`; the present one among equals.
+fn ends_first(snapshot: &Snapshot, assignment: &Assignment<'_>, process: usize) -> usize {
+    let present = assignment.places()[process];
+    let mut best = (assignment.time(present), present);
+    for host in (0..snapshot.hosts().len()).filter(|host| *host != present) {
+        let time = assignment.after_move(process, host);
         if time < best.0 {
             best = (time, host);
         }
@@ -70,20 +72,27 @@ fn ends_first(scene: &Scene, mapping: &Mapping<'_>, process: usize) -> usize {
     best.1
 }
 
+/// `list`.
+pub(super) const RULE: Rule<dyn Plan> = Rule::new(
+    "list",
+    "moves the best prefix of a list of potentials, after AutoMig and MigPF",
+    |_| Box::new(List),
+);
+
 /// How many of the plans that were each better than those before are shown.
 const SHOWN: usize = 8;
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::tests::{check, check_objective, scene};
+    use crate::plan::tests::{check, check_objective, snapshot};
 
     use super::*;
 
     #[test]
-    fn as_many_move_as_pay() {
+    fn processes_move_as_long_as_moves_pay() {
         // Four of one second each on the first of two hosts: two go, the third would only change sides.
-        let scene = scene(&[1.0, 1.0], &[(0, 1.0); 4]);
-        let draft = List.draft(&scene);
+        let snapshot = snapshot(&[1.0, 1.0], &[(0, 1.0); 4]);
+        let draft = List.draft(&snapshot);
         assert_eq!(draft.places.iter().filter(|host| **host == 1).count(), 2);
     }
 

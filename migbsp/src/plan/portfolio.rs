@@ -2,15 +2,17 @@
 
 use bsp::SetId;
 
-use crate::plan::greedy_refine::{greedy_among, within_sets};
+use crate::plan::draft::{Alternative, Draft, Plan};
+use crate::plan::greedy_refine::{GreedyRefine, greedy_among, within_sets};
 use crate::plan::search::search;
 use crate::plan::trim::trim;
-use crate::{Alternative, Draft, GreedyRefine, Mapping, Plan, Scene};
+use crate::rule::Rule;
+use crate::{Assignment, Snapshot};
 
-/// Thinks of several plans, takes back what does not pay in each of them, and proposes the one whose
-/// supersteps and moves take least over the horizon; that nobody moves is always one of them.
+/// Makes several plans, drops the moves that do not pay from each, and proposes the plan whose
+/// supersteps and moves take least over the horizon; the present placement is always one of them.
 ///
-/// [`GreedyRefine`] with four tolerances, refinement inside Sets, a greedy assignment from scratch, everybody
+/// [`GreedyRefine`] with four tolerances, refinement inside Sets, a greedy assignment from scratch, all processes
 /// in one of the fastest Sets, and local search from the slowest host, once from the present placement and once
 /// from the best of all others.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,36 +26,40 @@ struct Best {
 }
 
 impl Plan for Portfolio {
-    fn draft(&mut self, scene: &Scene) -> Draft {
+    fn draft(&mut self, snapshot: &Snapshot) -> Draft {
         let mut best = Best {
-            objective: scene.objective(&Mapping::present(scene)),
-            places: scene.places().to_vec(),
+            objective: Assignment::present(snapshot).objective(),
+            places: snapshot.places().to_vec(),
             alternatives: Vec::new(),
         };
         for (name, tolerance) in REFINEMENTS {
-            let places = GreedyRefine::new(tolerance).places(scene);
-            best.consider(name, scene, Mapping::new(scene, &places));
+            let places = GreedyRefine::new(tolerance).places(snapshot);
+            best.consider(name, snapshot, Assignment::new(snapshot, &places));
         }
         best.consider(
             "within-sets",
-            scene,
-            Mapping::new(scene, &within_sets(scene)),
+            snapshot,
+            Assignment::new(snapshot, &within_sets(snapshot)),
         );
-        best.consider("greedy", scene, Mapping::new(scene, &greedy(scene)));
-        for set in fastest_sets(scene) {
+        best.consider(
+            "greedy",
+            snapshot,
+            Assignment::new(snapshot, &greedy(snapshot)),
+        );
+        for set in fastest_sets(snapshot) {
             best.consider(
                 "gathered",
-                scene,
-                Mapping::new(scene, &gathered(scene, set)),
+                snapshot,
+                Assignment::new(snapshot, &gathered(snapshot, set)),
             );
         }
-        let mut searched = Mapping::present(scene);
-        search(scene, &mut searched);
-        best.consider("search", scene, searched);
-        if best.places != scene.places() {
-            let mut polished = Mapping::new(scene, &best.places);
-            search(scene, &mut polished);
-            best.consider("polished", scene, polished);
+        let mut searched = Assignment::present(snapshot);
+        search(snapshot, &mut searched);
+        best.consider("search", snapshot, searched);
+        if best.places != snapshot.places() {
+            let mut polished = Assignment::new(snapshot, &best.places);
+            search(snapshot, &mut polished);
+            best.consider("polished", snapshot, polished);
         }
         Draft {
             places: best.places,
@@ -63,45 +69,56 @@ impl Plan for Portfolio {
 }
 
 impl Best {
-    fn consider(&mut self, name: &str, scene: &Scene, mut mapping: Mapping<'_>) {
-        trim(scene, &mut mapping);
-        let objective = scene.objective(&mapping);
+    fn consider(&mut self, name: &str, snapshot: &Snapshot, mut assignment: Assignment<'_>) {
+        trim(snapshot, &mut assignment);
+        let objective = assignment.objective();
         self.alternatives
-            .push(Alternative::new(name, scene, mapping.places()));
+            .push(Alternative::new(name, snapshot, assignment.places()));
         if objective < self.objective {
             self.objective = objective;
-            self.places = mapping.places().to_vec();
+            self.places = assignment.places().to_vec();
         }
     }
 }
 
 /// The Sets that compute fastest, at most [`GATHERED_MAX`] of them, with all cores of their hosts.
-fn fastest_sets(scene: &Scene) -> Vec<SetId> {
+fn fastest_sets(snapshot: &Snapshot) -> Vec<SetId> {
     let speed = |set: SetId| -> f64 {
-        let hosts = scene.members(set).iter().map(|host| &scene.hosts()[*host]);
+        let hosts = snapshot
+            .members(set)
+            .iter()
+            .map(|host| &snapshot.hosts()[*host]);
         hosts.map(|host| host.rate * host.cores).sum()
     };
-    let mut sets: Vec<SetId> = (0..scene.sets()).map(SetId::from_index).collect();
+    let mut sets: Vec<SetId> = (0..snapshot.sets()).map(SetId::from_index).collect();
     sets.sort_by(|one, other| speed(*other).total_cmp(&speed(*one)).then(one.cmp(other)));
     sets.truncate(GATHERED_MAX);
-    sets.retain(|set| !scene.members(*set).is_empty());
+    sets.retain(|set| !snapshot.members(*set).is_empty());
     sets
 }
 
-/// All in one Set, the heaviest first, each where it ends first.
-fn gathered(scene: &Scene, set: SetId) -> Vec<usize> {
-    greedy_among(scene, |_| scene.members(set))
+/// All processes in one Set: heaviest first, each to the host that ends first with it.
+fn gathered(snapshot: &Snapshot, set: SetId) -> Vec<usize> {
+    greedy_among(snapshot, |_| snapshot.members(set))
 }
 
-/// The heaviest first, each where it ends first.
-fn greedy(scene: &Scene) -> Vec<usize> {
-    let hosts: Vec<usize> = (0..scene.hosts().len()).collect();
-    greedy_among(scene, |_| &hosts)
+/// Heaviest process first, each to the host that ends first with it.
+fn greedy(snapshot: &Snapshot) -> Vec<usize> {
+    let hosts: Vec<usize> = (0..snapshot.hosts().len()).collect();
+    greedy_among(snapshot, |_| &hosts)
 }
 
-/// How many Sets are tried for everybody.
+/// How many Sets are tried for all processes.
 const GATHERED_MAX: usize = 4;
 
+/// `portfolio`.
+pub(crate) const RULE: Rule<dyn Plan> = Rule::new(
+    "portfolio",
+    "makes several plans and takes the best, the present placement included",
+    |_| Box::new(Portfolio),
+);
+
+/// Tolerances of [`GreedyRefine`].
 const REFINEMENTS: [(&str, f64); 4] = [
     ("refine-1.00", 1.0),
     ("refine-1.03", 1.03),
@@ -111,23 +128,23 @@ const REFINEMENTS: [(&str, f64); 4] = [
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::tests::{check, check_objective, scene};
+    use crate::plan::tests::{check, check_objective, snapshot};
 
     use super::*;
 
     #[test]
-    fn a_pile_is_spread_over_all_hosts_by_their_speeds() {
-        let scene = scene(&[1.0, 1.0, 2.0], &[(0, 1.0); 8]);
-        let draft = Portfolio.draft(&scene);
+    fn processes_on_one_host_are_spread_over_all_hosts_by_speed() {
+        let snapshot = snapshot(&[1.0, 1.0, 2.0], &[(0, 1.0); 8]);
+        let draft = Portfolio.draft(&snapshot);
         let on = |host: usize| draft.places.iter().filter(|place| **place == host).count();
         assert_eq!([on(0), on(1), on(2)], [2, 2, 4]);
     }
 
     #[test]
-    fn nobody_moves_if_that_costs_more_than_it_wins() {
-        let mut dear = scene(&[1.0, 1.0], &[(0, 1.0), (0, 1.0)]);
-        dear.make_moves_cost(1e6);
-        assert_eq!(Portfolio.draft(&dear).places, [0, 0]);
+    fn no_process_moves_if_moves_cost_more_than_they_gain() {
+        let mut expensive = snapshot(&[1.0, 1.0], &[(0, 1.0), (0, 1.0)]);
+        expensive.make_moves_cost(1e6);
+        assert_eq!(Portfolio.draft(&expensive).places, [0, 0]);
     }
 
     #[test]

@@ -1,47 +1,48 @@
-//! Least migration for a level, and the level for which it pays best.
+//! Load rebalancing with least migration, for the level that pays best.
 
 use bsp::{Image, SetId};
 
 use crate::bounded::count;
+use crate::plan::draft::{Alternative, Draft, Plan};
 use crate::plan::trim::trim;
 use crate::rebalance::{Budget, Machine, Method, Problem, Resident, Way};
-use crate::{Alternative, Draft, Mapping, Plan, Scene};
+use crate::rule::Rule;
+use crate::{Assignment, Snapshot};
 
 /// Load rebalancing in a call: for several levels, the assignment that meets the level at least migration cost; of
-/// these, that whose supersteps and moves take least over the horizon, once what does not pay is taken back.
+/// these, the one whose supersteps and moves take least over the horizon, after moves that do not pay are dropped.
 ///
-/// A process's workload is what it will execute, a machine's capacity what others leave of its host, and a
-/// migration costs what the model says. What processes send each other is not seen by the search, only by the
-/// choice between levels. Equation `REBALANCE` of `docs/model.md`.
+/// A process's workload is its predicted instructions, a machine's capacity what other programs leave of its host,
+/// and the model prices a migration. The search does not see messages; only the choice between levels does. Equation
+/// `REBALANCE` of `docs/model.md`.
 #[derive(Clone, Copy, Debug)]
-pub struct Rebalanced {
+struct Rebalanced {
     method: Method,
     steps: u64,
 }
 
 impl Rebalanced {
-    /// With `method`, which looks at `steps` moves and exchanges for each level.
-    #[must_use]
-    pub const fn new(method: Method, steps: u64) -> Self {
+    /// With `method`, which evaluates `steps` moves and exchanges for each level.
+    const fn new(method: Method, steps: u64) -> Self {
         Self { method, steps }
     }
 }
 
 impl Plan for Rebalanced {
-    fn draft(&mut self, scene: &Scene) -> Draft {
+    fn draft(&mut self, snapshot: &Snapshot) -> Draft {
         let mut best = (
-            scene.objective(&Mapping::present(scene)),
-            scene.places().to_vec(),
+            Assignment::present(snapshot).objective(),
+            snapshot.places().to_vec(),
         );
         let mut alternatives = Vec::new();
-        let Some(problem) = problem(scene) else {
+        let Some(problem) = problem(snapshot) else {
             let places = best.1;
             return Draft {
                 places,
                 alternatives,
             };
         };
-        let present = problem.level(scene.places());
+        let present = problem.level(snapshot.places());
         let mut lowest = problem.ideal();
         for factor in LEVELS {
             let target = factor * lowest;
@@ -50,15 +51,15 @@ impl Plan for Rebalanced {
             }
             let budget = Budget::Steps(self.steps);
             let solution = self.method.solve(&problem, target, budget, SEED);
-            // Whole processes seldom come to the ideal; levels are multiples of what they come to.
+            // Whole processes seldom reach the ideal level; levels are multiples of what they reach.
             lowest = lowest.max(solution.level / factor);
-            let mut mapping = Mapping::new(scene, &solution.assignment);
-            trim(scene, &mut mapping);
+            let mut assignment = Assignment::new(snapshot, &solution.assignment);
+            trim(snapshot, &mut assignment);
             let name = format!("{}-{factor:.2}", self.method);
-            alternatives.push(Alternative::new(&name, scene, mapping.places()));
-            let objective = scene.objective(&mapping);
+            alternatives.push(Alternative::new(&name, snapshot, assignment.places()));
+            let objective = assignment.objective();
             if objective < best.0 {
-                best = (objective, mapping.places().to_vec());
+                best = (objective, assignment.places().to_vec());
             }
         }
         Draft {
@@ -68,17 +69,17 @@ impl Plan for Rebalanced {
     }
 }
 
-/// Hosts as machines, one group a Set; nothing if there is nothing to balance.
+/// Hosts as machines, one group per Set; `None` if there is nothing to balance.
 ///
-/// What a migration costs is taken to be what it costs a mean process on that way, times what it costs this
-/// process in relation to the mean one: exact where moving takes so much per byte and nothing else.
-fn problem(scene: &Scene) -> Option<Problem> {
-    let loads = scene.processes();
+/// A migration between two Sets is taken to cost the mean over all processes, times the ratio of this process to the
+/// mean one: exact if moving takes time per byte and nothing else.
+fn problem(snapshot: &Snapshot) -> Option<Problem> {
+    let loads = snapshot.processes();
     let number = count(loads.len()).max(1.0);
-    let sets = || (0..scene.sets()).map(SetId::from_index);
+    let sets = || (0..snapshot.sets()).map(SetId::from_index);
     let pairs = || sets().flat_map(|from| sets().map(move |to| (from, to)));
     let mean_over_ways = |image: Image| -> f64 {
-        let prices = pairs().map(|(from, to)| scene.price(image, from, to));
+        let prices = pairs().map(|(from, to)| snapshot.image_transfer(image, from, to));
         prices.sum::<f64>() / count(pairs().count()).max(1.0)
     };
     let sizes: Vec<f64> = loads
@@ -87,17 +88,19 @@ fn problem(scene: &Scene) -> Option<Problem> {
         .collect();
     let mean = sizes.iter().sum::<f64>() / number;
     let way = |from: SetId, to: SetId| {
-        let prices = loads.iter().map(|load| scene.price(load.image, from, to));
+        let prices = loads
+            .iter()
+            .map(|load| snapshot.image_transfer(load.image, from, to));
         Way {
             fixed: 0.0,
             per_size: prices.sum::<f64>() / number,
         }
     };
-    let machines = scene.hosts().iter().map(|host| Machine {
+    let machines = snapshot.hosts().iter().map(|host| Machine {
         capacity: host.rate * host.cores,
         group: host.set.index(),
     });
-    let residents = loads.iter().zip(scene.places()).zip(sizes);
+    let residents = loads.iter().zip(snapshot.places()).zip(sizes);
     let residents = residents.map(|((load, home), size)| Resident {
         workload: load.instructions,
         size: if 0.0 < mean { size / mean } else { 1.0 },
@@ -107,36 +110,53 @@ fn problem(scene: &Scene) -> Option<Problem> {
     Problem::new(machines.collect(), residents.collect(), ways.collect()).ok()
 }
 
-/// What the busiest host may have: first what it would have if work were divisible, then multiples of the lowest that
-/// was reached until then.
+/// Multiples of the level of the busiest host: first of the level with divisible work, then of the lowest level
+/// that was reached until then.
 const LEVELS: [f64; 6] = [1.0, 1.02, 1.05, 1.1, 1.2, 1.4];
-/// Plans of the same scene are the same.
+
+/// One seed, so that the same snapshot gives the same plan.
 const SEED: u64 = 1;
+
+/// `imlp`.
+pub(super) const IMLP: Rule<dyn Plan> = Rule::new(
+    "imlp",
+    "rebalances for the level that pays best, with the search of Chen, Wang and Lau",
+    |settings| Box::new(Rebalanced::new(Method::Imlp, settings.planning.steps)),
+);
+
+/// `best`.
+pub(super) const BEST: Rule<dyn Plan> = Rule::new(
+    "best",
+    "rebalances for the level that pays best, with the best search here",
+    |settings| Box::new(Rebalanced::new(Method::Best, settings.planning.steps)),
+);
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::tests::{check, check_objective, scene};
+    use crate::plan::tests::{check, check_objective, snapshot};
 
     use super::*;
 
     const STEPS: u64 = 2000;
 
     #[test]
-    fn the_cheapest_that_levels_the_hosts_moves() {
+    fn the_cheapest_process_that_balances_the_hosts_moves() {
         for method in [Method::Imlp, Method::Best] {
             // Five and one: that one of two goes levels them, and so would a swap of three and one.
-            let scene = scene(&[1.0, 1.0], &[(0, 3.0), (0, 2.0), (1, 1.0)]);
-            let draft = Rebalanced::new(method, STEPS).draft(&scene);
+            let snapshot = snapshot(&[1.0, 1.0], &[(0, 3.0), (0, 2.0), (1, 1.0)]);
+            let draft = Rebalanced::new(method, STEPS).draft(&snapshot);
             assert_eq!(draft.places, [0, 1, 1]);
         }
     }
 
     #[test]
-    fn nobody_moves_if_that_costs_more_than_it_wins() {
-        let mut dear = scene(&[1.0, 1.0], &[(0, 1.0), (0, 1.0)]);
-        dear.make_moves_cost(1e6);
+    fn no_process_moves_if_moves_cost_more_than_they_gain() {
+        let mut expensive = snapshot(&[1.0, 1.0], &[(0, 1.0), (0, 1.0)]);
+        expensive.make_moves_cost(1e6);
         assert_eq!(
-            Rebalanced::new(Method::Imlp, STEPS).draft(&dear).places,
+            Rebalanced::new(Method::Imlp, STEPS)
+                .draft(&expensive)
+                .places,
             [0, 0]
         );
     }
@@ -146,7 +166,7 @@ mod tests {
         // Whole processes reach 10, where divisible work would reach 5.5: 1.1 times that is what there is.
         let small = std::iter::repeat_n((0, 0.1), 10);
         let loads: Vec<(u32, f64)> = std::iter::once((0, 10.0)).chain(small).collect();
-        let draft = Rebalanced::new(Method::Imlp, STEPS).draft(&scene(&[1.0, 1.0], &loads));
+        let draft = Rebalanced::new(Method::Imlp, STEPS).draft(&snapshot(&[1.0, 1.0], &loads));
         let names = draft.alternatives.iter().map(|plan| plan.name.as_str());
         let levels: Vec<&str> = names.filter(|name| name.starts_with("imlp")).collect();
         assert_eq!(levels, ["imlp-1.00", "imlp-1.02", "imlp-1.05"]);

@@ -1,15 +1,18 @@
-//! Scenes, and what every plan is held to.
+//! Snapshots, and the laws of every plan.
 
-use bsp::units::{Bytes, InstructionsPerSecond};
+use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use proptest::prelude::*;
 
-use crate::{Burden, Load, MigrationCost, Outlook, Processor, Received, Sharing};
+use crate::{
+    Assignment, Load, MigrationCost, MigrationTime, PlanningAssumptions, Processor, Received,
+    Sharing, Snapshot,
+};
 
 use super::*;
 
-impl Scene {
-    /// Every move takes so many seconds.
+impl Snapshot {
+    /// Every move takes `seconds`.
     pub(super) fn make_moves_cost(&mut self, seconds: f64) {
         self.make_cost(MigrationCost {
             data_rate: Some(0.0),
@@ -19,16 +22,16 @@ impl Scene {
     }
 }
 
-/// Hosts of these speeds in one Set, and processes with what they execute on the hosts they are on, in units of
-/// what the slowest does in a second; a migration takes 1 ms.
-pub(crate) fn scene(speeds: &[f64], loads: &[(u32, f64)]) -> Scene {
-    let mut scene = scattered(&[speeds.to_vec()], loads, &[]);
-    scene.make_moves_cost(1e-3);
-    scene
+/// Hosts of these speeds in one Set, and processes as host and work, in units of what a host of speed 1 does in a
+/// second; a migration takes 1 ms.
+pub(crate) fn snapshot(speeds: &[f64], loads: &[(u32, f64)]) -> Snapshot {
+    let mut snapshot = scattered(&[speeds.to_vec()], loads, &[]);
+    snapshot.make_moves_cost(1e-3);
+    snapshot
 }
 
 /// The same in several Sets, with messages: rank, sender's Set and megabytes, which take 40 ms each between Sets.
-fn scattered(sets: &[Vec<f64>], loads: &[(u32, f64)], received: &[(usize, u32, f64)]) -> Scene {
+fn scattered(sets: &[Vec<f64>], loads: &[(u32, f64)], received: &[(usize, u32, f64)]) -> Snapshot {
     let mut host = 0..;
     let processors = sets.iter().map(|speeds| {
         let processor = |speed: &f64| Processor {
@@ -63,27 +66,27 @@ fn scattered(sets: &[Vec<f64>], loads: &[(u32, f64)], received: &[(usize, u32, f
     let rate = |from: usize, to: usize| if from == to { 8e-9 } else { 40e-9 };
     let number = sets.len();
     let rates = (0..number).map(|from| (0..number).map(|to| rate(from, to)).collect());
-    Scene::new(
+    Snapshot::new(
         &processors,
         loads.iter().enumerate().map(load).collect(),
         rates.collect(),
         MigrationCost::default(),
-        Outlook {
+        PlanningAssumptions {
             horizon: 20.0,
-            dearness: 1.0,
-            burden: Burden::Shared,
+            cost_factor: 1.0,
+            migration_time: MigrationTime::SharedLinks,
             sharing: Sharing::default(),
         },
     )
 }
 
-/// Scenes of all kinds.
-fn any_scene() -> impl Strategy<Value = Scene> {
+/// Snapshots of all kinds.
+fn any_snapshot() -> impl Strategy<Value = Snapshot> {
     let sets = prop::collection::vec(prop::collection::vec(0.5..4.0, 1..5), 1..4);
     let loads = prop::collection::vec((any::<prop::sample::Index>(), 0.0..5.0), 1..25);
-    let tolls = prop::collection::vec(0.0..0.2, 3);
+    let barrier_delays = prop::collection::vec(0.0..0.2, 3);
     let received = prop::collection::vec((any::<prop::sample::Index>(), 0_u32..4, 0.0..3.0), 0..30);
-    (sets, loads, received, tolls).prop_map(|(sets, loads, received, tolls)| {
+    (sets, loads, received, barrier_delays).prop_map(|(sets, loads, received, barrier_delays)| {
         let hosts: usize = sets.iter().map(Vec::len).sum();
         let loads: Vec<(u32, f64)> = loads
             .into_iter()
@@ -94,39 +97,39 @@ fn any_scene() -> impl Strategy<Value = Scene> {
             .into_iter()
             .map(|(to, set, megabytes)| (to.index(loads.len()), set % number, megabytes))
             .collect();
-        scattered(&sets, &loads, &received).with_tolls(tolls)
+        scattered(&sets, &loads, &received).with_barrier_delays(barrier_delays)
     })
 }
 
 /// The laws of [`Plan`].
 pub(super) fn check(plan: impl Fn() -> Box<dyn Plan>) {
-    proptest!(|(scene in any_scene())| {
-        let draft = plan().draft(&scene);
-        prop_assert_eq!(draft.places.len(), scene.processes().len());
-        prop_assert!(draft.places.iter().all(|host| *host < scene.hosts().len()));
-        prop_assert_eq!(&draft, &plan().draft(&scene));
+    proptest!(|(snapshot in any_snapshot())| {
+        let draft = plan().draft(&snapshot);
+        prop_assert_eq!(draft.places.len(), snapshot.processes().len());
+        prop_assert!(draft.places.iter().all(|host| *host < snapshot.hosts().len()));
+        prop_assert_eq!(&draft, &plan().draft(&snapshot));
     });
 }
 
-/// That a plan takes no longer over the horizon than that nobody moves.
+/// Checks that a plan takes no longer over the horizon than the present placement.
 pub(super) fn check_objective(plan: impl Fn() -> Box<dyn Plan>) {
-    proptest!(|(scene in any_scene())| {
-        let places = plan().draft(&scene).places;
-        let (present, planned) = (Mapping::present(&scene), Mapping::new(&scene, &places));
-        let (present, planned) = (scene.objective(&present), scene.objective(&planned));
+    proptest!(|(snapshot in any_snapshot())| {
+        let places = plan().draft(&snapshot).places;
+        let (present, planned) = (Assignment::present(&snapshot), Assignment::new(&snapshot, &places));
+        let (present, planned) = (present.objective(), planned.objective());
         prop_assert!(planned <= present * (1.0 + 1e-9), "{planned} against {present}");
     });
 }
 
 #[test]
-fn a_mapping_that_was_changed_is_like_one_made_at_once() {
-    proptest!(|(scene in any_scene(), changes in prop::collection::vec(any::<[prop::sample::Index; 2]>(), 0..20))| {
-        let mut changed = Mapping::present(&scene);
+fn a_changed_assignment_equals_a_new_one() {
+    proptest!(|(snapshot in any_snapshot(), changes in prop::collection::vec(any::<[prop::sample::Index; 2]>(), 0..20))| {
+        let mut changed = Assignment::present(&snapshot);
         for [process, host] in changes {
-            changed.put(process.index(scene.processes().len()), host.index(scene.hosts().len()));
+            changed.put(process.index(snapshot.processes().len()), host.index(snapshot.hosts().len()));
         }
-        let fresh = Mapping::new(&scene, changed.places());
-        for host in 0..scene.hosts().len() {
+        let fresh = Assignment::new(&snapshot, changed.places());
+        for host in 0..snapshot.hosts().len() {
             prop_assert_eq!(changed.residents(host), fresh.residents(host));
             prop_assert!((changed.time(host) - fresh.time(host)).abs() < 1e-9);
         }
@@ -135,37 +138,37 @@ fn a_mapping_that_was_changed_is_like_one_made_at_once() {
 }
 
 #[test]
-fn what_a_move_is_said_to_lead_to_is_what_it_leads_to() {
-    proptest!(|(scene in any_scene(), process in any::<prop::sample::Index>(), host in any::<prop::sample::Index>())| {
-        let (process, host) = (process.index(scene.processes().len()), host.index(scene.hosts().len()));
-        let mut mapping = Mapping::present(&scene);
-        let (from, said) = (mapping.places()[process], mapping.after_move(process, host));
-        mapping.put(process, host);
-        // With the last but one of a Set its seat may move, which nobody foresees.
-        let set = |host: usize| scene.hosts()[host].set;
-        let members = scene.places().iter().filter(|place| set(**place) == set(from)).count();
+fn the_predicted_time_after_a_move_is_the_time_after_it() {
+    proptest!(|(snapshot in any_snapshot(), process in any::<prop::sample::Index>(), host in any::<prop::sample::Index>())| {
+        let (process, host) = (process.index(snapshot.processes().len()), host.index(snapshot.hosts().len()));
+        let mut assignment = Assignment::present(&snapshot);
+        let (from, predicted) = (assignment.places()[process], assignment.after_move(process, host));
+        assignment.put(process, host);
+        // The dominant Set of a Set with two processes may change, which the prediction leaves out.
+        let set = |host: usize| snapshot.hosts()[host].set;
+        let members = snapshot.places().iter().filter(|place| set(**place) == set(from)).count();
         if from != host && 2 < members {
-            let tolls = scene.toll(set(host)) - scene.toll(set(from));
-            prop_assert!(mapping.time(from).max(mapping.time(host)) + tolls <= said + 1e-9);
+            let barrier_delays = snapshot.barrier_delay(set(host)) - snapshot.barrier_delay(set(from));
+            prop_assert!(assignment.time(from).max(assignment.time(host)) + barrier_delays <= predicted + 1e-9);
         }
     });
 }
 
 #[test]
-fn those_who_move_together_keep_what_they_tell_each_other_inside() {
+fn processes_that_move_together_keep_their_messages_within_a_set() {
     // A megabyte takes 8 ms inside a Set and 80 ms between Sets, more than the faster hosts win for one alone.
     let sets = [vec![1.0; 3], vec![1.5; 3]];
     let loads = [(0, 0.2), (1, 0.2), (2, 0.2)];
-    let scene = scattered(&sets, &loads, &[(1, 0, 1.0), (2, 0, 1.0)]);
-    let draft = Portfolio.draft(&scene);
+    let snapshot = scattered(&sets, &loads, &[(1, 0, 1.0), (2, 0, 1.0)]);
+    let draft = Portfolio.draft(&snapshot);
     assert!(draft.places.iter().all(|host| 3 <= *host), "{draft:?}");
 }
 
 #[test]
-fn nobody_goes_where_every_superstep_pays_for_it() {
-    let scene = scattered(&[vec![1.0], vec![2.0]], &[(0, 1.0)], &[]);
-    assert_eq!(Portfolio.draft(&scene).places, [1]);
-    let far = scene.with_tolls(vec![0.0, 0.75]);
+fn a_barrier_delay_keeps_processes_off_a_set() {
+    let snapshot = scattered(&[vec![1.0], vec![2.0]], &[(0, 1.0)], &[]);
+    assert_eq!(Portfolio.draft(&snapshot).places, [1]);
+    let far = snapshot.with_barrier_delays(vec![0.0, 0.75]);
     assert_eq!(Portfolio.draft(&far).places, [0]);
 }
 

@@ -2,12 +2,12 @@
 
 use crate::bounded::count;
 use crate::rebalance::Problem;
+use crate::rebalance::annealing_state::Crowd;
 use crate::rebalance::budget::Meter;
-use crate::rebalance::chosen::Chosen;
-use crate::rebalance::crowd::Crowd;
 use crate::rebalance::draws::Draws;
 use crate::rebalance::incumbent::Incumbent;
 use crate::rebalance::noise::{Noise, geometric};
+use crate::rebalance::sampled_set::Chosen;
 use crate::rebalance::solution::highest;
 
 /// A walk among assignments that takes less and less of what makes them worse.

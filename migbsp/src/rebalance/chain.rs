@@ -1,7 +1,7 @@
 //! Chains of processes, each of which pushes the next away.
 
 use crate::rebalance::annealing::Annealing;
-use crate::rebalance::crowd::Crowd;
+use crate::rebalance::annealing_state::Crowd;
 
 /// A shift, an exchange or an ejection chain that is thought of: nobody has moved.
 #[derive(Debug, Default)]

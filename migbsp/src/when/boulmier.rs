@@ -1,6 +1,7 @@
 //! A call when imbalance has grown enough since the last one to pay for another.
 
-use crate::{Concluded, Elapsed, Pace, When};
+use crate::rule::Rule;
+use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
 
 /// Calls when `i · u_i − Σ_{j ≤ i} u_j ≥ C`, `i` supersteps after the last call: had imbalance always been
 /// what it is now, it would have cost a call more than it did.
@@ -9,7 +10,7 @@ use crate::{Concluded, Elapsed, Pace, When};
 /// `docs/model.md`. An imbalance that does not change counts for nothing, whatever it costs: the first call
 /// of a run is left to another rule. As long as nothing is known of costs, the first imbalance that grows calls.
 #[derive(Clone, Debug, Default)]
-pub struct Boulmier {
+pub(super) struct Boulmier {
     /// `i`.
     supersteps: f64,
     /// `u_i`, in seconds.
@@ -40,7 +41,7 @@ impl When for Boulmier {
         counts && self.cost <= degradation
     }
 
-    fn conclude(&mut self, call: &Concluded<'_>) {
+    fn conclude(&mut self, call: &CallOutcome<'_>) {
         *self = Self {
             cost: call.spacing.cost.get(),
             ..Self::default()
@@ -53,6 +54,13 @@ impl When for Boulmier {
 }
 
 const ROUNDING: f64 = 1e-9;
+
+/// `boulmier`.
+pub(super) const RULE: Rule<dyn When> = Rule::new(
+    "boulmier",
+    "calls when imbalance has grown by what a call costs (Boulmier et al., 2022)",
+    |_| Box::new(Boulmier::default()),
+);
 
 #[cfg(test)]
 mod tests {

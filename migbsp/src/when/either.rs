@@ -1,10 +1,14 @@
-//! Two rules at once.
+//! Two rules combined: a call when one of them calls.
 
-use crate::{Concluded, Elapsed, Pace, When};
+use crate::rule::{Need, Rule};
+use crate::when::boulmier::Boulmier;
+use crate::when::budgeted::Budgeted;
+use crate::when::menon::Menon;
+use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
 
 /// Calls when one of two rules would.
 #[derive(Debug)]
-pub struct Either<First, Second>(pub First, pub Second);
+pub(super) struct Either<First, Second>(First, Second);
 
 impl<First: When, Second: When> When for Either<First, Second> {
     fn observe(&mut self, elapsed: &Elapsed) {
@@ -16,7 +20,7 @@ impl<First: When, Second: When> When for Either<First, Second> {
         self.0.is_due(completed) || self.1.is_due(completed)
     }
 
-    fn conclude(&mut self, call: &Concluded<'_>) {
+    fn conclude(&mut self, call: &CallOutcome<'_>) {
         self.0.conclude(call);
         self.1.conclude(call);
     }
@@ -25,3 +29,22 @@ impl<First: When, Second: When> When for Either<First, Second> {
         Pace::default()
     }
 }
+
+fn menon_boulmier() -> Either<Menon, Boulmier> {
+    Either(Menon::at_start(), Boulmier::default())
+}
+
+/// `menon-boulmier`.
+pub(super) const MENON_BOULMIER: Rule<dyn When> = Rule::new(
+    "menon-boulmier",
+    "calls when menon or boulmier does",
+    |_| Box::new(menon_boulmier()),
+);
+
+/// `menon-boulmier-budgeted`.
+pub(crate) const MENON_BOULMIER_BUDGETED: Rule<dyn When> = Rule::<dyn When>::new(
+    "menon-boulmier-budgeted",
+    "calls when menon, boulmier or budgeted does",
+    |_| Box::new(Either(menon_boulmier(), Budgeted::default())),
+)
+.with_need(Need::CallCosts);

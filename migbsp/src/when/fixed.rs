@@ -1,18 +1,18 @@
 //! A call every so many supersteps.
 
-use crate::{Concluded, Elapsed, Pace, When};
+use crate::rule::Rule;
+use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
 
 /// Calls at a fixed interval, whatever happens.
 #[derive(Clone, Debug)]
-pub struct Fixed {
+pub(super) struct Fixed {
     interval: u32,
     call_next: u64,
 }
 
 impl Fixed {
     /// A call every `interval` supersteps.
-    #[must_use]
-    pub fn new(interval: u32) -> Self {
+    pub(super) fn new(interval: u32) -> Self {
         Self {
             interval,
             call_next: u64::from(interval),
@@ -27,7 +27,7 @@ impl When for Fixed {
         self.call_next <= completed
     }
 
-    fn conclude(&mut self, call: &Concluded<'_>) {
+    fn conclude(&mut self, call: &CallOutcome<'_>) {
         self.call_next = call.completed.saturating_add(self.interval.into());
     }
 
@@ -38,3 +38,9 @@ impl When for Fixed {
         }
     }
 }
+
+/// `fixed`.
+pub(super) const RULE: Rule<dyn When> =
+    Rule::new("fixed", "calls every `interval` supersteps", |settings| {
+        Box::new(Fixed::new(settings.config.parameters().interval))
+    });

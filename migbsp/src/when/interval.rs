@@ -3,9 +3,9 @@
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Concluded, Config, Digest, Elapsed, EmptySuperstep, Pace, ProcessTime, ToleranceFloor, When,
-};
+use crate::rule::{Need, Rule};
+use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
+use crate::{Config, Digest, EmptySuperstep, ProcessTime, ToleranceFloor};
 
 /// The interval between calls and the tolerance that steers it, as one Set Manager holds them.
 ///
@@ -113,7 +113,7 @@ impl When for Interval {
         self.call_next <= completed
     }
 
-    fn conclude(&mut self, call: &Concluded<'_>) {
+    fn conclude(&mut self, call: &CallOutcome<'_>) {
         self.balanced = Some(self.balance(call.supersteps, call.barrier_busy));
         self.tolerate(0 < call.migrations);
         self.interval = self.interval_next;
@@ -148,6 +148,14 @@ pub fn is_balanced(config: &Config, times: &Digest, barrier: Seconds, tolerance:
     let (slowest, fastest) = (times.slowest.get() + common, times.fastest.get() + common);
     slowest < mean * (1.0 + tolerance) && mean * (1.0 - tolerance) < fastest
 }
+
+/// `migbsp-interval`.
+pub(crate) const RULE: Rule<dyn When> = Rule::<dyn When>::new(
+    "migbsp-interval",
+    "MigBSP's interval, which grows while supersteps are balanced",
+    |settings| Box::new(Interval::new(settings.config)),
+)
+.with_need(Need::ProcessTimes);
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! A call when what imbalance has cost since the last one exceeds what a call costs.
 
-use crate::{Concluded, Elapsed, Pace, When};
+use crate::rule::Rule;
+use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
 
 /// Calls when `Σ max(0, u_j − u_1) ≥ C`: the imbalance that has come up since the first superstep after
 /// the last call has cost as much as a call.
@@ -9,7 +10,7 @@ use crate::{Concluded, Elapsed, Pace, When};
 /// `docs/model.md`: what imbalance a call could not
 /// remove, another one is not expected to remove either.
 #[derive(Clone, Debug)]
-pub struct Menon {
+pub(super) struct Menon {
     /// `u_1`, in seconds.
     baseline: Option<f64>,
     /// The sum, in seconds.
@@ -20,8 +21,7 @@ pub struct Menon {
 
 impl Menon {
     /// Nothing is known of costs: the first imbalance calls.
-    #[must_use]
-    pub fn at_start() -> Self {
+    pub(super) fn at_start() -> Self {
         Self {
             // Nobody has balanced the run yet: all of its imbalance counts.
             baseline: Some(0.0),
@@ -42,7 +42,7 @@ impl When for Menon {
         0.0 < self.lost && self.cost <= self.lost
     }
 
-    fn conclude(&mut self, call: &Concluded<'_>) {
+    fn conclude(&mut self, call: &CallOutcome<'_>) {
         *self = Self {
             baseline: None,
             lost: 0.0,
@@ -54,6 +54,13 @@ impl When for Menon {
         Pace::default()
     }
 }
+
+/// `menon`.
+pub(super) const RULE: Rule<dyn When> = Rule::new(
+    "menon",
+    "calls when new imbalance has cost as much as a call (Menon et al., 2012)",
+    |_| Box::new(Menon::at_start()),
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! A call when lines through the times so far say that it pays.
 
 use crate::bounded::count;
-use crate::{Concluded, Elapsed, Pace, When};
+use crate::rule::Rule;
+use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
 
 /// Calls after the period that straight lines through the longest and the mean computations make the best.
 ///
@@ -11,7 +12,7 @@ use crate::{Concluded, Elapsed, Pace, When};
 /// `½ (m_s − a_s) t² + (m_c − a_c) t − C = 0`. It needs five supersteps, and leaves a run alone whose
 /// processors are used to 90 %.
 #[derive(Clone, Debug)]
-pub struct MetaLb {
+pub(super) struct MetaLb {
     /// Sums of `m` and of `a` over the first supersteps since the last call: none of them, one, two, ….
     sums: Vec<[f64; 2]>,
     /// `r0`, once known.
@@ -29,8 +30,7 @@ struct Line {
 
 impl MetaLb {
     /// Nothing is known of costs.
-    #[must_use]
-    pub fn at_start() -> Self {
+    pub(super) fn at_start() -> Self {
         Self {
             sums: vec![[0.0; 2]],
             // Nobody has balanced the run yet: perfect balance is what is hoped for.
@@ -112,7 +112,7 @@ impl When for MetaLb {
         self.period().is_some_and(|period| period <= supersteps)
     }
 
-    fn conclude(&mut self, call: &Concluded<'_>) {
+    fn conclude(&mut self, call: &CallOutcome<'_>) {
         *self = Self {
             sums: vec![[0.0; 2]],
             ratio: None,
@@ -145,6 +145,13 @@ const UTILISATION_ENOUGH: f64 = 0.9;
 
 /// Lines whose slopes differ by less than this part of the longest computation are parallel.
 const FLAT: f64 = 1e-9;
+
+/// `metalb`.
+pub(super) const RULE: Rule<dyn When> = Rule::new(
+    "metalb",
+    "calls after the period that Charm++'s MetaLB computes from linear trends",
+    |_| Box::new(MetaLb::at_start()),
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 #![no_main]
 
-#[path = "../../tests/fuzz/certificates.rs"]
+#[path = "../../tests/protocol/fuzz/certificates.rs"]
 mod certificates;
-#[path = "../../tests/fuzz/drawn.rs"]
+#[path = "../../tests/protocol/fuzz/drawn.rs"]
 mod drawn;
 
 libfuzzer_sys::fuzz_target!(|drawn: &[u8]| certificates::check(drawn));

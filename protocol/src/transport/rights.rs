@@ -139,7 +139,9 @@ mod tests {
 
     /// An example of every message.
     fn messages() -> Vec<Message> {
-        let pinned = include_str!("../../tests/wire/pinned.txt").lines().skip(1);
+        let pinned = include_str!("../../tests/protocol/wire/pinned.txt")
+            .lines()
+            .skip(1);
         let message = |line: &str| {
             let hex = &line[10..];
             let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();

@@ -3,8 +3,8 @@
 #![cfg(test)]
 #![cfg(target_os = "linux")]
 
-#[expect(dead_code, reason = "tests/transport/ has more of it")]
-#[path = "../transport/raw.rs"]
+#[expect(dead_code, reason = "tests/protocol/transport uses the rest of it")]
+#[path = "../protocol/transport/raw.rs"]
 mod raw;
 
 use std::collections::BTreeSet;

@@ -1,22 +1,22 @@
-//! Clocks of the links that hold flows back.
+//! The virtual clocks of bottleneck links; see the example in [`super`].
 
 use super::flow::Flow;
 use super::track::Track;
-use crate::processor::CLOCK_RESOLUTION;
+use crate::calendar::CLOCK_RESOLUTION;
 
-/// A clock that runs at the level of a link.
+/// A clock that runs at the level of a bottleneck link.
 ///
-/// A flow held back by the link progresses at the link's level divided by the flow's weight, so it
-/// ends when the clock has advanced by its bytes times its weight. That mark is set once: it stays
-/// right however often the level changes.
+/// A flow limited by the link progresses at the link's level divided by the flow's weight, so it ends
+/// when the clock has advanced by its bytes times its weight. That mark is set once and stays right
+/// however often the level changes.
 #[derive(Debug)]
 pub(super) struct Clock {
     link: u32,
-    /// Place in the order of all clocks.
+    /// Position in the heap of all clocks.
     position: u32,
-    /// What the clock shows.
+    /// The clock's value at `since`.
     value: f64,
-    /// When it showed that, in seconds.
+    /// When `value` was last brought up to date, in seconds.
     since: f64,
     /// How fast it runs.
     level: f64,
@@ -24,34 +24,35 @@ pub(super) struct Clock {
     end: f64,
     /// A heap of marks and flows, first to end first.
     marks: Vec<(f64, u32)>,
-    /// What makes its level easy to work out.
+    /// What its level can be calculated from without a look at its flows.
     track: Track,
-    /// Flows ended since the value was last moved back to zero.
+    /// Flows ended since the value was last reset to zero.
     ended: usize,
 }
 
-/// All clocks, ordered by when their first flow ends.
+/// All clocks, by the end of their first flow.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     clocks: Vec<Clock>,
     free: Vec<u32>,
-    /// A heap of clocks.
+    /// A heap of clocks, first to end first.
     order: Vec<u32>,
 }
 
 impl Clock {
-    /// What the clock shows at `now`.
-    pub(super) fn at(&self, now: f64) -> f64 {
+    /// The clock's value at `now`.
+    pub(super) fn value_at(&self, now: f64) -> f64 {
         self.value + self.level * (now - self.since)
     }
 
-    pub(super) fn mark_of(&self, flow: &Flow) -> f64 {
+    /// The value of the clock at which the flow ends.
+    pub(super) fn mark(&self, flow: &Flow) -> f64 {
         self.marks[flow.place as usize].0
     }
 }
 
 impl Clocks {
-    /// A new clock for `link`, standing at zero; it never ends until its level is set.
+    /// Adds a clock for `link` at value zero; it has no end until its level is set.
     pub(super) fn insert(&mut self, link: usize, now: f64) -> u32 {
         let link = u32::try_from(link).expect("a link's number fits 32 bits");
         let position = u32::try_from(self.order.len()).expect("fewer clocks than links");
@@ -80,19 +81,19 @@ impl Clocks {
         id
     }
 
-    /// Gives up a clock that holds no flows.
+    /// Removes a clock without flows.
     pub(super) fn remove(&mut self, id: u32) {
         let clock = &self.clocks[id as usize];
         assert!(
             clock.marks.is_empty(),
-            "a link stopped holding flows back and yet holds some"
+            "a link is no bottleneck any more and yet limits flows"
         );
         let position = clock.position as usize;
         self.order.swap_remove(position);
         if let Some(moved) = self.order.get(position) {
             self.clocks[*moved as usize].position =
                 u32::try_from(position).expect("fewer clocks than links");
-            self.settle(position);
+            self.restore_heap(position);
         }
         self.free.push(id);
     }
@@ -105,8 +106,8 @@ impl Clocks {
         self.clocks[id as usize].marks.is_empty()
     }
 
-    /// Number of flows under the clock.
-    pub(super) fn held(&self, id: u32) -> usize {
+    /// Number of flows with a mark on the clock.
+    pub(super) fn flow_count(&self, id: u32) -> usize {
         self.clocks[id as usize].marks.len()
     }
 
@@ -125,15 +126,15 @@ impl Clocks {
         (end < f64::INFINITY).then_some((id, end))
     }
 
-    /// Lets the clock run until `now`.
+    /// Brings the clock's value up to date.
     pub(super) fn advance(&mut self, id: u32, now: f64) {
         let clock = &mut self.clocks[id as usize];
-        clock.value = clock.at(now);
+        clock.value = clock.value_at(now);
         clock.since = now;
     }
 
-    /// Puts a flow under the clock, `amount` ahead of what it shows; it was advanced to now.
-    pub(super) fn hold(&mut self, id: u32, flows: &mut [Flow], flow: u32, amount: f64) {
+    /// Adds a flow whose mark is `amount` ahead of the clock's value, which must be up to date.
+    pub(super) fn add_flow(&mut self, id: u32, flows: &mut [Flow], flow: u32, amount: f64) {
         let clock = &mut self.clocks[id as usize];
         let mark = clock.value + amount;
         let place = clock.marks.len();
@@ -141,33 +142,33 @@ impl Clocks {
         sift_up(&mut clock.marks, flows, place);
     }
 
-    /// Takes a flow from under the clock.
-    pub(super) fn release(&mut self, id: u32, flows: &mut [Flow], flow: u32) {
+    /// Removes a flow from the clock.
+    pub(super) fn remove_flow(&mut self, id: u32, flows: &mut [Flow], flow: u32) {
         let marks = &mut self.clocks[id as usize].marks;
         let place = flows[flow as usize].place as usize;
         debug_assert_eq!(marks[place].1, flow, "a flow knows its place");
         remove(marks, flows, place);
     }
 
-    /// Sets the clock to what it shows at `now`, the end of its first flow.
-    pub(super) fn strike(&mut self, id: u32, now: f64) {
+    /// Brings the clock's value up to date; `now` is the end of its first flow.
+    pub(super) fn advance_to_end(&mut self, id: u32, now: f64) {
         let clock = &mut self.clocks[id as usize];
         let first = clock.marks.first().map_or(0.0, |(mark, _)| *mark);
-        clock.value = clock.at(now).max(first);
+        clock.value = clock.value_at(now).max(first);
         clock.since = now;
     }
 
-    /// Takes the flows that end now, or within the last digits of the clock.
-    pub(super) fn take_due(&mut self, id: u32, flows: &mut [Flow], due: &mut Vec<u32>) {
+    /// Moves the flows that end now, or within the last digits of the clock, to `due`.
+    pub(super) fn drain_due(&mut self, id: u32, flows: &mut [Flow], due: &mut Vec<u32>) {
         let clock = &mut self.clocks[id as usize];
-        let shown = clock.value + clock.level * clock.since * CLOCK_RESOLUTION;
+        let value = clock.value + clock.level * clock.since * CLOCK_RESOLUTION;
         let before = due.len();
         while let Some((mark, flow)) = clock.marks.first().copied()
-            && mark <= shown
+            && mark <= value
         {
-            if clock.marks.last().is_some_and(|(mark, _)| *mark <= shown) {
-                // As in a barrier, where they all started together: no need to go one by one.
-                take_marks(&mut clock.marks, flows, shown, due);
+            if clock.marks.last().is_some_and(|(mark, _)| *mark <= value) {
+                // Many flows end together, as in a barrier: remove them in one pass.
+                drain_marks(&mut clock.marks, flows, value, due);
                 break;
             }
             remove(&mut clock.marks, flows, 0);
@@ -176,18 +177,18 @@ impl Clocks {
         clock.ended += due.len() - before;
     }
 
-    /// Works out again when the first flow ends.
-    pub(super) fn renew(&mut self, id: u32) {
+    /// Updates the end of the first flow.
+    pub(super) fn update_end(&mut self, id: u32) {
         let level = self.clocks[id as usize].level;
-        self.run(id, level);
+        self.set_level(id, level);
     }
 
-    /// From now on the clock runs at `level`; it was advanced to now.
-    pub(super) fn run(&mut self, id: u32, level: f64) {
+    /// Runs the clock, whose value must be up to date, at `level` from now on.
+    pub(super) fn set_level(&mut self, id: u32, level: f64) {
         let clock = &mut self.clocks[id as usize];
         clock.level = level;
         if clock.marks.len() < clock.ended {
-            // A clock that shows little keeps more digits.
+            // Small values keep more digits.
             for (mark, _) in &mut clock.marks {
                 *mark -= clock.value;
             }
@@ -199,11 +200,11 @@ impl Clocks {
             None => f64::INFINITY,
         };
         let position = clock.position as usize;
-        self.settle(position);
+        self.restore_heap(position);
     }
 
-    /// Restores the order after the clock at `position` changed.
-    fn settle(&mut self, mut position: usize) {
+    /// Restores the heap after the clock at `position` changed.
+    fn restore_heap(&mut self, mut position: usize) {
         let id = self.order[position];
         let end = self.clocks[id as usize].end;
         while 0 < position {
@@ -242,15 +243,15 @@ impl Clocks {
     }
 }
 
-/// Takes all marks up to `shown` off the heap.
-fn take_marks(marks: &mut Vec<(f64, u32)>, flows: &mut [Flow], shown: f64, due: &mut Vec<u32>) {
+/// Moves the flows of all marks up to `value` from the heap to `due`.
+fn drain_marks(marks: &mut Vec<(f64, u32)>, flows: &mut [Flow], value: f64, due: &mut Vec<u32>) {
     due.extend(
         marks
             .iter()
-            .filter(|(mark, _)| *mark <= shown)
+            .filter(|(mark, _)| *mark <= value)
             .map(|(_, flow)| *flow),
     );
-    marks.retain(|(mark, _)| shown < *mark);
+    marks.retain(|(mark, _)| value < *mark);
     for place in 0..marks.len() {
         sift_up(marks, flows, place);
     }

@@ -1,21 +1,12 @@
-//! Messages under way, and the links they cross.
+//! Messages under way.
 
 use std::ops::Range;
 
-use crate::engine::Activity;
+use bsp::HostId;
 
-/// One use of a link by a flow.
-///
-/// `code` packs the link and how often the flow crosses it: bits 6 to 31 are the link, bits 3 to 5
-/// the crossings forward and bits 0 to 2 those of the reverse route.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Leg {
-    code: u32,
-    /// Place in the link's list of flows.
-    pub(super) position: u32,
-}
+use crate::activity::Activity;
 
-/// A message on its way.
+/// A message under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     /// When it was started, among all activities.
@@ -25,180 +16,50 @@ pub(super) struct Flow {
     pub(super) weight: f64,
     /// `1 / weight`.
     pub(super) inverse: f64,
-    /// The level the flow has when nobody disturbs it.
+    /// The level that the flow has while it is alone.
     pub(super) bound: f64,
-    /// The level that it will not exceed before its region is solved; its bound unless a tracked
-    /// link holds it.
+    /// The level that it will not exceed before its region is solved; its bound unless its
+    /// bottleneck is a tracked link.
     pub(super) ceiling: f64,
-    /// Bytes to be served before the transfer begins; from then on, while the flow runs at its
+    /// Bytes to be transferred before the transfer begins; from then on, while the flow runs at its
     /// bound, when it ends.
     pub(super) amount: f64,
     pub(super) from: u32,
     pub(super) to: u32,
-    /// What holds it back: a link, or [`WAITING`], or [`BOUNDED`].
-    pub(super) holder: u32,
-    /// Place in the heap of the holding link's clock.
+    /// What limits it: a link, or [`WAITING`], or [`BOUNDED`].
+    pub(super) bottleneck: u32,
+    /// Position in the heap of the bottleneck's clock.
     pub(super) place: u32,
-    /// Place in the region being solved.
+    /// Position in the region being solved.
     pub(super) slot: u32,
-    /// Which announcement of its end is the valid one.
-    pub(super) announcement: u32,
+    /// An event of its end is valid if it carries this.
+    pub(super) generation: u32,
     /// Where its legs begin.
     pub(super) legs: u32,
     pub(super) leg_count: u16,
     pub(super) has_overhead: bool,
 }
 
-/// The latency phase of the flow is not over.
+/// The bottleneck of a flow whose latency phase is not over.
 pub(super) const WAITING: u32 = u32::MAX;
-/// The flow runs at its own bound.
+/// The bottleneck of a flow that runs at its own bound.
 pub(super) const BOUNDED: u32 = u32::MAX - 1;
 
+/// A flow that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClosedFlow {
+    pub(crate) sequence: u64,
+    pub(crate) activity: Activity,
+    pub(crate) from: HostId,
+    pub(crate) to: HostId,
+    /// Whether the message has an overhead at either host.
+    pub(crate) has_overhead: bool,
+}
+
 impl Flow {
-    /// Where its legs are.
+    /// The positions of its legs.
     #[inline]
-    pub(super) fn range(&self) -> Range<u32> {
+    pub(super) fn leg_range(&self) -> Range<u32> {
         self.legs..self.legs + u32::from(self.leg_count)
-    }
-}
-
-impl Leg {
-    /// A leg over no link, to fill places.
-    pub(super) const NONE: Self = Self {
-        code: 0,
-        position: 0,
-    };
-
-    /// # Panics
-    ///
-    /// If the link's number does not fit, or a crossing count exceeds seven.
-    pub(super) fn new(link: usize, forward: u32, reverse: u32) -> Self {
-        let link = u32::try_from(link).expect("a link's number fits 32 bits");
-        assert!(
-            link < 1 << 26 && forward < 8 && reverse < 8,
-            "a leg over link {link} overflows"
-        );
-        Self {
-            code: link << 6 | forward << 3 | reverse,
-            position: 0,
-        }
-    }
-
-    /// The link's number.
-    #[inline]
-    pub(super) fn id(self) -> u32 {
-        self.code >> 6
-    }
-
-    /// The link's place among all links.
-    #[inline]
-    pub(super) fn link(self) -> usize {
-        self.id() as usize
-    }
-
-    /// Bytes of the link's capacity that a byte of the flow takes.
-    #[inline]
-    pub(super) fn usage(self) -> f64 {
-        USAGES[(self.code & 63) as usize]
-    }
-}
-
-/// Usage by crossings forward and reverse: acknowledgements take a twentieth of the data.
-const USAGES: [f64; 64] = {
-    let mut usages = [0.0; 64];
-    let mut code = 0;
-    while code < 64 {
-        usages[code] = (code >> 3) as f64 + 0.05 * (code & 7) as f64;
-        code += 1;
-    }
-    usages
-};
-
-/// Legs of all flows, each flow's beside one another.
-#[derive(Debug, Default)]
-pub(super) struct Legs {
-    legs: Vec<Leg>,
-    /// Freed runs by length.
-    free: Vec<Vec<u32>>,
-}
-
-impl Legs {
-    pub(super) fn insert(&mut self, legs: &[Leg]) -> u32 {
-        if let Some(start) = self.free.get_mut(legs.len()).and_then(Vec::pop) {
-            let at = start as usize;
-            self.legs[at..at + legs.len()].copy_from_slice(legs);
-            return start;
-        }
-        let start = u32::try_from(self.legs.len()).expect("fewer than 2^32 legs are under way");
-        self.legs.extend_from_slice(legs);
-        start
-    }
-
-    pub(super) fn remove(&mut self, start: u32, count: u16) {
-        let count = usize::from(count);
-        if self.free.len() <= count {
-            self.free.resize_with(count + 1, Vec::new);
-        }
-        self.free[count].push(start);
-    }
-
-    #[inline]
-    pub(super) fn at(&self, at: u32) -> Leg {
-        self.legs[at as usize]
-    }
-
-    /// The flow's place in the list of a link has changed from one to another.
-    pub(super) fn relocate(&mut self, flow: &Flow, link: usize, (from, to): (u32, u32)) {
-        let leg = self
-            .of_mut(flow)
-            .iter_mut()
-            .find(|leg| leg.position == from && leg.link() == link)
-            .expect("a link lists flows that cross it");
-        leg.position = to;
-    }
-
-    /// Bytes of the link's capacity that a byte of the flow takes.
-    pub(super) fn usage(&self, flow: &Flow, link: usize) -> f64 {
-        self.of(flow)
-            .iter()
-            .filter(|leg| leg.link() == link)
-            .map(|leg| leg.usage())
-            .sum()
-    }
-
-    #[inline]
-    pub(super) fn of(&self, flow: &Flow) -> &[Leg] {
-        let start = flow.legs as usize;
-        &self.legs[start..start + usize::from(flow.leg_count)]
-    }
-
-    #[inline]
-    pub(super) fn of_mut(&mut self, flow: &Flow) -> &mut [Leg] {
-        let start = flow.legs as usize;
-        &mut self.legs[start..start + usize::from(flow.leg_count)]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_leg_keeps_its_link_and_its_crossings() {
-        let leg = Leg::new(70_000, 2, 3);
-        assert_eq!(leg.link(), 70_000);
-        assert!((leg.usage() - 2.15).abs() < 1e-15);
-    }
-
-    #[test]
-    fn freed_runs_are_used_again() {
-        let mut legs = Legs::default();
-        let three = [Leg::new(1, 1, 0), Leg::new(2, 1, 0), Leg::new(3, 1, 0)];
-        let first = legs.insert(&three);
-        let second = legs.insert(&three[..2]);
-        legs.remove(first, 3);
-        assert_ne!(legs.insert(&three[..2]), first);
-        assert_eq!(legs.insert(&three), first);
-        assert_ne!(first, second);
     }
 }

@@ -1,303 +1,305 @@
-//! Solving the part of the network that a change touches.
+//! The part of the network that a change affects, and its levels by progressive filling.
 //!
-//! The region starts with the flows that begin, and with those on the links that held flows back
-//! and lost or gained one. Their rates are worked out with everybody else's held fixed. Where that
-//! changes a flow on a link that also holds back flows outside the region, those flows join it,
-//! and it is worked out again. What is left outside keeps its rates: nothing it meets has changed.
+//! The region starts with the flows that begin, and with those on bottleneck links that lost or
+//! gained a flow. Their levels are calculated with the rates of all other flows fixed. If that
+//! changes a flow on a link that also limits flows outside the region, those flows join it, and it
+//! is calculated again. What is left outside keeps its rates: none of its links has changed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::allocation::Allocation;
 use super::flow::{BOUNDED, Flow, WAITING};
-use super::{ALMOST_ONE, Network};
-use crate::calendar::Calendar;
-use crate::engine::Event;
+use super::link::LEVEL_RESOLUTION;
 
-/// What is being solved.
+/// The flows and links to be solved, and the bottlenecks found so far.
 #[derive(Debug, Default)]
 pub(super) struct Region {
-    members: Vec<Member>,
-    /// The legs of the members that are over links that matter, member by member.
+    pub(super) members: Vec<Member>,
+    /// The legs of the members over links that can limit them, member by member.
     shares: Vec<Share>,
-    /// Links that matter and are crossed by members.
-    touched: Vec<u32>,
-    /// Links that held flows back and changed.
-    opened: Vec<u32>,
-    /// Links by the level at which they are used up; levels are not negative, so that their bits
+    /// Links that are crossed by members and can limit them.
+    pub(super) touched: Vec<u32>,
+    /// Bottleneck links all of whose flows were included.
+    pub(super) included: Vec<u32>,
+    /// Links by the level at which they are saturated; levels are not negative, so that their bits
     /// have the order of their values.
     order: BinaryHeap<Reverse<(u64, u32)>>,
-    pass: u32,
+    pub(super) pass: u32,
     round: u32,
-    /// Members that nothing holds back yet.
-    unfixed: usize,
-    /// Some touched link has flows outside.
+    /// Members without a bottleneck.
+    unassigned: usize,
+    /// Whether a touched link has flows outside.
     has_border: bool,
 }
 
-/// A flow in the region and what will hold it back.
+/// A flow in the region and its new bottleneck.
 #[derive(Clone, Copy, Debug)]
-struct Member {
-    flow: u32,
-    holder: u32,
+pub(super) struct Member {
+    pub(super) flow: u32,
+    pub(super) bottleneck: u32,
     /// Where its shares end; they begin where those of the member before end.
     shares_end: u32,
 }
 
-/// What a flow at level one takes of a link, in bytes per second.
+/// What a flow at level one uses of a link, in bytes per second.
 #[derive(Clone, Copy, Debug)]
-struct Share {
-    link: u32,
+pub(super) struct Share {
+    pub(super) link: u32,
     part: f64,
 }
 
 impl Region {
+    /// Finds the bottlenecks of all flows that begin or are affected by the dirty links.
+    pub(super) fn solve(&mut self, allocation: &mut Allocation) {
+        self.members.clear();
+        self.included.clear();
+        self.round = self.round.wrapping_add(1);
+        let mut arrived = std::mem::take(&mut allocation.arrived);
+        for id in arrived.drain(..) {
+            self.include(allocation, id);
+        }
+        allocation.arrived = arrived;
+        let mut dirty = std::mem::take(&mut allocation.dirty);
+        for index in dirty.drain(..) {
+            allocation.links[index as usize].is_dirty = false;
+            self.include_link(allocation, index);
+        }
+        allocation.dirty = dirty;
+        let mut hops = 1;
+        loop {
+            self.gather(allocation);
+            self.fill(allocation);
+            if !self.has_border || !self.grow(allocation, hops) {
+                break;
+            }
+            hops *= 2;
+        }
+    }
+
     /// The shares of the member at `slot`.
     #[inline]
-    fn shares_of(&self, slot: usize) -> &[Share] {
+    pub(super) fn shares_of(&self, slot: usize) -> &[Share] {
         let end = |slot: usize| self.members[slot].shares_end as usize;
         let begin = slot.checked_sub(1).map_or(0, end);
         &self.shares[begin..end(slot)]
     }
 
+    /// The position of a flow among the members, if it is one.
     #[inline]
-    fn slot(&self, id: u32, flow: &Flow) -> Option<usize> {
+    pub(super) fn slot(&self, id: u32, flow: &Flow) -> Option<usize> {
         let slot = flow.slot as usize;
         self.members
             .get(slot)
             .is_some_and(|member| member.flow == id)
             .then_some(slot)
     }
-}
 
-impl Network {
-    pub(super) fn solve_region(&mut self, now: f64, calendar: &mut Calendar<Event>) {
-        self.region.members.clear();
-        self.region.opened.clear();
-        self.region.round = self.region.round.wrapping_add(1);
-        let mut arrived = std::mem::take(&mut self.arrived);
-        for id in arrived.drain(..) {
-            self.include(id);
-        }
-        self.arrived = arrived;
-        let mut dirty = std::mem::take(&mut self.dirty);
-        for index in dirty.drain(..) {
-            self.links[index as usize].is_dirty = false;
-            self.open_link(index);
-        }
-        self.dirty = dirty;
-        let mut hops = 1;
-        loop {
-            self.gather();
-            self.fill();
-            if !self.region.has_border || !self.grow(hops) {
-                break;
-            }
-            hops *= 2;
-        }
-        self.commit(now, calendar);
-    }
-
-    fn include(&mut self, id: u32) {
-        let flow = &mut self.flows[id as usize];
-        if self.region.slot(id, flow).is_none() {
-            flow.slot = u32::try_from(self.region.members.len()).expect("fewer than 2^32 flows");
-            self.region.members.push(Member {
+    fn include(&mut self, allocation: &mut Allocation, id: u32) {
+        let flow = &mut allocation.flows[id as usize];
+        if self.slot(id, flow).is_none() {
+            flow.slot = u32::try_from(self.members.len()).expect("fewer than 2^32 flows");
+            self.members.push(Member {
                 flow: id,
-                holder: WAITING,
+                bottleneck: WAITING,
                 shares_end: 0,
             });
         }
     }
 
-    /// Takes all flows of a link into the region.
-    fn open_link(&mut self, index: u32) {
-        let link = &mut self.links[index as usize];
-        if link.round == self.region.round {
+    /// Includes all flows of a link.
+    fn include_link(&mut self, allocation: &mut Allocation, index: u32) {
+        let link = &mut allocation.links[index as usize];
+        if link.round == self.round {
             return;
         }
-        link.round = self.region.round;
-        self.region.opened.push(index);
-        for at in 0..self.links[index as usize].flows.len() {
-            self.include(self.links[index as usize].flows[at]);
+        link.round = self.round;
+        self.included.push(index);
+        for at in 0..allocation.links[index as usize].flows.len() {
+            self.include(allocation, allocation.links[index as usize].flows[at]);
         }
     }
 
-    /// Finds the links that matter to the region, and what they have to give to it.
-    fn gather(&mut self) {
-        let region = &mut self.region;
-        region.pass = region.pass.wrapping_add(1);
-        region.touched.clear();
-        region.shares.clear();
-        region.has_border = false;
-        region.unfixed = region.members.len();
-        for member in &mut region.members {
-            member.holder = WAITING;
-            let flow = &self.flows[member.flow as usize];
-            for leg in self.legs.of(flow) {
-                let link = &mut self.links[leg.link()];
-                if !link.matters() {
+    /// Finds the links that can limit the members, and the capacity that the members may use.
+    fn gather(&mut self, allocation: &mut Allocation) {
+        self.pass = self.pass.wrapping_add(1);
+        self.touched.clear();
+        self.shares.clear();
+        self.has_border = false;
+        self.unassigned = self.members.len();
+        for member in &mut self.members {
+            member.bottleneck = WAITING;
+            let flow = &allocation.flows[member.flow as usize];
+            for leg in allocation.legs.get(flow) {
+                let link = &mut allocation.links[leg.link()];
+                if !link.can_limit() {
                     continue;
                 }
-                if link.pass != region.pass {
-                    link.pass = region.pass;
+                if link.pass != self.pass {
+                    link.pass = self.pass;
                     (link.spare, link.share) = (link.capacity, 0.0);
-                    link.ceiling_inside = 0.0;
                     (link.inside, link.next_level) = (0, f64::INFINITY);
                     (link.ceiling_inside, link.outside) = (0.0, 0.0);
-                    region.touched.push(leg.id());
+                    self.touched.push(leg.id());
                 }
                 let part = leg.usage() * flow.inverse;
                 link.inside += 1;
                 link.share += part;
                 link.ceiling_inside += part * flow.ceiling;
-                region.shares.push(Share {
+                self.shares.push(Share {
                     link: leg.id(),
                     part,
                 });
             }
-            member.shares_end = u32::try_from(region.shares.len()).expect("fewer than 2^32 legs");
+            member.shares_end = u32::try_from(self.shares.len()).expect("fewer than 2^32 legs");
         }
-        self.region.order.clear();
-        let mut order = std::mem::take(&mut self.region.order).into_vec();
-        for at in 0..self.region.touched.len() {
-            let index = self.region.touched[at];
-            let link = &mut self.links[index as usize];
-            link.open = link.inside;
+        self.order.clear();
+        let mut order = std::mem::take(&mut self.order).into_vec();
+        for at in 0..self.touched.len() {
+            let index = self.touched[at];
+            let link = &mut allocation.links[index as usize];
+            link.unassigned = link.inside;
             if (link.inside as usize) < link.flows.len() {
-                self.region.has_border = true;
-                let (spare, share) = self.rest(index as usize);
-                let link = &mut self.links[index as usize];
+                self.has_border = true;
+                let (spare, share) = self.remainder(allocation, index as usize);
+                let link = &mut allocation.links[index as usize];
                 (link.spare, link.share) = (spare, share);
                 link.outside = link.capacity - spare;
             }
-            order.push(Reverse((
-                self.links[index as usize].brim().to_bits(),
-                index,
-            )));
+            let level = allocation.links[index as usize].saturation_level();
+            order.push(Reverse((level.to_bits(), index)));
         }
-        self.region.order = BinaryHeap::from(order);
+        self.order = BinaryHeap::from(order);
     }
 
-    /// Capacity of a link that is not yet given out, and usage over weight of the members that are
-    /// not yet held back, summed anew.
-    fn rest(&self, index: usize) -> (f64, f64) {
-        let link = &self.links[index];
+    /// Capacity of a link that is not yet given to flows, and usage over weight of the members without
+    /// a bottleneck, summed anew.
+    fn remainder(&self, allocation: &Allocation, index: usize) -> (f64, f64) {
+        let link = &allocation.links[index];
         let (mut taken, mut share) = (0.0, 0.0);
         for id in &link.flows {
-            let flow = &self.flows[*id as usize];
-            let part = self.legs.usage(flow, index) * flow.inverse;
-            let (holder, inside) = match self.region.slot(*id, flow) {
-                Some(slot) => (self.region.members[slot].holder, true),
-                None => (flow.holder, false),
+            let flow = &allocation.flows[*id as usize];
+            let part = allocation.legs.usage(flow, index) * flow.inverse;
+            let (bottleneck, is_inside) = match self.slot(*id, flow) {
+                Some(slot) => (self.members[slot].bottleneck, true),
+                None => (flow.bottleneck, false),
             };
-            match holder {
+            match bottleneck {
                 WAITING => share += part,
                 BOUNDED => taken += part * flow.bound,
-                holder if inside => taken += part * self.links[holder as usize].next_level,
-                holder => taken += part * self.links[holder as usize].level,
+                link if is_inside => taken += part * allocation.links[link as usize].next_level,
+                link => taken += part * allocation.links[link as usize].level,
             }
         }
         (link.capacity - taken, share)
     }
 
-    /// Raises the level of all members together until each is held back.
-    fn fill(&mut self) {
+    /// Raises the level of all members together until each has a bottleneck.
+    fn fill(&mut self, allocation: &mut Allocation) {
         let mut last = 0.0;
-        while 0 < self.region.unfixed
-            && let Some(Reverse((brim, index))) = self.region.order.pop()
+        while 0 < self.unassigned
+            && let Some(Reverse((lowest, index))) = self.order.pop()
         {
-            let link = &self.links[index as usize];
-            if link.open == 0 {
+            let link = &allocation.links[index as usize];
+            if link.unassigned == 0 {
                 continue;
             }
-            let brim = f64::from_bits(brim);
-            let mut level = link.brim();
-            if brim * (1.0 + TIE) < level {
-                self.region.order.push(Reverse((level.to_bits(), index)));
+            let lowest = f64::from_bits(lowest);
+            let mut level = link.saturation_level();
+            if lowest * (1.0 + LEVEL_RESOLUTION) < level {
+                self.order.push(Reverse((level.to_bits(), index)));
                 continue;
             }
-            if link.open < link.inside || (link.inside as usize) < link.flows.len() {
-                let (spare, share) = self.rest(index as usize);
-                let link = &mut self.links[index as usize];
+            if link.unassigned < link.inside || (link.inside as usize) < link.flows.len() {
+                let (spare, share) = self.remainder(allocation, index as usize);
+                let link = &mut allocation.links[index as usize];
                 (link.spare, link.share) = (spare, share);
-                level = link.brim();
+                level = link.saturation_level();
             }
-            if level <= last * (1.0 + TIE) {
+            if level <= last * (1.0 + LEVEL_RESOLUTION) {
                 level = last;
             }
-            if self.fix_bounded(index as usize, level) {
-                if 0 < self.links[index as usize].open {
-                    let brim = self.links[index as usize].brim();
-                    self.region.order.push(Reverse((brim.to_bits(), index)));
+            if self.assign_bounded(allocation, index as usize, level) {
+                let link = &allocation.links[index as usize];
+                if 0 < link.unassigned {
+                    let level = link.saturation_level();
+                    self.order.push(Reverse((level.to_bits(), index)));
                 }
                 continue;
             }
             last = level;
-            self.links[index as usize].next_level = level;
-            for at in 0..self.links[index as usize].flows.len() {
-                let id = self.links[index as usize].flows[at];
-                self.fix(id, index, level);
+            allocation.links[index as usize].next_level = level;
+            for at in 0..allocation.links[index as usize].flows.len() {
+                let id = allocation.links[index as usize].flows[at];
+                self.assign(allocation, id, index, level);
             }
         }
-        if 0 < self.region.unfixed {
+        if 0 < self.unassigned {
             for member in self
-                .region
                 .members
                 .iter_mut()
-                .filter(|member| member.holder == WAITING)
+                .filter(|member| member.bottleneck == WAITING)
             {
-                member.holder = BOUNDED;
+                member.bottleneck = BOUNDED;
             }
         }
     }
 
-    /// Fixes the members on a link whose own bound is below `level`; whether there were any.
-    fn fix_bounded(&mut self, index: usize, level: f64) -> bool {
+    /// Lets the members on a link whose own bound is below `level` run at that; returns whether there
+    /// were any.
+    fn assign_bounded(&mut self, allocation: &mut Allocation, index: usize, level: f64) -> bool {
         let mut any = false;
-        for at in 0..self.links[index].flows.len() {
-            let id = self.links[index].flows[at];
-            let bound = self.flows[id as usize].bound;
-            if bound < level * (1.0 - TIE) {
-                any |= self.fix(id, BOUNDED, bound);
+        for at in 0..allocation.links[index].flows.len() {
+            let id = allocation.links[index].flows[at];
+            let bound = allocation.flows[id as usize].bound;
+            if bound < level * (1.0 - LEVEL_RESOLUTION) {
+                any |= self.assign(allocation, id, BOUNDED, bound);
             }
         }
         any
     }
 
-    /// Notes what holds a flow back, if it is a member and nothing does yet.
-    fn fix(&mut self, id: u32, holder: u32, level: f64) -> bool {
-        let flow = &self.flows[id as usize];
-        let Some(slot) = self.region.slot(id, flow) else {
+    /// Sets the bottleneck of a flow, if it is a member without one.
+    fn assign(
+        &mut self,
+        allocation: &mut Allocation,
+        id: u32,
+        bottleneck: u32,
+        level: f64,
+    ) -> bool {
+        let flow = &allocation.flows[id as usize];
+        let Some(slot) = self.slot(id, flow) else {
             return false;
         };
-        let member = &mut self.region.members[slot];
-        if member.holder != WAITING {
+        let member = &mut self.members[slot];
+        if member.bottleneck != WAITING {
             return false;
         }
-        member.holder = holder;
-        self.region.unfixed -= 1;
-        for share in self.region.shares_of(slot) {
-            let link = &mut self.links[share.link as usize];
+        member.bottleneck = bottleneck;
+        self.unassigned -= 1;
+        for share in self.shares_of(slot) {
+            let link = &mut allocation.links[share.link as usize];
             link.share -= share.part;
             link.spare -= share.part * level;
-            link.open -= 1;
+            link.unassigned -= 1;
         }
         true
     }
 
-    /// Takes in the flows outside that a changed member affects; whether there were any.
-    fn grow(&mut self, hops: u32) -> bool {
-        let before = self.region.members.len();
+    /// Includes the flows outside that a changed member affects; returns whether there were any.
+    fn grow(&mut self, allocation: &mut Allocation, hops: u32) -> bool {
+        let before = self.members.len();
         let mut affected = Vec::new();
-        for (slot, member) in self.region.members.iter().enumerate() {
-            let flow = &self.flows[member.flow as usize];
-            let changed = flow.holder != member.holder
-                || (member.holder != BOUNDED && self.links[member.holder as usize].differs());
-            if !changed {
+        for (slot, member) in self.members.iter().enumerate() {
+            let flow = &allocation.flows[member.flow as usize];
+            let has_changed = flow.bottleneck != member.bottleneck
+                || (member.bottleneck != BOUNDED
+                    && allocation.links[member.bottleneck as usize].has_new_level());
+            if !has_changed {
                 continue;
             }
-            for share in self.region.shares_of(slot) {
-                let link = &self.links[share.link as usize];
+            for share in self.shares_of(slot) {
+                let link = &allocation.links[share.link as usize];
                 if (link.inside as usize) < link.flows.len()
                     && link.level.min(link.next_level) < f64::INFINITY
                 {
@@ -306,178 +308,22 @@ impl Network {
             }
         }
         for index in affected {
-            self.open_link(index);
+            self.include_link(allocation, index);
         }
         let mut from = before;
         for _ in 1..hops {
-            let to = self.region.members.len();
+            let to = self.members.len();
             for slot in from..to {
-                let flow = self.flows[self.region.members[slot].flow as usize];
-                for at in flow.range() {
-                    let leg = self.legs.at(at);
-                    if self.links[leg.link()].level < f64::INFINITY {
-                        self.open_link(leg.id());
+                let flow = allocation.flows[self.members[slot].flow as usize];
+                for at in flow.leg_range() {
+                    let leg = allocation.legs.at(at);
+                    if allocation.links[leg.link()].level < f64::INFINITY {
+                        self.include_link(allocation, leg.id());
                     }
                 }
             }
             from = to;
         }
-        before < self.region.members.len()
-    }
-
-    /// Lets the members run as they are held back from `now` on.
-    fn commit(&mut self, now: f64, calendar: &mut Calendar<Event>) {
-        let region = std::mem::take(&mut self.region);
-        for index in region.touched.iter().chain(&region.opened) {
-            let link = &mut self.links[*index as usize];
-            if link.level < f64::INFINITY {
-                self.clocks.advance(link.clock, now);
-            }
-        }
-        for member in &region.members {
-            let old = self.flows[member.flow as usize].holder;
-            if member.holder != old {
-                self.hand_over(member, now, calendar);
-            }
-        }
-        for index in region.touched.iter().chain(&region.opened) {
-            self.set_level(*index as usize, region.pass);
-        }
-        self.track_region(&region);
-        self.region = region;
-    }
-
-    /// Begins to track the links that have held flows back for a while, and sees to it that all
-    /// ceilings still hold.
-    fn track_region(&mut self, region: &Region) {
-        // Room is measured while all ceilings are still those that the region was gathered with.
-        for index in &region.touched {
-            let link = &self.links[*index as usize];
-            if link.is_solved() {
-                self.links[*index as usize].share = self.headroom(*index as usize, region);
-            }
-        }
-        for member in &region.members {
-            let flow = &self.flows[member.flow as usize];
-            if flow.ceiling < flow.bound && flow.holder == BOUNDED {
-                self.lower_ceiling(member.flow, flow.bound);
-            }
-        }
-        for index in &region.touched {
-            let link = &self.links[*index as usize];
-            if link.is_solved() {
-                self.track(*index, link.share);
-            }
-        }
-        if !self.has_tracks {
-            return;
-        }
-        for index in &region.touched {
-            let link = &self.links[*index as usize];
-            if link.level == f64::INFINITY && !link.is_safe() {
-                self.revoke(*index);
-            }
-        }
-    }
-
-    /// By how much the level of a link may rise before its flows meet another limit, at most
-    /// twofold.
-    fn headroom(&self, index: usize, region: &Region) -> f64 {
-        let mut factor = HEADROOM_MAX;
-        let link = &self.links[index];
-        if !self
-            .clocks
-            .track(link.clock)
-            .is_worth_it(self.clocks.held(link.clock))
-        {
-            return 1.0;
-        }
-        for id in &link.flows {
-            let flow = &self.flows[*id as usize];
-            if flow.holder as usize != index {
-                continue;
-            }
-            factor = factor.min(flow.bound / link.level);
-            let slot = region
-                .slot(*id, flow)
-                .expect("the region has all flows of the link");
-            for share in region.shares_of(slot) {
-                let other = &self.links[share.link as usize];
-                if other.level < f64::INFINITY {
-                    continue;
-                }
-                let ceilings_outside = other.bound_sum - other.relief - other.ceiling_inside;
-                let inside = other.capacity - other.outside - other.spare;
-                let room = other.capacity * (2.0 * ALMOST_ONE - 1.0) - ceilings_outside;
-                factor = factor.min(room / inside);
-            }
-        }
-        factor.max(1.0)
-    }
-
-    /// Puts a member under its new holder.
-    fn hand_over(&mut self, member: &Member, now: f64, calendar: &mut Calendar<Event>) {
-        let id = member.flow;
-        let left = self.bytes_left(id, now);
-        self.release(id);
-        let flow = &mut self.flows[id as usize];
-        flow.holder = member.holder;
-        if member.holder == BOUNDED {
-            self.run_at_bound(id, left, now, calendar);
-            return;
-        }
-        let amount = left * flow.weight;
-        let link = &mut self.links[member.holder as usize];
-        if link.level == f64::INFINITY {
-            link.clock = self.clocks.insert(member.holder as usize, now);
-            // Any level will do until the right one is set.
-            link.level = link.next_level;
-        }
-        self.clocks.hold(link.clock, &mut self.flows, id, amount);
-    }
-
-    /// Lets the clock of a link run at its new level.
-    fn set_level(&mut self, index: usize, pass: u32) {
-        let link = &mut self.links[index];
-        if link.level == f64::INFINITY {
-            return;
-        }
-        if link.pass == pass && (link.inside as usize) < link.flows.len() {
-            return;
-        }
-        link.level = if link.pass == pass {
-            link.next_level
-        } else {
-            f64::INFINITY
-        };
-        if link.level == f64::INFINITY {
-            self.clocks.remove(link.clock);
-        } else {
-            self.clocks.run(link.clock, link.level);
-        }
+        before < self.members.len()
     }
 }
-
-impl super::Link {
-    /// The level at which the link is used up.
-    #[inline]
-    fn brim(&self) -> f64 {
-        self.spare.max(0.0) / self.share
-    }
-
-    /// Whether it holds flows back, and the region has all its flows.
-    fn is_solved(&self) -> bool {
-        self.level < f64::INFINITY && self.inside as usize == self.flows.len()
-    }
-
-    /// Whether the new level is another one.
-    fn differs(&self) -> bool {
-        TIE * self.level < (self.next_level - self.level).abs() || self.level == f64::INFINITY
-    }
-}
-
-/// How far levels of tracked links may rise before the region is solved again. More would find a
-/// limit sooner, less would have to be set anew more often.
-const HEADROOM_MAX: f64 = 2.0;
-/// Levels closer together than this, relatively, are one.
-pub(super) const TIE: f64 = 1e-13;

@@ -1,13 +1,14 @@
-//! What a flow needs to know of its route.
+//! Routes as flows need them, and a cache of them.
 
 use bsp::HostId;
 use bsp::units::Seconds;
 
-use super::flow::Leg;
-use super::{Factors, Nominal};
+use super::leg::Leg;
+use super::link::NominalLink;
+use super::options::Factors;
 use crate::platform::{LinkId, NoRoute, Overhead, Platform};
 
-/// The terms of a route that flows between its two hosts share.
+/// What all flows between two hosts have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
     from: HostId,
@@ -16,35 +17,35 @@ pub(super) struct Route {
     pub(super) latency: f64,
     /// Penalty of a flow.
     pub(super) weight: f64,
-    /// Level of a flow that nobody disturbs.
+    /// Level of a flow that is alone.
     pub(super) bound: f64,
     pub(super) overhead: Overhead,
     leg_count: u32,
-    /// When it was surveyed; see [`Routes::forget`].
+    /// The epoch in which it was computed; see [`Routes::forget`].
     epoch: u32,
     legs: [Leg; LEGS_MAX],
 }
 
-/// Finds routes and remembers the recent ones.
+/// Computes routes and caches the recent ones.
 #[derive(Debug)]
 pub(super) struct Routes {
-    /// Each pair of hosts has two places; a power of two of them.
+    /// Each pair of hosts has two neighbouring places; their number is a power of two.
     cache: Vec<Route>,
     cache_max: usize,
-    /// Routes forgotten because others had the same places, since the cache grew last.
+    /// Valid routes overwritten since the cache grew last.
     collisions: usize,
-    /// Routes asked for in this trial of the cache, and how many of them were remembered.
-    asked: u32,
-    remembered: u32,
-    /// So many routes are surveyed without a look at the cache, before it is tried again.
-    uncached: u32,
-    /// Routes surveyed before this one began are out of date.
+    /// Lookups in this trial of the cache, and how many of them were hits.
+    lookups: u32,
+    hits: u32,
+    /// Routes still to be computed without a lookup before the cache is tried again.
+    bypasses: u32,
+    /// Routes of earlier epochs are out of date.
     epoch: u32,
     forward: Vec<LinkId>,
     reverse: Vec<LinkId>,
     crossings: Vec<Crossing>,
-    /// The latest route that was surveyed, and its legs.
-    surveyed: Route,
+    /// The latest route that was computed, and its legs.
+    computed: Route,
     legs: Vec<Leg>,
 }
 
@@ -81,14 +82,14 @@ impl Routes {
             cache: vec![Route::NONE; size(4 * hosts)],
             cache_max: size(8 * hosts),
             collisions: 0,
-            asked: 0,
-            remembered: 0,
-            uncached: 0,
+            lookups: 0,
+            hits: 0,
+            bypasses: 0,
             epoch: 0,
             forward: Vec::new(),
             reverse: Vec::new(),
             crossings: Vec::new(),
-            surveyed: Route::NONE,
+            computed: Route::NONE,
             legs: Vec::new(),
         }
     }
@@ -97,52 +98,52 @@ impl Routes {
     pub(super) fn find(
         &mut self,
         platform: &Platform,
-        (factors, links): (&Factors, &[Nominal]),
+        (factors, links): (&Factors, &[NominalLink]),
         from: HostId,
         to: HostId,
     ) -> Result<(&Route, &[Leg]), NoRoute> {
-        if 0 < self.uncached {
-            self.uncached -= 1;
-            self.survey(platform, (factors, links), (from, to))?;
-            return Ok((&self.surveyed, &self.legs));
+        if 0 < self.bypasses {
+            self.bypasses -= 1;
+            self.compute(platform, (factors, links), (from, to))?;
+            return Ok((&self.computed, &self.legs));
         }
-        let known = self.known(from, to);
-        self.judge(known.is_some());
-        let place = match known {
+        let cached = self.lookup(from, to);
+        self.count_lookup(cached.is_some());
+        let place = match cached {
             Some(place) => place,
             None => {
-                self.survey(platform, (factors, links), (from, to))?;
+                self.compute(platform, (factors, links), (from, to))?;
                 if LEGS_MAX < self.legs.len() || self.legs.is_empty() {
-                    return Ok((&self.surveyed, &self.legs));
+                    return Ok((&self.computed, &self.legs));
                 }
-                self.remember()
+                self.insert()
             }
         };
         let route = &self.cache[place];
         Ok((route, &route.legs[..route.leg_count as usize]))
     }
 
-    /// Gives the cache up for a while if it remembers too few of the routes asked for: there are too
-    /// many, and looking for them costs more than surveying them.
-    fn judge(&mut self, is_known: bool) {
-        self.asked += 1;
-        self.remembered += u32::from(is_known);
-        if self.asked == TRIAL {
-            if self.remembered < TRIAL / 2 && self.cache.len() == self.cache_max {
-                self.uncached = UNCACHED;
+    /// Bypasses the cache for a while if too few lookups are hits: there are too many routes, and to
+    /// look them up costs more than to compute them.
+    fn count_lookup(&mut self, is_hit: bool) {
+        self.lookups += 1;
+        self.hits += u32::from(is_hit);
+        if self.lookups == LOOKUPS_PER_TRIAL {
+            if self.hits < LOOKUPS_PER_TRIAL / 2 && self.cache.len() == self.cache_max {
+                self.bypasses = BYPASSES;
             }
-            (self.asked, self.remembered) = (0, 0);
+            (self.lookups, self.hits) = (0, 0);
         }
     }
 
-    /// Forgets all routes: links have changed.
+    /// Invalidates all routes: links have changed.
     pub(super) fn forget(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
     }
 
-    /// Where the route is remembered, if it is.
+    /// The place of the route in the cache, if it is there.
     #[inline]
-    fn known(&self, from: HostId, to: HostId) -> Option<usize> {
+    fn lookup(&self, from: HostId, to: HostId) -> Option<usize> {
         let place = self.place(from, to);
         [place, place ^ 1].into_iter().find(|place| {
             let route = &self.cache[*place];
@@ -155,26 +156,27 @@ impl Routes {
         route.leg_count != 0 && route.epoch == self.epoch
     }
 
-    fn survey(
+    fn compute(
         &mut self,
         platform: &Platform,
-        (factors, links): (&Factors, &[Nominal]),
+        (factors, links): (&Factors, &[NominalLink]),
         (from, to): (HostId, HostId),
     ) -> Result<(), NoRoute> {
         let overhead = platform.route(from, to, &mut self.forward)?;
         self.reverse.clear();
-        // Where no way leads back, nothing comes back.
+        // Without a route back, there are no acknowledgements.
         if factors.cross_traffic && platform.route(to, from, &mut self.reverse).is_err() {
             self.reverse.clear();
         }
-        self.count();
-        self.surveyed = self.measure(factors, links);
-        (self.surveyed.from, self.surveyed.to) = (from, to);
-        self.surveyed.overhead = overhead;
+        self.count_crossings();
+        self.computed = self.measure(factors, links);
+        (self.computed.from, self.computed.to) = (from, to);
+        self.computed.overhead = overhead;
         Ok(())
     }
 
-    fn count(&mut self) {
+    /// Counts how often the two routes cross each link.
+    fn count_crossings(&mut self) {
         self.crossings.clear();
         for (link, forward) in self
             .forward
@@ -202,7 +204,7 @@ impl Routes {
     }
 
     /// Sums up the links, and turns the crossings into legs.
-    fn measure(&mut self, factors: &Factors, links: &[Nominal]) -> Route {
+    fn measure(&mut self, factors: &Factors, links: &[NominalLink]) -> Route {
         let mut latency = 0.0;
         let mut weight = 0.0;
         let mut rate_max = f64::INFINITY;
@@ -214,7 +216,7 @@ impl Routes {
             if 0 < crossing.forward {
                 latency += forward * link.latency;
                 weight += forward * (link.latency + factors.weight_size / link.bandwidth);
-                if link.is_pipe {
+                if link.is_fat_pipe {
                     usage = 1.0;
                 }
             }
@@ -230,7 +232,7 @@ impl Routes {
         if 0.0 < latency {
             rate_max = rate_max.min(factors.bandwidth * factors.window / (2.0 * latency));
         }
-        // Without latency and size there is nothing to weigh flows by: they are equal.
+        // Without latency and size there is no weight: all flows are equal.
         let weight = if 0.0 < weight { weight } else { 1.0 };
         Route {
             latency: factors.latency * latency,
@@ -240,30 +242,30 @@ impl Routes {
         }
     }
 
-    /// Puts the route just surveyed into the cache, and returns where.
-    fn remember(&mut self) -> usize {
+    /// Caches the route just computed, and returns its place.
+    fn insert(&mut self) -> usize {
         if self.cache.len() < self.cache_max && self.cache.len() < 8 * self.collisions {
             self.collisions = 0;
             let size = 2 * self.cache.len();
             let old = std::mem::replace(&mut self.cache, vec![Route::NONE; size]);
-            for known in old {
-                if self.is_valid(&known) {
-                    let place = self.vacancy(known.from, known.to);
-                    self.cache[place] = known;
+            for cached in old {
+                if self.is_valid(&cached) {
+                    let place = self.vacancy(cached.from, cached.to);
+                    self.cache[place] = cached;
                 }
             }
         }
-        let place = self.vacancy(self.surveyed.from, self.surveyed.to);
+        let place = self.vacancy(self.computed.from, self.computed.to);
         self.collisions += usize::from(self.is_valid(&self.cache[place]));
         let route = &mut self.cache[place];
-        *route = self.surveyed;
+        *route = self.computed;
         route.epoch = self.epoch;
         route.leg_count = u32::try_from(self.legs.len()).expect("at most LEGS_MAX");
         route.legs[..self.legs.len()].copy_from_slice(&self.legs);
         place
     }
 
-    /// Where to put a route: one of its two places, the first if both are taken.
+    /// The place for a new route: the free one of its two, the first if both are taken.
     fn vacancy(&self, from: HostId, to: HostId) -> usize {
         let place = self.place(from, to);
         let taken = self.is_valid(&self.cache[place]);
@@ -275,7 +277,7 @@ impl Routes {
         }
     }
 
-    /// The first of the two places, side by side, of a pair of hosts.
+    /// One of the two places of a pair of hosts; the other one is next to it.
     fn place(&self, from: HostId, to: HostId) -> usize {
         let pair = u64::from(from.0) << 32 | u64::from(to.0);
         let mixed = (pair ^ pair >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -283,12 +285,12 @@ impl Routes {
     }
 }
 
-/// Routes asked for in one trial of the cache.
-const TRIAL: u32 = 1 << 13;
-/// Routes surveyed before a cache that remembered too few is tried again.
-const UNCACHED: u32 = 1 << 18;
-/// Longest route that is remembered.
+/// Lookups in one trial of the cache.
+const LOOKUPS_PER_TRIAL: u32 = 1 << 13;
+/// Routes computed without the cache after a trial with too few hits.
+const BYPASSES: u32 = 1 << 18;
+/// Longest route that is cached.
 const LEGS_MAX: usize = 12;
-/// Most routes that are remembered: as many as the processor keeps close. To fetch one from farther
-/// away costs more than to survey it.
+/// Most routes that are cached: as many as fit into the processor's caches. To fetch one from main
+/// memory costs more than to compute it.
 const CACHE_MAX: usize = 1 << 12;

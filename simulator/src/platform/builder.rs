@@ -1,6 +1,6 @@
 //! A platform while its file is being read.
 
-mod cluster;
+pub(super) mod cluster;
 mod compile;
 mod declared;
 
@@ -9,13 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId, check_name};
 
-use crate::platform::error::nearest;
+use crate::platform::edge::Edge;
+use crate::platform::error::PlatformErrorKind;
 use crate::platform::graph::Search;
-use crate::platform::routes::{Cluster, Edge, Place};
-use crate::platform::{Fault, Host, Link, LinkId, Overhead, Overheads, Set, Sharing, index};
+use crate::platform::host::Host;
+use crate::platform::index::index;
+use crate::platform::link::{Link, LinkId, Sharing};
+use crate::platform::location::Location;
+use crate::platform::nearest::nearest;
+use crate::platform::overhead::{Overhead, Overheads};
+use crate::platform::routes::Cluster;
+use crate::platform::set::Set;
 use crate::profile::Profile;
-
-pub(super) use cluster::Hosts;
 
 /// Collects what a file declares, checks names and ends, and numbers everything in file order.
 #[derive(Debug, Default)]
@@ -25,17 +30,17 @@ pub(super) struct Builder {
     links: Vec<Link>,
     warnings: Vec<String>,
     overheads: Overheads,
-    host_places: Vec<Place>,
-    router_places: Vec<Place>,
-    zones: Vec<Draft>,
+    host_locations: Vec<Location>,
+    router_locations: Vec<Location>,
+    zones: Vec<ZoneDraft>,
     route_links: Vec<LinkId>,
-    nodes: BTreeMap<String, Node>,
-    wires: BTreeMap<String, Wire>,
+    nodes: BTreeMap<String, Endpoint>,
+    named_links: BTreeMap<String, NamedLink>,
 }
 
 /// What routes connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum Endpoint {
     Host(u32),
     Router(u32),
     Zone(u32),
@@ -43,14 +48,14 @@ pub(super) enum Node {
 
 /// The link or links behind one name.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wire {
-    One(LinkId),
-    Two { up: LinkId, down: LinkId },
+pub(super) enum NamedLink {
+    Single(LinkId),
+    Pair { up: LinkId, down: LinkId },
 }
 
 /// How a zone is to route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ZoneRouting {
     None,
     Cluster,
     Full,
@@ -81,28 +86,28 @@ pub(super) enum Duplex {
 /// A declared route.
 #[derive(Debug)]
 pub(super) struct Route {
-    pub(super) ends: [Node; 2],
-    pub(super) gateways: Option<[Node; 2]>,
+    pub(super) ends: [Endpoint; 2],
+    pub(super) gateways: Option<[Endpoint; 2]>,
     pub(super) there: Vec<LinkId>,
     /// Links of the way back, in its order, if the route leads both ways.
     pub(super) back: Option<Vec<LinkId>>,
 }
 
 #[derive(Debug)]
-struct Draft {
+struct ZoneDraft {
     name: String,
     at: usize,
     parent: Option<u32>,
-    place: Place,
+    place: Location,
     depth: u32,
-    kind: Kind,
+    routing: ZoneRouting,
     set: Option<SetId>,
     /// What lies directly in it, and where the file says so; a cluster's hosts are left out.
-    members: Vec<(String, Node, usize)>,
+    members: Vec<(String, Endpoint, usize)>,
     cluster: Option<Cluster>,
-    edges: Vec<(Edge, Option<[Node; 2]>)>,
+    edges: Vec<(Edge, Option<[Endpoint; 2]>)>,
     pairs: BTreeSet<(u32, u32)>,
-    uplinks: Vec<Option<(Node, LinkId, LinkId)>>,
+    uplinks: Vec<Option<(Endpoint, LinkId, LinkId)>>,
     core: Option<LinkId>,
 }
 
@@ -118,34 +123,34 @@ impl Builder {
         &mut self,
         name: &str,
         parent: Option<u32>,
-        kind: Kind,
+        routing: ZoneRouting,
         at: usize,
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, PlatformErrorKind> {
         let number = count(self.zones.len(), "zones")?;
         let (local, depth) = match parent {
-            Some(parent) => (self.join(parent, name, Node::Zone(number), at)?, parent),
+            Some(parent) => (self.join(parent, name, Endpoint::Zone(number), at)?, parent),
             None => (0, 0),
         };
         let depth = parent.map_or(0, |_| self.zones[index(depth)].depth + 1);
         if DEPTH_MAX < depth {
             let (met, limit) = (u64::from(depth), u64::from(DEPTH_MAX));
-            return Err(Fault::TooMany {
+            return Err(PlatformErrorKind::TooMany {
                 what: "zones inside one another",
                 met,
                 limit,
             });
         }
-        self.name_node(name, Node::Zone(number))?;
-        self.zones.push(Draft {
+        self.name_node(name, Endpoint::Zone(number))?;
+        self.zones.push(ZoneDraft {
             name: name.to_owned(),
             at,
             parent,
-            place: Place {
+            place: Location {
                 zone: parent.unwrap_or(0),
                 local,
             },
             depth,
-            kind,
+            routing,
             set: None,
             members: Vec::new(),
             cluster: None,
@@ -158,35 +163,49 @@ impl Builder {
     }
 
     /// Adds a host to a zone; its Set is that of the zone.
-    pub(super) fn add_host(&mut self, zone: u32, host: Host, at: usize) -> Result<HostId, Fault> {
+    pub(super) fn add_host(
+        &mut self,
+        zone: u32,
+        host: Host,
+        at: usize,
+    ) -> Result<HostId, PlatformErrorKind> {
         let number = count(self.hosts.len(), "hosts")?;
-        let local = self.join(zone, &host.name, Node::Host(number), at)?;
-        self.place_host(Place { zone, local }, host)
+        let local = self.join(zone, &host.name, Endpoint::Host(number), at)?;
+        self.add_located_host(Location { zone, local }, host)
     }
 
-    pub(super) fn add_router(&mut self, zone: u32, name: &str, at: usize) -> Result<Node, Fault> {
-        let node = Node::Router(count(self.router_places.len(), "routers")?);
+    pub(super) fn add_router(
+        &mut self,
+        zone: u32,
+        name: &str,
+        at: usize,
+    ) -> Result<Endpoint, PlatformErrorKind> {
+        let node = Endpoint::Router(count(self.router_locations.len(), "routers")?);
         let local = self.join(zone, name, node, at)?;
         self.name_node(name, node)?;
-        self.router_places.push(Place { zone, local });
+        self.router_locations.push(Location { zone, local });
         Ok(node)
     }
 
     /// Adds a cable: one link, or two named `…_UP` and `…_DOWN`.
-    pub(super) fn add_cable(&mut self, name: &str, cable: &Cable) -> Result<Wire, Fault> {
-        if self.wires.contains_key(name) {
-            return Err(Fault::Duplicate {
-                kind: "link",
+    pub(super) fn add_cable(
+        &mut self,
+        name: &str,
+        cable: &Cable,
+    ) -> Result<NamedLink, PlatformErrorKind> {
+        if self.named_links.contains_key(name) {
+            return Err(PlatformErrorKind::Duplicate {
+                what: "link",
                 name: name.to_owned(),
             });
         }
         if cable.duplex != Duplex::Split {
-            return self.add_link(name.to_owned(), cable).map(Wire::One);
+            return self.add_link(name.to_owned(), cable).map(NamedLink::Single);
         }
         let up = self.add_link(format!("{name}_UP"), cable)?;
         let down = self.add_link(format!("{name}_DOWN"), cable)?;
-        let wire = Wire::Two { up, down };
-        self.wires.insert(name.to_owned(), wire);
+        let wire = NamedLink::Pair { up, down };
+        self.named_links.insert(name.to_owned(), wire);
         Ok(wire)
     }
 
@@ -218,41 +237,55 @@ impl Builder {
         !self.hosts.is_empty()
     }
 
-    pub(super) fn node(&self, kind: &'static str, name: &str) -> Result<Node, Fault> {
-        self.nodes.get(name).copied().ok_or_else(|| Fault::Unknown {
-            kind,
-            name: name.to_owned(),
-            nearest: nearest(name, self.nodes.keys().map(String::as_str)),
-        })
+    pub(super) fn node(
+        &self,
+        what: &'static str,
+        name: &str,
+    ) -> Result<Endpoint, PlatformErrorKind> {
+        self.nodes
+            .get(name)
+            .copied()
+            .ok_or_else(|| PlatformErrorKind::Unknown {
+                what,
+                name: name.to_owned(),
+                nearest: nearest(name, self.nodes.keys().map(String::as_str)),
+            })
     }
 
-    pub(super) fn wire(&self, name: &str) -> Result<Wire, Fault> {
-        self.wires.get(name).copied().ok_or_else(|| Fault::Unknown {
-            kind: "link",
-            name: name.to_owned(),
-            nearest: nearest(name, self.wires.keys().map(String::as_str)),
-        })
+    pub(super) fn wire(&self, name: &str) -> Result<NamedLink, PlatformErrorKind> {
+        self.named_links
+            .get(name)
+            .copied()
+            .ok_or_else(|| PlatformErrorKind::Unknown {
+                what: "link",
+                name: name.to_owned(),
+                nearest: nearest(name, self.named_links.keys().map(String::as_str)),
+            })
     }
 
     /// The host of that name, if it is one.
     pub(super) fn host(&self, name: &str) -> Option<HostId> {
         match self.nodes.get(name) {
-            Some(Node::Host(host)) => Some(HostId(*host)),
+            Some(Endpoint::Host(host)) => Some(HostId(*host)),
             _ => None,
         }
     }
 
-    fn place_host(&mut self, place: Place, mut host: Host) -> Result<HostId, Fault> {
+    fn add_located_host(
+        &mut self,
+        place: Location,
+        mut host: Host,
+    ) -> Result<HostId, PlatformErrorKind> {
         let id = HostId(count(self.hosts.len(), "hosts")?);
         if HOSTS_MAX <= id.0 {
             let (met, limit) = (u64::from(id.0) + 1, u64::from(HOSTS_MAX));
-            return Err(Fault::TooMany {
+            return Err(PlatformErrorKind::TooMany {
                 what: "hosts",
                 met,
                 limit,
             });
         }
-        self.name_node(&host.name, Node::Host(id.0))?;
+        self.name_node(&host.name, Endpoint::Host(id.0))?;
         let zone = &mut self.zones[index(place.zone)];
         host.set = *zone.set.get_or_insert_with(|| {
             self.sets.push(Set {
@@ -262,16 +295,20 @@ impl Builder {
             SetId::from_index(self.sets.len() - 1)
         });
         self.sets[host.set.index()].hosts.push(id);
-        self.host_places.push(place);
+        self.host_locations.push(place);
         self.hosts.push(host);
         Ok(id)
     }
 
-    fn add_link(&mut self, name: String, cable: &Cable) -> Result<LinkId, Fault> {
+    fn add_link(&mut self, name: String, cable: &Cable) -> Result<LinkId, PlatformErrorKind> {
         let id = LinkId(count(self.links.len(), "links")?);
-        shown("link", &name)?;
-        if self.wires.insert(name.clone(), Wire::One(id)).is_some() {
-            return Err(Fault::Duplicate { kind: "link", name });
+        check_shown("link", &name)?;
+        if self
+            .named_links
+            .insert(name.clone(), NamedLink::Single(id))
+            .is_some()
+        {
+            return Err(PlatformErrorKind::Duplicate { what: "link", name });
         }
         self.links.push(Link {
             name,
@@ -288,13 +325,20 @@ impl Builder {
     }
 
     /// Puts something directly into a zone and returns its number there.
-    fn join(&mut self, zone: u32, name: &str, node: Node, at: usize) -> Result<u32, Fault> {
+    fn join(
+        &mut self,
+        zone: u32,
+        name: &str,
+        node: Endpoint,
+        at: usize,
+    ) -> Result<u32, PlatformErrorKind> {
         let draft = &mut self.zones[index(zone)];
-        let is_zone = matches!(node, Node::Zone(_));
-        let mixes =
-            |(_, other, _): &(String, Node, usize)| matches!(other, Node::Zone(_)) != is_zone;
+        let is_zone = matches!(node, Endpoint::Zone(_));
+        let mixes = |(_, other, _): &(String, Endpoint, usize)| {
+            matches!(other, Endpoint::Zone(_)) != is_zone
+        };
         if draft.members.first().is_some_and(mixes) {
-            return Err(Fault::Mixed {
+            return Err(PlatformErrorKind::MixedZone {
                 zone: draft.name.clone(),
             });
         }
@@ -303,45 +347,45 @@ impl Builder {
         Ok(local)
     }
 
-    fn name_node(&mut self, name: &str, node: Node) -> Result<(), Fault> {
-        let kind = match node {
-            Node::Host(_) => "host",
-            Node::Router(_) => "router",
-            Node::Zone(_) => "zone",
+    fn name_node(&mut self, name: &str, node: Endpoint) -> Result<(), PlatformErrorKind> {
+        let what = match node {
+            Endpoint::Host(_) => "host",
+            Endpoint::Router(_) => "router",
+            Endpoint::Zone(_) => "zone",
         };
-        shown(kind, name)?;
+        check_shown(what, name)?;
         match self.nodes.insert(name.to_owned(), node) {
             None => Ok(()),
-            Some(_) => Err(Fault::Duplicate {
-                kind,
+            Some(_) => Err(PlatformErrorKind::Duplicate {
+                what,
                 name: name.to_owned(),
             }),
         }
     }
 }
 
-impl Wire {
+impl NamedLink {
     /// The link to take in a direction.
     pub(super) const fn towards(self, up: bool) -> LinkId {
         match self {
-            Self::One(link) => link,
-            Self::Two { up: link, .. } if up => link,
-            Self::Two { down, .. } => down,
+            Self::Single(link) => link,
+            Self::Pair { up: link, .. } if up => link,
+            Self::Pair { down, .. } => down,
         }
     }
 }
 
 /// Whether what is called `name` can be shown.
-fn shown(kind: &'static str, name: &str) -> Result<(), Fault> {
-    check_name(name).map_err(|fault| Fault::Name { kind, fault })
+fn check_shown(what: &'static str, name: &str) -> Result<(), PlatformErrorKind> {
+    check_name(name).map_err(|source| PlatformErrorKind::Name { what, source })
 }
 
 /// A number of things, if few enough.
-fn count(met: usize, what: &'static str) -> Result<u32, Fault> {
+fn count(met: usize, what: &'static str) -> Result<u32, PlatformErrorKind> {
     u32::try_from(met)
         .ok()
         .filter(|met| *met < COUNT_MAX)
-        .ok_or_else(|| Fault::TooMany {
+        .ok_or_else(|| PlatformErrorKind::TooMany {
             what,
             met: u64::try_from(met).unwrap_or(u64::MAX),
             limit: u64::from(COUNT_MAX),

@@ -2,12 +2,13 @@
 
 use bsp::NameError;
 
+use crate::platform::nearest::did_you_mean;
 use crate::platform::units::QuantityError;
 use crate::profile::ProfileError;
 
 /// Why a text is no platform.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("line {line}, column {column}: {fault}")]
+#[error("line {line}, column {column}: {kind}")]
 pub struct PlatformError {
     /// Line of the text, from one.
     pub line: usize,
@@ -15,12 +16,12 @@ pub struct PlatformError {
     pub column: usize,
     /// What is wrong there.
     #[source]
-    pub fault: Fault,
+    pub kind: PlatformErrorKind,
 }
 
 /// What is wrong with the text of a platform.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Fault {
+pub enum PlatformErrorKind {
     /// The text breaks the rules of TOML or XML, or of the table's shape.
     #[error("{0}")]
     Syntax(String),
@@ -65,7 +66,7 @@ pub enum Fault {
     },
     /// A value outside those that may be chosen.
     #[error("{key} is `{met}`, expected {expected}")]
-    Choice {
+    InvalidValue {
         /// The key or attribute.
         key: &'static str,
         /// The value met.
@@ -74,36 +75,36 @@ pub enum Fault {
         expected: &'static str,
     },
     /// A number with a unit that cannot be.
-    #[error("{key}: {fault}")]
+    #[error("{key}: {source}")]
     Quantity {
         /// The key or attribute.
         key: &'static str,
         /// What is wrong with it.
         #[source]
-        fault: QuantityError,
+        source: QuantityError,
     },
     /// A name that cannot be shown.
-    #[error("{kind}: {fault}")]
+    #[error("{what}: {source}")]
     Name {
-        /// Kind of thing.
-        kind: &'static str,
+        /// What it names.
+        what: &'static str,
         /// What is wrong with it.
         #[source]
-        fault: NameError,
+        source: NameError,
     },
     /// A name given twice.
-    #[error("a second {kind} named `{name}`")]
+    #[error("a second {what} named `{name}`")]
     Duplicate {
-        /// Kind of thing.
-        kind: &'static str,
+        /// What it names.
+        what: &'static str,
         /// The name met again.
         name: String,
     },
     /// A name that nothing has.
-    #[error("no {kind} is named `{name}`{}", did_you_mean(nearest.as_deref()))]
+    #[error("no {what} is named `{name}`{}", did_you_mean(nearest.as_deref()))]
     Unknown {
-        /// Kind of thing.
-        kind: &'static str,
+        /// What it names.
+        what: &'static str,
         /// The name met.
         name: String,
         /// The most similar name that something has.
@@ -129,7 +130,7 @@ pub enum Fault {
     },
     /// An end of a route that does not lie directly in the route's zone.
     #[error("`{name}` does not lie directly in zone `{zone}`, whose routes stand here")]
-    Outside {
+    OutsideZone {
         /// The end of the route.
         name: String,
         /// The zone around the route.
@@ -137,7 +138,7 @@ pub enum Fault {
     },
     /// A gateway outside the zone it should open.
     #[error("gateway `{gateway}` does not lie in zone `{zone}`")]
-    Gateway {
+    GatewayOutsideZone {
         /// Name of the gateway.
         gateway: String,
         /// Name of the zone.
@@ -145,13 +146,13 @@ pub enum Fault {
     },
     /// A link with two directions, used without saying which.
     #[error("link `{link}` has two directions; say direction=\"UP\" or direction=\"DOWN\"")]
-    Direction {
+    MissingDirection {
         /// Name of the link.
         link: String,
     },
     /// A zone that holds both hosts and zones.
     #[error("zone `{zone}` holds both hosts and zones; put the hosts into a zone of their own")]
-    Mixed {
+    MixedZone {
         /// Name of the zone.
         zone: String,
     },
@@ -177,13 +178,13 @@ pub enum Fault {
         to: String,
     },
     /// A profile that cannot be.
-    #[error("{name}: {fault}")]
+    #[error("{name}: {source}")]
     Profile {
         /// The profile's file or key.
         name: String,
         /// What is wrong with it.
         #[source]
-        fault: ProfileError,
+        source: ProfileError,
     },
     /// A line of a profile's file that says nothing known.
     #[error("profile `{file}`, line {line}: met `{met}`, expected `<date> <value>`")]
@@ -227,7 +228,7 @@ pub enum Fault {
     },
     /// A list that should have one entry per host has another length.
     #[error("{key} lists {met} values for {hosts} hosts")]
-    Length {
+    WrongLength {
         /// The key.
         key: &'static str,
         /// Values met.
@@ -240,25 +241,25 @@ pub enum Fault {
     NoHosts,
 }
 
-/// A fault and the byte of the text where it shows.
+/// An error and the byte of the text where it shows.
 #[derive(Debug)]
-pub(super) struct Misfit {
+pub(super) struct ErrorAt {
     pub(super) at: usize,
-    pub(super) fault: Fault,
+    pub(super) kind: PlatformErrorKind,
 }
 
-/// Fastens the place to a fault.
+/// Adds the place to an error.
 pub(super) trait At<T> {
-    fn at(self, at: usize) -> Result<T, Misfit>;
+    fn at(self, at: usize) -> Result<T, ErrorAt>;
 }
 
-impl<T> At<T> for Result<T, Fault> {
-    fn at(self, at: usize) -> Result<T, Misfit> {
-        self.map_err(|fault| Misfit { at, fault })
+impl<T> At<T> for Result<T, PlatformErrorKind> {
+    fn at(self, at: usize) -> Result<T, ErrorAt> {
+        self.map_err(|kind| ErrorAt { at, kind })
     }
 }
 
-impl Misfit {
+impl ErrorAt {
     /// Turns the byte into line and column.
     pub(super) fn locate(self, text: &str) -> PlatformError {
         let at = text.floor_char_boundary(self.at);
@@ -267,38 +268,10 @@ impl Misfit {
         PlatformError {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
-            fault: self.fault,
+            kind: self.kind,
         }
     }
 }
-
-/// The most similar of `known`, if any is similar enough to be meant.
-pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let lower = name.to_lowercase();
-    let limit = match name.chars().count() {
-        0 | 1 => 0,
-        length => (length / 3).max(1),
-    };
-    known
-        .into_iter()
-        .take(NEAREST_CANDIDATES_MAX)
-        .map(|known| {
-            let coarse = strsim::damerau_levenshtein(&lower, &known.to_lowercase());
-            (coarse, strsim::damerau_levenshtein(name, known), known)
-        })
-        .filter(|(coarse, _, _)| *coarse <= limit)
-        .min_by_key(|(coarse, fine, _)| (*coarse, *fine))
-        .map(|(_, _, known)| known.to_owned())
-}
-
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| {
-        format!(", did you mean `{nearest}`?")
-    })
-}
-
-/// Comparing names takes time; a platform may have hundreds of thousands.
-const NEAREST_CANDIDATES_MAX: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
@@ -306,30 +279,20 @@ mod tests {
 
     #[test]
     fn columns_count_characters_and_lines_start_at_one() {
-        let error = Misfit {
+        let error = ErrorAt {
             at: 9,
-            fault: Fault::NoHosts,
+            kind: PlatformErrorKind::NoHosts,
         }
         .locate("a = 1\n\u{e9}\u{e9}b");
         assert_eq!((error.line, error.column), (2, 2));
-        let beyond = Misfit {
+        let beyond = ErrorAt {
             at: 99,
-            fault: Fault::NoHosts,
+            kind: PlatformErrorKind::NoHosts,
         }
         .locate("x");
         assert_eq!(
             beyond.to_string(),
             "line 1, column 2: the platform has no hosts"
         );
-    }
-
-    #[test]
-    fn only_similar_names_are_suggested() {
-        assert_eq!(
-            nearest("speeed", ["core", "speed"]),
-            Some("speed".to_owned())
-        );
-        assert_eq!(nearest("KBps", ["kbps", "kBps"]), Some("kBps".to_owned()));
-        assert_eq!(nearest("colour", ["speed", "core"]), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers of edges by pair of ends.
 
-use crate::platform::index;
+use crate::platform::index::index;
 
 /// For each ordered pair of ends, the number of its edge if it has one.
 ///

@@ -8,34 +8,28 @@
 //!
 //! So memory is in proportion to points and declared routes, and asking allocates nothing.
 
+use crate::platform::edge::{Edge, NO_POINT};
 use crate::platform::graph::Graph;
+use crate::platform::index::index;
+use crate::platform::link::LinkId;
+use crate::platform::location::Location;
 use crate::platform::pairs::Pairs;
-use crate::platform::{LinkId, index};
 
 /// All zones and the points in them.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     /// Where each point lies: hosts by id, then routers.
-    pub(super) points: Vec<Place>,
+    pub(super) points: Vec<Location>,
     pub(super) zones: Vec<Zone>,
     /// The links of all edges, one after the other.
     pub(super) links: Vec<LinkId>,
-}
-
-/// Where a point or zone lies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    /// The zone around it.
-    pub(super) zone: u32,
-    /// Its number in that zone.
-    pub(super) local: u32,
 }
 
 /// A part of the platform with its own way of routing.
 #[derive(Debug)]
 pub(super) struct Zone {
     /// Where it lies in turn; of the outermost zone, in itself.
-    pub(super) place: Place,
+    pub(super) place: Location,
     /// Number of zones around it.
     pub(super) depth: u32,
     pub(super) routing: Routing,
@@ -110,22 +104,6 @@ pub(super) struct Loops {
     /// Edges from a point to itself, ascending by its number.
     pub(super) edges: Vec<Edge>,
 }
-
-/// A declared way between two things that lie directly in one zone.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
-    pub(super) from: u32,
-    pub(super) to: u32,
-    /// First link, in [`Routes::links`].
-    pub(super) first: u32,
-    pub(super) count: u32,
-    /// Points at the ends; [`NO_POINT`] if the ends are points themselves.
-    pub(super) gateway_from: u32,
-    pub(super) gateway_to: u32,
-}
-
-/// The gateway of what needs none.
-pub(super) const NO_POINT: u32 = u32::MAX;
 
 impl Routes {
     /// Appends the links from one point to another; false if no way is declared.

@@ -6,24 +6,43 @@
 mod cluster;
 mod element;
 mod profile_file;
+mod sharing_policy;
 
 use std::collections::BTreeMap;
 
 use bsp::SetId;
 
-use crate::platform::builder::{Builder, Cable, Duplex, Kind, Node, Route, Wire};
-use crate::platform::error::{At, Misfit};
+use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, NamedLink, Route, ZoneRouting};
+use crate::platform::error::{At, ErrorAt, PlatformError, PlatformErrorKind};
 use crate::platform::graph::Search;
-use crate::platform::meaning::Meaning;
+use crate::platform::host::Host;
+use crate::platform::link::LinkId;
+use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::simgrid::element::{Attribute, Element};
-use crate::platform::{Fault, Host, LinkId, Platform, units};
+use crate::platform::simgrid::sharing_policy::duplex;
+use crate::platform::{Platform, units};
 use crate::profile::Profile;
 
+impl Platform {
+    /// Reads a platform in SimGrid's XML, version 4 or 4.1; `load` returns the text of the file of
+    /// a profile, or says why it cannot.
+    ///
+    /// # Errors
+    ///
+    /// Says in which line and column the text is wrong, and what is expected there.
+    pub fn from_simgrid_xml(
+        text: &str,
+        load: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Self, PlatformError> {
+        read(text, load).map_err(|error| error.locate(text))
+    }
+}
+
 /// Reads a whole file; `load` returns the text of the file of a profile.
-pub(super) fn read(
+fn read(
     text: &str,
     load: &mut dyn FnMut(&str) -> Result<String, String>,
-) -> Result<Platform, Misfit> {
+) -> Result<Platform, ErrorAt> {
     let options = roxmltree::ParsingOptions {
         allow_dtd: true,
         ..Default::default()
@@ -55,9 +74,9 @@ struct Reader<'doc, 'load> {
 }
 
 impl<'doc> Reader<'doc, '_> {
-    fn platform(&mut self, platform: Element<'doc>) -> Result<(), Misfit> {
+    fn platform(&mut self, platform: Element<'doc>) -> Result<(), ErrorAt> {
         if platform.name() != "platform" {
-            return Err(platform.fault(Fault::NotSupported {
+            return Err(platform.error(PlatformErrorKind::NotSupported {
                 what: format!("a file of <{}>", platform.name()),
                 instead: "a SimGrid platform stands in <platform>",
             }));
@@ -67,14 +86,14 @@ impl<'doc> Reader<'doc, '_> {
         let accepted =
             units::plain(version.text).is_ok_and(|version| (3.995..4.105).contains(&version));
         if !accepted {
-            return Err(version.fault(Fault::Version(version.text.to_owned())));
+            return Err(version.error(PlatformErrorKind::Version(version.text.to_owned())));
         }
         let mut root = None;
         for child in platform.children() {
             match child.name() {
                 "zone" | "cluster" => {
                     if root.is_some() {
-                        return Err(child.fault(Fault::NotSupported {
+                        return Err(child.error(PlatformErrorKind::NotSupported {
                             what: "a second outermost zone".to_owned(),
                             instead: "put all zones into one",
                         }));
@@ -101,16 +120,16 @@ impl<'doc> Reader<'doc, '_> {
         &mut self,
         element: Element<'doc>,
         parent: Option<u32>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), ErrorAt> {
         if element.name() == "cluster" {
             return cluster::read(&mut self.builder, element, parent);
         }
         element.allow(&["id", "routing"])?;
         let id = element.required("id")?;
-        let kind = routing(element.required("routing")?)?;
+        let routing = routing(element.required("routing")?)?;
         let zone = self
             .builder
-            .open_zone(id.text, parent, kind, element.at())
+            .open_zone(id.text, parent, routing, element.at())
             .at(id.at)?;
         for child in element.children() {
             match child.name() {
@@ -132,7 +151,7 @@ impl<'doc> Reader<'doc, '_> {
         Ok(())
     }
 
-    fn host(&mut self, zone: u32, element: Element<'doc>) -> Result<(), Misfit> {
+    fn host(&mut self, zone: u32, element: Element<'doc>) -> Result<(), ErrorAt> {
         element.allow(&[
             "id",
             "speed",
@@ -165,14 +184,14 @@ impl<'doc> Reader<'doc, '_> {
             set: SetId(0),
             speed: element.speed()?,
             cores: element.cores()?,
-            availability: self.profile(speed_file, Meaning::Factor)?,
+            availability: self.profile(speed_file, ProfileQuantity::SpeedFactor)?,
             load: None,
         };
         self.builder.add_host(zone, host, element.at()).at(id.at)?;
         Ok(())
     }
 
-    fn link(&mut self, element: Element<'doc>) -> Result<(), Misfit> {
+    fn link(&mut self, element: Element<'doc>) -> Result<(), ErrorAt> {
         element.allow(&[
             "id",
             "bandwidth",
@@ -197,15 +216,18 @@ impl<'doc> Reader<'doc, '_> {
             latency: latency
                 .map_or(Ok(bsp::units::Seconds::ZERO), |it| it.quantity(units::time))?,
             duplex: duplex(element.optional("sharing_policy"), Duplex::Shared)?,
-            bandwidth_profile: self
-                .profile(element.optional("bandwidth_file"), Meaning::Bandwidth)?,
-            latency_profile: self.profile(element.optional("latency_file"), Meaning::Latency)?,
+            bandwidth_profile: self.profile(
+                element.optional("bandwidth_file"),
+                ProfileQuantity::Bandwidth,
+            )?,
+            latency_profile: self
+                .profile(element.optional("latency_file"), ProfileQuantity::Latency)?,
         };
         self.builder.add_cable(id.text, &cable).at(id.at)?;
         Ok(())
     }
 
-    fn route(&mut self, zone: u32, element: Element<'doc>) -> Result<(), Misfit> {
+    fn route(&mut self, zone: u32, element: Element<'doc>) -> Result<(), ErrorAt> {
         let between_zones = element.name() == "zoneRoute";
         let allowed: &[&'static str] = if between_zones {
             &["src", "dst", "gw_src", "gw_dst", "symmetrical"]
@@ -220,7 +242,7 @@ impl<'doc> Reader<'doc, '_> {
             None
         };
         for (end, key) in ends.into_iter().zip(["src", "dst"]) {
-            if matches!(end, Node::Zone(_)) != between_zones {
+            if matches!(end, Endpoint::Zone(_)) != between_zones {
                 let met = element.required(key)?;
                 let expected = if between_zones {
                     "the name of a zone; hosts and routers are connected by <route>"
@@ -260,7 +282,7 @@ impl<'doc> Reader<'doc, '_> {
         &self,
         element: Element<'doc>,
         parent: &str,
-    ) -> Result<(LinkId, LinkId), Misfit> {
+    ) -> Result<(LinkId, LinkId), ErrorAt> {
         if element.name() != "link_ctn" {
             return Err(element.misplaced(parent));
         }
@@ -269,8 +291,8 @@ impl<'doc> Reader<'doc, '_> {
         let wire = self.builder.wire(id.text).at(id.at)?;
         let direction = element.optional("direction");
         let up = match direction.as_ref().map(|it| it.text) {
-            None | Some("NONE") if matches!(wire, Wire::Two { .. }) => {
-                return Err(element.fault(Fault::Direction {
+            None | Some("NONE") if matches!(wire, NamedLink::Pair { .. }) => {
+                return Err(element.error(PlatformErrorKind::MissingDirection {
                     link: id.text.to_owned(),
                 }));
             }
@@ -284,7 +306,7 @@ impl<'doc> Reader<'doc, '_> {
         Ok((wire.towards(up), wire.towards(!up)))
     }
 
-    fn end(&self, element: Element<'doc>, key: &'static str) -> Result<Node, Misfit> {
+    fn end(&self, element: Element<'doc>, key: &'static str) -> Result<Endpoint, ErrorAt> {
         let name = element.required(key)?;
         self.builder
             .node("host, router or zone", name.text)
@@ -294,14 +316,14 @@ impl<'doc> Reader<'doc, '_> {
     fn profile(
         &mut self,
         file: Option<Attribute<'doc>>,
-        meaning: Meaning,
-    ) -> Result<Option<Profile>, Misfit> {
+        quantity: ProfileQuantity,
+    ) -> Result<Option<Profile>, ErrorAt> {
         let Some(file) = file else {
             return Ok(None);
         };
         if !self.profiles.contains_key(file.text) {
             let text = (self.load)(file.text).map_err(|reason| {
-                file.fault(Fault::ProfileFile {
+                file.error(PlatformErrorKind::ProfileFile {
                     file: file.text.to_owned(),
                     reason,
                 })
@@ -310,19 +332,19 @@ impl<'doc> Reader<'doc, '_> {
             self.profiles.insert(file.text.to_owned(), profile);
         }
         let profile = self.profiles[file.text].clone();
-        meaning.check(file.text, &profile).at(file.at)?;
+        quantity.check(file.text, &profile).at(file.at)?;
         Ok(Some(profile))
     }
 }
 
-fn routing(met: Attribute<'_>) -> Result<Kind, Misfit> {
+fn routing(met: Attribute<'_>) -> Result<ZoneRouting, ErrorAt> {
     const ALL: &str = "Full, Floyd, Dijkstra, DijkstraCache or None";
     match met.text.to_ascii_lowercase().as_str() {
-        "full" => Ok(Kind::Full),
-        "floyd" => Ok(Kind::Shortest(Search::Floyd)),
-        "dijkstra" | "dijkstracache" => Ok(Kind::Shortest(Search::Dijkstra)),
-        "none" => Ok(Kind::None),
-        "cluster" | "vivaldi" | "wifi" => Err(met.fault(Fault::NotSupported {
+        "full" => Ok(ZoneRouting::Full),
+        "floyd" => Ok(ZoneRouting::Shortest(Search::Floyd)),
+        "dijkstra" | "dijkstracache" => Ok(ZoneRouting::Shortest(Search::Dijkstra)),
+        "none" => Ok(ZoneRouting::None),
+        "cluster" | "vivaldi" | "wifi" => Err(met.error(PlatformErrorKind::NotSupported {
             what: format!("routing=\"{}\"", met.text),
             instead: "write a <cluster>, or routing=\"Full\" with routes",
         })),
@@ -330,24 +352,8 @@ fn routing(met: Attribute<'_>) -> Result<Kind, Misfit> {
     }
 }
 
-fn duplex(met: Option<Attribute<'_>>, default: Duplex) -> Result<Duplex, Misfit> {
-    let Some(met) = met else {
-        return Ok(default);
-    };
-    match met.text {
-        "SHARED" => Ok(Duplex::Shared),
-        "SPLITDUPLEX" | "FULLDUPLEX" => Ok(Duplex::Split),
-        "FATPIPE" => Ok(Duplex::FatPipe),
-        "WIFI" => Err(met.fault(Fault::NotSupported {
-            what: "sharing_policy=\"WIFI\"".to_owned(),
-            instead: "links are SHARED, SPLITDUPLEX or FATPIPE",
-        })),
-        _ => Err(met.choice("sharing_policy", "SHARED, SPLITDUPLEX or FATPIPE")),
-    }
-}
-
 /// Why an element cannot stand where it does, or nowhere.
-fn unsupported(element: Element<'_>, parent: &str) -> Misfit {
+fn unsupported(element: Element<'_>, parent: &str) -> ErrorAt {
     let instead = match element.name() {
         "AS" | "ASroute" | "bypassASroute" | "process" => {
             "it is of version 3: bring the file up to date with `simgrid_update_xml`"
@@ -366,10 +372,10 @@ fn unsupported(element: Element<'_>, parent: &str) -> Misfit {
         _ => return element.misplaced(parent),
     };
     let what = format!("<{}>", element.name());
-    element.fault(Fault::NotSupported { what, instead })
+    element.error(PlatformErrorKind::NotSupported { what, instead })
 }
 
-fn syntax(text: &str, error: &roxmltree::Error) -> Misfit {
+fn syntax(text: &str, error: &roxmltree::Error) -> ErrorAt {
     let place = error.pos();
     let row = usize::try_from(place.row).unwrap_or(1).saturating_sub(1);
     let column = usize::try_from(place.col).unwrap_or(1).saturating_sub(1);
@@ -388,8 +394,8 @@ fn syntax(text: &str, error: &roxmltree::Error) -> Misfit {
         Some(end) if message[end..].ends_with(&place.to_string()) => message[..end].to_owned(),
         _ => message,
     };
-    Misfit {
+    ErrorAt {
         at: line + inside,
-        fault: Fault::Syntax(message),
+        kind: PlatformErrorKind::Syntax(message),
     }
 }

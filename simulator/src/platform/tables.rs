@@ -7,90 +7,39 @@ mod document;
 mod names;
 mod network;
 mod sets;
+mod values;
 
 use std::ops::Range;
 
-use toml::Spanned;
+use crate::platform::Platform;
+use crate::platform::builder::{Builder, ZoneRouting};
+use crate::platform::error::{At, ErrorAt, PlatformError, PlatformErrorKind};
+use crate::platform::tables::document::Document;
 
-use crate::platform::builder::{Builder, Cable, Duplex, Kind};
-use crate::platform::error::{At, Misfit};
-use crate::platform::tables::document::{CableTable, Document, Scalar};
-use crate::platform::{Fault, Platform, QuantityError, units};
+impl Platform {
+    /// Reads a platform in TOML, as described in `docs/platforms.md`.
+    ///
+    /// # Errors
+    ///
+    /// Says in which line and column the text is wrong, and what is expected there.
+    pub fn from_toml(text: &str) -> Result<Self, PlatformError> {
+        read(text).map_err(|error| error.locate(text))
+    }
+}
 
 /// Reads a whole file.
-pub(super) fn read(text: &str) -> Result<Platform, Misfit> {
-    let document: Document = toml::from_str(text).map_err(|error| Misfit {
+fn read(text: &str) -> Result<Platform, ErrorAt> {
+    let document: Document = toml::from_str(text).map_err(|error| ErrorAt {
         at: error.span().map_or(0, |span: Range<usize>| span.start),
-        fault: Fault::Syntax(error.message().trim().replace('\n', "; ")),
+        kind: PlatformErrorKind::Syntax(error.message().trim().replace('\n', "; ")),
     })?;
     let mut builder = Builder::default();
-    let world = builder.open_zone(WORLD, None, Kind::Full, 0).at(0)?;
-    let sets = sets::read(&mut builder, world, &document)?;
-    network::read(&mut builder, world, &sets, &document)?;
+    let root = builder.open_zone(ROOT, None, ZoneRouting::Full, 0).at(0)?;
+    let sets = sets::read(&mut builder, root, &document)?;
+    network::read(&mut builder, root, &sets, &document)?;
     changes::read(&mut builder, &document)?;
     builder.finish()
 }
 
 /// Name of the zone around all Sets; no Set may have it.
-const WORLD: &str = "";
-
-fn cable(table: &CableTable, duplex: Duplex) -> Result<Cable, Misfit> {
-    Ok(Cable {
-        bandwidth: quantity("bandwidth", &table.bandwidth, units::bandwidth)?,
-        latency: match &table.latency {
-            None => bsp::units::Seconds::ZERO,
-            Some(latency) => quantity("latency", latency, units::time)?,
-        },
-        duplex: match &table.duplex {
-            None => duplex,
-            Some(met) => match met.get_ref().as_str() {
-                "split" => Duplex::Split,
-                "shared" => Duplex::Shared,
-                "fatpipe" => Duplex::FatPipe,
-                _ => {
-                    return Err(fault(
-                        met,
-                        Fault::Choice {
-                            key: "duplex",
-                            met: met.get_ref().clone(),
-                            expected: "\"split\", \"shared\" or \"fatpipe\"",
-                        },
-                    ));
-                }
-            },
-        },
-        bandwidth_profile: None,
-        latency_profile: None,
-    })
-}
-
-/// A cable that cannot have two directions.
-fn undirected_cable(table: &CableTable, duplex: Duplex) -> Result<Cable, Misfit> {
-    let cable = cable(table, duplex)?;
-    match &table.duplex {
-        Some(met) if cable.duplex == Duplex::Split => Err(fault(
-            met,
-            Fault::Choice {
-                key: "duplex",
-                met: met.get_ref().clone(),
-                expected: "\"shared\" or \"fatpipe\" here",
-            },
-        )),
-        _ => Ok(cable),
-    }
-}
-
-fn quantity<T>(
-    key: &'static str,
-    met: &Spanned<Scalar>,
-    read: impl FnOnce(&str) -> Result<T, QuantityError>,
-) -> Result<T, Misfit> {
-    read(&met.get_ref().0).map_err(|error| fault(met, Fault::Quantity { key, fault: error }))
-}
-
-fn fault<T>(met: &Spanned<T>, fault: Fault) -> Misfit {
-    Misfit {
-        at: met.span().start,
-        fault,
-    }
-}
+const ROOT: &str = "";

@@ -7,7 +7,7 @@ use winnow::token::one_of;
 
 use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 
-use super::error::nearest;
+use super::nearest::nearest;
 
 /// What is wrong with a number that may carry a unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use bsp::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::Mode;
+use super::mode::Mode;
 
 /// Adjacent rows of the plate, with the row above and the row below.
 ///

@@ -18,6 +18,7 @@
 
 mod factors;
 mod matrix;
+mod parameters;
 mod tile;
 
 use std::cmp::Ordering;
@@ -26,6 +27,7 @@ use bsp::units::Instructions;
 use bsp::{Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
+use crate::lu::kernel::parameters::element_bytes;
 use crate::lu::kernel::tile::Tile;
 use crate::lu::{Cyclic, distribution};
 use crate::memory::{collected, megabytes};
@@ -33,70 +35,7 @@ use crate::parameters::{Common, Error, whole, within};
 
 pub use factors::{Block, Factors, Residual, Singular, Unfactored};
 pub use matrix::{Error as MatrixError, Matrix};
-
-/// What is decomposed, and how.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Parameters {
-    /// Name of a CSV file with one row of the matrix a line; not set: a matrix is drawn.
-    pub matrix: Option<String>,
-    /// Rows, and columns, of a drawn matrix, at most 16384.
-    pub order: u32,
-    /// What is added to the diagonal of a drawn matrix, whose elements lie between −1 and 1.
-    pub diagonal: f64,
-    /// Whether rows are exchanged, so that the greatest element of a column is its pivot.
-    pub pivoting: bool,
-    /// Rows of processes; not set: as `columns` wants it, or what comes nearest to a square, higher
-    /// than wide.
-    pub rows: Option<u32>,
-    /// Columns of processes; not set: likewise.
-    pub columns: Option<u32>,
-    /// Instructions of one operation on elements: a multiplication, subtraction, division, comparison,
-    /// or the moving of one to another row.
-    pub instructions_per_operation: f64,
-}
-
-impl Default for Parameters {
-    /// A small matrix, with pivoting; an operation comes with the loading or storing of an element.
-    fn default() -> Self {
-        Self {
-            matrix: None,
-            order: 64,
-            diagonal: 0.0,
-            pivoting: true,
-            rows: None,
-            columns: None,
-            instructions_per_operation: 2.0,
-        }
-    }
-}
-
-impl Parameters {
-    /// The matrix that is drawn if no file is named.
-    ///
-    /// # Errors
-    ///
-    /// If its order is 0 or too large, the diagonal no number, or there is no memory for it.
-    pub fn drawn(&self, seed: u64) -> Result<Matrix, Error> {
-        let order = f64::from(self.order);
-        within(("order", order), 1.0, 16_384.0, "a number from 1 to 16384")?;
-        let diagonal = ("diagonal", self.diagonal);
-        let diagonal = within(diagonal, -1e300, 1e300, "a number from -1e300 to 1e300")?;
-        Matrix::drawn(self.order, diagonal, seed).ok_or_else(|| self.too_large(self.order))
-    }
-
-    /// There is no memory for a matrix of `order`.
-    fn too_large(&self, order: u32) -> Error {
-        Error::Memory {
-            what: format!("a matrix of order {order}"),
-            megabytes: megabytes(element_bytes(order.into())),
-            instead: match self.matrix {
-                None => "a smaller `order`",
-                Some(_) => "a smaller matrix in the file of `matrix`",
-            },
-        }
-    }
-}
+pub use parameters::Parameters;
 
 /// One process's part of the matrix.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -433,11 +372,6 @@ impl Lu {
             "memory for the factors, {needed} MB in all, cannot be had; a smaller order than {order} would do"
         )
     }
-}
-
-/// What the elements of a matrix of `order` take.
-fn element_bytes(order: u64) -> u128 {
-    8 * u128::from(order) * u128::from(order)
 }
 
 /// The row and the element with the greatest magnitude; of equal ones that of the lowest row.

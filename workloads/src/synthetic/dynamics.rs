@@ -4,6 +4,8 @@ use bsp::units::Instructions;
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{AMOUNT_MAX, Error, at_least_one, instructions, within};
+use crate::synthetic::change::{Change, Choice};
+use crate::synthetic::written::{MisplacedKey, WrittenDynamics};
 
 /// How the instructions of a superstep change: a factor that depends on rank and superstep, and noise
 /// on top of it.
@@ -12,7 +14,7 @@ use crate::parameters::{AMOUNT_MAX, Error, at_least_one, instructions, within};
 /// those of the [`Change`]. `jitter` goes with every kind; `noise` is a steady load with a jitter of
 /// 0.1 unless it says otherwise. A key that its kind does not take is an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "WrittenDynamics", into = "WrittenDynamics")]
 pub struct Dynamics {
     /// What changes, and when.
     pub change: Change,
@@ -21,62 +23,6 @@ pub struct Dynamics {
     /// Noise from 0 to 1: each process draws in each superstep a factor that is spread evenly over
     /// `1 - jitter` to `1 + jitter`. What it draws depends on seed, rank and superstep alone.
     pub jitter: f64,
-}
-
-/// Which ranks a [`Change`] happens to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Choice {
-    /// The lowest; a hotspot begins at rank 0.
-    #[default]
-    First,
-    /// Drawn from the run's seed, each as probable as any other; so is the rank where a hotspot begins.
-    Drawn,
-}
-
-/// What changes, and when.
-///
-/// A `share` is a part of the ranks, from 0 to 1: `share` · processes of them, rounded, and one at
-/// least if the share is above zero. [`Choice`] says which. A `factor` multiplies their instructions.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Change {
-    /// Nothing, ever.
-    #[default]
-    Steady,
-    /// A share of the ranks gets slowly heavier, or lighter.
-    Drift {
-        /// Who; by default half of the ranks.
-        share: f64,
-        /// What is reached in the end; by default 2.
-        factor: f64,
-        /// The last superstep without change; by default 0. From here the factor grows linearly.
-        start: u64,
-        /// The first superstep with the whole factor, which then stays; by default the run's last.
-        end: Option<u64>,
-    },
-    /// A share of the ranks changes from one superstep to the next.
-    Jump {
-        /// Who; by default half of the ranks.
-        share: f64,
-        /// By how much; by default 2.
-        factor: f64,
-        /// The first superstep with the factor; by default 100.
-        start: u64,
-        /// After so many supersteps the factor goes, after as many it comes back, and so on; by
-        /// default it stays.
-        every: Option<u64>,
-    },
-    /// A window of consecutive ranks is heavier, and wanders over all of them, around the end.
-    Hotspot {
-        /// Width of the window; by default a tenth of the ranks.
-        share: f64,
-        /// By how much; by default 2.
-        factor: f64,
-        /// By how many ranks it moves at a time; by default 1.
-        step: u64,
-        /// After how many supersteps it moves; by default 10.
-        every: u64,
-    },
 }
 
 impl Dynamics {
@@ -171,192 +117,22 @@ impl Dynamics {
     }
 }
 
-/// The table as it is written: flat, and with gaps.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Written {
-    kind: Kind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    choice: Option<Choice>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    share: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    factor: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    start: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    every: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jitter: Option<f64>,
-}
+impl TryFrom<WrittenDynamics> for Dynamics {
+    type Error = MisplacedKey;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    #[default]
-    Steady,
-    Drift,
-    Jump,
-    Hotspot,
-    Noise,
-}
-
-/// A key that is known and means nothing here.
-#[derive(Debug, thiserror::Error)]
-#[error("`kind = \"{kind}\"` takes no `{key}`; it takes {}", .known.join(", "))]
-struct Misplaced {
-    kind: &'static str,
-    key: &'static str,
-    known: &'static [&'static str],
-}
-
-impl Kind {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Steady => "steady",
-            Self::Drift => "drift",
-            Self::Jump => "jump",
-            Self::Hotspot => "hotspot",
-            Self::Noise => "noise",
-        }
-    }
-
-    const fn keys(self) -> &'static [&'static str] {
-        match self {
-            Self::Steady | Self::Noise => &["jitter"],
-            Self::Drift => &["choice", "share", "factor", "start", "end", "jitter"],
-            Self::Jump => &["choice", "share", "factor", "start", "every", "jitter"],
-            Self::Hotspot => &["choice", "share", "factor", "step", "every", "jitter"],
-        }
-    }
-}
-
-impl Written {
-    fn check_keys(&self) -> Result<(), Misplaced> {
-        let known = self.kind.keys();
-        let written = [
-            ("choice", self.choice.is_some()),
-            ("share", self.share.is_some()),
-            ("factor", self.factor.is_some()),
-            ("start", self.start.is_some()),
-            ("end", self.end.is_some()),
-            ("step", self.step.is_some()),
-            ("every", self.every.is_some()),
-        ];
-        match written
-            .iter()
-            .find(|(key, is_written)| *is_written && !known.contains(key))
-        {
-            None => Ok(()),
-            Some(&(key, _)) => {
-                let kind = self.kind.name();
-                Err(Misplaced { kind, key, known })
-            }
-        }
-    }
-}
-
-impl TryFrom<Written> for Dynamics {
-    type Error = Misplaced;
-
-    fn try_from(written: Written) -> Result<Self, Misplaced> {
+    fn try_from(written: WrittenDynamics) -> Result<Self, MisplacedKey> {
         written.check_keys()?;
-        let factor = written.factor.unwrap_or(2.0);
-        let change = match written.kind {
-            Kind::Steady | Kind::Noise => Change::Steady,
-            Kind::Drift => Change::Drift {
-                share: written.share.unwrap_or(0.5),
-                factor,
-                start: written.start.unwrap_or(0),
-                end: written.end,
-            },
-            Kind::Jump => Change::Jump {
-                share: written.share.unwrap_or(0.5),
-                factor,
-                start: written.start.unwrap_or(100),
-                every: written.every,
-            },
-            Kind::Hotspot => Change::Hotspot {
-                share: written.share.unwrap_or(0.1),
-                factor,
-                step: written.step.unwrap_or(1),
-                every: written.every.unwrap_or(10),
-            },
-        };
-        let jitter = if written.kind == Kind::Noise {
-            0.1
-        } else {
-            0.0
-        };
         Ok(Self {
-            change,
-            choice: written.choice.unwrap_or_default(),
-            jitter: written.jitter.unwrap_or(jitter),
+            change: written.change(),
+            choice: written.choice(),
+            jitter: written.jitter(),
         })
     }
 }
 
-impl From<Dynamics> for Written {
+impl From<Dynamics> for WrittenDynamics {
     fn from(dynamics: Dynamics) -> Self {
-        let is_steady = dynamics.change == Change::Steady;
-        let blank = Self {
-            choice: (!is_steady).then_some(dynamics.choice),
-            jitter: Some(dynamics.jitter),
-            ..Self::default()
-        };
-        match dynamics.change {
-            Change::Steady => Self {
-                kind: if dynamics.jitter == 0.0 {
-                    Kind::Steady
-                } else {
-                    Kind::Noise
-                },
-                ..blank
-            },
-            Change::Drift {
-                share,
-                factor,
-                start,
-                end,
-            } => Self {
-                kind: Kind::Drift,
-                share: Some(share),
-                factor: Some(factor),
-                start: Some(start),
-                end,
-                ..blank
-            },
-            Change::Jump {
-                share,
-                factor,
-                start,
-                every,
-            } => Self {
-                kind: Kind::Jump,
-                share: Some(share),
-                factor: Some(factor),
-                start: Some(start),
-                every,
-                ..blank
-            },
-            Change::Hotspot {
-                share,
-                factor,
-                step,
-                every,
-            } => Self {
-                kind: Kind::Hotspot,
-                share: Some(share),
-                factor: Some(factor),
-                step: Some(step),
-                every: Some(every),
-                ..blank
-            },
-        }
+        Self::new(dynamics.change, dynamics.choice, dynamics.jitter)
     }
 }
 

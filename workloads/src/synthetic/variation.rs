@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::draws::{by_lot, generator, part, unit};
 use crate::parameters::{Common, whole};
-use crate::synthetic::dynamics::{Change, Choice, Dynamics};
+use crate::synthetic::change::{Change, Choice};
+use crate::synthetic::dynamics::Dynamics;
 
 /// How the load of one process changes: a pure function of the superstep.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use bsp::units::{Bytes, Instant};
-use bsp::{HostId, Program, Rank};
+use bsp::{HostId, Rank};
 use protocol::transport::{JobId, Peer, PeerError, Received, Sender, StateReceiver};
 use protocol::{Address, Ended, Errand, Fault, Message, State, Submit};
 use tokio::sync::mpsc;
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::super::failure::JobError;
 use super::super::journal::Journal;
 use super::{ANSWERING, Request, tell};
-use crate::encoding::encode_into;
+use crate::programs::States;
 use crate::record::{Call, End, Event};
 
 /// A job that is followed.
@@ -96,7 +96,7 @@ impl<'a> Following<'a> {
     }
 
     /// Submits, sends the processes, begins, and listens until all is over.
-    pub(super) async fn follow<P: Program>(&mut self, programs: Vec<P>) -> Result<(), JobError> {
+    pub(super) async fn follow(&mut self, states: States) -> Result<(), JobError> {
         let job = JobId::draw().0.get();
         for host in self.hosts() {
             let submit = Submit {
@@ -105,7 +105,8 @@ impl<'a> Following<'a> {
                 host,
                 members: self.request.members.clone(),
                 experiment: self.request.experiment.clone(),
-                processes: u32::try_from(programs.len()).expect("ranks fit 32 bits"),
+                processes: u32::try_from(self.request.setup.placement.len())
+                    .expect("ranks fit 32 bits"),
             };
             self.tell(host, Errand::Submit(Box::new(submit)))?;
         }
@@ -121,7 +122,7 @@ impl<'a> Following<'a> {
         for host in self.hosts() {
             self.tell(host, Errand::Meet { counts })?;
         }
-        self.send_programs(programs).await?;
+        self.send_states(states).await?;
         self.await_all(|errand| *errand == Errand::Ready, MEETING)
             .await?;
         for host in self.hosts() {
@@ -163,18 +164,15 @@ impl<'a> Following<'a> {
     }
 
     /// Every process to the host where it starts; each is encoded when its turn comes.
-    async fn send_programs<P: Program>(&mut self, programs: Vec<P>) -> Result<(), JobError> {
-        for (index, program) in programs.into_iter().enumerate() {
+    async fn send_states(&mut self, states: States) -> Result<(), JobError> {
+        for (index, state) in states.enumerate() {
             let rank = Rank::from_index(index);
-            let mut payload = Vec::new();
-            encode_into(&mut payload, "the state of", rank, &program)?;
-            drop(program);
             let state = State {
                 rank,
                 epoch: 0,
                 agent: 0,
                 declared: None,
-                payload: payload.into(),
+                payload: state?.into(),
             };
             let host = self.request.setup.placement[index];
             let to = Address::Process(rank);

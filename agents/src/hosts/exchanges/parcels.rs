@@ -4,7 +4,7 @@ use bsp::Rank;
 use bsp::units::Seconds;
 use protocol::{Letter, Parcel};
 
-use crate::hosts::resident::{Content, Incoming};
+use crate::programs::{Content, Incoming};
 
 /// What only the last parcel to a node says.
 pub(super) struct Last {

@@ -11,10 +11,10 @@ use protocol::{Address, Message, Migrate, State};
 
 use super::super::failure::JobError;
 use super::super::luggage::{self, Luggage, Unpacked};
-use super::super::pieces::{self, Cutter, Joiner};
-use super::super::resident::{Incoming, Resident};
 use super::{HostWorld, Local, seconds};
+use crate::chunks::{self, ChunkReader, ChunkWriter};
 use crate::error::RunError;
+use crate::programs::{HostedProgram, Incoming};
 use crate::record;
 use crate::world::{Event, Moved, World};
 
@@ -30,15 +30,15 @@ pub(in super::super) struct Arrival {
 /// A state that is on its way to this node.
 pub(in super::super) struct Coming {
     pub(in super::super) began: Clock,
-    pub(in super::super) pieces: Joiner,
+    pub(in super::super) chunks: ChunkReader,
 }
 
 impl HostWorld {
     /// Sends a process and its agent to the host that it moves to.
     pub(super) fn send_off(&mut self, order: Migrate, agent: Vec<u8>) {
         let Migrate { rank, to, .. } = order;
-        let resident = self.residents.remove(&rank);
-        let (Some(resident), Some(peer)) = (resident, self.peers.get(&to).cloned()) else {
+        let program = self.programs.remove(&rank);
+        let (Some(program), Some(peer)) = (program, self.peers.get(&to).cloned()) else {
             return self.fail(RunError::Peer(format!(
                 "{rank} is to move to {to}, but cannot"
             )));
@@ -48,7 +48,7 @@ impl HostWorld {
         let (tasks, packers) = (self.tasks.clone(), Arc::clone(&self.packers));
         drop(tokio::spawn(async move {
             let _place = packers.acquire().await;
-            let told = leave(order, (agent, inbox, resident), peer).await;
+            let told = leave(order, (agent, inbox, program), peer).await;
             // The job may be over.
             drop(tasks.send(told.unwrap_or_else(Local::Failed)));
         }));
@@ -71,13 +71,13 @@ impl HostWorld {
         let State {
             rank, epoch, agent, ..
         } = *state;
-        let (kind, tasks) = (self.kind, self.tasks.clone());
-        let Coming { began, mut pieces } = coming;
+        let (program_type, tasks) = (self.program_type, self.tasks.clone());
+        let Coming { began, mut chunks } = coming;
         // Decoding takes as long as its state is large; meanwhile others have their messages carried.
         let unpacking = tokio::task::spawn_blocking(move || {
-            let bytes = pieces.len();
-            let unpacked = luggage::unpack(kind, rank, agent, &mut pieces);
-            if pieces.was_cut() {
+            let bytes = chunks.len();
+            let unpacked = luggage::unpack(program_type, rank, agent, &mut chunks);
+            if chunks.is_truncated() {
                 // Its sender is lost, which is told where it is listened to.
                 return Ok(None);
             }
@@ -113,7 +113,7 @@ impl HostWorld {
             took,
             unpacked,
         } = arrival;
-        self.residents.insert(rank, unpacked.resident);
+        self.programs.insert(rank, unpacked.program);
         self.exchanges.put_inbox(rank, unpacked.inbox);
         self.record(record::Event::Moved(record::Moved {
             at: self.now(),
@@ -135,7 +135,7 @@ impl HostWorld {
 /// Sends a process to the host that it moves to.
 async fn leave(
     order: Migrate,
-    (agent, inbox, resident): (Vec<u8>, Vec<Incoming>, Box<dyn Resident>),
+    (agent, inbox, program): (Vec<u8>, Vec<Incoming>, Box<dyn HostedProgram>),
     peer: Sender,
 ) -> Result<Local, JobError> {
     let Migrate {
@@ -149,13 +149,13 @@ async fn leave(
     let length_of_agent = u32::try_from(agent.len()).expect("an agent's state is small");
     // Encoding takes as long as its state is large; meanwhile others have their messages carried.
     let weighing = tokio::task::spawn_blocking(move || {
-        let luggage = Luggage::new(rank, agent, inbox, resident)?;
+        let luggage = Luggage::new(rank, agent, inbox, program)?;
         Ok::<_, RunError>((luggage.len(), luggage))
     });
     let broken = |error: tokio::task::JoinError| JobError::program(error.to_string());
     let (bytes, luggage) = weighing.await.map_err(broken)??;
-    let (sender, pieces) = pieces::way();
-    let packing = tokio::task::spawn_blocking(move || luggage.pack(Cutter::new(sender)));
+    let (sender, chunks) = chunks::channel();
+    let packing = tokio::task::spawn_blocking(move || luggage.pack(ChunkWriter::new(sender)));
     let state = State {
         rank,
         epoch,
@@ -164,9 +164,9 @@ async fn leave(
         payload: Bytes::new(),
     };
     let (from, target) = (Address::Node(from), Address::Node(to));
-    let sent = peer.send_pieces(from, target, state, (bytes, pieces)).await;
+    let sent = peer.send_pieces(from, target, state, (bytes, chunks)).await;
     match packing.await.map_err(broken)? {
-        // If nobody takes the pieces any more, that is what is wrong.
+        // If nobody takes the chunks any more, that is what is wrong.
         Err(error) if sent.is_ok() || !peer.is_lost() => return Err(error.into()),
         Ok(()) | Err(_) => sent?,
     }

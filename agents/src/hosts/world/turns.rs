@@ -18,7 +18,7 @@ impl HostWorld {
         };
         self.computed.push(Computed {
             rank: done.rank,
-            resident: done.resident,
+            program: done.program,
             work: done.work,
             held: done.held,
             halted: executed.output.is_some(),
@@ -54,13 +54,13 @@ impl HostWorld {
         for (computed, time) in computed.into_iter().zip(times) {
             let Computed {
                 rank,
-                resident,
+                program,
                 work,
                 halted,
                 ..
             } = computed;
             if !halted {
-                self.residents.insert(rank, resident);
+                self.programs.insert(rank, program);
             }
             let event = Event::Computed { work, time, halted };
             self.deliver(Address::Process(rank), event);

@@ -24,7 +24,7 @@ impl SetManager {
             rates: sets
                 .map(|set| world.transfer_rate(self.set, *set))
                 .collect(),
-            toll: self.toll(rules, world),
+            barrier_delay: self.toll(rules, world),
         }
     }
 

@@ -155,7 +155,7 @@ const POINTS_MAX: u64 = 50_000_000;
 
 #[cfg(test)]
 mod tests {
-    use workloads::background::Course;
+    use workloads::background::Pattern;
 
     use super::*;
 
@@ -164,8 +164,8 @@ mod tests {
         let text = "[[set]]\nname = 'a'\nhosts = 51\nspeed = 1e9\nlink = { bandwidth = 1e8 }";
         let platform = Platform::from_toml(text).unwrap();
         let seconds = |value| Seconds::new(value).unwrap();
-        let course = Course::Walk { level: 0.5 };
-        let background = Background::new(course, 1.0, seconds(1.0), seconds(1e6)).unwrap();
+        let pattern = Pattern::Walk { level: 0.5 };
+        let background = Background::new(pattern, 1.0, seconds(1.0), seconds(1e6)).unwrap();
         assert_eq!(
             hosts(platform, &background, 1, None).unwrap_err(),
             "met 51 hosts of 1000000 steps each, expected at most 50000000 steps together; fewer of \
@@ -179,8 +179,8 @@ mod tests {
                     uplink = { bandwidth = 1e7 }";
         let platform = || Platform::from_toml(text).unwrap();
         let second = Seconds::new(1.0).unwrap();
-        let course = Course::Wave { level: 0.5 };
-        let background = Background::new(course, 1.0, second, Seconds::new(9.0).unwrap()).unwrap();
+        let pattern = Pattern::Wave { level: 0.5 };
+        let background = Background::new(pattern, 1.0, second, Seconds::new(9.0).unwrap()).unwrap();
         let congested = |named: Option<&[String]>| {
             let platform = links(platform(), &background, 1, named).unwrap();
             let congested = platform

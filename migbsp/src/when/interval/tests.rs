@@ -34,7 +34,7 @@ fn check(config: &Config, times: &[f64], tolerance: f64) -> bool {
 
 /// Ends a call after `supersteps`, in which somebody migrated or nobody; answers the tolerance.
 fn conclude(when: &mut Interval, supersteps: &[Digest], migrated: bool) -> f64 {
-    when.conclude(&Concluded {
+    when.conclude(&CallOutcome {
         completed: when.call_next,
         supersteps,
         barrier_busy: &[],

@@ -3,13 +3,16 @@
 use bsp::SetId;
 use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 
-use crate::platform::builder::{Builder, Cable, Duplex, Node, count};
-use crate::platform::routes::{Cluster, Place};
-use crate::platform::{Fault, Host, index};
+use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, count};
+use crate::platform::error::PlatformErrorKind;
+use crate::platform::host::Host;
+use crate::platform::index::index;
+use crate::platform::location::Location;
+use crate::platform::routes::Cluster;
 
 /// Hosts that are alike, each with a cable of its own.
 #[derive(Debug)]
-pub(in crate::platform) struct Hosts {
+pub(in crate::platform) struct ClusterHosts {
     /// Names of hosts, and the middle part of their links' names.
     pub(in crate::platform) names: Vec<(String, String)>,
     pub(in crate::platform) speeds: Vec<InstructionsPerSecond>,
@@ -25,9 +28,9 @@ impl Builder {
     pub(in crate::platform) fn add_cluster(
         &mut self,
         zone: u32,
-        hosts: &Hosts,
+        hosts: &ClusterHosts,
         router: &str,
-    ) -> Result<Node, Fault> {
+    ) -> Result<Endpoint, PlatformErrorKind> {
         let prefix = self.zones[index(zone)].name.clone();
         let backbone = match &hosts.backbone {
             Some(cable) => Some(self.add_link(format!("{prefix}_backbone"), cable)?),
@@ -45,7 +48,7 @@ impl Builder {
                 availability: None,
                 load: None,
             };
-            self.place_host(Place { zone, local }, host)?;
+            self.add_located_host(Location { zone, local }, host)?;
             self.add_host_links(&format!("{prefix}_link_{link}"), hosts)?;
         }
         let count_hosts = count(hosts.names.len(), "hosts")?;
@@ -61,16 +64,20 @@ impl Builder {
             has_limiter: hosts.limiter.is_some(),
             has_two_directions,
         });
-        let node = Node::Router(count(self.router_places.len(), "routers")?);
+        let node = Endpoint::Router(count(self.router_locations.len(), "routers")?);
         self.name_node(router, node)?;
-        self.router_places.push(Place {
+        self.router_locations.push(Location {
             zone,
             local: count_hosts,
         });
         Ok(node)
     }
 
-    fn add_host_links(&mut self, name: &str, hosts: &Hosts) -> Result<(), Fault> {
+    fn add_host_links(
+        &mut self,
+        name: &str,
+        hosts: &ClusterHosts,
+    ) -> Result<(), PlatformErrorKind> {
         if let Some(loopback) = &hosts.loopback {
             self.add_link(format!("{name}_loopback"), loopback)?;
         }

@@ -3,20 +3,23 @@
 use bsp::HostId;
 use bsp::units::{BytesPerSecond, Seconds};
 
-use crate::platform::builder::{Builder, Cable, Draft, Duplex, Kind, Node, count};
-use crate::platform::error::{At, Misfit};
+use crate::platform::Platform;
+use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, ZoneDraft, ZoneRouting, count};
+use crate::platform::edge::Edge;
+use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::graph::{CORE_MAX, Graph, split_loops};
+use crate::platform::index::index;
+use crate::platform::link::LinkId;
 use crate::platform::pairs::Pairs;
-use crate::platform::routes::{Edge, Full, Loops, Routes, Routing, Shortest, Trunks, Uplink, Zone};
-use crate::platform::{Fault, LinkId, Platform, index};
+use crate::platform::routes::{Full, Loops, Routes, Routing, Shortest, Trunks, Uplink, Zone};
 
 impl Builder {
     /// Compiles the routes.
-    pub(in crate::platform) fn finish(mut self) -> Result<Platform, Misfit> {
+    pub(in crate::platform) fn finish(mut self) -> Result<Platform, ErrorAt> {
         if self.hosts.is_empty() {
-            return Err(Misfit {
+            return Err(ErrorAt {
                 at: 0,
-                fault: Fault::NoHosts,
+                kind: PlatformErrorKind::NoHosts,
             });
         }
         let loopback = self.default_loopback().at(0)?;
@@ -34,12 +37,12 @@ impl Builder {
             .nodes
             .values()
             .filter_map(|node| match node {
-                Node::Host(host) => Some(HostId(*host)),
-                Node::Router(_) | Node::Zone(_) => None,
+                Endpoint::Host(host) => Some(HostId(*host)),
+                Endpoint::Router(_) | Endpoint::Zone(_) => None,
             })
             .collect();
-        let mut points = self.host_places;
-        points.extend(self.router_places);
+        let mut points = self.host_locations;
+        points.extend(self.router_locations);
         Ok(Platform {
             hosts: self.hosts,
             sets: self.sets,
@@ -56,9 +59,9 @@ impl Builder {
     }
 
     /// Checks that every member of every zone that routes has a route.
-    pub(in crate::platform) fn check_connected(&self) -> Result<(), Misfit> {
+    pub(in crate::platform) fn check_connected(&self) -> Result<(), ErrorAt> {
         for draft in &self.zones {
-            let routes = matches!(draft.kind, Kind::Full | Kind::Shortest(_));
+            let routes = matches!(draft.routing, ZoneRouting::Full | ZoneRouting::Shortest(_));
             if !routes || draft.members.len() < 2 {
                 continue;
             }
@@ -71,26 +74,26 @@ impl Builder {
                 .members
                 .iter()
                 .zip(reached)
-                .find(|((_, node, _), reached)| !reached && !matches!(node, Node::Router(_)));
+                .find(|((_, node, _), reached)| !reached && !matches!(node, Endpoint::Router(_)));
             if let Some(((name, _, at), _)) = isolated {
-                let fault = Fault::Isolated {
+                let kind = PlatformErrorKind::Isolated {
                     name: name.clone(),
                     zone: draft.name.clone(),
                 };
-                return Err(Misfit { at: *at, fault });
+                return Err(ErrorAt { at: *at, kind });
             }
         }
         Ok(())
     }
 
     /// The link that SimGrid gives hosts of ordinary zones for messages to themselves.
-    fn default_loopback(&mut self) -> Result<Option<LinkId>, Fault> {
-        let is_leaf = |draft: &Draft| {
-            matches!(draft.kind, Kind::Full | Kind::Shortest(_))
+    fn default_loopback(&mut self) -> Result<Option<LinkId>, PlatformErrorKind> {
+        let is_leaf = |draft: &ZoneDraft| {
+            matches!(draft.routing, ZoneRouting::Full | ZoneRouting::Shortest(_))
                 && draft
                     .members
                     .iter()
-                    .any(|(_, node, _)| matches!(node, Node::Host(_)))
+                    .any(|(_, node, _)| matches!(node, Endpoint::Host(_)))
         };
         if !self.zones.iter().any(is_leaf) {
             return Ok(None);
@@ -105,22 +108,26 @@ impl Builder {
         self.add_link("__loopback__".to_owned(), &cable).map(Some)
     }
 
-    fn routing(&mut self, draft: Draft, loopback: Option<LinkId>) -> Result<Routing, Fault> {
+    fn routing(
+        &mut self,
+        draft: ZoneDraft,
+        loopback: Option<LinkId>,
+    ) -> Result<Routing, PlatformErrorKind> {
         let width = count(draft.members.len(), "members of a zone")?;
         let edges = draft
             .edges
             .into_iter()
             .map(|(edge, gateways)| self.resolve(edge, gateways));
         let (loops, edges) = split_loops(edges.collect());
-        let is_leaf = !matches!(draft.members.first(), Some((_, Node::Zone(_), _)));
+        let is_leaf = !matches!(draft.members.first(), Some((_, Endpoint::Zone(_), _)));
         let loops = Loops {
             default: loopback.filter(|_| is_leaf),
             edges: loops,
         };
-        match draft.kind {
-            Kind::None => Ok(Routing::None),
-            Kind::Cluster => Ok(draft.cluster.map_or(Routing::None, Routing::Cluster)),
-            Kind::Full => {
+        match draft.routing {
+            ZoneRouting::None => Ok(Routing::None),
+            ZoneRouting::Cluster => Ok(draft.cluster.map_or(Routing::None, Routing::Cluster)),
+            ZoneRouting::Full => {
                 let ends: Vec<_> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
                 let uplink = |(gateway, up, down)| Uplink {
                     gateway: self.point(gateway),
@@ -138,13 +145,14 @@ impl Builder {
                     loops,
                 }))
             }
-            Kind::Shortest(search) => {
-                let (graph, made) =
-                    Graph::new(width, &edges, search).map_err(|met| Fault::TooMany {
+            ZoneRouting::Shortest(search) => {
+                let (graph, made) = Graph::new(width, &edges, search).map_err(|met| {
+                    PlatformErrorKind::TooMany {
                         what: "nodes with several neighbours in a zone of shortest paths",
                         met: u64::try_from(met).unwrap_or(u64::MAX),
                         limit: u64::try_from(CORE_MAX).unwrap_or(u64::MAX),
-                    })?;
+                    }
+                })?;
                 if made != search {
                     self.warn(format!(
                         "zone `{}` is too large for Floyd's search and is searched as Dijkstra \
@@ -161,7 +169,7 @@ impl Builder {
         }
     }
 
-    fn resolve(&self, edge: Edge, gateways: Option<[Node; 2]>) -> Edge {
+    fn resolve(&self, edge: Edge, gateways: Option<[Endpoint; 2]>) -> Edge {
         match gateways {
             None => edge,
             Some([from, to]) => Edge {
@@ -173,13 +181,13 @@ impl Builder {
     }
 
     /// The number of a host or router among the points.
-    fn point(&self, node: Node) -> u32 {
+    fn point(&self, node: Endpoint) -> u32 {
         match node {
-            Node::Host(host) => host,
-            Node::Router(router) => {
+            Endpoint::Host(host) => host,
+            Endpoint::Router(router) => {
                 router + u32::try_from(self.hosts.len()).expect("hosts are numbered in 32 bits")
             }
-            Node::Zone(_) => panic!("a gateway was checked to be a host or a router"),
+            Endpoint::Zone(_) => panic!("a gateway was checked to be a host or a router"),
         }
     }
 }

@@ -1,16 +1,23 @@
 //! Declared routes: whether their ends and gateways lie where they should.
 
-use crate::platform::builder::{Builder, Node, Route, count};
-use crate::platform::routes::{Edge, NO_POINT, Place};
-use crate::platform::{Fault, LinkId, index};
+use crate::platform::builder::{Builder, Endpoint, Route, count};
+use crate::platform::edge::{Edge, NO_POINT};
+use crate::platform::error::PlatformErrorKind;
+use crate::platform::index::index;
+use crate::platform::link::LinkId;
+use crate::platform::location::Location;
 
 impl Builder {
     /// Adds a route between two things that lie directly in `zone`.
-    pub(in crate::platform) fn add_route(&mut self, zone: u32, route: &Route) -> Result<(), Fault> {
+    pub(in crate::platform) fn add_route(
+        &mut self,
+        zone: u32,
+        route: &Route,
+    ) -> Result<(), PlatformErrorKind> {
         let names = route.ends.map(|end| self.name_of(end));
         if route.there.is_empty() {
             let [from, to] = names;
-            return Err(Fault::EmptyRoute { from, to });
+            return Err(PlatformErrorKind::EmptyRoute { from, to });
         }
         let locals = [
             self.local_in(zone, route.ends[0])?,
@@ -23,18 +30,18 @@ impl Builder {
         }
         let [from, to] = locals;
         self.add_edge(zone, [from, to], route.gateways, &route.there)
-            .map_err(|fault| named(fault, &names))?;
+            .map_err(|kind| with_names(kind, &names))?;
         if let Some(back) = route.back.as_ref().filter(|_| from != to) {
             let gateways = route.gateways.map(|[from, to]| [to, from]);
             let names = [names[1].clone(), names[0].clone()];
             self.add_edge(zone, [to, from], gateways, back)
-                .map_err(|fault| named(fault, &names))?;
+                .map_err(|kind| with_names(kind, &names))?;
         }
         Ok(())
     }
 
     /// Whether a route, in this direction, was already declared.
-    pub(in crate::platform) fn has_route(&self, zone: u32, from: Node, to: Node) -> bool {
+    pub(in crate::platform) fn has_route(&self, zone: u32, from: Endpoint, to: Endpoint) -> bool {
         match (self.local_in(zone, from), self.local_in(zone, to)) {
             (Ok(from), Ok(to)) => self.zones[index(zone)].pairs.contains(&(from, to)),
             _ => false,
@@ -45,7 +52,7 @@ impl Builder {
     pub(in crate::platform) fn add_uplink(
         &mut self,
         inner: u32,
-        gateway: Node,
+        gateway: Endpoint,
         up: LinkId,
         down: LinkId,
     ) {
@@ -65,11 +72,11 @@ impl Builder {
         &mut self,
         zone: u32,
         [from, to]: [u32; 2],
-        gateways: Option<[Node; 2]>,
+        gateways: Option<[Endpoint; 2]>,
         links: &[LinkId],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), PlatformErrorKind> {
         if !self.zones[index(zone)].pairs.insert((from, to)) {
-            return Err(Fault::DuplicateRoute {
+            return Err(PlatformErrorKind::DuplicateRoute {
                 from: String::new(),
                 to: String::new(),
             });
@@ -90,25 +97,25 @@ impl Builder {
     }
 
     /// The number of something in the zone it has to lie in directly.
-    fn local_in(&self, zone: u32, node: Node) -> Result<u32, Fault> {
+    fn local_in(&self, zone: u32, node: Endpoint) -> Result<u32, PlatformErrorKind> {
         let place = self.place(node);
         let is_root =
-            matches!(node, Node::Zone(number) if self.zones[index(number)].parent.is_none());
+            matches!(node, Endpoint::Zone(number) if self.zones[index(number)].parent.is_none());
         if place.zone == zone && !is_root {
             return Ok(place.local);
         }
-        Err(Fault::Outside {
+        Err(PlatformErrorKind::OutsideZone {
             name: self.name_of(node),
             zone: self.zones[index(zone)].name.clone(),
         })
     }
 
-    fn check_gateway(&self, gateway: Node, end: Node) -> Result<(), Fault> {
-        let Node::Zone(zone) = end else {
+    fn check_gateway(&self, gateway: Endpoint, end: Endpoint) -> Result<(), PlatformErrorKind> {
+        let Endpoint::Zone(zone) = end else {
             return Ok(());
         };
         let mut around = self.place(gateway).zone;
-        let is_point = !matches!(gateway, Node::Zone(_));
+        let is_point = !matches!(gateway, Endpoint::Zone(_));
         while around != zone {
             match self.zones[index(around)].parent {
                 Some(parent) => around = parent,
@@ -118,25 +125,25 @@ impl Builder {
         if is_point && around == zone {
             return Ok(());
         }
-        Err(Fault::Gateway {
+        Err(PlatformErrorKind::GatewayOutsideZone {
             gateway: self.name_of(gateway),
             zone: self.zones[index(zone)].name.clone(),
         })
     }
 
-    fn place(&self, node: Node) -> Place {
+    fn place(&self, node: Endpoint) -> Location {
         match node {
-            Node::Host(host) => self.host_places[index(host)],
-            Node::Router(router) => self.router_places[index(router)],
-            Node::Zone(zone) => self.zones[index(zone)].place,
+            Endpoint::Host(host) => self.host_locations[index(host)],
+            Endpoint::Router(router) => self.router_locations[index(router)],
+            Endpoint::Zone(zone) => self.zones[index(zone)].place,
         }
     }
 
-    fn name_of(&self, node: Node) -> String {
+    fn name_of(&self, node: Endpoint) -> String {
         match node {
-            Node::Host(host) => self.hosts[index(host)].name.clone(),
-            Node::Zone(zone) => self.zones[index(zone)].name.clone(),
-            Node::Router(_) => self
+            Endpoint::Host(host) => self.hosts[index(host)].name.clone(),
+            Endpoint::Zone(zone) => self.zones[index(zone)].name.clone(),
+            Endpoint::Router(_) => self
                 .nodes
                 .iter()
                 .find(|(_, other)| **other == node)
@@ -145,10 +152,10 @@ impl Builder {
     }
 }
 
-/// Tells a fault about a pair its names.
-fn named(fault: Fault, [from, to]: &[String; 2]) -> Fault {
-    match fault {
-        Fault::DuplicateRoute { .. } => Fault::DuplicateRoute {
+/// Adds the names of the ends to an error about a pair.
+fn with_names(kind: PlatformErrorKind, [from, to]: &[String; 2]) -> PlatformErrorKind {
+    match kind {
+        PlatformErrorKind::DuplicateRoute { .. } => PlatformErrorKind::DuplicateRoute {
             from: from.clone(),
             to: to.clone(),
         },

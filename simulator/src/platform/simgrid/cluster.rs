@@ -2,18 +2,19 @@
 
 use bsp::units::{BytesPerSecond, Seconds};
 
-use crate::platform::builder::{Builder, Cable, Duplex, HOSTS_MAX, Hosts, Kind};
-use crate::platform::error::{At, Misfit};
-use crate::platform::simgrid::duplex;
+use crate::platform::builder::cluster::ClusterHosts;
+use crate::platform::builder::{Builder, Cable, Duplex, HOSTS_MAX, ZoneRouting};
+use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::simgrid::element::{Attribute, Element};
-use crate::platform::{Fault, units};
+use crate::platform::simgrid::sharing_policy::duplex;
+use crate::platform::units;
 
 /// Reads a flat cluster.
 pub(super) fn read(
     builder: &mut Builder,
     element: Element<'_>,
     parent: Option<u32>,
-) -> Result<(), Misfit> {
+) -> Result<(), ErrorAt> {
     check(element)?;
     let id = element.required("id")?;
     let (prefix, suffix) = (element.required("prefix")?, element.required("suffix")?);
@@ -25,7 +26,7 @@ pub(super) fn read(
                 .to_owned(),
         );
     }
-    let hosts = Hosts {
+    let hosts = ClusterHosts {
         names: radicals
             .into_iter()
             .map(|radical| {
@@ -50,7 +51,7 @@ pub(super) fn read(
         },
     };
     let zone = builder
-        .open_zone(id.text, parent, Kind::Cluster, element.at())
+        .open_zone(id.text, parent, ZoneRouting::Cluster, element.at())
         .at(id.at)?;
     let router = element.optional("router_id").map_or_else(
         || format!("{}{}_router{}", prefix.text, id.text, suffix.text),
@@ -62,7 +63,7 @@ pub(super) fn read(
     Ok(())
 }
 
-fn check(element: Element<'_>) -> Result<(), Misfit> {
+fn check(element: Element<'_>) -> Result<(), ErrorAt> {
     element.allow(&[
         "id",
         "prefix",
@@ -89,14 +90,14 @@ fn check(element: Element<'_>) -> Result<(), Misfit> {
     match element.optional("topology") {
         None => Ok(()),
         Some(met) if met.text == "FLAT" => Ok(()),
-        Some(met) => Err(met.fault(Fault::NotSupported {
+        Some(met) => Err(met.error(PlatformErrorKind::NotSupported {
             what: format!("topology=\"{}\"", met.text),
             instead: "clusters are FLAT: each host has a link of its own to a backbone",
         })),
     }
 }
 
-fn backbone_policy(element: Element<'_>) -> Result<Duplex, Misfit> {
+fn backbone_policy(element: Element<'_>) -> Result<Duplex, ErrorAt> {
     let policy = element.optional("bb_sharing_policy");
     match duplex(policy, Duplex::Shared)? {
         Duplex::Split => Err(policy
@@ -112,7 +113,7 @@ fn optional_cable(
     bandwidth: &'static str,
     latency: &'static str,
     duplex: Duplex,
-) -> Result<Option<Cable>, Misfit> {
+) -> Result<Option<Cable>, ErrorAt> {
     let width = match element.optional(bandwidth) {
         None => None,
         Some(bandwidth) => bandwidth.quantity(units::bandwidth_or_none)?,
@@ -125,11 +126,11 @@ fn optional_cable(
         Some(width) => Ok(Some(cable(width, delay, duplex))),
         None if Seconds::ZERO < delay => {
             let element_name = element.name().to_owned();
-            let fault = Fault::MissingAttribute {
+            let kind = PlatformErrorKind::MissingAttribute {
                 element: element_name,
                 attribute: bandwidth,
             };
-            Err(element.fault(fault))
+            Err(element.error(kind))
         }
         None => Ok(None),
     }
@@ -146,7 +147,7 @@ const fn cable(bandwidth: BytesPerSecond, latency: Seconds, duplex: Duplex) -> C
 }
 
 /// The numbers of `1-4,6,9-11`.
-fn radicals(met: Attribute<'_>) -> Result<Vec<u32>, Misfit> {
+fn radicals(met: Attribute<'_>) -> Result<Vec<u32>, ErrorAt> {
     const EXPECTED: &str = "numbers and ranges separated by commas, as `1-4,6,9-11`";
     let mut radicals = Vec::new();
     for group in met.text.split(',') {
@@ -161,7 +162,7 @@ fn radicals(met: Attribute<'_>) -> Result<Vec<u32>, Misfit> {
         let total = u64::from(last - first) + 1 + u64::try_from(radicals.len()).unwrap_or(u64::MAX);
         if u64::from(HOSTS_MAX) < total {
             let limit = u64::from(HOSTS_MAX);
-            return Err(met.fault(Fault::TooMany {
+            return Err(met.error(PlatformErrorKind::TooMany {
                 what: "hosts",
                 met: total,
                 limit,

@@ -2,8 +2,10 @@
 
 use bsp::units::InstructionsPerSecond;
 
-use crate::platform::error::{Misfit, nearest};
-use crate::platform::{Fault, QuantityError, units};
+use crate::platform::error::{ErrorAt, PlatformErrorKind};
+use crate::platform::nearest::nearest;
+use crate::platform::units;
+use crate::platform::units::QuantityError;
 
 /// An element of the file.
 #[derive(Clone, Copy)]
@@ -40,16 +42,16 @@ impl<'doc> Element<'doc> {
     }
 
     /// Refuses attributes other than these.
-    pub(super) fn allow(self, known: &[&'static str]) -> Result<(), Misfit> {
+    pub(super) fn allow(self, known: &[&'static str]) -> Result<(), ErrorAt> {
         match self
             .node
             .attributes()
             .find(|attribute| !known.contains(&attribute.name()))
         {
             None => Ok(()),
-            Some(attribute) => Err(Misfit {
+            Some(attribute) => Err(ErrorAt {
                 at: attribute.range().start,
-                fault: Fault::UnknownAttribute {
+                kind: PlatformErrorKind::UnknownAttribute {
                     element: self.name().to_owned(),
                     attribute: attribute.name().to_owned(),
                     nearest: nearest(attribute.name(), known.iter().copied()),
@@ -58,13 +60,13 @@ impl<'doc> Element<'doc> {
         }
     }
 
-    pub(super) fn required(self, key: &'static str) -> Result<Attribute<'doc>, Misfit> {
+    pub(super) fn required(self, key: &'static str) -> Result<Attribute<'doc>, ErrorAt> {
         self.node
             .attribute_node(key)
             .map(|attribute| self.attribute(key, &attribute))
             .ok_or_else(|| {
                 let element = self.name().to_owned();
-                self.fault(Fault::MissingAttribute {
+                self.error(PlatformErrorKind::MissingAttribute {
                     element,
                     attribute: key,
                 })
@@ -80,7 +82,7 @@ impl<'doc> Element<'doc> {
     }
 
     /// The entry `pstate` of the list `speed`.
-    pub(super) fn speed(self) -> Result<InstructionsPerSecond, Misfit> {
+    pub(super) fn speed(self) -> Result<InstructionsPerSecond, ErrorAt> {
         let speeds = self.required("speed")?;
         let entries: Vec<&str> = speeds.text.split(',').collect();
         let Some(state) = self.optional("pstate") else {
@@ -103,7 +105,7 @@ impl<'doc> Element<'doc> {
     }
 
     /// The attribute `core`, one by default.
-    pub(super) fn cores(self) -> Result<u32, Misfit> {
+    pub(super) fn cores(self) -> Result<u32, ErrorAt> {
         match self.optional("core") {
             None => Ok(1),
             Some(cores) => {
@@ -113,16 +115,16 @@ impl<'doc> Element<'doc> {
         }
     }
 
-    pub(super) fn fault(self, fault: Fault) -> Misfit {
-        Misfit {
+    pub(super) fn error(self, kind: PlatformErrorKind) -> ErrorAt {
+        ErrorAt {
             at: self.at(),
-            fault,
+            kind,
         }
     }
 
-    pub(super) fn misplaced(self, parent: &str) -> Misfit {
+    pub(super) fn misplaced(self, parent: &str) -> ErrorAt {
         let element = self.name().to_owned();
-        self.fault(Fault::MisplacedElement {
+        self.error(PlatformErrorKind::MisplacedElement {
             element,
             parent: parent.to_owned(),
         })
@@ -145,24 +147,24 @@ impl Attribute<'_> {
     pub(super) fn quantity<T>(
         self,
         read: impl FnOnce(&str) -> Result<T, QuantityError>,
-    ) -> Result<T, Misfit> {
-        read(self.text).map_err(|fault| {
-            self.fault(Fault::Quantity {
+    ) -> Result<T, ErrorAt> {
+        read(self.text).map_err(|source| {
+            self.error(PlatformErrorKind::Quantity {
                 key: self.key,
-                fault,
+                source,
             })
         })
     }
 
-    pub(super) fn choice(self, key: &'static str, expected: &'static str) -> Misfit {
-        self.fault(Fault::Choice {
+    pub(super) fn choice(self, key: &'static str, expected: &'static str) -> ErrorAt {
+        self.error(PlatformErrorKind::InvalidValue {
             key,
             met: self.text.to_owned(),
             expected,
         })
     }
 
-    pub(super) fn fault(self, fault: Fault) -> Misfit {
-        Misfit { at: self.at, fault }
+    pub(super) fn error(self, kind: PlatformErrorKind) -> ErrorAt {
+        ErrorAt { at: self.at, kind }
     }
 }

@@ -2,12 +2,12 @@
 
 use bsp::units::Seconds;
 
-use crate::platform::Fault;
+use crate::platform::error::PlatformErrorKind;
 use crate::profile::{Point, Profile};
 
 /// Reads a profile's file: `date value` on each line, `#` and `%` begin comments, `PERIODICITY p`
 /// repeats all points every `p` seconds, `LOOPAFTER d` repeats them `d` seconds after the last.
-pub(super) fn read(file: &str, text: &str) -> Result<Profile, Fault> {
+pub(super) fn read(file: &str, text: &str) -> Result<Profile, PlatformErrorKind> {
     let mut points: Vec<Point> = Vec::new();
     let mut repetition = None;
     for (number, line) in text.lines().enumerate() {
@@ -15,7 +15,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Profile, Fault> {
         if line.is_empty() || line.starts_with(['#', '%']) {
             continue;
         }
-        let misread = || Fault::ProfileLine {
+        let misread = || PlatformErrorKind::ProfileLine {
             file: file.to_owned(),
             line: number + 1,
             met: line.to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Profile, Fault> {
         let mut words = line.split_whitespace();
         match (words.next().unwrap_or(""), words.next().unwrap_or("")) {
             ("STOCHASTIC" | "DET" | "NORM" | "UNIF" | "EXP", _) => {
-                return Err(Fault::NotSupported {
+                return Err(PlatformErrorKind::NotSupported {
                     what: format!("the stochastic profile `{file}`"),
                     instead: "draw it once and write down dates and values",
                 });
@@ -50,12 +50,12 @@ pub(super) fn read(file: &str, text: &str) -> Result<Profile, Fault> {
             }
         }
     }
-    let faulty = |fault| Fault::Profile {
+    let invalid = |source| PlatformErrorKind::Profile {
         name: format!("profile `{file}`"),
-        fault,
+        source,
     };
     let Some(repetition) = repetition else {
-        return Profile::new(points, None).map_err(faulty);
+        return Profile::new(points, None).map_err(invalid);
     };
     let last = points.last().map_or(0.0, |point| point.date);
     let period = match repetition {
@@ -67,7 +67,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Profile, Fault> {
         points.pop();
     }
     let period = Seconds::new(period).expect("a sum of finite numbers read from a file is finite");
-    Profile::new(points, Some(period)).map_err(faulty)
+    Profile::new(points, Some(period)).map_err(invalid)
 }
 
 enum Repetition {

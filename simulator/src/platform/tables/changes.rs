@@ -3,28 +3,35 @@
 use bsp::units::{BytesPerSecond, Seconds};
 use toml::Spanned;
 
-use crate::platform::builder::{Builder, Wire};
-use crate::platform::error::{At, Misfit};
-use crate::platform::meaning::Meaning;
+use crate::platform::builder::{Builder, NamedLink};
+use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
+use crate::platform::host::Host;
+use crate::platform::link::LinkId;
+use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::tables::document::{
     CongestionTable, Document, HostProfileTable, PointEntry, Scalar,
 };
-use crate::platform::tables::{fault, names, quantity};
-use crate::platform::{Fault, Host, LinkId, units};
+use crate::platform::tables::names;
+use crate::platform::tables::values::{error_at, quantity};
+use crate::platform::units;
 use crate::profile::{Point, Profile};
 
 /// Fastens the profiles to hosts and links.
-pub(super) fn read(builder: &mut Builder, document: &Document) -> Result<(), Misfit> {
+pub(super) fn read(builder: &mut Builder, document: &Document) -> Result<(), ErrorAt> {
     for table in &document.load {
-        hosts(builder, table, Meaning::Load, "load of host", |host| {
-            &mut host.load
-        })?;
+        hosts(
+            builder,
+            table,
+            ProfileQuantity::Load,
+            "load of host",
+            |host| &mut host.load,
+        )?;
     }
     for table in &document.availability {
         hosts(
             builder,
             table,
-            Meaning::Factor,
+            ProfileQuantity::SpeedFactor,
             "availability of host",
             |host| &mut host.availability,
         )?;
@@ -38,43 +45,49 @@ pub(super) fn read(builder: &mut Builder, document: &Document) -> Result<(), Mis
 fn hosts(
     builder: &mut Builder,
     table: &HostProfileTable,
-    meaning: Meaning,
-    kind: &'static str,
+    meaning: ProfileQuantity,
+    what: &'static str,
     slot: impl Fn(&mut Host) -> &mut Option<Profile>,
-) -> Result<(), Misfit> {
+) -> Result<(), ErrorAt> {
     let read = |value: &Spanned<Scalar>| quantity("points", value, units::plain);
     let profile = profile(&table.points, table.period.as_ref(), meaning, read)?;
     for host in names::hosts(builder, &table.hosts)? {
         let host = builder.host_mut(host);
         if slot(host).replace(profile.clone()).is_some() {
             let name = host.name.clone();
-            return Err(Misfit {
+            return Err(ErrorAt {
                 at: table.hosts.0.span().start,
-                fault: Fault::Duplicate { kind, name },
+                kind: PlatformErrorKind::Duplicate { what, name },
             });
         }
     }
     Ok(())
 }
 
-fn links(builder: &mut Builder, table: &CongestionTable) -> Result<(), Misfit> {
+fn links(builder: &mut Builder, table: &CongestionTable) -> Result<(), ErrorAt> {
     let at = table.link.span().start;
     let links: Vec<LinkId> = match builder.wire(table.link.get_ref()).at(at)? {
-        Wire::One(link) => vec![link],
-        Wire::Two { up, down } => vec![up, down],
+        NamedLink::Single(link) => vec![link],
+        NamedLink::Pair { up, down } => vec![up, down],
     };
     let period = table.period.as_ref();
     let bandwidth = match &table.bandwidth {
         None => None,
-        Some(points) => Some(profile(points, period, Meaning::Bandwidth, |value| {
-            quantity("bandwidth", value, units::bandwidth).map(BytesPerSecond::get)
-        })?),
+        Some(points) => Some(profile(
+            points,
+            period,
+            ProfileQuantity::Bandwidth,
+            |value| quantity("bandwidth", value, units::bandwidth).map(BytesPerSecond::get),
+        )?),
     };
     let latency = match &table.latency {
         None => None,
-        Some(points) => Some(profile(points, period, Meaning::Latency, |value| {
-            quantity("latency", value, units::time).map(Seconds::get)
-        })?),
+        Some(points) => Some(profile(
+            points,
+            period,
+            ProfileQuantity::Latency,
+            |value| quantity("latency", value, units::time).map(Seconds::get),
+        )?),
     };
     for link in links {
         let link = builder.link_mut(link);
@@ -82,10 +95,10 @@ fn links(builder: &mut Builder, table: &CongestionTable) -> Result<(), Misfit> {
         let latency_again = latency.is_some() && link.latency_profile.is_some();
         if bandwidth_again || latency_again {
             let name = link.name.clone();
-            return Err(Misfit {
+            return Err(ErrorAt {
                 at,
-                fault: Fault::Duplicate {
-                    kind: "congestion of link",
+                kind: PlatformErrorKind::Duplicate {
+                    what: "congestion of link",
                     name,
                 },
             });
@@ -99,9 +112,9 @@ fn links(builder: &mut Builder, table: &CongestionTable) -> Result<(), Misfit> {
 fn profile(
     points: &Spanned<Vec<PointEntry>>,
     period: Option<&Spanned<Scalar>>,
-    meaning: Meaning,
-    read: impl Fn(&Spanned<Scalar>) -> Result<f64, Misfit>,
-) -> Result<Profile, Misfit> {
+    meaning: ProfileQuantity,
+    read: impl Fn(&Spanned<Scalar>) -> Result<f64, ErrorAt>,
+) -> Result<Profile, ErrorAt> {
     let mut list = Vec::new();
     for PointEntry(date, value) in points.get_ref() {
         let date = quantity("points", date, units::time)?.get();
@@ -115,16 +128,16 @@ fn profile(
         None => None,
     };
     let profile = Profile::new(list, period).map_err(|error| {
-        fault(
+        error_at(
             points,
-            Fault::Profile {
+            PlatformErrorKind::Profile {
                 name: "points".to_owned(),
-                fault: error,
+                source: error,
             },
         )
     })?;
     meaning
         .check("points", &profile)
-        .map_err(|error| fault(points, error))?;
+        .map_err(|error| error_at(points, error))?;
     Ok(profile)
 }

@@ -2,13 +2,12 @@
 
 use bsp::HostId;
 
-use crate::platform::Fault;
-use crate::platform::builder::{Builder, HOSTS_MAX, Node};
-use crate::platform::error::Misfit;
+use crate::platform::builder::{Builder, Endpoint, HOSTS_MAX};
+use crate::platform::error::{ErrorAt, PlatformErrorKind};
 use crate::platform::tables::document::{HostNames, NamesEntry};
 
 /// The names that a name with or without a range stands for.
-pub(super) fn expand(pattern: &str) -> Result<Vec<String>, Fault> {
+pub(super) fn expand(pattern: &str) -> Result<Vec<String>, PlatformErrorKind> {
     let Some((before, after)) = pattern.split_once("..") else {
         return Ok(vec![pattern.to_owned()]);
     };
@@ -25,7 +24,7 @@ pub(super) fn expand(pattern: &str) -> Result<Vec<String>, Fault> {
     let count = u64::from(last - first) + 1;
     if u64::from(HOSTS_MAX) < count {
         let limit = u64::from(HOSTS_MAX);
-        return Err(Fault::TooMany {
+        return Err(PlatformErrorKind::TooMany {
             what: "names in a range",
             met: count,
             limit,
@@ -37,7 +36,7 @@ pub(super) fn expand(pattern: &str) -> Result<Vec<String>, Fault> {
 }
 
 /// The hosts that names, ranges and Sets stand for; each once, in file order.
-pub(super) fn hosts(builder: &Builder, names: &HostNames) -> Result<Vec<HostId>, Misfit> {
+pub(super) fn hosts(builder: &Builder, names: &HostNames) -> Result<Vec<HostId>, ErrorAt> {
     let at = names.0.span().start;
     let patterns = match names.0.get_ref() {
         NamesEntry::One(pattern) => std::slice::from_ref(pattern),
@@ -54,11 +53,12 @@ pub(super) fn hosts(builder: &Builder, names: &HostNames) -> Result<Vec<HostId>,
             );
             continue;
         }
-        for name in expand(pattern).map_err(|fault| Misfit { at, fault })? {
+        for name in expand(pattern).map_err(|kind| ErrorAt { at, kind })? {
             match builder.host(&name) {
                 Some(host) => hosts.push(host),
-                None => hosts
-                    .extend(hosts_of_set(builder, &name).map_err(|fault| Misfit { at, fault })?),
+                None => {
+                    hosts.extend(hosts_of_set(builder, &name).map_err(|kind| ErrorAt { at, kind })?)
+                }
             }
         }
     }
@@ -67,23 +67,23 @@ pub(super) fn hosts(builder: &Builder, names: &HostNames) -> Result<Vec<HostId>,
     Ok(hosts)
 }
 
-fn hosts_of_set<'a>(builder: &'a Builder, name: &str) -> Result<&'a [HostId], Fault> {
-    const KIND: &str = "host or Set";
-    match builder.node(KIND, name)? {
-        Node::Zone(_) if !name.is_empty() => {
+fn hosts_of_set<'a>(builder: &'a Builder, name: &str) -> Result<&'a [HostId], PlatformErrorKind> {
+    const WHAT: &str = "host or Set";
+    match builder.node(WHAT, name)? {
+        Endpoint::Zone(_) if !name.is_empty() => {
             let set = builder.sets().iter().find(|set| set.name == name);
             Ok(set.map_or(&[], |set| &set.hosts))
         }
-        _ => Err(Fault::Unknown {
-            kind: KIND,
+        _ => Err(PlatformErrorKind::Unknown {
+            what: WHAT,
             name: name.to_owned(),
             nearest: None,
         }),
     }
 }
 
-fn misread(pattern: &str) -> Fault {
-    Fault::Choice {
+fn misread(pattern: &str) -> PlatformErrorKind {
+    PlatformErrorKind::InvalidValue {
         key: "a range of names",
         met: pattern.to_owned(),
         expected: "the first and last number with `..` between them, as `labtec-1..5`",

@@ -6,21 +6,25 @@ use bsp::SetId;
 use bsp::units::Seconds;
 use toml::Spanned;
 
-use crate::platform::builder::{Builder, Duplex, Node, Route, Wire};
-use crate::platform::error::{At, Misfit, nearest};
+use crate::platform::builder::{Builder, Duplex, Endpoint, NamedLink, Route};
+use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
+use crate::platform::link::LinkId;
+use crate::platform::nearest::nearest;
+use crate::platform::overhead::Overhead;
 use crate::platform::tables::document::{CableTable, Document, LinkTable, RouteTable, Scalar};
-use crate::platform::tables::sets::Member;
-use crate::platform::tables::{cable, fault, names, quantity, undirected_cable};
-use crate::platform::{Fault, LinkId, Overhead, units};
+use crate::platform::tables::names;
+use crate::platform::tables::sets::SetZone;
+use crate::platform::tables::values::{cable, error_at, quantity, undirected_cable};
+use crate::platform::units;
 
 /// Connects the Sets. A declared route comes before a link between the two Sets, and that before
 /// their uplinks.
 pub(super) fn read(
     builder: &mut Builder,
     world: u32,
-    sets: &BTreeMap<String, Member>,
+    sets: &BTreeMap<String, SetZone>,
     document: &Document,
-) -> Result<(), Misfit> {
+) -> Result<(), ErrorAt> {
     if let Some(core) = &document.core {
         let cable = undirected_cable(core, Duplex::Shared)?;
         let at = core.bandwidth.span().start;
@@ -35,20 +39,20 @@ pub(super) fn read(
         route(builder, world, sets, table)?;
     }
     let mut linked = BTreeSet::new();
-    for Direct { ends, wire, at } in direct {
+    for DirectLink { ends, wire, at } in direct {
         let [a, b] = ends.map(|end| end.zone);
         if !linked.insert((a.min(b), a.max(b))) {
             let [from, to] = [a, b].map(|zone| name_of(sets, zone));
-            return Err(Misfit {
+            return Err(ErrorAt {
                 at,
-                fault: Fault::DuplicateRoute { from, to },
+                kind: PlatformErrorKind::DuplicateRoute { from, to },
             });
         }
         for (ends, link) in [
             (ends, wire.towards(true)),
             ([ends[1], ends[0]], wire.towards(false)),
         ] {
-            let nodes = ends.map(|end| Node::Zone(end.zone));
+            let nodes = ends.map(|end| Endpoint::Zone(end.zone));
             if !builder.has_route(world, nodes[0], nodes[1]) {
                 let gateways = Some(ends.map(|end| end.router));
                 let route = Route {
@@ -66,18 +70,18 @@ pub(super) fn read(
 }
 
 /// A link that connects two Sets.
-struct Direct {
-    ends: [Member; 2],
-    wire: Wire,
+struct DirectLink {
+    ends: [SetZone; 2],
+    wire: NamedLink,
     at: usize,
 }
 
 fn link(
     builder: &mut Builder,
-    sets: &BTreeMap<String, Member>,
+    sets: &BTreeMap<String, SetZone>,
     table: &LinkTable,
-    direct: &mut Vec<Direct>,
-) -> Result<(), Misfit> {
+    direct: &mut Vec<DirectLink>,
+) -> Result<(), ErrorAt> {
     let at = table.name.span().start;
     let shape = CableTable {
         bandwidth: table.bandwidth.clone(),
@@ -96,7 +100,7 @@ fn link(
             _ => format!("{}-{a}-{b}", table.name.get_ref()),
         };
         let wire = builder.add_cable(&name, &cable).at(at)?;
-        direct.push(Direct {
+        direct.push(DirectLink {
             ends: [sets[a], sets[b]],
             wire,
             at,
@@ -107,9 +111,9 @@ fn link(
 
 /// The pairs of different Sets that two names with or without ranges stand for, each pair once.
 fn pairs(
-    sets: &BTreeMap<String, Member>,
+    sets: &BTreeMap<String, SetZone>,
     between: &Spanned<[String; 2]>,
-) -> Result<Vec<[String; 2]>, Misfit> {
+) -> Result<Vec<[String; 2]>, ErrorAt> {
     let at = between.span().start;
     let [left, right] = between.get_ref();
     let (left, right) = (names::expand(left).at(at)?, names::expand(right).at(at)?);
@@ -127,9 +131,9 @@ fn pairs(
         }
     }
     if pairs.is_empty() {
-        return Err(fault(
+        return Err(error_at(
             between,
-            Fault::Choice {
+            PlatformErrorKind::InvalidValue {
                 key: "between",
                 met: format!("{} and {}", between.get_ref()[0], between.get_ref()[1]),
                 expected: "two different Sets",
@@ -142,16 +146,16 @@ fn pairs(
 fn route(
     builder: &mut Builder,
     world: u32,
-    sets: &BTreeMap<String, Member>,
+    sets: &BTreeMap<String, SetZone>,
     table: &RouteTable,
-) -> Result<(), Misfit> {
+) -> Result<(), ErrorAt> {
     let at = table.between.span().start;
     let [from, to] = table.between.get_ref();
     let ends = [member(sets, from).at(at)?, member(sets, to).at(at)?];
     if ends[0].zone == ends[1].zone {
-        return Err(fault(
+        return Err(error_at(
             &table.between,
-            Fault::Choice {
+            PlatformErrorKind::InvalidValue {
                 key: "between",
                 met: from.clone(),
                 expected: "two different Sets",
@@ -167,7 +171,7 @@ fn route(
     }
     back.reverse();
     let route = Route {
-        ends: ends.map(|end| Node::Zone(end.zone)),
+        ends: ends.map(|end| Endpoint::Zone(end.zone)),
         gateways: Some(ends.map(|end| end.router)),
         there,
         back: (!table.one_way).then_some(back),
@@ -177,11 +181,14 @@ fn route(
 
 /// The link of that name, and the one for the way back: of a link with two directions the name
 /// alone, or with `_UP`, is the direction it was declared in, and with `_DOWN` the other.
-fn both_ways(builder: &Builder, name: &str) -> Result<(LinkId, LinkId), Fault> {
-    if let Some(Ok(wire @ Wire::Two { .. })) = name.strip_suffix("_UP").map(|it| builder.wire(it)) {
+fn both_ways(builder: &Builder, name: &str) -> Result<(LinkId, LinkId), PlatformErrorKind> {
+    if let Some(Ok(wire @ NamedLink::Pair { .. })) =
+        name.strip_suffix("_UP").map(|it| builder.wire(it))
+    {
         return Ok((wire.towards(true), wire.towards(false)));
     }
-    if let Some(Ok(wire @ Wire::Two { .. })) = name.strip_suffix("_DOWN").map(|it| builder.wire(it))
+    if let Some(Ok(wire @ NamedLink::Pair { .. })) =
+        name.strip_suffix("_DOWN").map(|it| builder.wire(it))
     {
         return Ok((wire.towards(false), wire.towards(true)));
     }
@@ -192,19 +199,19 @@ fn both_ways(builder: &Builder, name: &str) -> Result<(LinkId, LinkId), Fault> {
 fn check_connected(
     builder: &Builder,
     world: u32,
-    sets: &BTreeMap<String, Member>,
-) -> Result<(), Misfit> {
+    sets: &BTreeMap<String, SetZone>,
+) -> Result<(), ErrorAt> {
     for (from, member) in sets.iter().filter(|(_, member)| !member.has_uplink) {
         for (to, other) in sets.iter().filter(|(to, _)| *to != from) {
-            let (a, b) = (Node::Zone(member.zone), Node::Zone(other.zone));
+            let (a, b) = (Endpoint::Zone(member.zone), Endpoint::Zone(other.zone));
             if !(builder.has_route(world, a, b) && builder.has_route(world, b, a)) {
-                let fault = Fault::Unconnected {
+                let kind = PlatformErrorKind::Unconnected {
                     from: from.clone(),
                     to: to.clone(),
                 };
-                return Err(Misfit {
+                return Err(ErrorAt {
                     at: member.at,
-                    fault,
+                    kind,
                 });
             }
         }
@@ -214,9 +221,9 @@ fn check_connected(
 
 fn overheads(
     builder: &mut Builder,
-    sets: &BTreeMap<String, Member>,
+    sets: &BTreeMap<String, SetZone>,
     document: &Document,
-) -> Result<(), Misfit> {
+) -> Result<(), ErrorAt> {
     let time = |key, met: &Option<Spanned<Scalar>>, default: Seconds| match met {
         Some(met) => quantity(key, met, units::time),
         None => Ok(default),
@@ -268,15 +275,17 @@ fn overheads(
     Ok(())
 }
 
-fn member(sets: &BTreeMap<String, Member>, name: &str) -> Result<Member, Fault> {
-    sets.get(name).copied().ok_or_else(|| Fault::Unknown {
-        kind: "Set",
-        name: name.to_owned(),
-        nearest: nearest(name, sets.keys().map(String::as_str)),
-    })
+fn member(sets: &BTreeMap<String, SetZone>, name: &str) -> Result<SetZone, PlatformErrorKind> {
+    sets.get(name)
+        .copied()
+        .ok_or_else(|| PlatformErrorKind::Unknown {
+            what: "Set",
+            name: name.to_owned(),
+            nearest: nearest(name, sets.keys().map(String::as_str)),
+        })
 }
 
-fn name_of(sets: &BTreeMap<String, Member>, zone: u32) -> String {
+fn name_of(sets: &BTreeMap<String, SetZone>, zone: u32) -> String {
     sets.iter()
         .find(|(_, member)| member.zone == zone)
         .map_or_else(String::new, |(name, _)| name.clone())

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::platform::builder::{Builder, Duplex, HOSTS_MAX, Hosts, Kind, Node};
-use crate::platform::error::{At, Misfit};
+use crate::platform::builder::cluster::ClusterHosts;
+use crate::platform::builder::{Builder, Duplex, Endpoint, HOSTS_MAX, ZoneRouting};
+use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::tables::document::{Document, HostsEntry, SetTable, SpeedEntry};
-use crate::platform::tables::{cable, fault, names, quantity, undirected_cable};
-use crate::platform::{Fault, units};
+use crate::platform::tables::names;
+use crate::platform::tables::values::{cable, error_at, quantity, undirected_cable};
+use crate::platform::units;
 
 /// A Set as the network sees it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
+pub(super) struct SetZone {
     pub(super) zone: u32,
-    pub(super) router: Node,
+    pub(super) router: Endpoint,
     pub(super) has_uplink: bool,
     /// Where its table names it.
     pub(super) at: usize,
@@ -23,15 +25,15 @@ pub(super) fn read(
     builder: &mut Builder,
     world: u32,
     document: &Document,
-) -> Result<BTreeMap<String, Member>, Misfit> {
+) -> Result<BTreeMap<String, SetZone>, ErrorAt> {
     let mut members = BTreeMap::new();
     for table in &document.set {
         let at = table.name.span().start;
         for name in names::expand(table.name.get_ref()).at(at)? {
             if name.is_empty() {
-                return Err(fault(
+                return Err(error_at(
                     &table.name,
-                    Fault::Choice {
+                    PlatformErrorKind::InvalidValue {
                         key: "name",
                         met: name,
                         expected: "a name that is not empty",
@@ -55,13 +57,18 @@ pub(super) fn read(
     Ok(members)
 }
 
-fn set(builder: &mut Builder, world: u32, table: &SetTable, name: &str) -> Result<Member, Misfit> {
+fn set(
+    builder: &mut Builder,
+    world: u32,
+    table: &SetTable,
+    name: &str,
+) -> Result<SetZone, ErrorAt> {
     let at = table.name.span().start;
     let zone = builder
-        .open_zone(name, Some(world), Kind::Cluster, at)
+        .open_zone(name, Some(world), ZoneRouting::Cluster, at)
         .at(at)?;
     let names = host_names(table, name)?;
-    let hosts = Hosts {
+    let hosts = ClusterHosts {
         speeds: speeds(table, names.len())?,
         names,
         cores: table.cores.as_ref().map_or(Ok(1), cores_of)?,
@@ -89,7 +96,7 @@ fn set(builder: &mut Builder, world: u32, table: &SetTable, name: &str) -> Resul
             .at(at)?;
         builder.add_uplink(zone, router, wire.towards(true), wire.towards(false));
     }
-    Ok(Member {
+    Ok(SetZone {
         zone,
         router,
         has_uplink: table.uplink.is_some(),
@@ -98,11 +105,11 @@ fn set(builder: &mut Builder, world: u32, table: &SetTable, name: &str) -> Resul
 }
 
 /// Names of the hosts, and what their links are called after.
-fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, Misfit> {
+fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, ErrorAt> {
     let no_hosts = || {
-        fault(
+        error_at(
             &table.hosts,
-            Fault::Choice {
+            PlatformErrorKind::InvalidValue {
                 key: "hosts",
                 met: "none".to_owned(),
                 expected: "at least one host",
@@ -111,14 +118,18 @@ fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, Misf
     };
     let too_many = |met: u64| {
         let (what, limit) = ("hosts", u64::from(HOSTS_MAX));
-        fault(&table.hosts, Fault::TooMany { what, met, limit })
+        error_at(
+            &table.hosts,
+            PlatformErrorKind::TooMany { what, met, limit },
+        )
     };
     match table.hosts.get_ref() {
         HostsEntry::Names(names) if names.is_empty() => Err(no_hosts()),
         HostsEntry::Names(patterns) => {
             let mut hosts = Vec::new();
             for pattern in patterns {
-                let names = names::expand(pattern).map_err(|error| fault(&table.hosts, error))?;
+                let names =
+                    names::expand(pattern).map_err(|error| error_at(&table.hosts, error))?;
                 hosts.extend(names.into_iter().map(|name| (name.clone(), name)));
                 let count = u64::try_from(hosts.len()).expect("counts fit 64 bits");
                 if u64::from(HOSTS_MAX) < count {
@@ -148,28 +159,28 @@ fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, Misf
 fn speeds(
     table: &SetTable,
     hosts: usize,
-) -> Result<Vec<bsp::units::InstructionsPerSecond>, Misfit> {
+) -> Result<Vec<bsp::units::InstructionsPerSecond>, ErrorAt> {
     let entries = match table.speed.get_ref() {
         SpeedEntry::All(speed) => std::slice::from_ref(speed),
         SpeedEntry::Each(speeds) if speeds.len() == hosts => speeds.as_slice(),
         SpeedEntry::Each(speeds) => {
-            let fault_of = Fault::Length {
+            let fault_of = PlatformErrorKind::WrongLength {
                 key: "speed",
                 met: speeds.len(),
                 hosts,
             };
-            return Err(fault(&table.speed, fault_of));
+            return Err(error_at(&table.speed, fault_of));
         }
     };
     entries
         .iter()
         .map(|speed| {
             units::speed(&speed.0).map_err(|error| {
-                fault(
+                error_at(
                     &table.speed,
-                    Fault::Quantity {
+                    PlatformErrorKind::Quantity {
                         key: "speed",
-                        fault: error,
+                        source: error,
                     },
                 )
             })
@@ -177,11 +188,11 @@ fn speeds(
         .collect()
 }
 
-fn cores_of(cores: &toml::Spanned<u32>) -> Result<u32, Misfit> {
+fn cores_of(cores: &toml::Spanned<u32>) -> Result<u32, ErrorAt> {
     match *cores.get_ref() {
-        0 => Err(fault(
+        0 => Err(error_at(
             cores,
-            Fault::Choice {
+            PlatformErrorKind::InvalidValue {
                 key: "cores",
                 met: "0".to_owned(),
                 expected: "a number of cores, from 1",

@@ -164,8 +164,8 @@ fn nesting_and_numbers_are_bounded() {
             .ends_with("the platform has no hosts")
     );
     assert_eq!(
-        xml(&zones(200)).unwrap_err().fault,
-        Fault::TooMany {
+        xml(&zones(200)).unwrap_err().kind,
+        PlatformErrorKind::TooMany {
             what: "zones inside one another",
             met: 65,
             limit: 64

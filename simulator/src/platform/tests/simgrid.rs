@@ -270,7 +270,7 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
 #[test]
 fn names_that_a_terminal_would_obey_are_refused() {
     // XML has no place for an escape, but for line breaks and for what C1 makes of one.
-    for (from, to, kind) in [
+    for (from, to, what) in [
         ("id=\"a\"", "id=\"a&#10;b\"", "host"),
         ("id=\"l\"", "id=\"l&#13;\"", "link"),
         ("id=\"z\"", "id=\"z\u{9b}2J\"", "zone"),
@@ -280,7 +280,7 @@ fn names_that_a_terminal_would_obey_are_refused() {
         let text = zone("Full", &inside).replacen(from, to, 1);
         let error = xml(&text).unwrap_err();
         assert!(
-            matches!(error.fault, Fault::Name { kind: met, .. } if met == kind),
+            matches!(error.kind, PlatformErrorKind::Name { what: met, .. } if met == what),
             "{error}"
         );
         let shown = error.to_string();

@@ -86,14 +86,14 @@ fn names_that_a_terminal_would_obey_are_refused() {
     ] {
         let text = format!("{PAIR}{LINK}");
         assert!(text.contains(from), "{from}");
-        let fault = Platform::from_toml(&text.replacen(from, to, 1)).unwrap_err();
-        assert_eq!(fault.to_string(), format!("{at} {WOULD_DO}"));
+        let error = Platform::from_toml(&text.replacen(from, to, 1)).unwrap_err();
+        assert_eq!(error.to_string(), format!("{at} {WOULD_DO}"));
     }
     let hosts = "hosts = 2\nprefix = \"\\u009b2J\"";
-    let fault = Platform::from_toml(&PAIR.replacen("hosts = 2", hosts, 1)).unwrap_err();
+    let error = Platform::from_toml(&PAIR.replacen("hosts = 2", hosts, 1)).unwrap_err();
     assert!(
-        matches!(fault.fault, Fault::Name { kind: "host", .. }),
-        "{fault}"
+        matches!(error.kind, PlatformErrorKind::Name { what: "host", .. }),
+        "{error}"
     );
 }
 

@@ -4,7 +4,7 @@ use bsp::{Rank, Superstep};
 use serde::{Deserialize, Serialize};
 
 use super::lattice::Fluid;
-use super::{Case, Halo, Parameters};
+use super::parameters::{Case, Parameters};
 use crate::parameters::{Error, within};
 
 /// What a process has to know of the flow besides its own strip.
@@ -55,7 +55,7 @@ impl Flow {
     }
 
     /// Who is to the west and to the east; nobody where there is a wall.
-    pub(super) fn neighbours(self, ctx: &Superstep<'_, Halo>) -> [Option<Rank>; 2] {
+    pub(super) fn neighbours<M>(self, ctx: &Superstep<'_, M>) -> [Option<Rank>; 2] {
         let last = Rank(ctx.size() - 1);
         match self.case {
             Case::Cavity => [ctx.left(), ctx.right()],

@@ -1,0 +1,15 @@
+//! The result of a run.
+
+use crate::programs::Outputs;
+use crate::record::{Call, End};
+
+/// The result of a run, in either world.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The makespan and the totals of the run.
+    pub end: End,
+    /// The rescheduling calls that were held.
+    pub calls: Vec<Call>,
+    /// The outputs of the programs, by rank.
+    pub outputs: Outputs,
+}

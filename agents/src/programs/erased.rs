@@ -1,0 +1,200 @@
+//! The programs of a job and their outputs, without their type.
+
+use std::any::Any;
+use std::fmt;
+
+use bsp::{Program, Rank};
+
+use super::hosted::{HostedProgram, TypedProgram};
+use super::simulated::{SimulatedPrograms, TypedPrograms};
+use crate::chunks::ChunkReader;
+use crate::encoding::{decode, decode_from, encode_into};
+use crate::error::RunError;
+
+/// The programs of a job, by rank: values of one type that the worlds need not know.
+pub struct Programs {
+    programs: Box<dyn Erased>,
+    len: usize,
+}
+
+/// The type of a job's programs, for nodes, which only receive encoded states.
+#[derive(Clone, Copy)]
+pub struct ProgramType {
+    decode: fn(Rank, &[u8]) -> Decoded,
+    decode_from: fn(Rank, &mut ChunkReader) -> Decoded,
+}
+
+/// The outputs of a job's programs, by rank.
+pub struct Outputs(Box<dyn Any + Send>);
+
+/// Encoded initial states, each made when its turn comes.
+pub(crate) type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>>>;
+
+/// Decodes the encoded outputs of all processes, by rank.
+pub(crate) type DecodeOutputs = fn(Vec<bytes::Bytes>) -> Result<Outputs, RunError>;
+
+type Decoded = Result<Box<dyn HostedProgram>, RunError>;
+
+trait Erased {
+    fn into_simulated(self: Box<Self>, limit: u64) -> Box<dyn SimulatedPrograms>;
+
+    fn into_states(self: Box<Self>) -> (States, DecodeOutputs);
+}
+
+impl<P: Program> Erased for Vec<P> {
+    fn into_simulated(self: Box<Self>, limit: u64) -> Box<dyn SimulatedPrograms> {
+        Box::new(TypedPrograms::new(*self, limit))
+    }
+
+    fn into_states(self: Box<Self>) -> (States, DecodeOutputs) {
+        let states = self.into_iter().enumerate().map(|(index, program)| {
+            let mut state = Vec::new();
+            let rank = Rank::from_index(index);
+            encode_into(&mut state, "the state of", rank, &program)?;
+            Ok(state)
+        });
+        (Box::new(states), decode_outputs::<P>)
+    }
+}
+
+fn decode_outputs<P: Program>(outputs: Vec<bytes::Bytes>) -> Result<Outputs, RunError> {
+    let outputs = outputs.into_iter().enumerate();
+    let outputs =
+        outputs.map(|(index, bytes)| decode("the output of", Rank::from_index(index), &bytes));
+    let outputs: Result<Vec<P::Output>, _> = outputs.collect();
+    Ok(Outputs::new::<P>(outputs?))
+}
+
+impl Programs {
+    /// Process `r` runs element `r` of `programs`.
+    #[must_use]
+    pub fn new<P: Program>(programs: Vec<P>) -> Self {
+        Self {
+            len: programs.len(),
+            programs: Box::new(programs),
+        }
+    }
+
+    /// The number of processes.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no processes.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The programs for a simulation that fails at superstep `limit`.
+    pub(crate) fn into_simulated(self, limit: u64) -> Box<dyn SimulatedPrograms> {
+        self.programs.into_simulated(limit)
+    }
+
+    /// The encoded initial states for nodes, and the decoder of the outputs that they send back.
+    pub(crate) fn into_states(self) -> (States, DecodeOutputs) {
+        self.programs.into_states()
+    }
+}
+
+impl fmt::Debug for Programs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("Programs");
+        debug.field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+impl ProgramType {
+    /// The type `P`.
+    #[must_use]
+    pub fn new<P: Program>() -> Self {
+        Self {
+            decode: |rank, state| {
+                let program: P = decode("the state of", rank, state)?;
+                Ok(Box::new(TypedProgram::new(program)))
+            },
+            decode_from: |rank, state| {
+                let program: P = decode_from("the state of", rank, state)?;
+                Ok(Box::new(TypedProgram::new(program)))
+            },
+        }
+    }
+
+    /// The program of `rank` whose encoded state is `state`.
+    pub(crate) fn decode(self, rank: Rank, state: &[u8]) -> Decoded {
+        (self.decode)(rank, state)
+    }
+
+    /// The program of `rank` whose encoded state comes next in `state`.
+    pub(crate) fn decode_from(self, rank: Rank, state: &mut ChunkReader) -> Decoded {
+        (self.decode_from)(rank, state)
+    }
+}
+
+impl fmt::Debug for ProgramType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ProgramType")
+            .finish_non_exhaustive()
+    }
+}
+
+impl Outputs {
+    /// The outputs of programs of type `P`, by rank.
+    pub(super) fn new<P: Program>(outputs: Vec<P::Output>) -> Self {
+        Self(Box::new(outputs))
+    }
+
+    /// The outputs of programs of type `P`, by rank.
+    ///
+    /// # Panics
+    ///
+    /// If the programs of the job were of another type with other outputs.
+    #[must_use]
+    pub fn typed<P: Program>(&self) -> &[P::Output] {
+        let outputs = self.0.downcast_ref::<Vec<P::Output>>();
+        outputs.expect("the outputs are those of the programs that ran")
+    }
+}
+
+impl fmt::Debug for Outputs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Outputs").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bsp::{Step, Superstep};
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Number(u8);
+
+    impl Program for Number {
+        type Message = ();
+        type Output = u8;
+
+        fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Step<u8> {
+            Step::Halt(self.0)
+        }
+    }
+
+    #[test]
+    fn states_are_encoded_and_outputs_decoded_by_rank() {
+        let programs = Programs::new(vec![Number(3), Number(4)]);
+        assert_eq!((programs.len(), programs.is_empty()), (2, false));
+        let (states, decode_outputs) = programs.into_states();
+        let states: Vec<Vec<u8>> = states.map(Result::unwrap).collect();
+        assert_eq!(states, [[3], [4]]);
+        let outputs = states.into_iter().map(Into::into).collect();
+        let outputs = decode_outputs(outputs).unwrap();
+        assert_eq!(outputs.typed::<Number>(), [3, 4]);
+        let error = decode_outputs(vec![bytes::Bytes::from_static(b"\xc1")]).unwrap_err();
+        let expect = "the output of p1 cannot be decoded: ";
+        assert!(error.to_string().starts_with(expect), "{error}");
+    }
+}

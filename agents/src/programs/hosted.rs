@@ -1,0 +1,271 @@
+//! A program on a node, whose messages are encoded.
+
+use std::cell::Cell;
+
+use bsp::reference;
+use bsp::units::{Bytes, Seconds};
+use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
+
+use crate::chunks::ChunkWriter;
+use crate::encoding::{decode, encode_into, encoded_len};
+use crate::error::RunError;
+
+/// A process's program on a host.
+pub(crate) trait HostedProgram: Send {
+    /// Executes one superstep.
+    fn execute(&mut self, turn: Turn) -> Result<Executed, RunError>;
+
+    /// Appends the encoded program to `state`.
+    fn pack(&self, rank: Rank, state: &mut ChunkWriter) -> Result<(), RunError>;
+
+    /// The length of the encoded program.
+    fn packed_len(&self) -> u64;
+
+    /// The memory that it occupies: what it declares, or its encoded length.
+    fn image(&self) -> Image;
+}
+
+/// What a process is to execute.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) rank: Rank,
+    /// How many processes there are.
+    pub(crate) size: u32,
+    pub(crate) superstep: u64,
+    /// What it receives, ordered by (sender's rank, order sent).
+    pub(crate) inbox: Vec<Incoming>,
+}
+
+/// A message for a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Incoming {
+    pub(crate) from: Rank,
+    pub(crate) content: Content,
+    /// How long it was on its way, if it came when its superstep was complete here: it counts in the next.
+    pub(crate) late: Option<Seconds>,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A value, encoded.
+    Value(bytes::Bytes),
+    /// Nothing; it is so many bytes long.
+    Sized(u64),
+}
+
+/// What a process did in a superstep.
+#[derive(Debug)]
+pub(crate) struct Executed {
+    /// What it sent, in order.
+    pub(crate) sends: Vec<(Rank, Content)>,
+    /// What it left behind, encoded, if it halted.
+    pub(crate) output: Option<bytes::Bytes>,
+}
+
+impl Content {
+    /// How long it is.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Value(bytes) => u64::try_from(bytes.len()).expect("lengths fit 64 bits"),
+            Self::Sized(bytes) => *bytes,
+        }
+    }
+}
+
+pub(super) struct TypedProgram<P> {
+    program: P,
+    /// The length of its encoding, and after how many supersteps here it was measured.
+    length: Cell<Option<(Bytes, u64)>>,
+    /// Supersteps executed here.
+    executed: u64,
+}
+
+impl<P> TypedProgram<P> {
+    pub(super) const fn new(program: P) -> Self {
+        Self {
+            program,
+            length: Cell::new(None),
+            executed: 0,
+        }
+    }
+}
+
+impl<P: Program> HostedProgram for TypedProgram<P> {
+    fn execute(&mut self, turn: Turn) -> Result<Executed, RunError> {
+        self.executed += 1;
+        let rank = turn.rank;
+        let mut inbox = Inbox::default();
+        for Incoming { from, content, .. } in turn.inbox {
+            match content {
+                Content::Value(bytes) => {
+                    let message = decode("a message to", rank, &bytes)?;
+                    inbox.messages.push((from, message));
+                }
+                Content::Sized(bytes) => inbox.sized.push((from, Bytes(bytes))),
+            }
+        }
+        let mut outbox = Outbox::default();
+        let who = (rank, turn.size);
+        let step = reference::execute(
+            &mut self.program,
+            who,
+            turn.superstep,
+            &mut inbox,
+            &mut outbox,
+        )?;
+        let mut buffer = Vec::new();
+        let mut sends = Vec::with_capacity(outbox.sends.len());
+        let mut values = Vec::new();
+        for (to, envelope) in outbox.sends {
+            match envelope {
+                Envelope::Value(message) => {
+                    encode_into(&mut buffer, "a message of", rank, &message)?;
+                    values.push((sends.len(), buffer.len()));
+                    sends.push((to, Content::Value(bytes::Bytes::new())));
+                }
+                Envelope::Sized(bytes) => sends.push((to, Content::Sized(bytes.0))),
+            }
+        }
+        // All values share one piece of memory.
+        let mut buffer = bytes::Bytes::from(buffer);
+        let mut begin = 0;
+        for (index, end) in values {
+            sends[index].1 = Content::Value(buffer.split_to(end - begin));
+            begin = end;
+        }
+        let output = match step {
+            Step::Continue => None,
+            Step::Halt(output) => {
+                let mut encoded = Vec::new();
+                encode_into(&mut encoded, "the output of", rank, &output)?;
+                Some(encoded.into())
+            }
+        };
+        Ok(Executed { sends, output })
+    }
+
+    fn pack(&self, rank: Rank, state: &mut ChunkWriter) -> Result<(), RunError> {
+        encode_into(state, "the state of", rank, &self.program)
+    }
+
+    fn packed_len(&self) -> u64 {
+        encoded_len(&self.program).0
+    }
+
+    fn image(&self) -> Image {
+        if let Some(declared) = self.program.memory() {
+            return declared;
+        }
+        let known = self.length.get();
+        let recent = known.filter(|(_, at)| self.executed < at + LENGTH_LASTS);
+        let (length, at) = recent.unwrap_or_else(|| (encoded_len(&self.program), self.executed));
+        self.length.set(Some((length, at)));
+        length.into()
+    }
+}
+
+/// Supersteps after which the length of a state is measured again, which takes as long as encoding it.
+const LENGTH_LASTS: u64 = 100;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use bsp::Superstep;
+    use serde::{Deserialize, Serialize};
+
+    use super::super::erased::ProgramType;
+    use super::*;
+    use crate::chunks;
+
+    /// Sends what it has received to the next process, and its length; halts when it is told "end".
+    #[derive(Serialize, Deserialize)]
+    struct Echo(String);
+
+    impl Program for Echo {
+        type Message = String;
+        type Output = String;
+
+        fn superstep(&mut self, ctx: &mut Superstep<'_, String>) -> Step<String> {
+            for (_, said) in ctx.receive() {
+                ctx.send_sized(Rank(0), Bytes(7));
+                ctx.send(Rank(1), said.clone());
+                self.0 = said;
+            }
+            if self.0 == "end" {
+                return Step::Halt(self.0.clone());
+            }
+            Step::Continue
+        }
+    }
+
+    fn said(text: &str) -> Incoming {
+        let mut encoded = Vec::new();
+        encode_into(&mut encoded, "", Rank(0), &text).unwrap();
+        let content = Content::Value(encoded.into());
+        Incoming {
+            from: Rank(2),
+            content,
+            late: None,
+        }
+    }
+
+    fn packed(program: &dyn HostedProgram) -> Vec<u8> {
+        let (sender, mut chunks) = chunks::channel();
+        let mut writer = ChunkWriter::new(sender);
+        program.pack(Rank(0), &mut writer).unwrap();
+        writer.flush().unwrap();
+        let packed = chunks.blocking_recv().unwrap();
+        assert_eq!(u64::try_from(packed.len()).unwrap(), program.packed_len());
+        packed.to_vec()
+    }
+
+    fn turn(inbox: Vec<Incoming>) -> Turn {
+        Turn {
+            rank: Rank(0),
+            size: 3,
+            superstep: 4,
+            inbox,
+        }
+    }
+
+    #[test]
+    fn a_program_whose_type_is_forgotten_receives_sends_halts_and_moves() {
+        let program_type = ProgramType::new::<Echo>();
+        let state = packed(&TypedProgram::new(Echo("a".to_owned())));
+        let mut program = program_type.decode(Rank(0), &state).unwrap();
+        let executed = program.execute(turn(vec![said("b"), said("c")])).unwrap();
+        let sized = (Rank(0), Content::Sized(7));
+        let value = |text| (Rank(1), said(text).content);
+        assert_eq!(
+            executed.sends,
+            [sized.clone(), value("b"), sized, value("c")]
+        );
+        assert_eq!(executed.output, None);
+        let state = packed(&*program);
+        assert_eq!(program.image(), encoded_len(&"c").into());
+        let mut program = program_type.decode(Rank(0), &state).unwrap();
+        let executed = program.execute(turn(vec![said("end")])).unwrap();
+        assert_eq!(executed.output, Some(bytes::Bytes::from_static(b"\xa3end")));
+    }
+
+    #[test]
+    fn what_is_no_state_and_no_message_is_an_error_that_says_whose() {
+        let error = ProgramType::new::<Echo>()
+            .decode(Rank(3), b"\xc1")
+            .err()
+            .unwrap();
+        let expect = "the state of p4 cannot be decoded: ";
+        assert!(error.to_string().starts_with(expect), "{error}");
+        let mut program = TypedProgram::new(Echo(String::new()));
+        let broken = Incoming {
+            from: Rank(1),
+            content: Content::Value(bytes::Bytes::from_static(b"\x01")),
+            late: None,
+        };
+        let error = program.execute(turn(vec![broken])).unwrap_err();
+        let expect = "a message to p1 cannot be decoded: ";
+        assert!(error.to_string().starts_with(expect), "{error}");
+    }
+}

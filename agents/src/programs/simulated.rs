@@ -1,0 +1,285 @@
+//! The programs of a simulated run, executed superstep by superstep without encoding their messages.
+
+use bsp::reference::{self, check_receiver};
+use bsp::units::{Bytes, Instructions};
+use bsp::{Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
+
+use super::erased::Outputs;
+use crate::encoding::{decode, encode_into, encoded_len};
+use crate::error::RunError;
+
+/// Programs of a type that the world need not know.
+pub(crate) trait SimulatedPrograms {
+    /// Executes superstep `superstep` of every process that has not halted, in rank order, and writes
+    /// to `plan` what they did.
+    fn execute(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError>;
+
+    /// The memory that `rank` occupies: what it declares, or its encoded length.
+    fn image(&self, rank: Rank) -> Image;
+
+    /// The encoded state of `rank`, and the memory that its program declares.
+    fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError>;
+
+    /// Replaces the state of `rank` by the decoded `state`.
+    fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError>;
+
+    /// Removes the outputs, once all processes have halted.
+    fn outputs(&mut self) -> Outputs;
+}
+
+/// What the processes did in a superstep, by rank: known before simulated time passes for it, because
+/// when the first process starts a superstep, all inboxes are complete.
+#[derive(Debug, Default)]
+pub(crate) struct SuperstepPlan {
+    /// Computation charged.
+    pub(crate) work: Vec<Instructions>,
+    /// Whether it was the last superstep of the process.
+    pub(crate) halts: Vec<bool>,
+    /// How many messages are addressed to the process.
+    pub(crate) expected: Vec<u32>,
+    /// Messages in the order sent, by sender: to whom, how large.
+    pub(crate) sends: Vec<(Rank, Bytes)>,
+    /// Where the messages of each process begin in `sends`, and where the last one's end.
+    pub(crate) first_send: Vec<usize>,
+}
+
+/// Programs of one type.
+pub(super) struct TypedPrograms<P: Program> {
+    processes: Vec<P>,
+    outputs: Vec<Option<P::Output>>,
+    /// The superstep in which each process halted.
+    halted: Vec<Option<u64>>,
+    limit: u64,
+    /// Messages sent in the last superstep, ordered by (receiver, sender, order sent).
+    under_way: Vec<Routed<P::Message>>,
+    /// The same, being collected for the next superstep.
+    collected: Vec<Routed<P::Message>>,
+    inbox: Inbox<P::Message>,
+    outbox: Outbox<P::Message>,
+}
+
+struct Routed<Message> {
+    from: Rank,
+    to: Rank,
+    envelope: Envelope<Message>,
+}
+
+impl<P: Program> TypedPrograms<P> {
+    pub(crate) fn new(processes: Vec<P>, limit: u64) -> Self {
+        Self {
+            outputs: processes.iter().map(|_| None).collect(),
+            halted: vec![None; processes.len()],
+            processes,
+            limit,
+            under_way: Vec::new(),
+            collected: Vec::new(),
+            inbox: Inbox::default(),
+            outbox: Outbox::default(),
+        }
+    }
+
+    /// Executes one process and files what it sent.
+    fn execute_one(
+        &mut self,
+        superstep: u64,
+        rank: Rank,
+        plan: &mut SuperstepPlan,
+    ) -> Result<(), RunError> {
+        let size = u32::try_from(self.processes.len()).expect("ranks fit 32 bits");
+        let program = &mut self.processes[rank.index()];
+        self.outbox.work = Instructions::ZERO;
+        let (inbox, outbox) = (&mut self.inbox, &mut self.outbox);
+        let step = reference::execute(program, (rank, size), superstep, inbox, outbox)?;
+        plan.work[rank.index()] = self.outbox.work;
+        if let Step::Halt(output) = step {
+            self.outputs[rank.index()] = Some(output);
+            self.halted[rank.index()] = Some(superstep);
+            plan.halts[rank.index()] = true;
+        }
+        for (to, envelope) in self.outbox.sends.drain(..) {
+            plan.sends.push((to, size_of(&envelope)));
+            self.collected.push(Routed {
+                from: rank,
+                to,
+                envelope,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
+    fn execute(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError> {
+        let size = self.processes.len();
+        if self.limit <= superstep {
+            let rank = self
+                .halted
+                .iter()
+                .position(Option::is_none)
+                .expect("a process has started the superstep");
+            let rank = Rank::from_index(rank);
+            return Err(reference::Error::NeverHalts {
+                rank,
+                limit: self.limit,
+            }
+            .into());
+        }
+        plan.clear(size);
+        let mut under_way = std::mem::take(&mut self.under_way);
+        let mut messages = under_way.drain(..).peekable();
+        for rank in (0..size).map(Rank::from_index) {
+            plan.first_send.push(plan.sends.len());
+            if self.halted[rank.index()].is_some() {
+                // Only messages without content can still come; they are dropped.
+                while messages.next_if(|message| message.to == rank).is_some() {}
+                continue;
+            }
+            self.inbox.messages.clear();
+            self.inbox.sized.clear();
+            while let Some(routed) = messages.next_if(|message| message.to == rank) {
+                match routed.envelope {
+                    Envelope::Value(message) => self.inbox.messages.push((routed.from, message)),
+                    Envelope::Sized(bytes) => self.inbox.sized.push((routed.from, bytes)),
+                }
+            }
+            self.execute_one(superstep, rank, plan)?;
+        }
+        drop(messages);
+        plan.first_send.push(plan.sends.len());
+        for routed in &self.collected {
+            let is_sized = matches!(routed.envelope, Envelope::Sized(_));
+            check_receiver((routed.from, routed.to), is_sized, superstep, &self.halted)?;
+            plan.expected[routed.to.index()] += 1;
+        }
+        self.collected.sort_by_key(|routed| routed.to);
+        // The next superstep's messages are collected where this one's were.
+        self.under_way = std::mem::replace(&mut self.collected, under_way);
+        Ok(())
+    }
+
+    fn image(&self, rank: Rank) -> Image {
+        let program = &self.processes[rank.index()];
+        program
+            .memory()
+            .unwrap_or_else(|| encoded_len(program).into())
+    }
+
+    fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError> {
+        let program = &self.processes[rank.index()];
+        let mut state = Vec::new();
+        encode_into(&mut state, "the state of", rank, program)?;
+        Ok((state, program.memory().map(Image::total)))
+    }
+
+    fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError> {
+        self.processes[rank.index()] = decode("the state of", rank, state)?;
+        Ok(())
+    }
+
+    fn outputs(&mut self) -> Outputs {
+        let outputs = self.outputs.iter_mut();
+        let outputs = outputs.map(|output| output.take().expect("all processes have halted"));
+        Outputs::new::<P>(outputs.collect())
+    }
+}
+
+impl SuperstepPlan {
+    fn clear(&mut self, size: usize) {
+        self.work.clear();
+        self.work.resize(size, Instructions::ZERO);
+        self.halts.clear();
+        self.halts.resize(size, false);
+        self.expected.clear();
+        self.expected.resize(size, 0);
+        self.sends.clear();
+        self.first_send.clear();
+    }
+}
+
+fn size_of<Message: Payload>(envelope: &Envelope<Message>) -> Bytes {
+    match envelope {
+        Envelope::Value(message) => encoded_len(message),
+        Envelope::Sized(bytes) => *bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bsp::Superstep;
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    /// Tells everybody else its rank, twice, until superstep 2; answers what it was told.
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Gossip(Vec<u32>);
+
+    impl Program for Gossip {
+        type Message = u32;
+        type Output = Vec<u32>;
+
+        fn superstep(&mut self, ctx: &mut Superstep<'_, u32>) -> Step<Vec<u32>> {
+            self.0
+                .extend(ctx.receive().map(|(from, said)| from.0 * 100 + said));
+            ctx.charge(Instructions(u64::from(ctx.rank().0) + 1));
+            if ctx.index() == 2 {
+                return Step::Halt(std::mem::take(&mut self.0));
+            }
+            let own = ctx.rank();
+            for to in (0..ctx.size()).map(Rank).filter(|to| *to != own) {
+                ctx.send(to, 1);
+                ctx.send_sized(to, Bytes(1000));
+                ctx.send(to, 2);
+            }
+            Step::Continue
+        }
+    }
+
+    #[test]
+    fn a_plan_says_who_sends_what_to_whom() {
+        let mut programs = TypedPrograms::new((0..3).map(|_| Gossip(Vec::new())).collect(), 10);
+        let mut plan = SuperstepPlan::default();
+        for superstep in 0..3 {
+            programs.execute(superstep, &mut plan).unwrap();
+            let is_last = superstep == 2;
+            assert_eq!(plan.work, [1, 2, 3].map(Instructions));
+            assert_eq!(plan.halts, [is_last; 3]);
+            let sends = if is_last { 0 } else { 6 };
+            assert_eq!(plan.expected, [sends; 3]);
+            let sends = usize::try_from(sends).unwrap();
+            assert_eq!(plan.first_send, [0, sends, 2 * sends, 3 * sends]);
+            if !is_last {
+                let second: Vec<_> = plan.sends[6..12].to_vec();
+                let to = |to| [1, 1000, 1].map(|bytes| (Rank(to), Bytes(bytes)));
+                assert_eq!(second, [to(0), to(2)].concat());
+            }
+        }
+        let told = |others: [u32; 2]| {
+            let once = others.map(|from| [from * 100 + 1, from * 100 + 2]).concat();
+            [once.clone(), once].concat()
+        };
+        assert_eq!(
+            programs.outputs().typed::<Gossip>(),
+            [told([1, 2]), told([0, 2]), told([0, 1])]
+        );
+    }
+
+    #[test]
+    fn a_state_is_packed_and_unpacked_and_weighs_what_its_encoding_does() {
+        let mut programs = TypedPrograms::new(vec![Gossip(vec![1, 300, 70_000])], 10);
+        let (state, declared) = programs.pack(Rank(0)).unwrap();
+        assert_eq!(declared, None);
+        let length = u64::try_from(state.len()).unwrap();
+        assert_eq!(programs.image(Rank(0)), Image::from(Bytes(length)));
+        programs.processes[0].0.clear();
+        programs.unpack(Rank(0), &state).unwrap();
+        assert_eq!(programs.processes[0].0, [1, 300, 70_000]);
+        let error = programs.unpack(Rank(0), b"\xc1").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the state of p1 cannot be decoded: "),
+            "{error}"
+        );
+    }
+}

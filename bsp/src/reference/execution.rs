@@ -1,0 +1,85 @@
+//! One superstep of one process, and where its messages may go.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::error::Error;
+use crate::ids::Rank;
+use crate::program::{Program, Step};
+use crate::superstep::{GaveUp, Inbox, Outbox, Superstep};
+
+/// Checks that the message `from` → `to` can be received: `to` exists and will read it.
+///
+/// `halted` tells in which superstep a process halted. A message that is only a size may go to a
+/// process that halts in the same superstep: it is traffic, and nothing in it is lost.
+///
+/// # Errors
+///
+/// [`Error::NoSuchRank`] and [`Error::Halted`].
+///
+/// # Panics
+///
+/// If there are 2³² processes or more.
+pub fn check_receiver(
+    (from, to): (Rank, Rank),
+    is_sized: bool,
+    superstep: u64,
+    halted: &[Option<u64>],
+) -> Result<(), Error> {
+    match halted.get(to.index()) {
+        None => {
+            let size = u32::try_from(halted.len()).expect("ranks fit 32 bits");
+            Err(Error::NoSuchRank {
+                from,
+                to,
+                superstep,
+                size,
+            })
+        }
+        Some(&Some(halted)) if halted < superstep || !is_sized => Err(Error::Halted {
+            from,
+            to,
+            superstep,
+            halted,
+        }),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Executes one superstep of one process and turns a panic into an error.
+///
+/// # Errors
+///
+/// [`Error::Panicked`] and [`Error::GaveUp`].
+pub fn execute<P: Program>(
+    program: &mut P,
+    (rank, size): (Rank, u32),
+    superstep: u64,
+    inbox: &mut Inbox<P::Message>,
+    outbox: &mut Outbox<P::Message>,
+) -> Result<Step<P::Output>, Error> {
+    catch_unwind(AssertUnwindSafe(|| {
+        program.superstep(&mut Superstep::new(rank, size, superstep, inbox, outbox))
+    }))
+    .map_err(|panic| {
+        let panic = match panic.downcast::<GaveUp>() {
+            Ok(gave_up) => {
+                return Error::GaveUp {
+                    rank,
+                    superstep,
+                    message: gave_up.0,
+                };
+            }
+            Err(panic) => panic,
+        };
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(ToString::to_string)
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no message".to_owned());
+        Error::Panicked {
+            rank,
+            superstep,
+            message,
+        }
+    })
+}

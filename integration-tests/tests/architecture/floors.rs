@@ -1,0 +1,136 @@
+//! Which crate may use which, and who owns which outside dependency.
+
+use std::collections::BTreeMap;
+
+use toml::Table;
+
+use crate::{members, root};
+
+/// Folder and floor. A crate depends only on lower floors.
+const FLOORS: [(&str, u32); 9] = [
+    ("bsp", 0),
+    ("migbsp", 1),
+    ("simulator", 1),
+    ("workloads", 1),
+    ("protocol", 2),
+    ("agents", 3),
+    ("cli", 4),
+    ("integration-tests", 9),
+    ("examples/life", 9),
+];
+
+/// Outside dependencies that may be used in one folder only, and where.
+const OWNERS: [(&str, &str); 18] = [
+    ("actix", "agents"),
+    ("actix-rt", "agents"),
+    ("perf-event2", "agents"),
+    ("sysinfo", "agents"),
+    ("crc32fast", "protocol"),
+    ("quinn", "protocol"),
+    ("rcgen", "protocol"),
+    ("rustls", "protocol"),
+    ("x509-parser", "protocol"),
+    ("clap", "cli"),
+    ("clap_complete", "cli"),
+    ("config", "cli"),
+    ("etcetera", "cli"),
+    ("indicatif", "cli"),
+    ("maud", "cli"),
+    ("plotters", "cli"),
+    ("statrs", "cli"),
+    ("tracing-subscriber", "cli"),
+];
+
+/// All that crates without input and output may use from outside.
+const PURE: [(&str, &[&str]); 4] = [
+    // The encoding is for its test kit alone, behind a feature.
+    ("bsp", &["rmp-serde", "serde", "thiserror"]),
+    ("migbsp", &["libm", "rand_chacha", "serde", "thiserror"]),
+    (
+        "simulator",
+        &[
+            "roxmltree",
+            "serde",
+            "smallvec",
+            "strsim",
+            "thiserror",
+            "toml",
+            "winnow",
+        ],
+    ),
+    (
+        "workloads",
+        &["csv", "rand", "rand_chacha", "seq_io", "serde", "thiserror"],
+    ),
+];
+
+/// Dependencies of each folder: own ones and outside ones, without those for tests.
+fn dependencies() -> BTreeMap<&'static str, Vec<String>> {
+    let read = |folder: &'static str| {
+        let text = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let manifest: Table = text.parse().unwrap();
+        let table = manifest
+            .get("dependencies")
+            .and_then(|value| value.as_table().cloned());
+        (folder, table.unwrap_or_default().keys().cloned().collect())
+    };
+    FLOORS.into_iter().map(|(folder, _)| read(folder)).collect()
+}
+
+#[test]
+fn crates_depend_on_lower_floors_only() {
+    let floors = BTreeMap::from(FLOORS);
+    for (folder, dependencies) in dependencies() {
+        for dependency in &dependencies {
+            if let Some(floor) = floors.get(dependency.as_str()) {
+                let own = floors[folder];
+                assert!(
+                    floor < &own,
+                    "{folder} (floor {own}) uses {dependency} (floor {floor})"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn workloads_depend_on_the_programming_interface_alone() {
+    let dependencies = dependencies();
+    let own = |name: &&String| FLOORS.iter().any(|(folder, _)| folder == name);
+    let used: Vec<_> = dependencies["workloads"].iter().filter(own).collect();
+    assert_eq!(used, ["bsp"]);
+}
+
+#[test]
+fn outside_dependencies_have_one_owner() {
+    let owners = BTreeMap::from(OWNERS);
+    for (folder, dependencies) in dependencies() {
+        for dependency in &dependencies {
+            if let Some(owner) = owners.get(dependency.as_str()) {
+                assert_eq!(
+                    owner, &folder,
+                    "{dependency} belongs to {owner}, but {folder} uses it"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pure_crates_use_nothing_that_acts() {
+    let dependencies = dependencies();
+    for (folder, allowed) in PURE {
+        for dependency in &dependencies[folder] {
+            let is_own = FLOORS.iter().any(|(own, _)| own == dependency);
+            assert!(
+                is_own || allowed.contains(&dependency.as_str()),
+                "{folder} uses {dependency}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_folder_is_in_the_table() {
+    assert_eq!(members(), FLOORS.map(|(folder, _)| folder));
+}

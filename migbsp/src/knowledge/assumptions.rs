@@ -1,0 +1,16 @@
+//! What plans are made and judged with besides what was observed in this call.
+
+use crate::{MigrationTime, Sharing};
+
+/// What a planner assumes of moves and messages when it builds a [`Snapshot`](crate::Snapshot).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanningAssumptions {
+    /// Supersteps for which the placement is expected to stay good, `H`.
+    pub horizon: f64,
+    /// Measured migration time as a multiple of the predicted one.
+    pub cost_factor: f64,
+    /// How long the moves of one call take together.
+    pub migration_time: MigrationTime,
+    /// How far messages have been seen to share links.
+    pub sharing: Sharing,
+}

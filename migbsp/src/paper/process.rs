@@ -1,0 +1,267 @@
+//! The history of one process.
+
+mod aging;
+mod sender;
+
+use bsp::units::{Bytes, Instructions, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use serde::{Deserialize, Serialize};
+
+use crate::bounded::seconds;
+use crate::paper::observation::{Observation, Reception};
+use crate::{
+    Config, Forecast, IdleResident, Load, Memory, Patterns, Potential, ProcessTimes, Received,
+};
+use aging::{Aging, is_close};
+use sender::{Sender, sum_from};
+
+/// The history of one process: predictions since the last call, patterns since the run began.
+///
+/// Implements equations `AGE`, `P-COMP` and `P-COMM` of `docs/model.md`. Moves with its process.
+///
+/// | symbol | here | unit |
+/// |---|---|---|
+/// | `P_comp(i)` | pattern of computation | 1 |
+/// | `PI_t(i)`, `CTP_t(i)` | predictions of instructions and of computation time | instr, s |
+/// | `P_comm(i, j)` | pattern of communication, one per Set that ever sent something | 1 |
+/// | `PB_t(i, j)`, `BTP_t(i, j)` | predictions of received bytes and of reception time | B, s |
+///
+/// A Set that never sent anything has predictions of zero and a pattern of 1, so it takes no memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// 1/α of the current interval.
+    step: f64,
+    pattern: f64,
+    instructions_predicted: f64,
+    time_predicted: f64,
+    instructions_last: Instructions,
+    instructions_resident: Instructions,
+    /// By Set.
+    senders: Vec<Sender>,
+    /// Whether no superstep has been observed since the last call.
+    is_fresh: bool,
+    /// One per superstep since the last call, if the policy needs them.
+    times: Option<Vec<ProcessTimes>>,
+    /// Prediction of its load, if the policy needs one.
+    forecast: Option<Box<Forecast>>,
+}
+
+impl Process {
+    /// A process before its first superstep that records what `memory` says; the first call is expected
+    /// after `interval` supersteps.
+    #[must_use]
+    pub fn new(memory: Memory, interval: u32) -> Self {
+        Self {
+            step: step(interval),
+            pattern: 1.0,
+            instructions_predicted: 0.0,
+            time_predicted: 0.0,
+            instructions_last: Instructions::ZERO,
+            instructions_resident: Instructions::ZERO,
+            senders: Vec::new(),
+            is_fresh: true,
+            times: memory.times.then(Vec::new),
+            forecast: memory.forecast.then(Box::default),
+        }
+    }
+
+    /// The process that had these `potentials`, by Set: with the patterns and predictions that they were computed from,
+    /// and no other history.
+    #[must_use]
+    pub fn recalled(potentials: &[Potential]) -> Self {
+        let first = potentials.first();
+        let sender = |potential: &Potential| Sender {
+            time_predicted: potential.prediction_communication.get(),
+            pattern: potential.pattern_communication,
+            ..Sender::silent(potential.set)
+        };
+        Self {
+            step: step(1),
+            pattern: first.map_or(1.0, |potential| potential.pattern_computation),
+            instructions_predicted: 0.0,
+            time_predicted: first.map_or(0.0, |potential| potential.prediction_computation.get()),
+            instructions_last: Instructions::ZERO,
+            instructions_resident: Instructions::ZERO,
+            senders: potentials.iter().map(sender).collect(),
+            is_fresh: true,
+            times: None,
+            forecast: None,
+        }
+    }
+
+    /// Observes one superstep.
+    pub fn observe(&mut self, config: &Config, observation: Observation<'_>) {
+        let parameters = config.parameters();
+        let first = std::mem::take(&mut self.is_fresh);
+        let aging = Aging {
+            old: if first { 0.0 } else { 0.5 },
+            step: self.step,
+            afresh: first && parameters.patterns == Patterns::Restart,
+        };
+        let Observation {
+            instructions,
+            computation_time,
+            receptions,
+            reception_longest,
+        } = observation;
+
+        let work = instructions.as_f64();
+        self.instructions_predicted = aging.aged(self.instructions_predicted, work);
+        self.time_predicted = aging.aged(self.time_predicted, computation_time.get());
+        let regular = is_close(self.instructions_predicted, work, parameters.delta);
+        self.pattern = aging.pattern(self.pattern, regular);
+        self.instructions_last = instructions;
+        let computed = Instructions::ZERO < instructions;
+        if computed || parameters.idle_resident == IdleResident::Zero {
+            self.instructions_resident = instructions;
+        }
+
+        self.receive(aging, parameters.beta, receptions);
+
+        if let Some(times) = &mut self.times {
+            let computation = computed.then_some(computation_time);
+            times.push(ProcessTimes::new(computation, reception_longest, None));
+        }
+        if let Some(forecast) = &mut self.forecast {
+            forecast.observe(instructions);
+        }
+    }
+
+    /// Records how long the process waited at the barrier of the superstep last observed, from arrival to
+    /// release. Ignored after [`Process::restart`], when that superstep has been judged.
+    pub fn waited(&mut self, wait: Seconds) {
+        if let Some(times) = self.times.as_mut().and_then(|times| times.last_mut()) {
+            times.waited(wait);
+        }
+    }
+
+    /// Begins the interval after a call: predictions start again with the next superstep.
+    pub fn restart(&mut self, interval: u32) {
+        self.step = step(interval);
+        self.is_fresh = true;
+        if let Some(times) = &mut self.times {
+            times.clear();
+        }
+        // A Set that sends nothing any more and is regular again is like one that never sent anything.
+        self.senders
+            .retain(|sender| Bytes::ZERO < sender.bytes_last || sender.pattern < 1.0);
+    }
+
+    /// Times since the last call, oldest first; none if it does not record them.
+    #[must_use]
+    pub fn times(&self) -> &[ProcessTimes] {
+        self.times.as_deref().unwrap_or_default()
+    }
+
+    /// The process `rank`, which runs on `host` with this `image`, as a planner has to know it; `None` if it records no
+    /// forecast.
+    #[must_use]
+    pub fn load(&self, rank: Rank, host: HostId, image: Image) -> Option<Load> {
+        let received = self.senders.iter();
+        let forecast = self.forecast.as_ref()?;
+        Some(Load {
+            rank,
+            host,
+            instructions: forecast.instructions(),
+            finished: forecast.finished(),
+            image,
+            received: received
+                .map(|sender| Received {
+                    set: sender.set,
+                    bytes: sender.bytes_predicted,
+                    time: sender.time_predicted,
+                })
+                .collect(),
+        })
+    }
+
+    /// Instructions of the last superstep.
+    #[must_use]
+    pub const fn instructions_last(&self) -> Instructions {
+        self.instructions_last
+    }
+
+    /// What the process adds to its processor's time: the instructions of the last superstep in
+    /// which it computed, or as [`IdleResident`] says.
+    #[must_use]
+    pub const fn instructions_resident(&self) -> Instructions {
+        self.instructions_resident
+    }
+
+    /// Bytes received from processes of `set` in the last superstep, `B(i, j)`.
+    #[must_use]
+    pub fn bytes_last_from(&self, set: SetId) -> Bytes {
+        self.sender(set).bytes_last
+    }
+
+    /// Predicted time of receiving from all Sets, `Σ_j BTP(i, j)`.
+    #[must_use]
+    pub fn receive_time(&self) -> Seconds {
+        let times = self.senders.iter().map(|sender| sender.time_predicted);
+        seconds(times.sum())
+    }
+
+    /// `P_comp(i)`, in `[0, 1]`.
+    #[must_use]
+    pub const fn pattern_computation(&self) -> f64 {
+        self.pattern
+    }
+
+    /// `CTP(i)`.
+    #[must_use]
+    pub fn prediction_computation(&self) -> Seconds {
+        seconds(self.time_predicted)
+    }
+
+    /// `P_comm(i, j)`, in `[0, 1]`.
+    #[must_use]
+    pub fn pattern_communication(&self, set: SetId) -> f64 {
+        self.sender(set).pattern
+    }
+
+    /// `BTP(i, j)`.
+    #[must_use]
+    pub fn prediction_communication(&self, set: SetId) -> Seconds {
+        seconds(self.sender(set).time_predicted)
+    }
+
+    fn receive(&mut self, aging: Aging, beta: f64, receptions: &[Reception]) {
+        let known = self.senders.iter().map(|sender| sender.set);
+        // Most processes receive from the same Sets, in their order, in every superstep.
+        if known.eq(receptions.iter().map(|reception| reception.set)) {
+            for (sender, reception) in self.senders.iter_mut().zip(receptions) {
+                sender.observe(aging, beta, reception.bytes, reception.time.get());
+            }
+            return;
+        }
+        for sender in &mut self.senders {
+            let (bytes, time) = sum_from(sender.set, receptions);
+            sender.observe(aging, beta, bytes, time);
+        }
+        for reception in receptions {
+            if let Err(position) = self
+                .senders
+                .binary_search_by_key(&reception.set, |sender| sender.set)
+            {
+                let mut sender = Sender::silent(reception.set);
+                let (bytes, time) = sum_from(reception.set, receptions);
+                sender.observe(aging, beta, bytes, time);
+                self.senders.insert(position, sender);
+            }
+        }
+    }
+
+    fn sender(&self, set: SetId) -> Sender {
+        self.senders
+            .binary_search_by_key(&set, |sender| sender.set)
+            .map_or_else(|_| Sender::silent(set), |position| self.senders[position])
+    }
+}
+
+/// What a pattern gains or loses in a superstep.
+fn step(interval: u32) -> f64 {
+    1.0 / f64::from(interval.max(1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Plans, and the drafts that they make.
+
+use std::fmt;
+
+use bsp::units::Seconds;
+use serde::{Deserialize, Serialize};
+
+use crate::{Assignment, Snapshot};
+
+/// Chooses a host for every process.
+///
+/// The first Set Manager holds one and orders the moves. MigBSP's own procedure, in which Managers negotiate a
+/// list of candidates ([`select`](crate::select), [`Processors`](crate::Processors)), is no such plan.
+///
+/// # Laws
+///
+/// A draft keeps every process exactly once. The same snapshots in the same order give the same drafts.
+pub trait Plan: fmt::Debug + Send {
+    /// The host that every process of `snapshot` should run on.
+    fn draft(&mut self, snapshot: &Snapshot) -> Draft;
+}
+
+/// A plan that no gate has judged yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// The host of each process, by process of the snapshot; a number of a host.
+    pub places: Vec<usize>,
+    /// The plans that were compared; the chosen one is among them if there is more than one.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// A plan that was compared with others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    /// The name of the procedure that made it.
+    pub name: String,
+    /// How long a superstep would take.
+    pub superstep: Seconds,
+    /// How long its moves would take.
+    pub cost: Seconds,
+    /// How many processes would move.
+    pub moves: u32,
+}
+
+impl Draft {
+    /// The only plan that was made, under the name of the procedure.
+    #[must_use]
+    pub fn only(name: &str, snapshot: &Snapshot, places: Vec<usize>) -> Self {
+        let alternatives = vec![Alternative::new(name, snapshot, &places)];
+        Self {
+            places,
+            alternatives,
+        }
+    }
+}
+
+impl Alternative {
+    /// The assignment of processes to `places`, with what it takes and costs.
+    ///
+    /// # Panics
+    ///
+    /// If there are 2³² processes or more.
+    #[must_use]
+    pub fn new(name: &str, snapshot: &Snapshot, places: &[usize]) -> Self {
+        let both = snapshot.places().iter().zip(places);
+        let moves = both.filter(|(from, to)| from != to).count();
+        let assignment = Assignment::new(snapshot, places);
+        Self {
+            name: name.to_owned(),
+            superstep: assignment.superstep(),
+            cost: assignment.migration_cost(),
+            moves: u32::try_from(moves).expect("ranks fit 32 bits"),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What a planner decides in a call.
+
+use bsp::units::Seconds;
+use serde::{Deserialize, Serialize};
+
+use crate::bounded::seconds;
+use crate::{Alternative, Assignment, CostBenefit, Move, Snapshot, Spacing, Verdict};
+
+/// What a planner decides in a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The moves, in rank order.
+    pub moves: Vec<PlannedMove>,
+    /// How the plan was judged.
+    pub weighed: PlanAssessment,
+    /// How far away the next call may be.
+    pub spacing: Spacing,
+}
+
+/// A move of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedMove {
+    /// The process and its hosts.
+    pub step: Move,
+    /// How long moving it is predicted to take.
+    pub cost: Seconds,
+    /// How long a superstep takes on the host it leaves, in the present placement.
+    pub before: Seconds,
+    /// How long a superstep will take on the host it goes to, in the planned one.
+    pub after: Seconds,
+}
+
+/// How a plan was judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanAssessment {
+    /// The gain of the plan and its cost.
+    pub balance: CostBenefit,
+    /// The decision of the gate.
+    pub verdict: Verdict,
+    /// The plans that were compared.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// The processes whose hosts differ between `present` and `planned`.
+pub(super) fn moves(
+    snapshot: &Snapshot,
+    present: &Assignment<'_>,
+    planned: &Assignment<'_>,
+) -> Vec<PlannedMove> {
+    let both = present.places().iter().zip(planned.places()).enumerate();
+    both.filter(|(_, (from, to))| from != to)
+        .map(|(process, (from, to))| PlannedMove {
+            step: Move {
+                rank: snapshot.processes()[process].rank,
+                from: snapshot.hosts()[*from].id,
+                to: snapshot.hosts()[*to].id,
+            },
+            cost: seconds(snapshot.migration(process, *to)),
+            before: seconds(present.time(*from)),
+            after: seconds(planned.time(*to)),
+        })
+        .collect()
+}

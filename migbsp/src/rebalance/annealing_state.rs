@@ -1,0 +1,286 @@
+//! Where everybody is in the course of an annealing.
+
+use crate::rebalance::Problem;
+use crate::rebalance::sampled_set::Chosen;
+
+/// An assignment, with what an annealing asks about it millions of times in a second.
+///
+/// Unlike a [`State`](super::state::State), it keeps no order among machines or processes: a move takes
+/// as long whatever their number. Loads and cost are rounded by every move, until they are summed anew.
+///
+/// Invariant: members, positions, and who is overloaded or away are those of `places` and `loads`.
+#[derive(Debug)]
+pub(super) struct Crowd<'a> {
+    problem: &'a Problem,
+    machines: Vec<Seat>,
+    residents: Vec<Guest>,
+    /// Group × group: what a move takes in any case, and by size.
+    ways: Vec<(f64, f64)>,
+    group_count: usize,
+    places: Vec<usize>,
+    /// By machine: who is on it.
+    members: Vec<Vec<usize>>,
+    /// By process: where in the members of its machine it is.
+    positions: Vec<usize>,
+    overloaded: Chosen,
+    away: Chosen,
+    cost: f64,
+}
+
+#[derive(Debug)]
+struct Seat {
+    load: f64,
+    limit: f64,
+    group: usize,
+}
+
+#[derive(Debug)]
+struct Guest {
+    workload: f64,
+    size: f64,
+    home: usize,
+    /// Of its home, times the number of groups.
+    row: usize,
+}
+
+impl<'a> Crowd<'a> {
+    /// Everybody where `assignment` says; no machine should be above level `highest`.
+    pub(super) fn new(problem: &'a Problem, highest: f64, assignment: &[usize]) -> Self {
+        let group_count = problem.group_count();
+        let pairs = (0..group_count).flat_map(|from| (0..group_count).map(move |to| (from, to)));
+        let ways = pairs.map(|(from, to)| problem.way(from, to));
+        let machines = problem.machines().iter().map(|machine| Seat {
+            load: 0.0,
+            limit: highest * machine.capacity,
+            group: machine.group,
+        });
+        let residents = problem.residents().iter().map(|resident| Guest {
+            workload: resident.workload,
+            size: resident.size,
+            home: resident.home,
+            row: problem.machines()[resident.home].group * group_count,
+        });
+        let mut crowd = Self {
+            problem,
+            machines: machines.collect(),
+            residents: residents.collect(),
+            ways: ways.map(|way| (way.fixed, way.per_size)).collect(),
+            group_count,
+            places: assignment.to_vec(),
+            members: vec![Vec::new(); problem.machines().len()],
+            positions: vec![0; assignment.len()],
+            overloaded: Chosen::none_of(problem.machines().len()),
+            away: Chosen::none_of(assignment.len()),
+            cost: 0.0,
+        };
+        for (process, &machine) in assignment.iter().enumerate() {
+            crowd.positions[process] = crowd.members[machine].len();
+            crowd.members[machine].push(process);
+            crowd.away.set(process, machine != crowd.home(process));
+        }
+        crowd.sum_anew();
+        crowd
+    }
+
+    /// `process` goes to `machine`, where it is not.
+    #[inline]
+    pub(super) fn relocate(&mut self, process: usize, machine: usize) {
+        let left = self.places[process];
+        self.cost += self.price(process, machine) - self.price(process, left);
+        let position = self.positions[process];
+        self.members[left].swap_remove(position);
+        if let Some(&moved) = self.members[left].get(position) {
+            self.positions[moved] = position;
+        }
+        self.positions[process] = self.members[machine].len();
+        self.members[machine].push(process);
+        self.places[process] = machine;
+        let workload = self.workload(process);
+        self.machines[left].load -= workload;
+        if self.machines[left].load < workload * REST {
+            let rest = self.members[left].iter();
+            self.machines[left].load = rest.map(|&other| self.workload(other)).sum();
+        }
+        self.machines[machine].load += workload;
+        for machine in [left, machine] {
+            self.overloaded.set(machine, 0.0 < self.excess(machine));
+        }
+        self.away.set(process, machine != self.home(process));
+    }
+
+    /// Sums loads and cost from nothing.
+    pub(super) fn sum_anew(&mut self) {
+        for (machine, load) in self.problem.loads(&self.places).into_iter().enumerate() {
+            self.machines[machine].load = load;
+            self.overloaded.set(machine, 0.0 < self.excess(machine));
+        }
+        let places = self.places.iter().enumerate();
+        self.cost = places
+            .map(|(process, &machine)| self.price(process, machine))
+            .sum();
+    }
+
+    pub(super) const fn problem(&self) -> &'a Problem {
+        self.problem
+    }
+
+    /// What it costs that `process` is on `machine`.
+    #[inline]
+    pub(super) fn price(&self, process: usize, machine: usize) -> f64 {
+        let guest = &self.residents[process];
+        if guest.home == machine {
+            return 0.0;
+        }
+        let (fixed, per_size) = self.ways[guest.row + self.machines[machine].group];
+        fixed + per_size * guest.size
+    }
+
+    /// What it costs at least to move `process`.
+    pub(super) fn price_min(&self, process: usize) -> f64 {
+        let guest = &self.residents[process];
+        let ways = &self.ways[guest.row..guest.row + self.group_count];
+        let prices = ways
+            .iter()
+            .map(|(fixed, by_size)| fixed + by_size * guest.size);
+        prices.fold(f64::INFINITY, f64::min)
+    }
+
+    /// By how much the load of `machine` is above what it should be; below 0, what it has room for.
+    #[inline]
+    pub(super) fn excess(&self, machine: usize) -> f64 {
+        let seat = &self.machines[machine];
+        seat.load - seat.limit
+    }
+
+    #[inline]
+    pub(super) fn workload(&self, process: usize) -> f64 {
+        self.residents[process].workload
+    }
+
+    #[inline]
+    pub(super) fn home(&self, process: usize) -> usize {
+        self.residents[process].home
+    }
+
+    #[inline]
+    pub(super) fn group(&self, machine: usize) -> usize {
+        self.machines[machine].group
+    }
+
+    pub(super) const fn group_count(&self) -> usize {
+        self.group_count
+    }
+
+    pub(super) fn machine_count(&self) -> usize {
+        self.machines.len()
+    }
+
+    /// The machine of every process.
+    #[inline]
+    pub(super) fn places(&self) -> &[usize] {
+        &self.places
+    }
+
+    /// Who is on `machine`, in no order.
+    #[inline]
+    pub(super) fn members(&self, machine: usize) -> &[usize] {
+        &self.members[machine]
+    }
+
+    /// Where among the members of its machine `process` is.
+    #[inline]
+    pub(super) fn position(&self, process: usize) -> usize {
+        self.positions[process]
+    }
+
+    /// The machines that are above what they should be.
+    #[inline]
+    pub(super) fn overloaded(&self) -> &[usize] {
+        self.overloaded.list()
+    }
+
+    /// The processes that are not at home.
+    #[inline]
+    pub(super) fn away(&self) -> &[usize] {
+        self.away.list()
+    }
+
+    #[inline]
+    pub(super) fn is_feasible(&self) -> bool {
+        self.overloaded().is_empty()
+    }
+
+    /// What all who are away cost.
+    #[inline]
+    pub(super) const fn cost(&self) -> f64 {
+        self.cost
+    }
+}
+
+/// What is left on a machine is summed anew if it is less than this share of what goes: it has lost that many
+/// digits.
+const REST: f64 = 1e-3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rebalance::draws::Draws;
+    use crate::rebalance::{Group, Machine, Resident, Way};
+
+    #[test]
+    fn a_giant_leaves_dwarfs_their_digits() {
+        let machine = |capacity| Machine { capacity, group: 0 };
+        let resident = |(workload, home)| Resident {
+            workload,
+            size: 1.0,
+            home,
+        };
+        let way = Way {
+            fixed: 1.0,
+            per_size: 0.0,
+        };
+        let problem = Problem::new(
+            [1e17, 1.0].map(machine).to_vec(),
+            [(1e17, 0), (0.6, 1), (0.3, 1)].map(resident).to_vec(),
+            vec![vec![way]],
+        )
+        .unwrap();
+        let mut crowd = Crowd::new(&problem, 1.0, &problem.homes());
+        let excess = crowd.excess(1).to_bits();
+        crowd.relocate(0, 1);
+        assert!(!crowd.is_feasible());
+        crowd.relocate(0, 0);
+        assert_eq!(crowd.excess(1).to_bits(), excess);
+    }
+
+    #[test]
+    fn moves_leave_what_a_fresh_look_finds() {
+        let problem = "I2,1".parse::<Group>().unwrap().draw(1);
+        let mut crowd = Crowd::new(&problem, 90.0, &problem.homes());
+        let mut draws = Draws::new(1, b"the tests of this module");
+        for _ in 0..1000 {
+            let process = draws.below(crowd.places().len());
+            let machine = draws.below(crowd.machine_count());
+            if crowd.places()[process] != machine {
+                crowd.relocate(process, machine);
+            }
+        }
+        let fresh = Crowd::new(&problem, 90.0, crowd.places());
+        assert!((crowd.cost() - fresh.cost()).abs() < 1e-9);
+        let sorted = |list: &[usize]| {
+            let mut list = list.to_vec();
+            list.sort_unstable();
+            list
+        };
+        assert_eq!(sorted(crowd.overloaded()), sorted(fresh.overloaded()));
+        assert_eq!(sorted(crowd.away()), sorted(fresh.away()));
+        for machine in 0..crowd.machine_count() {
+            assert!((crowd.excess(machine) - fresh.excess(machine)).abs() < 1e-9);
+            let members = crowd.members(machine);
+            assert_eq!(sorted(members), sorted(fresh.members(machine)));
+            for (position, &process) in members.iter().enumerate() {
+                assert_eq!(crowd.position(process), position);
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Rules that policies are made of.
+
+use std::fmt;
+
+use crate::{Config, Planning};
+
+/// A rule that a policy names: a [`When`](crate::When), a [`Plan`](crate::Plan) or a [`Gate`](crate::Gate).
+///
+/// ```
+/// use migbsp::{Draft, Parameter, Plan, Rule, Snapshot};
+///
+/// /// Moves every process to the host with this number.
+/// #[derive(Debug)]
+/// struct Gather {
+///     host: f64,
+/// }
+///
+/// impl Plan for Gather {
+///     fn draft(&mut self, snapshot: &Snapshot) -> Draft {
+///         let id = |host: &migbsp::Host| f64::from(host.id.0) == self.host;
+///         let host = snapshot.hosts().iter().position(id).unwrap_or_default();
+///         Draft::only("gather", snapshot, vec![host; snapshot.processes().len()])
+///     }
+/// }
+///
+/// const GATHER: Rule<dyn Plan> = Rule::<dyn Plan>::new(
+///     "gather",
+///     "moves every process to one host",
+///     |settings| Box::new(Gather { host: settings.argument("host") }),
+/// )
+/// .with_parameters(&[Parameter {
+///     name: "host",
+///     help: "number of the host",
+///     default: 0.0,
+///     min: 0.0,
+///     max: 1e6,
+/// }]);
+///
+/// let policies = migbsp::Policies::shipped().with_plan(GATHER);
+/// let policy = policies.policy("fixed+gather")?;
+/// let policy = policy.with_argument("gather", "host", 2.0)?;
+/// assert_eq!(policy.to_string(), "fixed+gather");
+/// # Ok::<(), migbsp::PolicyError>(())
+/// ```
+pub struct Rule<Product: ?Sized + 'static> {
+    name: &'static str,
+    help: &'static str,
+    parameters: &'static [Parameter],
+    need: Need,
+    make: fn(&Settings<'_>) -> Box<Product>,
+}
+
+/// A number that an experiment may set for a rule, as `scheduler.RULE.NAME`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its key in the configuration.
+    pub name: &'static str,
+    /// One line about it.
+    pub help: &'static str,
+    /// The value if the configuration does not set it.
+    pub default: f64,
+    /// The least value allowed.
+    pub min: f64,
+    /// The greatest value allowed.
+    pub max: f64,
+}
+
+/// What a when rule needs besides the times of supersteps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The times of every process in every superstep ([`CallOutcome::supersteps`](crate::CallOutcome)).
+    ProcessTimes,
+    /// The costs of calls, which only a planner measures ([`Spacing`](crate::Spacing)): not with the plan `migbsp`.
+    CallCosts,
+}
+
+/// What a rule is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// The parameters of the model.
+    pub config: &'a Config,
+    /// The parameters of policies whose plans name hosts.
+    pub planning: &'a Planning,
+    /// The rule's own parameters, and their values in the same order.
+    pub(crate) parameters: &'static [Parameter],
+    pub(crate) arguments: &'a [f64],
+}
+
+impl<Product: ?Sized> Rule<Product> {
+    /// A rule without parameters of its own.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        help: &'static str,
+        make: fn(&Settings<'_>) -> Box<Product>,
+    ) -> Self {
+        Self {
+            name,
+            help,
+            parameters: &[],
+            need: Need::Nothing,
+            make,
+        }
+    }
+
+    /// The same rule with `parameters`, whose values [`Settings::argument`] gives.
+    #[must_use]
+    pub const fn with_parameters(self, parameters: &'static [Parameter]) -> Self {
+        Self { parameters, ..self }
+    }
+
+    /// The same rule with `need`.
+    #[must_use]
+    pub const fn with_need(self, need: Need) -> Self {
+        Self { need, ..self }
+    }
+
+    /// Its name in policies.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// One line about it.
+    #[must_use]
+    pub const fn help(&self) -> &'static str {
+        self.help
+    }
+
+    /// Its own parameters.
+    #[must_use]
+    pub const fn parameters(&self) -> &'static [Parameter] {
+        self.parameters
+    }
+
+    /// What it needs besides the times of supersteps.
+    #[must_use]
+    pub const fn need(&self) -> Need {
+        self.need
+    }
+
+    pub(crate) fn make(&self, settings: &Settings<'_>) -> Box<Product> {
+        (self.make)(settings)
+    }
+}
+
+impl Settings<'_> {
+    /// The value of a parameter of the rule.
+    ///
+    /// # Panics
+    ///
+    /// If the rule has no parameter `name`.
+    #[must_use]
+    pub fn argument(&self, name: &str) -> f64 {
+        let position = self.parameters.iter().position(|one| one.name == name);
+        let position = position.unwrap_or_else(|| panic!("the rule has no parameter `{name}`"));
+        self.arguments[position]
+    }
+}
+
+impl<Product: ?Sized> Clone for Rule<Product> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Product: ?Sized> Copy for Rule<Product> {}
+
+impl<Product: ?Sized> fmt::Debug for Rule<Product> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Rule").field(&self.name).finish()
+    }
+}

@@ -1,0 +1,135 @@
+//! No calls during the pause after a call.
+
+use crate::when::pause::Pause;
+use crate::when::timing::{CallOutcome, Elapsed, Pace, Spacing, When};
+
+/// Calls when a rule does, but not in the first supersteps of a run, and not during the pause after a call.
+#[derive(Debug)]
+pub(crate) struct Cooldown {
+    rule: Box<dyn When>,
+    pause: Pause,
+}
+
+impl Cooldown {
+    /// No call before `first` supersteps are over.
+    pub(crate) fn new(rule: Box<dyn When>, first: u64) -> Self {
+        Self {
+            rule,
+            pause: Pause::new(first),
+        }
+    }
+}
+
+impl When for Cooldown {
+    fn observe(&mut self, elapsed: &Elapsed) {
+        self.pause.observe(elapsed);
+        self.rule.observe(elapsed);
+    }
+
+    fn is_due(&self, completed: u64) -> bool {
+        self.pause.is_over() && self.rule.is_due(completed)
+    }
+
+    fn conclude(&mut self, call: &CallOutcome<'_>) {
+        let Spacing { pause, took, .. } = call.spacing;
+        self.pause.begin(pause, took);
+        self.rule.conclude(call);
+    }
+
+    fn pace(&self) -> Pace {
+        self.rule.pace()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bsp::units::Seconds;
+
+    use super::*;
+    use crate::bounded::count;
+    use crate::when::budgeted::Budgeted;
+    use crate::when::tests::concluded;
+    use crate::{Parameters, Planning, Policies, Policy};
+
+    const SUPERSTEP: f64 = 2.0;
+
+    /// After how many supersteps a rule that would always call does, if supersteps take two seconds before a
+    /// pause, and compute for `before` and `after` seconds.
+    fn over_after(before: &[f64], pause: u64, after: &[f64]) -> Option<usize> {
+        let mut when = Cooldown::new(Box::new(Budgeted::default()), 0);
+        let elapsed = |slowest: &f64| Elapsed {
+            completed: 0,
+            slowest: Seconds::new(*slowest).unwrap(),
+            mean: Seconds::ZERO,
+        };
+        for slowest in before {
+            when.observe(&elapsed(slowest));
+        }
+        let spacing = Spacing {
+            pause,
+            took: Seconds::new(SUPERSTEP).unwrap(),
+            ..Spacing::default()
+        };
+        when.conclude(&CallOutcome {
+            spacing,
+            ..concluded(0, 1.0, pause)
+        });
+        let due = after.iter().position(|slowest| {
+            when.observe(&elapsed(slowest));
+            when.is_due(100)
+        });
+        due.map(|supersteps| supersteps + 1)
+    }
+
+    #[test]
+    fn a_pause_lasts_for_its_supersteps() {
+        assert_eq!(over_after(&[1.0; 4], 0, &[1.0; 9]), Some(1));
+        assert_eq!(over_after(&[1.0; 4], 7, &[1.0; 9]), Some(7));
+        assert_eq!(over_after(&[1.0; 4], 10, &[1.0; 9]), None);
+        assert_eq!(over_after(&[2.0; 4], 3, &[1.0; 9]), Some(3));
+        assert_eq!(over_after(&[], 3, &[0.0; 9]), Some(3));
+    }
+
+    #[test]
+    fn a_pause_is_shorter_if_supersteps_compute_longer() {
+        // Of 50 that take two seconds, ten are over when they have computed 80 seconds longer.
+        assert_eq!(over_after(&[0.5, 1.5], 50, &[9.0; 60]), Some(10));
+        assert_eq!(over_after(&[0.5, 1.5], 50, &[1e3; 60]), Some(8));
+        assert_eq!(over_after(&[0.5, 1.5], 7, &[1e3; 60]), Some(7));
+        // A tenth of a second is little beside the two.
+        assert_eq!(over_after(&[0.1; 4], 42, &[0.2; 60]), Some(40));
+    }
+
+    #[test]
+    fn no_rule_calls_in_the_first_supersteps_or_during_a_pause() {
+        const FIRST: u32 = 4;
+        const PAUSE: u64 = 7;
+        let config = crate::Config::new(Parameters {
+            interval: FIRST,
+            ..Parameters::default()
+        })
+        .unwrap();
+        let policies = Policies::shipped();
+        for name in policies.whens().iter().map(|rule| rule.name()) {
+            let policy: Policy = format!("{name}+portfolio").parse().unwrap();
+            let mut when = policy.when(&config, &Planning::default());
+            let elapse = |when: &mut Box<dyn When>, completed: u64| {
+                when.observe(&Elapsed {
+                    completed,
+                    slowest: Seconds::new(count(completed)).unwrap(),
+                    mean: Seconds::ZERO,
+                });
+                when.is_due(completed)
+            };
+            for completed in 1..u64::from(FIRST) {
+                assert!(!elapse(&mut when, completed), "{name}, {completed}");
+            }
+            let first = (FIRST.into()..40).find(|completed| elapse(&mut when, *completed));
+            let first = first.expect(name);
+            when.conclude(&concluded(first, 0.0, PAUSE));
+            for completed in first + 1..first + PAUSE {
+                assert!(!elapse(&mut when, completed), "{name}, {completed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Rank, SetId};
+use migbsp::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor};
+use protocol::{Address, Limits, Message, PREFIX_LEN, Report, Reports, Standing, encode};
+use rcgen::{CertificateParams, KeyPair, SanType};
+
+use super::{certificates, frames};
+
+const HERE: Address = Address::Node(HostId(0));
+
+/// At every place that may hold a list: a list of many elements whose first element is wrong.
+#[test]
+fn announced_counts_reserve_bounded_memory() {
+    for seed in frames::SEEDS.iter() {
+        for at in PREFIX_LEN..seed.len() {
+            if !(0x90..0xa0).contains(&seed[at]) {
+                continue;
+            }
+            for count in [0xff, 0xffff] {
+                let mut frame = seed[..at].to_vec();
+                frame.push(0xdc);
+                frame.extend(u16::to_be_bytes(count));
+                frame.resize(frame.len() + 0xffff, 0xc3);
+                frames::announce(&mut frame);
+                assert!(frames::decoded(&frame, &Limits::default()).is_err());
+            }
+        }
+    }
+}
+
+/// Lists of the elements that take the most memory for each byte of their encoding, one longer than a power of two.
+#[test]
+fn long_lists_take_bounded_memory() {
+    let seconds = |value| Seconds::new(value).unwrap();
+    let entry = Entry {
+        rank: Rank(0),
+        own: SetId(0),
+        target: SetId(0),
+        potential: seconds(0.0),
+        receive_time: seconds(0.0),
+    };
+    let report = Report {
+        superstep: 0,
+        rank: Rank(0),
+        host: HostId(0),
+        evaluation: Evaluation {
+            own: SetId(0),
+            potentials: Vec::new(),
+        },
+        entry,
+        instructions: Instructions(0),
+        instructions_resident: Instructions(0),
+        bytes: units::Bytes(0),
+        times: Vec::new(),
+        load: None,
+    };
+    let timed = Report {
+        times: vec![ProcessTimes::new(None, seconds(0.0), None); 65_537],
+        ..report.clone()
+    };
+    let inventory = Inventory {
+        processors: vec![Processor {
+            host: HostId(0),
+            speed: InstructionsPerSecond::new(1.0).unwrap(),
+            cores: 1,
+            load: 0.0,
+            residents: vec![(Rank(0), Instructions(0)); 65_537],
+        }],
+        loads: Vec::new(),
+        rates: Vec::new(),
+        barrier_delay: 0.0,
+    };
+    let standing = Standing {
+        superstep: 0,
+        set: SetId(0),
+        interval: None,
+        tolerance: None,
+        entries: Vec::new(),
+        digests: Vec::new(),
+        barrier_busy: Vec::new(),
+        inventory: Some(inventory),
+    };
+    let potential = Potential {
+        set: SetId(0),
+        pattern_computation: 0.0,
+        prediction_computation: seconds(0.0),
+        set_index: 0.0,
+        computation: seconds(0.0),
+        pattern_communication: 0.0,
+        prediction_communication: seconds(0.0),
+        communication: seconds(0.0),
+        migration: seconds(0.0),
+    };
+    let evaluated = Report {
+        evaluation: Evaluation {
+            own: SetId(0),
+            potentials: vec![potential; 65_537],
+        },
+        ..report.clone()
+    };
+    for message in [
+        Message::Reported(Box::new(evaluated)),
+        Message::Reports(Box::new(Reports {
+            superstep: 0,
+            host: HostId(0),
+            reports: vec![report; 8193],
+        })),
+        Message::Reported(Box::new(timed)),
+        Message::Standing(Box::new(standing)),
+    ] {
+        let frame = encode(HERE, HERE, &message).head;
+        for frame in [zeros_as_integers(&frame), frame.to_vec()] {
+            let decoded = frames::decoded(&frame, &Limits::default());
+            assert_eq!(decoded, Ok((HERE, HERE, message.clone())));
+        }
+    }
+}
+
+/// `frame` with every float zero in one byte instead of nine, which decoding accepts too.
+fn zeros_as_integers(frame: &[u8]) -> Vec<u8> {
+    const ZERO: [u8; 9] = [0xcb, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut shorter = Vec::new();
+    let mut rest = frame;
+    while let Some((first, others)) = rest.split_first() {
+        rest = rest.strip_prefix(&ZERO).unwrap_or(others);
+        shorter.push(if rest.len() < others.len() { 0 } else { *first });
+    }
+    frames::announce(&mut shorter);
+    shorter
+}
+
+/// A certificate with many of the shortest names.
+#[test]
+fn many_names_take_bounded_memory() {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::default();
+    let name = SanType::DnsName("".try_into().unwrap());
+    params.subject_alt_names = vec![name; 4097];
+    let certificate = params.self_signed(&key).unwrap();
+    certificates::parse(certificate.der());
+}

@@ -1,0 +1,110 @@
+use std::collections::BTreeSet;
+use std::fs;
+
+use protocol::identity::files::{
+    FileError, read_identity, read_revocations, write_identity, write_revocations,
+};
+use protocol::identity::{Identity, Listed, Revocations, Role, Serial};
+
+use crate::identity::{authority, days, issued, name, now};
+
+fn serial(identity: &Identity) -> Serial {
+    identity.certificate().serial.clone()
+}
+
+fn serials(identities: &[&Identity]) -> BTreeSet<Serial> {
+    identities.iter().map(|identity| serial(identity)).collect()
+}
+
+#[test]
+fn every_certificate_has_a_number_of_its_own() {
+    let (one, other) = (issued(), issued());
+    assert_ne!(serial(&one), serial(&other));
+    let read = Identity::from_pem(&one.to_pem()).unwrap();
+    assert_eq!(serial(&read), serial(&one));
+    assert_eq!(serial(&one).to_string().parse(), Ok(serial(&one)));
+}
+
+#[test]
+fn a_list_of_revocations_is_read_as_it_was_written() {
+    let authority = authority("lab");
+    for identities in [vec![], vec![issued()], vec![issued(), issued()]] {
+        let listed = serials(&identities.iter().collect::<Vec<_>>());
+        let revocations = authority.revoke(&listed, now()).unwrap();
+        assert_eq!(revocations.serials(), &listed);
+        let read = Revocations::from_pem(&revocations.to_pem());
+        assert_eq!(read, Ok(revocations));
+    }
+}
+
+#[test]
+fn a_list_is_refused_unless_the_authority_signed_it() {
+    let own = authority("lab");
+    let issue = || own.issue(Role::Node, &name("n1"), days(1)).unwrap();
+    let check = |signer: &protocol::identity::Authority, named: &[&Identity], expect: &str| {
+        let revocations = signer.revoke(&serials(named), now()).unwrap();
+        match issue().refusing(revocations) {
+            Ok(_) => assert_eq!(expect, ""),
+            Err(error) => assert!(error.to_string().contains(expect), "{error}"),
+        }
+    };
+    check(&own, &[], "");
+    check(&own, &[&issue()], "");
+    check(&authority("lab"), &[], "BadSignature");
+    check(&authority("elsewhere"), &[], "UnknownRevocationStatus");
+    let revoked = issue();
+    let list = own.revoke(&serials(&[&revoked]), now()).unwrap();
+    let error = revoked.refusing(list).unwrap_err().to_string();
+    assert!(error.contains("is revoked"), "{error}");
+}
+
+#[test]
+fn a_list_beside_an_identity_is_read_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = authority("lab");
+    let issue = |text| authority.issue(Role::Node, &name(text), days(1)).unwrap();
+    let (own, other) = (issue("n1"), issue("n2"));
+    write_identity(folder.path(), &own).unwrap();
+    assert_eq!(read_revocations(folder.path()).unwrap(), None);
+    read_identity(folder.path(), &name("n1")).unwrap();
+    for (named, is_read) in [(vec![&other], true), (vec![&other, &own], false)] {
+        let revocations = authority.revoke(&serials(&named), now()).unwrap();
+        write_revocations(folder.path(), &revocations).unwrap();
+        let read = read_revocations(folder.path()).unwrap();
+        assert_eq!(read, Some(revocations));
+        let identity = read_identity(folder.path(), &name("n1"));
+        assert_eq!(identity.is_ok(), is_read);
+    }
+    fs::write(folder.path().join("authority.crl"), "none").unwrap();
+    let error = read_identity(folder.path(), &name("n1")).unwrap_err();
+    let expect = "authority.crl: the list of revocations: expected one";
+    assert!(error.to_string().contains(expect), "{error}");
+}
+
+#[test]
+fn an_authority_knows_what_it_signed() {
+    let (own, twin) = (authority("lab"), authority("lab"));
+    let identity = own.issue(Role::Node, &name("n1"), days(1)).unwrap();
+    let listed = Listed::all(&identity.to_pem().certificates).unwrap();
+    assert_eq!(listed[0].serial, serial(&identity));
+    let list = own.revoke(&serials(&[&identity]), now()).unwrap();
+    for (authority, expect) in [(&own, true), (&twin, false)] {
+        assert_eq!(authority.has_issued(&listed[0]), expect);
+        assert_eq!(authority.has_signed(&list), expect);
+    }
+}
+
+#[test]
+fn a_list_too_long_to_be_read_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = authority("lab");
+    let write = |count: u32| {
+        let serials = (0..count).map(|index| format!("7f{index:038x}").parse().unwrap());
+        let revocations = authority.revoke(&serials.collect(), now()).unwrap();
+        write_revocations(folder.path(), &revocations).map(|()| revocations)
+    };
+    let written = write(1_000).unwrap();
+    let error = write(2_000).unwrap_err();
+    assert!(matches!(error, FileError::TooLong { .. }), "{error}");
+    assert_eq!(read_revocations(folder.path()).unwrap(), Some(written));
+}

@@ -1,0 +1,150 @@
+//! Endpoints on this machine's loopback, and strangers that do not play by the rules.
+//!
+//! | file | what it asserts |
+//! |---|---|
+//! | `delivery.rs` | what is sent arrives, whole and in order; who does not read holds up the sender |
+//! | `states.rs` | migrated states arrive intact or are refused |
+//! | `ends.rs` | connections end with a reason at both ends |
+//! | `strangers.rs` | who is not who we expect is refused before a frame is read |
+//! | `revoked.rs` | nor is who was one of us |
+//! | `floods.rs` | strangers in great numbers keep nobody out |
+//! | `intruders.rs` | frames that their sender may not send are refused, counted, and end the connection |
+
+mod delivery;
+mod ends;
+mod floods;
+mod intruders;
+mod raw;
+mod revoked;
+mod states;
+mod strangers;
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU64;
+use std::sync::LazyLock;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use protocol::identity::{Authority, Identity, Name, Role, Validity};
+use protocol::transport::{Bounds, Counters, Endpoint, Guests, JobId, Peer, Received};
+use protocol::{Address, Confer, Frame, Limits, Message, decode, encode};
+
+static AUTHORITY: LazyLock<Authority> = LazyLock::new(authority);
+
+const EPOCH: u64 = 3;
+const NODE: Address = Address::Node(bsp::HostId(1));
+const MANAGER: Address = Address::SetManager(bsp::SetId(0));
+
+fn authority() -> Authority {
+    Authority::generate(name("lab"), days(2)).unwrap()
+}
+
+fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}
+
+fn days(count: u32) -> Validity {
+    Validity::starting(SystemTime::now(), Duration::from_secs(86_400) * count).unwrap()
+}
+
+fn identity(role: Role, text: &str) -> Identity {
+    AUTHORITY.issue(role, &name(text), days(1)).unwrap()
+}
+
+fn job(number: u64) -> JobId {
+    JobId(NonZeroU64::new(number).unwrap())
+}
+
+fn loopback() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+fn anybody() -> Guests {
+    Guests::Roles(BTreeSet::from([Role::Node, Role::SetManager, Role::Client]))
+}
+
+/// An endpoint at job 7.
+fn endpoint(role: Role, text: &str, guests: Guests, bounds: Bounds) -> Endpoint {
+    let endpoint = Endpoint::bind(identity(role, text), loopback(), guests, bounds).unwrap();
+    endpoint.begin(job(7), EPOCH);
+    endpoint
+}
+
+/// Two ends of a connection, and the endpoints they belong to.
+struct Pair {
+    a: Peer,
+    b: Peer,
+    ends: (Endpoint, Endpoint),
+}
+
+async fn pair(bounds: Bounds) -> Pair {
+    let one = endpoint(Role::SetManager, "n1", Guests::Nobody, bounds);
+    let other = endpoint(Role::SetManager, "n2", anybody(), bounds);
+    let (a, b) = connected(&one, &other).await;
+    let ends = (one, other);
+    Pair { a, b, ends }
+}
+
+/// The connection from `one` to `other`.
+async fn connected(one: &Endpoint, other: &Endpoint) -> (Peer, Peer) {
+    let subject = &other.identity().certificate().subject;
+    let address = other.address().unwrap();
+    let (a, b) = tokio::join!(
+        one.connect(address, subject.role, &subject.name),
+        other.accept()
+    );
+    (a.unwrap(), b.unwrap())
+}
+
+fn confer(superstep: u64) -> (Address, Address, Message) {
+    (MANAGER, MANAGER, Message::Confer(Confer { superstep }))
+}
+
+fn frame(message: &(Address, Address, Message)) -> Frame {
+    encode(message.0, message.1, &message.2)
+}
+
+/// An example of every message of a job, from an agent that may send it.
+fn every_message() -> Vec<(Address, Address, Message)> {
+    let pinned = include_str!("wire/pinned.txt").lines().skip(1);
+    let messages = pinned.map(|line| {
+        let hex = &line[10..];
+        let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+        let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+        let (_, to, message) = decode(Bytes::from(bytes), &Limits::default()).unwrap();
+        let from = match message {
+            Message::Reported(_) | Message::Halted(_) => Address::Process(bsp::Rank(5)),
+            Message::Measured(_)
+            | Message::Reports(_)
+            | Message::ReportsBefore(_)
+            | Message::State(_)
+            | Message::Parcel(_)
+            | Message::Taken(_)
+            | Message::Probe(_) => NODE,
+            _ => MANAGER,
+        };
+        (from, to, message)
+    });
+    messages
+        .filter(|(_, _, message)| !matches!(message, Message::Errand(_)))
+        .collect()
+}
+
+async fn receive(peer: &mut Peer) -> (Address, Address, Message) {
+    match peer.messages.receive().await.unwrap() {
+        Received::Message(from, to, message) => (from, to, message),
+        Received::Closed { reason } => panic!("closed: {reason}"),
+    }
+}
+
+/// Waits until `endpoint` has counted this.
+async fn counted(endpoint: &Endpoint, expect: Counters) {
+    let counted = async {
+        while endpoint.counters() != expect {
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(10), counted).await;
+    assert!(in_time.is_ok(), "{:?}, not {expect:?}", endpoint.counters());
+}

@@ -1,0 +1,169 @@
+use std::time::Duration;
+
+use bytes::Bytes;
+use protocol::identity::Role;
+use protocol::transport::{Bounds, Guests, TrySendError};
+use protocol::{Frame, Message, State};
+
+use crate::transport::{
+    NODE, anybody, confer, connected, endpoint, every_message, frame, pair, receive,
+};
+
+#[tokio::test]
+async fn every_message_arrives_in_order_in_both_directions() {
+    let mut pair = pair(Bounds::default()).await;
+    let messages = every_message();
+    for message in &messages {
+        pair.a.sender.send(frame(message)).await.unwrap();
+        pair.b.sender.send(frame(message)).await.unwrap();
+    }
+    for message in &messages {
+        assert_eq!(&receive(&mut pair.b).await, message);
+        assert_eq!(&receive(&mut pair.a).await, message);
+    }
+}
+
+#[tokio::test]
+async fn each_end_knows_the_other_by_its_certificate() {
+    let node = endpoint(Role::Node, "n7", Guests::Nobody, Bounds::default());
+    let manager = endpoint(Role::SetManager, "n8", anybody(), Bounds::default());
+    let (a, b) = connected(&node, &manager).await;
+    assert_eq!(&a.party.subject, &manager.identity().certificate().subject);
+    assert_eq!(&b.party.subject, &node.identity().certificate().subject);
+    let port = node.address().unwrap();
+    assert_eq!(b.party.to_string(), format!("node n7 at {port}"));
+    assert_eq!((a.job, b.job), (Some(crate::transport::job(7)), a.job));
+}
+
+#[tokio::test]
+async fn frames_of_all_sizes_arrive_in_the_order_sent() {
+    let mut pair = pair(Bounds::default()).await;
+    let payloads = [0, 1, 4095, 4096, 4097, 100_000, 3 << 20, 17];
+    let message = |length: usize| {
+        let state = State {
+            rank: bsp::Rank(1),
+            epoch: 4,
+            agent: 0,
+            declared: None,
+            payload: (0..length).map(|at| at.to_le_bytes()[0]).collect(),
+        };
+        (NODE, NODE, Message::State(Box::new(state)))
+    };
+    let sender = pair.a.sender.clone();
+    let sending = tokio::spawn(async move {
+        for superstep in 0..2000 {
+            sender.send(frame(&confer(superstep))).await.unwrap();
+        }
+        for length in payloads {
+            sender.send(frame(&message(length))).await.unwrap();
+        }
+    });
+    for superstep in 0..2000 {
+        assert_eq!(receive(&mut pair.b).await, confer(superstep));
+    }
+    for length in payloads {
+        assert_eq!(receive(&mut pair.b).await, message(length));
+    }
+    sending.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_read_holds_up_the_sender_and_costs_no_memory() {
+    let bounds = Bounds {
+        stream_window: 64 << 10,
+        queue: 64 << 10,
+        ..Bounds::default()
+    };
+    let mut pair = pair(bounds).await;
+    let sent = pair.a.sender.clone();
+    let fill = async {
+        let mut taken = 0;
+        loop {
+            match sent.try_send(frame(&confer(taken))) {
+                Ok(()) => taken += 1,
+                Err(TrySendError::Full { frame: back }) => {
+                    assert_eq!(back, frame(&confer(taken)));
+                    let room = sent.send(back);
+                    let waited = tokio::time::timeout(Duration::from_millis(200), room).await;
+                    match waited {
+                        Ok(done) => done.unwrap(),
+                        Err(_) => return taken,
+                    }
+                    taken += 1;
+                }
+                Err(TrySendError::Peer(error)) => panic!("{error}"),
+            }
+        }
+    };
+    let taken = fill.await;
+    let Frame { head, .. } = frame(&confer(0));
+    // A queue, a window at the other end and what the writer had taken out of the queue.
+    let limit = u64::try_from(3 * (64 << 10) / head.len()).unwrap();
+    assert!((1000..limit).contains(&taken), "{taken} of {limit}");
+    for superstep in 0..taken {
+        assert_eq!(receive(&mut pair.b).await, confer(superstep));
+    }
+    pair.a.sender.send(frame(&confer(taken))).await.unwrap();
+    assert_eq!(receive(&mut pair.b).await, confer(taken));
+}
+
+#[tokio::test]
+async fn a_receiver_that_gives_up_waiting_loses_nothing() {
+    let mut pair = pair(Bounds::default()).await;
+    let sender = pair.a.sender.clone();
+    let sending = tokio::spawn(async move {
+        let payload = Bytes::from(vec![7; 300_000]);
+        for superstep in 0..200 {
+            let state = State {
+                rank: bsp::Rank(1),
+                epoch: superstep,
+                agent: 0,
+                declared: None,
+                payload: payload.clone(),
+            };
+            let message = (NODE, NODE, Message::State(Box::new(state)));
+            sender.send(frame(&message)).await.unwrap();
+        }
+    });
+    let mut next = 0;
+    while next < 200 {
+        let impatient = Duration::from_micros(50);
+        if let Ok(received) = tokio::time::timeout(impatient, receive(&mut pair.b)).await {
+            let (_, _, Message::State(state)) = received else {
+                panic!("{received:?}");
+            };
+            assert_eq!((state.epoch, state.payload.len()), (next, 300_000));
+            next += 1;
+        }
+    }
+    sending.await.unwrap();
+}
+
+#[tokio::test]
+async fn strangers_prove_their_address_under_load() {
+    let bounds = Bounds {
+        retry_from: 0,
+        ..Bounds::default()
+    };
+    let mut pair = pair(bounds).await;
+    assert_eq!(pair.ends.1.counters().retries, 1);
+    pair.a.sender.send(frame(&confer(1))).await.unwrap();
+    assert_eq!(receive(&mut pair.b).await, confer(1));
+}
+
+#[tokio::test]
+async fn strangers_are_turned_away_when_there_are_too_many() {
+    let bounds = Bounds {
+        handshakes: 0,
+        ..Bounds::default()
+    };
+    let one = endpoint(Role::Node, "n1", Guests::Nobody, bounds);
+    let other = endpoint(Role::Node, "n2", anybody(), bounds);
+    let name = &other.identity().certificate().subject.name;
+    let refused = one
+        .connect(other.address().unwrap(), Role::Node, name)
+        .await;
+    let error = refused.unwrap_err().to_string();
+    assert!(error.contains("it does not let us in"), "{error}");
+    assert_eq!(other.counters().turned_away, 1);
+}

@@ -1,0 +1,423 @@
+//! Peers with a good certificate that do not keep to their job, their epoch, their role or the format.
+
+use std::collections::BTreeSet;
+
+use bsp::{HostId, SetId};
+use protocol::identity::Role;
+use protocol::transport::{Bounds, CHUNK_LEN, Counters, Endpoint, Guests, PeerError, Voice};
+use protocol::{Address, Arrived, Confer, Frame, Limits, Message, decode, encode};
+
+use crate::transport::raw::{self, Shown, greeting, stamp};
+use crate::transport::{EPOCH, MANAGER, NODE, endpoint, identity, name};
+
+/// Bytes behind a greeting, what is said of them, and what is counted.
+struct Case {
+    role: Role,
+    bytes: Vec<u8>,
+    expect: &'static str,
+    counted: Counters,
+}
+
+fn encoded(from: Address, message: &Message) -> Vec<u8> {
+    let frame = encode(from, NODE, message);
+    [&frame.head[..], &frame.payload[..]].concat()
+}
+
+fn arrived() -> Vec<u8> {
+    encoded(
+        NODE,
+        &Message::Arrived(Arrived {
+            superstep: 1,
+            processes: 1,
+            halted: 0,
+            sent: 0,
+            received: 0,
+            slowest: (bsp::units::Seconds::ZERO, bsp::Rank(0)),
+            computation: 0,
+        }),
+    )
+}
+
+/// A frame with this head, as its prefix says.
+fn frame_of(head: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(head.len()).unwrap().to_le_bytes();
+    [&[0xB5, 1, 0, 0], &length[..], &[0; 8], head].concat()
+}
+
+/// A prefix that announces this.
+fn announcing(head: u32, payload: u64) -> Vec<u8> {
+    [
+        &[0xB5, 1, 0, 0],
+        &head.to_le_bytes()[..],
+        &payload.to_le_bytes(),
+    ]
+    .concat()
+}
+
+fn stamped(sequence: u64, frame: &[u8]) -> Vec<u8> {
+    [&stamp(7, EPOCH, sequence), frame].concat()
+}
+
+const NONE: Counters = Counters {
+    retries: 0,
+    turned_away: 0,
+    crowded: 0,
+    handshakes: 0,
+    greetings: 0,
+    foreign: 0,
+    stale: 0,
+    replayed: 0,
+    denied: 0,
+    malformed: 0,
+};
+const FOREIGN: Counters = Counters { foreign: 1, ..NONE };
+const STALE: Counters = Counters { stale: 1, ..NONE };
+const REPLAYED: Counters = Counters {
+    replayed: 1,
+    ..NONE
+};
+const DENIED: Counters = Counters { denied: 1, ..NONE };
+const MALFORMED: Counters = Counters {
+    malformed: 1,
+    ..NONE
+};
+
+fn case(bytes: Vec<u8>, expect: &'static str, counted: Counters) -> Case {
+    Case {
+        role: Role::Node,
+        bytes,
+        expect,
+        counted,
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let good = arrived();
+    let under = |job, epoch| [stamp(job, epoch, 0), good.clone()].concat();
+    let twice = [stamped(0, &good), stamped(0, &good)].concat();
+    let later = [
+        stamp(7, EPOCH + 2, 0),
+        good.clone(),
+        stamp(7, EPOCH + 1, 1),
+        good.clone(),
+    ];
+    let confer = Message::Confer(Confer { superstep: 1 });
+    let order = |from| stamped(0, &encoded(from, &confer));
+    let nested = frame_of(&[vec![0x93], vec![0x91; 10_000]].concat());
+    let limit = u32::try_from(Limits::default().head).unwrap();
+    vec![
+        case(under(8, EPOCH), "expected job 0000000000000007", FOREIGN),
+        case(under(0, EPOCH), "it belongs to no job", FOREIGN),
+        case(under(7, 2), "epoch 2, expected 3 or later", STALE),
+        case(later.concat(), "epoch 4, expected 5 or later", STALE),
+        case(twice, "it is number 0, expected 1", REPLAYED),
+        // As it was recorded on another connection.
+        case(stamped(5, &good), "it is number 5, expected 0", REPLAYED),
+        case(
+            order(MANAGER),
+            "a node may not send Confer as SetManager",
+            DENIED,
+        ),
+        case(order(NODE), "a node may not send Confer as Node", DENIED),
+        Case {
+            role: Role::Client,
+            ..case(
+                stamped(0, &good),
+                "a client may not send Arrived as Node(HostId(1)): clients speak for no agent",
+                DENIED,
+            )
+        },
+        case(
+            b"GET / HTTP/1.1\r\n\r\n".repeat(4),
+            "it belongs to job",
+            FOREIGN,
+        ),
+        case(stamped(0, &[0; 16]), "met 0x00, expected 0xb5", MALFORMED),
+        case(
+            stamped(0, &announcing(limit + 1, 0)),
+            "a head of ",
+            MALFORMED,
+        ),
+        case(
+            stamped(0, &announcing(9, 1 << 62)),
+            "a payload of ",
+            MALFORMED,
+        ),
+        case(
+            stamped(0, &frame_of(&[0xC1; 40])),
+            "byte 0 of the head",
+            MALFORMED,
+        ),
+        case(stamped(0, &nested), "of the head: ", MALFORMED),
+        case(stamped(0, &good[..20]), "it ends after ", MALFORMED),
+        case(
+            stamped(0, &announcing(9, 1000)),
+            "it ends after 0 ",
+            MALFORMED,
+        ),
+        case(
+            stamp(7, EPOCH, 0)[..10].to_vec(),
+            "it ends after 10 ",
+            MALFORMED,
+        ),
+    ]
+}
+
+/// An endpoint, and a peer connected to it that is made by hand.
+async fn invaded(role: Role) -> (Endpoint, protocol::transport::Peer, quinn::Connection) {
+    let here = endpoint(
+        Role::Node,
+        "n1",
+        crate::transport::anybody(),
+        Bounds::default(),
+    );
+    let shown = Shown::of(&identity(role, "n2"));
+    let connection = shown.connect(here.address().unwrap()).await.unwrap();
+    drop(raw::greeted(&connection).await);
+    let peer = here.accept().await.unwrap();
+    (here, peer, connection)
+}
+
+#[tokio::test]
+async fn frames_that_may_not_be_sent_end_the_connection_and_are_counted() {
+    for Case {
+        role,
+        bytes,
+        expect,
+        counted,
+    } in cases()
+    {
+        let here = endpoint(
+            Role::Node,
+            "n1",
+            crate::transport::anybody(),
+            Bounds::default(),
+        );
+        let shown = Shown::of(&identity(role, "n2"));
+        let connection = shown.connect(here.address().unwrap()).await.unwrap();
+        let mut stream = raw::greeted(&connection).await;
+        stream.write_all(&bytes).await.unwrap();
+        stream.finish().unwrap();
+        let mut peer = here.accept().await.unwrap();
+        let error = loop {
+            if let Err(error) = peer.messages.receive().await {
+                break error;
+            }
+        };
+        assert!(matches!(error, PeerError::Refused { .. }), "{error}");
+        assert!(error.to_string().contains(expect), "{error}, not {expect}");
+        assert_eq!(here.counters(), counted, "{error}");
+        let told = connection.closed().await.to_string();
+        assert!(told.contains(expect), "{told}, not {expect}");
+        assert_eq!(peer.sender.close("").await, Err(error));
+    }
+}
+
+/// The frame of a state of a chunk and 5 bytes.
+fn state() -> Frame {
+    let of_state = |(_, _, message)| match message {
+        Message::State(mut state) => {
+            state.payload = vec![1; CHUNK_LEN + 5].into();
+            Some(encode(NODE, NODE, &Message::State(state)))
+        }
+        _ => None,
+    };
+    crate::transport::every_message()
+        .into_iter()
+        .find_map(of_state)
+        .unwrap()
+}
+
+fn chunk(bytes: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(bytes.len()).unwrap().to_le_bytes();
+    let checksum = crc32fast::hash(bytes).to_le_bytes();
+    [&length[..], &checksum, bytes].concat()
+}
+
+/// The beginning of the stream of a state.
+fn opened(stamp: &[u8], frame: &[u8]) -> Vec<u8> {
+    [&[0xB5, 1, 2, 0, 0, 0, 0, 0], stamp, frame].concat()
+}
+
+/// Streams of states whose chunks are not those of the state.
+fn broken_chunks() -> Vec<Case> {
+    let frame = state();
+    let (first, last) = frame.payload.split_at(CHUNK_LEN);
+    let (first, last) = (chunk(first), chunk(last));
+    let mut corrupted = first.clone();
+    corrupted[100_000] ^= 1;
+    let more = [&last[..], &[0]].concat();
+    let of = |chunks: [&[u8]; 2], expect| {
+        let head = opened(&stamp(7, EPOCH, 0), &frame.head);
+        case([&head, chunks[0], chunks[1]].concat(), expect, MALFORMED)
+    };
+    vec![
+        of(
+            [&corrupted, &last],
+            "the chunk at byte 0 of the state has checksum",
+        ),
+        of(
+            [&first, &[]],
+            "it ends after 0 bytes of the header of a chunk",
+        ),
+        of(
+            [&first[..500_000], &[]],
+            "it ends after 499992 bytes of a state",
+        ),
+        of([&last, &first], "a chunk of 5 bytes at byte 0 of the state"),
+        of([&first, &more], "more bytes behind it"),
+    ]
+}
+
+/// Streams of states that do not get as far as a chunk.
+fn broken_heads() -> Vec<Case> {
+    let head = state().head;
+    let ours = stamp(7, EPOCH, 0);
+    let huge = opened(&ours, &announcing(9, u64::MAX));
+    let halted = opened(&ours, &encoded(NODE, &Message::Halted(bsp::Rank(1))));
+    let under = |stamp: Vec<u8>| opened(&stamp, &head);
+    vec![
+        case(huge, "a payload of 18446744073709551615", MALFORMED),
+        case(halted, "a node may not send Halted as Node", DENIED),
+        case(under(stamp(8, EPOCH, 0)), "expected job", FOREIGN),
+        case(under(stamp(7, 1, 0)), "epoch 1, expected 3", STALE),
+        case(under(stamp(7, EPOCH, 1)), "it is number 1", REPLAYED),
+        case(
+            greeting(7, EPOCH),
+            "a stream of kind [b5, 01, 01, 00]",
+            MALFORMED,
+        ),
+        case(vec![0xB5], "it ends after 1 bytes of an opening", MALFORMED),
+    ]
+}
+
+#[tokio::test]
+async fn states_that_are_not_what_was_sent_end_the_connection_and_are_counted() {
+    for Case {
+        role,
+        bytes,
+        expect,
+        counted,
+    } in broken_chunks().into_iter().chain(broken_heads())
+    {
+        let (here, mut peer, connection) = invaded(role).await;
+        let sending = async {
+            let mut stream = connection.open_uni().await.unwrap();
+            // It may be refused before it is out.
+            drop(stream.write_all(&bytes).await);
+            drop(stream.finish());
+            connection.closed().await.to_string()
+        };
+        let (told, received) = tokio::join!(sending, peer.states.receive());
+        let error = received.unwrap_err().to_string();
+        assert!(error.contains(expect), "{error}, not {expect}");
+        assert!(told.contains(expect), "{told}, not {expect}");
+        assert_eq!(here.counters(), counted, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn frames_of_the_agents_of_others_are_refused() {
+    let mut pair = crate::transport::pair(Bounds::default()).await;
+    pair.b.speaks_for(Voice {
+        hosts: BTreeSet::from([HostId(1)]),
+        sets: BTreeSet::from([SetId(0)]),
+    });
+    let arrived = decode(arrived().into(), &Limits::default()).unwrap().2;
+    for from in [NODE, MANAGER, Address::Process(bsp::Rank(9))] {
+        let message = (from, NODE, arrived.clone());
+        pair.a
+            .sender
+            .send(crate::transport::frame(&message))
+            .await
+            .unwrap();
+        assert_eq!(crate::transport::receive(&mut pair.b).await, message);
+    }
+    let message = (Address::Node(HostId(2)), NODE, arrived);
+    pair.a
+        .sender
+        .send(crate::transport::frame(&message))
+        .await
+        .unwrap();
+    let error = pair.b.messages.receive().await.unwrap_err().to_string();
+    let expect = "n1 does not speak for Node(HostId(2))";
+    assert!(error.ends_with(expect), "{error}");
+    assert_eq!(pair.ends.1.counters(), DENIED);
+}
+
+#[tokio::test]
+async fn greetings_that_do_not_fit_are_refused_and_counted() {
+    let greetings = Counters {
+        greetings: 1,
+        ..NONE
+    };
+    let handshakes = Counters {
+        handshakes: 1,
+        ..NONE
+    };
+    let mut other_version = greeting(7, EPOCH);
+    other_version[1] = 99;
+    let cases = [
+        (
+            greeting(8, EPOCH),
+            "expected job 0000000000000007",
+            greetings,
+        ),
+        (
+            greeting(7, EPOCH - 1),
+            "in epoch 2, expected 3 or later",
+            greetings,
+        ),
+        (
+            other_version,
+            "run the same release at both ends",
+            handshakes,
+        ),
+    ];
+    for (bytes, expect, counted) in cases {
+        let here = endpoint(
+            Role::Node,
+            "n1",
+            crate::transport::anybody(),
+            Bounds::default(),
+        );
+        let shown = Shown::of(&identity(Role::Node, "n2"));
+        let connection = shown.connect(here.address().unwrap()).await.unwrap();
+        let mut stream = connection.open_uni().await.unwrap();
+        stream.write_all(&bytes).await.unwrap();
+        let told = connection.closed().await.to_string();
+        assert!(told.contains(expect), "{told}");
+        crate::transport::counted(&here, counted).await;
+    }
+}
+
+#[tokio::test]
+async fn one_who_is_connected_to_must_greet_in_kind() {
+    let there = Shown::of(&identity(Role::Node, "n2")).listen();
+    let address = there.local_addr().unwrap();
+    let serving = tokio::spawn(async move {
+        let connection = there.accept().await.unwrap().await.unwrap();
+        let mut stream = connection.open_uni().await.unwrap();
+        stream.write_all(&greeting(0, 0)).await.unwrap();
+        connection.closed().await.to_string()
+    });
+    let here = endpoint(Role::Node, "n1", Guests::Nobody, Bounds::default());
+    let refused = here.connect(address, Role::Node, &name("n2")).await;
+    let error = refused.unwrap_err().to_string();
+    let expect = "at no job, expected job 0000000000000007";
+    assert!(error.ends_with(expect), "{error}");
+    assert!(serving.await.unwrap().contains(expect));
+}
+
+#[tokio::test]
+async fn streams_of_other_kinds_and_too_many_of_them_do_not_open() {
+    let (_here, _peer, connection) = invaded(Role::Node).await;
+    let soon = std::time::Duration::from_millis(100);
+    let two_way = tokio::time::timeout(soon, connection.open_bi()).await;
+    assert!(two_way.is_err());
+    let mut streams = Vec::new();
+    while let Ok(stream) = tokio::time::timeout(soon, connection.open_uni()).await {
+        streams.push(stream.unwrap());
+    }
+    assert_eq!(streams.len(), usize::from(Bounds::default().states));
+}

@@ -1,0 +1,117 @@
+use bsp::Rank;
+use bsp::units::{Bytes, Seconds};
+use proptest::prelude::*;
+use protocol::{Address, Limits, Message, PREFIX_LEN, Prefix, Standing, State, decode, encode};
+
+use crate::wire::arbitrary::{address, message};
+use crate::wire::joined;
+
+const HERE: Address = Address::Process(Rank(0));
+
+fn state(payload: bytes::Bytes, declared: Option<Bytes>) -> Message {
+    Message::State(Box::new(State {
+        rank: Rank(3),
+        epoch: 2,
+        agent: 0,
+        declared,
+        payload,
+    }))
+}
+
+proptest! {
+    #[test]
+    fn what_is_encoded_is_decoded((from, to) in (address(), address()), message in message()) {
+        let frame = encode(from, to, &message);
+        let decoded = decode(joined(&frame), &Limits::default());
+        prop_assert_eq!(decoded, Ok((from, to, message)));
+    }
+
+    #[test]
+    fn lengths_are_computed_without_encoding(
+        (from, to) in (address(), address()),
+        message in message(),
+    ) {
+        let frame = encode(from, to, &message);
+        let length = frame.head.len() + frame.payload.len();
+        prop_assert_eq!(message.frame_len(from, to), length as u64);
+    }
+
+    #[test]
+    fn a_frame_that_comes_in_parts_is_opened_as_one(
+        (from, to) in (address(), address()),
+        message in message(),
+    ) {
+        let frame = encode(from, to, &message);
+        let (prefix, head) = frame.head.split_first_chunk::<PREFIX_LEN>().unwrap();
+        let prefix = Prefix::decode(prefix, &Limits::default()).unwrap();
+        prop_assert_eq!(prefix.head_len(), head.len());
+        prop_assert_eq!(prefix.payload_len(), frame.payload.len() as u64);
+        prop_assert_eq!(prefix.open(head, frame.payload), Ok((from, to, message)));
+    }
+}
+
+#[test]
+fn a_payload_is_handed_on_without_a_copy() {
+    let payload = bytes::Bytes::from(vec![7; 100_000]);
+    let frame = encode(HERE, HERE, &state(payload.clone(), None));
+    assert_eq!(frame.payload.as_ptr(), payload.as_ptr());
+
+    let joined = joined(&frame);
+    let (_, _, message) = decode(joined.clone(), &Limits::default()).unwrap();
+    let received = message.payload().unwrap();
+    assert_eq!(received, &payload);
+    assert_eq!(received.as_ptr(), joined[frame.head.len()..].as_ptr());
+}
+
+#[test]
+fn a_declared_process_weighs_what_it_declares() {
+    let payload = bytes::Bytes::from_static(b"a counter");
+    let real = state(payload.clone(), None);
+    assert_eq!(
+        real.wire_size(HERE, HERE),
+        Bytes(real.frame_len(HERE, HERE))
+    );
+
+    let modelled = state(payload, Some(Bytes(50_000_000)));
+    let head = modelled.frame_len(HERE, HERE) - 9;
+    assert_eq!(modelled.wire_size(HERE, HERE), Bytes(head + 50_000_000));
+}
+
+#[test]
+fn long_lists_are_counted_too() {
+    let moment = Seconds::new(0.5).unwrap();
+    let standing = Message::Standing(Box::new(Standing {
+        superstep: 1 << 40,
+        set: bsp::SetId(300),
+        interval: Some(70_000),
+        tolerance: Some(0.5),
+        entries: Vec::new(),
+        digests: Vec::new(),
+        barrier_busy: vec![moment; 70_000],
+        inventory: None,
+    }));
+    let frame = encode(HERE, HERE, &standing);
+    assert_eq!(standing.frame_len(HERE, HERE), frame.head.len() as u64);
+    let decoded = decode(joined(&frame), &Limits::default());
+    assert_eq!(decoded, Ok((HERE, HERE, standing)));
+}
+
+#[test]
+fn a_superstep_costs_little() {
+    let start = Message::Start(protocol::Start {
+        superstep: 9,
+        interval: None,
+    });
+    let arrived = Message::Arrived(protocol::Arrived {
+        superstep: 9,
+        processes: 1,
+        halted: 0,
+        sent: 2,
+        received: 2,
+        slowest: (Seconds::ZERO, Rank(0)),
+        computation: 0,
+    });
+    for message in [start, arrived] {
+        assert!(message.frame_len(HERE, HERE) <= 80, "{message:?}");
+    }
+}

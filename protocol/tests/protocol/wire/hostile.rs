@@ -1,0 +1,254 @@
+use std::time::{Duration, Instant};
+
+use bsp::{HostId, Rank};
+use bytes::Bytes;
+use proptest::prelude::*;
+use protocol::{
+    Address, Confer, DecodeError, Limits, Message, PREFIX_LEN, Prefix, State, WIRE_VERSION, decode,
+    encode,
+};
+
+use crate::wire::arbitrary::{address, message};
+use crate::wire::joined;
+
+const HERE: Address = Address::Node(HostId(1));
+
+fn confer() -> Vec<u8> {
+    let frame = encode(HERE, HERE, &Message::Confer(Confer { superstep: 3 }));
+    joined(&frame).to_vec()
+}
+
+/// A frame with this head, as its prefix says.
+fn frame_of(head: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(head.len()).unwrap().to_le_bytes();
+    [&[0xB5, WIRE_VERSION, 0, 0], &length[..], &[0; 8], head].concat()
+}
+
+/// Decodes `frame`, which has to fail, and quickly.
+fn check(frame: Vec<u8>, expect: &str) {
+    let begin = Instant::now();
+    let error = decode(frame.into(), &Limits::default()).unwrap_err();
+    assert!(begin.elapsed() < Duration::from_secs(1), "{error}");
+    assert_eq!(error.to_string(), expect);
+}
+
+/// `frame` with `byte` at `at`.
+fn with(mut frame: Vec<u8>, at: usize, byte: u8) -> Vec<u8> {
+    frame[at] = byte;
+    frame
+}
+
+/// Checks that what `frame` decodes to is encoded and decoded again, or that it is refused with a reason.
+fn check_meaning(frame: &[u8]) -> Result<(), TestCaseError> {
+    match decode(Bytes::copy_from_slice(frame), &Limits::default()) {
+        Ok((from, to, message)) => {
+            let again = joined(&encode(from, to, &message));
+            let decoded = decode(again, &Limits::default());
+            prop_assert_eq!(decoded, Ok((from, to, message)));
+        }
+        Err(error) => prop_assert!(!error.to_string().is_empty()),
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::default())]
+
+    #[test]
+    fn random_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert!(decode(bytes.into(), &Limits::default()).is_err());
+    }
+
+    #[test]
+    fn random_heads_are_refused_or_mean_something(
+        head in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        check_meaning(&frame_of(&head))?;
+    }
+
+    #[test]
+    fn mutated_frames_are_refused_or_mean_something(
+        (from, to) in (address(), address()),
+        message in message(),
+        mutations in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut frame = joined(&encode(from, to, &message)).to_vec();
+        for (at, byte) in mutations {
+            let at = at.index(frame.len());
+            frame[at] = byte;
+        }
+        check_meaning(&frame)?;
+    }
+
+    #[test]
+    fn truncated_frames_are_refused(
+        (from, to) in (address(), address()),
+        message in message(),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut frame = joined(&encode(from, to, &message));
+        let expected = frame.len() as u64;
+        frame.truncate(cut.index(frame.len()));
+        let met = frame.len() as u64;
+        let expected = if met < 16 { 16 } else { expected };
+        prop_assert_eq!(
+            decode(frame, &Limits::default()),
+            Err(DecodeError::Length { met, expected })
+        );
+    }
+
+    #[test]
+    fn truncated_heads_are_refused(
+        (from, to) in (address(), address()),
+        message in message(),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let frame = encode(from, to, &message);
+        let head = &frame.head[PREFIX_LEN..];
+        let frame = frame_of(&head[..cut.index(head.len())]);
+        prop_assert!(matches!(
+            decode(frame.into(), &Limits::default()),
+            Err(DecodeError::Head(_))
+        ));
+    }
+}
+
+#[test]
+fn strangers_are_told_what_is_wrong() {
+    check(
+        with(confer(), 0, 0x16),
+        "byte 0: met 0x16, expected 0xb5: the sender speaks another protocol",
+    );
+    check(
+        with(confer(), 1, 9),
+        "byte 1: wire version 9, expected 1: run the same release at both ends",
+    );
+    check(
+        with(confer(), 2, 7),
+        "byte 2: a frame of kind 7, expected 0",
+    );
+    check(vec![0xB5], "the frame ends at byte 1, expected 16");
+    let length = confer().len();
+    check(
+        [confer(), vec![0]].concat(),
+        &format!("the frame ends at byte {}, expected {length}", length + 1),
+    );
+}
+
+#[test]
+fn announced_lengths_are_checked_before_anything_is_reserved() {
+    check(
+        with(confer(), 7, 0x80),
+        "byte 4: a head of 2147483673 bytes, expected at most 67108864",
+    );
+    check(
+        with(confer(), 15, 0x40),
+        "byte 8: a payload of 4611686018427387904 bytes, expected at most 67108864",
+    );
+    let prefix = *frame_of(&[0; 100]).first_chunk().unwrap();
+    let limits = Limits {
+        head: 99,
+        payload: 0,
+    };
+    assert_eq!(
+        Prefix::decode(&prefix, &limits),
+        Err(DecodeError::HeadTooLong {
+            met: 100,
+            limit: 99
+        })
+    );
+}
+
+#[test]
+fn announced_counts_are_checked_before_anything_is_reserved() {
+    // Decided, with 2³² − 1 candidates.
+    let mut head = b"\x93\x81\xa4Node\x01\x81\xa4Node\x01\x81\xa7Decided\x93\x00\x00".to_vec();
+    head.extend([0xdd, 0xff, 0xff, 0xff, 0xff, 0x94]);
+    check(
+        frame_of(&head),
+        "byte 27 of the head: 4294967295 values or bytes announced, but only 1 bytes follow",
+    );
+    // As many as there are bytes, each of them no candidate.
+    head.truncate(27);
+    head.extend([0xdd, 0x03, 0, 0, 0]);
+    head.resize(head.len() + 0x0300_0000, 0);
+    check(
+        frame_of(&head),
+        "the head is not a message: invalid type: integer `0`, expected struct Considered",
+    );
+}
+
+#[test]
+fn nesting_is_no_way_in() {
+    check(
+        frame_of(&[0x91; 10_000]),
+        "byte 9999 of the head: 1 values or bytes announced, but only 0 bytes follow",
+    );
+    for inner in [0x91, 0x81] {
+        let mut head = vec![0x93];
+        head.extend([inner; 10_000]);
+        head.extend([0xc0; 10_003]);
+        assert!(matches!(
+            decode(frame_of(&head).into(), &Limits::default()),
+            Err(DecodeError::Head(_))
+        ));
+    }
+}
+
+#[test]
+fn what_a_message_does_not_carry_is_refused() {
+    let mut frame = with(confer(), 8, 5);
+    frame.extend(b"extra");
+    check(
+        frame,
+        "a payload of 5 bytes, expected none with this message",
+    );
+    let state = Message::State(Box::new(State {
+        rank: Rank(2),
+        epoch: 1,
+        agent: 4,
+        declared: None,
+        payload: Bytes::from_static(b"four"),
+    }));
+    let mut frame = joined(&encode(HERE, HERE, &state)).to_vec();
+    frame[8] = 3;
+    frame.pop();
+    check(
+        frame,
+        "the state of p3 has 3 bytes, expected at least the 4 of its agent",
+    );
+}
+
+#[test]
+fn numbers_outside_their_type_are_refused() {
+    use bsp::units::InstructionsPerSecond;
+
+    let measured = Message::Measured(protocol::Measured {
+        superstep: 1,
+        host: HostId(2),
+        speed: InstructionsPerSecond::new(1.5e9).unwrap(),
+        cores: 2,
+        load: 0.25,
+        load_recent: 0.125,
+    });
+    let frame = joined(&encode(HERE, HERE, &measured));
+    let patched = |from: f64, to: f64| {
+        let (from, to) = (from.to_be_bytes(), to.to_be_bytes());
+        let at = frame.windows(8).position(|window| window == from).unwrap();
+        let mut frame = frame.to_vec();
+        frame[at..at + 8].copy_from_slice(&to);
+        (frame, at - 1 - PREFIX_LEN)
+    };
+    let (frame, at) = patched(0.25, f64::NAN);
+    check(
+        frame,
+        &format!("byte {at} of the head: found NaN, expected a finite number"),
+    );
+    let (frame, _) = patched(1.5e9, -1.0);
+    check(frame, "the head is not a message: -1 is not above zero");
+    let (frame, _) = patched(0.25, 1.5);
+    check(
+        frame,
+        "host 2 has a load of 1.5, expected a fraction between 0 and 1",
+    );
+}

@@ -1,0 +1,23 @@
+//! Entries of the engine's calendar.
+
+use crate::activity::Activity;
+
+/// Something that is due at a date.
+///
+/// An event cannot be removed from the calendar. One that may become obsolete carries the
+/// generation of its host or flow, and is ignored if that has moved on since.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// An activity ends.
+    Ends { sequence: u64, activity: Activity },
+    /// The first computation on a host ends.
+    HostEnds { host: u32, generation: u32 },
+    /// The speed of a host changes.
+    HostChanges { host: u32, generation: u32 },
+    /// The sending host has processed a message: its latency phase begins.
+    FlowLeaves { flow: u32 },
+    /// The latency phase of a message is over.
+    FlowBegins { flow: u32 },
+    /// The last byte of a message that no link holds back has arrived.
+    FlowEnds { flow: u32, generation: u32 },
+}

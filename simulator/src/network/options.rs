@@ -1,0 +1,61 @@
+//! How the network is modelled.
+
+use bsp::units::Bytes;
+
+/// How the network is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkOptions {
+    /// Which factors apply to latencies and bandwidths.
+    pub model: NetworkModel,
+    /// Whether the acknowledgements of a message take a twentieth of its rate on the way back.
+    pub cross_traffic: bool,
+    /// Most data in flight of one message; with the route's latency it limits the message's rate.
+    pub tcp_window: Bytes,
+}
+
+/// Factors that turn a platform's nominal values into those of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkModel {
+    /// SimGrid's default, fitted to TCP (Velho and Legrand, 2009): latencies times 13.01,
+    /// bandwidths times 0.97, and 20537 B over the bandwidth added to the weight of a link.
+    Lv08,
+    /// Nominal values (SimGrid's CM02).
+    Ideal,
+}
+
+impl Default for NetworkOptions {
+    fn default() -> Self {
+        Self {
+            model: NetworkModel::Lv08,
+            cross_traffic: true,
+            tcp_window: Bytes(4_194_304),
+        }
+    }
+}
+
+/// The numbers behind [`NetworkOptions`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Factors {
+    pub(super) latency: f64,
+    pub(super) bandwidth: f64,
+    /// Bytes that, over a link's bandwidth, are added to the weight of a flow.
+    pub(super) weight_size: f64,
+    pub(super) window: f64,
+    pub(super) cross_traffic: bool,
+}
+
+impl From<NetworkOptions> for Factors {
+    fn from(options: NetworkOptions) -> Self {
+        let (latency, bandwidth, weight_size) = match options.model {
+            NetworkModel::Lv08 => (13.01, 0.97, 20_537.0),
+            NetworkModel::Ideal => (1.0, 1.0, 0.0),
+        };
+        Self {
+            latency,
+            bandwidth,
+            weight_size,
+            window: options.tcp_window.as_f64(),
+            cross_traffic: options.cross_traffic,
+        }
+    }
+}
