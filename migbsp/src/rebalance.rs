@@ -1,7 +1,7 @@
 //! Load rebalancing: the assignment of processes to machines that meets a target level at least migration cost.
 //!
-//! With the target fixed this is the generalised assignment problem. A [`Problem`] says who computes
-//! what on which machine and what moving costs; a [`Method`] looks for a [`Solution`] until its
+//! With the target fixed this is the generalised assignment problem. A [`Problem`] holds workloads,
+//! machines and what moving costs; a [`Method`] looks for a [`Solution`] until its
 //! [`Budget`] is used up. Pure: the only randomness is that of the seed, and a budget in steps gives
 //! the same solution everywhere. Sources: Chen, Wang and Lau 2008 and, for what goes beyond them,
 //! each file.
@@ -38,7 +38,7 @@ pub use budget::Budget;
 pub use groups::{Family, Group, UnknownGroup, Workloads};
 pub use method::{Method, UnknownMethod};
 pub use problem::{Machine, Problem, ProblemError, Resident, Way};
-pub use search_result::Found;
+pub use search_result::SearchResult;
 pub use solution::Solution;
 pub use thresholds::Thresholds;
 pub use variant::{Exchanges, Penalised, Variant};

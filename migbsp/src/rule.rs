@@ -65,7 +65,7 @@ pub struct Parameter {
     pub max: f64,
 }
 
-/// What a when rule needs besides the times of supersteps.
+/// What a when rule needs in addition to the times of supersteps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Need {
     /// Nothing.
@@ -136,7 +136,7 @@ impl<Product: ?Sized> Rule<Product> {
         self.parameters
     }
 
-    /// What it needs besides the times of supersteps.
+    /// What it needs in addition to the times of supersteps.
     #[must_use]
     pub const fn need(&self) -> Need {
         self.need

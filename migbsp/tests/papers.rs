@@ -325,7 +325,7 @@ fn lattice_boltzmann_moves_twelve_of_two_hundred() {
 }
 
 #[test]
-fn smith_waterman_moves_whoever_will_still_compute() {
+fn smith_waterman_moves_processes_that_will_still_compute() {
     let check = |processes, interval, expected: &[Vec<Move>]| {
         let parameters = Parameters {
             heuristic: Heuristic::Above,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use migbsp::rebalance::{
-    Budget, Exchanges, Found, Method, Penalised, Problem, Thresholds, Variant,
+    Budget, Exchanges, SearchResult, Method, Penalised, Problem, Thresholds, Variant,
 };
 
 use crate::configuration::{list, nearest};
@@ -28,7 +28,7 @@ impl Algorithm {
         target: f64,
         budget: Budget<'_>,
         seed: u64,
-    ) -> Found {
+    ) -> SearchResult {
         match &self.variant {
             Some(variant) => variant.search(problem, target, budget),
             None => self.method.search(problem, target, budget, seed),

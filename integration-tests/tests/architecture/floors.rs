@@ -7,7 +7,7 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 9] = [
+const FLOORS: [(&str, u32); 10] = [
     ("bsp", 0),
     ("migbsp", 1),
     ("simulator", 1),
@@ -17,6 +17,7 @@ const FLOORS: [(&str, u32); 9] = [
     ("cli", 4),
     ("integration-tests", 9),
     ("examples/life", 9),
+    ("examples/policy", 9),
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.

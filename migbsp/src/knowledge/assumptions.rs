@@ -1,4 +1,4 @@
-//! What plans are made and judged with besides what was observed in this call.
+//! What plans are made and judged with, in addition to what was observed in this call.
 
 use crate::{MigrationTime, Sharing};
 

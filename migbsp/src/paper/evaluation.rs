@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::bounded::{non_negative, seconds};
 use crate::{Config, Entry, OwnSet, Potential, Process, SetIndex};
 
-/// What a process is told of the platform when a call begins.
+/// The platform as a process sees it when a call begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Situation<'a> {
     /// The Set in which the process runs.

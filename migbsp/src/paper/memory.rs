@@ -1,6 +1,6 @@
-//! What each process records besides patterns and predictions.
+//! What each process records in addition to patterns and predictions.
 
-/// What each process records besides patterns and predictions; [`Policy::memory`](crate::Policy::memory) says what a
+/// What each process records in addition to patterns and predictions; [`Policy::memory`](crate::Policy::memory) says what a
 /// policy needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {

@@ -21,14 +21,14 @@ pub struct Parameters {
     /// How far a prediction of instructions may be off in a regular superstep (δ), as a part of
     /// them; at least 0.
     pub delta: f64,
-    /// Likewise of received bytes (β). The papers name no value; theirs for δ is taken.
+    /// How far a prediction of received bytes may be off (β). The papers name no value; theirs for δ is taken.
     pub beta: f64,
     /// Which processes of the merged list are candidates.
     pub heuristic: Heuristic,
     /// What part of the highest potential a candidate has to exceed under [`Heuristic::Above`] (x);
     /// at least 0 and below 1.
     pub x: f64,
-    /// Who comes first among equal potentials.
+    /// Which process comes first among equal potentials.
     pub tie_break: TieBreak,
     /// Potentials that differ by no more than this are equal: enough for the rounding of dates late
     /// in a long run, and less than a message takes.
@@ -51,7 +51,7 @@ pub struct Parameters {
     pub process_time: ProcessTime,
     /// Whether processes that did not compute count in the balance of a superstep.
     pub idle_processes: IdleProcesses,
-    /// What a superstep is in which nobody computed.
+    /// How a superstep counts in which no process computed.
     pub empty_superstep: EmptySuperstep,
     /// How far the tolerance goes down after a call that migrated.
     pub tolerance_floor: ToleranceFloor,
@@ -74,7 +74,7 @@ pub enum Heuristic {
     Best,
 }
 
-/// Who comes first among equal potentials.
+/// Which process comes first among equal potentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TieBreak {
@@ -100,7 +100,7 @@ pub enum OwnSet {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BestStays {
-    /// Nobody moves: the process with the highest potential of all is the only possible candidate.
+    /// No process moves: the process with the highest potential of all is the only possible candidate.
     #[default]
     Blocks,
     /// The first process of the list that prefers another Set is the candidate.
@@ -177,7 +177,7 @@ pub enum IdleProcesses {
     Counted,
 }
 
-/// What a superstep is in which nobody computed.
+/// How a superstep counts in which no process computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptySuperstep {
@@ -217,7 +217,7 @@ pub enum SenderSet {
     /// For the Set where the sender runs when the message arrives.
     #[default]
     Present,
-    /// For the Set where the sender was when the run began: who belongs to a Set is settled then.
+    /// For the Set where the sender was when the run began.
     Initial,
 }
 

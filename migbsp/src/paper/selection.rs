@@ -15,7 +15,7 @@ pub struct Entry {
     pub rank: Rank,
     /// The Set in which it runs.
     pub own: SetId,
-    /// The Set for which its potential is highest; its own, if it had better stay.
+    /// The Set for which its potential is highest; its own, if it should stay.
     pub target: SetId,
     /// That potential.
     pub potential: Seconds,
@@ -23,7 +23,7 @@ pub struct Entry {
     pub receive_time: Seconds,
 }
 
-/// Who is a candidate, and why the others are not.
+/// The candidates, and why the others are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
     /// In the order of their negotiation.
@@ -38,7 +38,7 @@ pub struct Selection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotSelected {
-    /// It had better stay in its own Set.
+    /// Its potential is highest for its own Set.
     OwnSet,
     /// It would win nothing anywhere.
     NotPositive,
@@ -72,7 +72,7 @@ pub fn merge(config: &Config, mut entries: Vec<Entry>) -> Vec<Entry> {
 
 /// The candidates of a merged list.
 ///
-/// Implements `CANDIDATES` of `docs/model.md`. A process that had better stay, or would win nothing,
+/// Implements `CANDIDATES` of `docs/model.md`. A process whose own Set is best, or that would gain nothing,
 /// is never one.
 #[must_use]
 pub fn select(config: &Config, list: &[Entry]) -> Selection {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_had_better_stay_blocks_the_others_or_is_skipped() {
+    fn a_process_whose_own_set_is_best_blocks_the_others_or_is_skipped() {
         let entries = vec![entry(0, 0, 9.0), entry(1, 1, 8.0), entry(2, 1, 7.0)];
         assert_eq!(candidates(&Config::default(), entries.clone()), [0_u32; 0]);
         let skipped = config(|parameters| parameters.best_stays = BestStays::Skipped);

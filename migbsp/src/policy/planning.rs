@@ -3,7 +3,7 @@
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-/// What [`Planner`](crate::Planner) and the rules it is made of are told.
+/// Parameters of [`Planner`](crate::Planner) and of the rules of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Planning {
@@ -14,7 +14,7 @@ pub struct Planning {
     pub pause: u64,
     /// The most supersteps without a call after plans that were too dear.
     pub pause_max: u64,
-    /// What part of the run calls may take that move nobody, in `(0, 1]`; the first ones are free.
+    /// The part of the run that calls without moves may take, in `(0, 1]`; the first ones are free.
     pub overhead: f64,
     /// How much longer than under a greedy assignment a superstep may take (`greedy-refine`); at least 1.
     pub refinement: f64,

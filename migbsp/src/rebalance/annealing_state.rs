@@ -1,41 +1,41 @@
-//! Where everybody is in the course of an annealing.
+//! The assignment of an annealing.
 
 use crate::rebalance::Problem;
-use crate::rebalance::sampled_set::Chosen;
+use crate::rebalance::sampled_set::SampledSet;
 
 /// An assignment, with what an annealing asks about it millions of times in a second.
 ///
 /// Unlike a [`State`](super::state::State), it keeps no order among machines or processes: a move takes
 /// as long whatever their number. Loads and cost are rounded by every move, until they are summed anew.
 ///
-/// Invariant: members, positions, and who is overloaded or away are those of `places` and `loads`.
+/// Invariant: members, positions, overloaded machines and processes away are those of `places` and `loads`.
 #[derive(Debug)]
-pub(super) struct Crowd<'a> {
+pub(super) struct AnnealingState<'a> {
     problem: &'a Problem,
-    machines: Vec<Seat>,
-    residents: Vec<Guest>,
+    machines: Vec<MachineLoad>,
+    residents: Vec<Migrant>,
     /// Group × group: what a move takes in any case, and by size.
     ways: Vec<(f64, f64)>,
     group_count: usize,
     places: Vec<usize>,
-    /// By machine: who is on it.
+    /// By machine: the processes on it.
     members: Vec<Vec<usize>>,
     /// By process: where in the members of its machine it is.
     positions: Vec<usize>,
-    overloaded: Chosen,
-    away: Chosen,
+    overloaded: SampledSet,
+    away: SampledSet,
     cost: f64,
 }
 
 #[derive(Debug)]
-struct Seat {
+struct MachineLoad {
     load: f64,
     limit: f64,
     group: usize,
 }
 
 #[derive(Debug)]
-struct Guest {
+struct Migrant {
     workload: f64,
     size: f64,
     home: usize,
@@ -43,24 +43,24 @@ struct Guest {
     row: usize,
 }
 
-impl<'a> Crowd<'a> {
-    /// Everybody where `assignment` says; no machine should be above level `highest`.
+impl<'a> AnnealingState<'a> {
+    /// With the processes on the machines of `assignment`; no machine should be above level `highest`.
     pub(super) fn new(problem: &'a Problem, highest: f64, assignment: &[usize]) -> Self {
         let group_count = problem.group_count();
         let pairs = (0..group_count).flat_map(|from| (0..group_count).map(move |to| (from, to)));
         let ways = pairs.map(|(from, to)| problem.way(from, to));
-        let machines = problem.machines().iter().map(|machine| Seat {
+        let machines = problem.machines().iter().map(|machine| MachineLoad {
             load: 0.0,
             limit: highest * machine.capacity,
             group: machine.group,
         });
-        let residents = problem.residents().iter().map(|resident| Guest {
+        let residents = problem.residents().iter().map(|resident| Migrant {
             workload: resident.workload,
             size: resident.size,
             home: resident.home,
             row: problem.machines()[resident.home].group * group_count,
         });
-        let mut crowd = Self {
+        let mut state = Self {
             problem,
             machines: machines.collect(),
             residents: residents.collect(),
@@ -69,17 +69,17 @@ impl<'a> Crowd<'a> {
             places: assignment.to_vec(),
             members: vec![Vec::new(); problem.machines().len()],
             positions: vec![0; assignment.len()],
-            overloaded: Chosen::none_of(problem.machines().len()),
-            away: Chosen::none_of(assignment.len()),
+            overloaded: SampledSet::none_of(problem.machines().len()),
+            away: SampledSet::none_of(assignment.len()),
             cost: 0.0,
         };
         for (process, &machine) in assignment.iter().enumerate() {
-            crowd.positions[process] = crowd.members[machine].len();
-            crowd.members[machine].push(process);
-            crowd.away.set(process, machine != crowd.home(process));
+            state.positions[process] = state.members[machine].len();
+            state.members[machine].push(process);
+            state.away.set(process, machine != state.home(process));
         }
-        crowd.sum_anew();
-        crowd
+        state.sum_anew();
+        state
     }
 
     /// `process` goes to `machine`, where it is not.
@@ -127,29 +127,29 @@ impl<'a> Crowd<'a> {
     /// What it costs that `process` is on `machine`.
     #[inline]
     pub(super) fn price(&self, process: usize, machine: usize) -> f64 {
-        let guest = &self.residents[process];
-        if guest.home == machine {
+        let resident = &self.residents[process];
+        if resident.home == machine {
             return 0.0;
         }
-        let (fixed, per_size) = self.ways[guest.row + self.machines[machine].group];
-        fixed + per_size * guest.size
+        let (fixed, per_size) = self.ways[resident.row + self.machines[machine].group];
+        fixed + per_size * resident.size
     }
 
     /// What it costs at least to move `process`.
     pub(super) fn price_min(&self, process: usize) -> f64 {
-        let guest = &self.residents[process];
-        let ways = &self.ways[guest.row..guest.row + self.group_count];
+        let resident = &self.residents[process];
+        let ways = &self.ways[resident.row..resident.row + self.group_count];
         let prices = ways
             .iter()
-            .map(|(fixed, by_size)| fixed + by_size * guest.size);
+            .map(|(fixed, by_size)| fixed + by_size * resident.size);
         prices.fold(f64::INFINITY, f64::min)
     }
 
     /// By how much the load of `machine` is above what it should be; below 0, what it has room for.
     #[inline]
     pub(super) fn excess(&self, machine: usize) -> f64 {
-        let seat = &self.machines[machine];
-        seat.load - seat.limit
+        let loaded = &self.machines[machine];
+        loaded.load - loaded.limit
     }
 
     #[inline]
@@ -181,7 +181,7 @@ impl<'a> Crowd<'a> {
         &self.places
     }
 
-    /// Who is on `machine`, in no order.
+    /// The processes on `machine`, in no order.
     #[inline]
     pub(super) fn members(&self, machine: usize) -> &[usize] {
         &self.members[machine]
@@ -210,7 +210,7 @@ impl<'a> Crowd<'a> {
         self.overloaded().is_empty()
     }
 
-    /// What all who are away cost.
+    /// The cost of all processes away from home.
     #[inline]
     pub(super) const fn cost(&self) -> f64 {
         self.cost
@@ -245,41 +245,41 @@ mod tests {
             vec![vec![way]],
         )
         .unwrap();
-        let mut crowd = Crowd::new(&problem, 1.0, &problem.homes());
-        let excess = crowd.excess(1).to_bits();
-        crowd.relocate(0, 1);
-        assert!(!crowd.is_feasible());
-        crowd.relocate(0, 0);
-        assert_eq!(crowd.excess(1).to_bits(), excess);
+        let mut state = AnnealingState::new(&problem, 1.0, &problem.homes());
+        let excess = state.excess(1).to_bits();
+        state.relocate(0, 1);
+        assert!(!state.is_feasible());
+        state.relocate(0, 0);
+        assert_eq!(state.excess(1).to_bits(), excess);
     }
 
     #[test]
     fn moves_leave_what_a_fresh_look_finds() {
         let problem = "I2,1".parse::<Group>().unwrap().draw(1);
-        let mut crowd = Crowd::new(&problem, 90.0, &problem.homes());
+        let mut state = AnnealingState::new(&problem, 90.0, &problem.homes());
         let mut draws = Draws::new(1, b"the tests of this module");
         for _ in 0..1000 {
-            let process = draws.below(crowd.places().len());
-            let machine = draws.below(crowd.machine_count());
-            if crowd.places()[process] != machine {
-                crowd.relocate(process, machine);
+            let process = draws.below(state.places().len());
+            let machine = draws.below(state.machine_count());
+            if state.places()[process] != machine {
+                state.relocate(process, machine);
             }
         }
-        let fresh = Crowd::new(&problem, 90.0, crowd.places());
-        assert!((crowd.cost() - fresh.cost()).abs() < 1e-9);
+        let fresh = AnnealingState::new(&problem, 90.0, state.places());
+        assert!((state.cost() - fresh.cost()).abs() < 1e-9);
         let sorted = |list: &[usize]| {
             let mut list = list.to_vec();
             list.sort_unstable();
             list
         };
-        assert_eq!(sorted(crowd.overloaded()), sorted(fresh.overloaded()));
-        assert_eq!(sorted(crowd.away()), sorted(fresh.away()));
-        for machine in 0..crowd.machine_count() {
-            assert!((crowd.excess(machine) - fresh.excess(machine)).abs() < 1e-9);
-            let members = crowd.members(machine);
+        assert_eq!(sorted(state.overloaded()), sorted(fresh.overloaded()));
+        assert_eq!(sorted(state.away()), sorted(fresh.away()));
+        for machine in 0..state.machine_count() {
+            assert!((state.excess(machine) - fresh.excess(machine)).abs() < 1e-9);
+            let members = state.members(machine);
             assert_eq!(sorted(members), sorted(fresh.members(machine)));
             for (position, &process) in members.iter().enumerate() {
-                assert_eq!(crowd.position(process), position);
+                assert_eq!(state.position(process), position);
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::rebalance::{Problem, Resident};
 
 /// A cost that no assignment in `problem` which meets `target` is below; infinite if there is provably none.
 ///
-/// Lagrangian relaxation: a machine may carry too much at a price per unit of workload, but those who stay
+/// Lagrangian relaxation: a machine may carry too much at a price per unit of workload, but the processes that stay
 /// at home must fit there together. Then every machine is a knapsack of its own, packed exactly if it is
 /// small, and the prices are found by subgradients. At least as high as the linear relaxation of the
 /// generalised assignment problem, up to what the prices lack. Takes time linear in processes times groups
@@ -52,7 +52,7 @@ fn has_room_for_each(problem: &Problem, highest: f64) -> bool {
     residents.all(|resident| resident.workload <= room)
 }
 
-/// No assignment costs more: everybody goes where that is dearest.
+/// No assignment costs more: every process goes where that costs most.
 fn dearest(problem: &Problem) -> f64 {
     let groups = problem.group_count();
     let cost = |resident: &Resident| {
@@ -153,7 +153,7 @@ struct Cheapest {
     price: f64,
     /// How many have this price.
     count: f64,
-    /// What each of them gets of those who leave for any of them.
+    /// The share of each in the processes that leave for any of them.
     load: f64,
 }
 
@@ -167,7 +167,7 @@ impl<'a> Relaxation<'a> {
         let limits = machines.iter().map(|machine| highest * machine.capacity);
         Self {
             problem,
-            // Who fits by level should not be too much by load, however both are rounded.
+            // A process that fits by level should not be too much by load, however both are rounded.
             limits: limits.map(|limit| limit * (1.0 + ROUNDED)).collect(),
             at_home,
             group_count: problem.group_count(),
@@ -200,12 +200,12 @@ impl<'a> Relaxation<'a> {
                 self.excess[machine] += group.load;
             }
         }
-        // Whatever the order of so many terms, their sum is above this.
+        // Whatever the order of this many terms, their sum is above this.
         self.value -= self.rounding * self.magnitude;
         self.value
     }
 
-    /// Decides who stays on `home` and who leaves for where.
+    /// Decides which processes stay on `home` and where the others go.
     fn pack(&mut self, home: usize, cheapest: &mut [Cheapest], items: &mut Vec<Item>) {
         items.clear();
         for at in 0..self.at_home[home].len() {

@@ -5,7 +5,7 @@ use std::fmt;
 /// When to stop.
 #[derive(Clone, Copy)]
 pub enum Budget<'a> {
-    /// After so many moves and exchanges were looked at: the same solution on any machine. Looking whether
+    /// After this number of evaluated moves and exchanges: the same solution on any machine. Looking whether
     /// there is any between two machines counts, too, and so does every machine when a search begins anew.
     Steps(u64),
     /// When the share of it that is spent, from 0 on, has come to 1; asked for now and then.
@@ -31,7 +31,7 @@ pub(super) struct Meter<'a> {
     /// Per cent of the budget that may be spent.
     limit: u8,
     steps: u64,
-    /// The last answer of who is asked what is spent, and the number of steps to ask again at.
+    /// The last answer of the function that reports what is spent, and the number of steps to ask again at.
     answer: f64,
     ask_at: u64,
 }

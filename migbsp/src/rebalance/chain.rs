@@ -1,12 +1,12 @@
 //! Chains of processes, each of which pushes the next away.
 
 use crate::rebalance::annealing::Annealing;
-use crate::rebalance::annealing_state::Crowd;
+use crate::rebalance::annealing_state::AnnealingState;
 
-/// A shift, an exchange or an ejection chain that is thought of: nobody has moved.
+/// A shift, an exchange or an ejection chain that is proposed: no process has moved yet.
 #[derive(Debug, Default)]
 struct Chain {
-    /// Who goes where.
+    /// Processes and their new machines.
     hops: [(usize, usize); HOPS],
     hop_count: usize,
     /// By how much which machine's load changes.
@@ -17,20 +17,20 @@ struct Chain {
 
 impl Annealing<'_> {
     /// A process goes elsewhere; someone from there goes to where the first came from, home, or elsewhere;
-    /// and so on, for at most so many `hops`. How much was looked at.
+    /// and so on, for at most `hops`. Returns the number of steps evaluated.
     pub(super) fn chain(&mut self, hops: usize) -> u64 {
         let first = self.mover();
-        let start = self.crowd.places()[first];
+        let start = self.state.places()[first];
         let mut chain = Chain::default();
         let (mut process, mut from, mut to) = (first, start, self.goal(first));
         while to != from {
-            chain.hop(&self.crowd, process, to);
-            let overload = self.crowd.excess(to) + chain.change_of(to);
+            chain.hop(&self.state, process, to);
+            let overload = self.state.excess(to) + chain.change_of(to);
             let pushes = if 0.0 < overload { MUST } else { MAY };
             if chain.hop_count == hops || to == start || pushes <= self.draws.below(256) {
                 break;
             }
-            let members = self.crowd.members(to);
+            let members = self.state.members(to);
             if members.is_empty() {
                 break;
             }
@@ -39,7 +39,7 @@ impl Annealing<'_> {
                 break;
             }
             from = to;
-            let home = self.crowd.home(process);
+            let home = self.state.home(process);
             to = match self.draws.below(4) {
                 0 | 1 if home != from => home,
                 0 | 2 => start,
@@ -55,10 +55,10 @@ impl Annealing<'_> {
     fn decide(&mut self, chain: &Chain) {
         let mut overload = 0.0;
         for &(machine, change) in &chain.changes[..chain.change_count] {
-            let excess = self.crowd.excess(machine);
+            let excess = self.state.excess(machine);
             overload += (excess + change).max(0.0) - excess.max(0.0);
         }
-        let worse = chain.cost + self.toll.now * overload;
+        let worse = chain.cost + self.overload_price.now * overload;
         if worse <= 0.0 || worse <= self.temperature * self.noise.exponential(&mut self.draws) {
             for &(process, machine) in &chain.hops[..chain.hop_count] {
                 self.relocate(process, machine);
@@ -69,11 +69,11 @@ impl Annealing<'_> {
 
 impl Chain {
     #[inline]
-    fn hop(&mut self, crowd: &Crowd<'_>, process: usize, to: usize) {
-        let from = crowd.places()[process];
-        self.cost += crowd.price(process, to) - crowd.price(process, from);
-        self.change(from, -crowd.workload(process));
-        self.change(to, crowd.workload(process));
+    fn hop(&mut self, state: &AnnealingState<'_>, process: usize, to: usize) {
+        let from = state.places()[process];
+        self.cost += state.price(process, to) - state.price(process, from);
+        self.change(from, -state.workload(process));
+        self.change(to, state.workload(process));
         self.hops[self.hop_count] = (process, to);
         self.hop_count += 1;
     }
@@ -107,6 +107,6 @@ impl Chain {
 /// The longest chain.
 const HOPS: usize = 3;
 
-/// How many of 256 who come to a machine push someone away: if it is overloaded then, and if not.
+/// How many of 256 arrivals eject a process from the machine: if it is overloaded then, and if not.
 const MUST: usize = 220;
 const MAY: usize = 64;

@@ -84,7 +84,7 @@ impl Incumbent {
         self.cost < f64::INFINITY
     }
 
-    /// Where everybody is in it.
+    /// Its machine of every process.
     pub(super) fn assignment(&self) -> &[usize] {
         &self.assignment
     }

@@ -1,4 +1,4 @@
-//! Who stays on a machine that has not room for all.
+//! The processes that stay on a machine without room for all.
 
 /// A process that stays at home or leaves.
 pub(super) struct Item {
@@ -89,7 +89,7 @@ impl Packing<'_> {
     }
 }
 
-/// So many processes of a machine are packed exactly, unless that takes so many looks: many that are alike
+/// Up to this number of processes of a machine are packed exactly, unless that takes too many evaluations: many that are alike
 /// are one as good as the other.
 const EXACTLY: usize = 14;
 const LOOKS: u32 = 400;

@@ -9,7 +9,7 @@ use crate::rebalance::hyb::hyb;
 use crate::rebalance::incumbent::Incumbent;
 use crate::rebalance::mparv::mparv;
 use crate::rebalance::tabu::tabu;
-use crate::rebalance::{Budget, Found, Problem, Solution, Variant};
+use crate::rebalance::{Budget, Problem, SearchResult, Solution, Variant};
 
 /// How to look for an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Method {
     ];
 
     /// The cheapest assignment it finds in `problem` whose level is at most `target`; if it finds none, the
-    /// one with the lowest level. Where everybody is at home, if that meets the target.
+    /// one with the lowest level. The assignment with every process at home, if that meets the target.
     #[must_use]
     pub fn solve(self, problem: &Problem, target: f64, budget: Budget<'_>, seed: u64) -> Solution {
         self.search(problem, target, budget, seed).solution
@@ -59,13 +59,19 @@ impl Method {
 
     /// [`Method::solve`], and how much was looked at.
     #[must_use]
-    pub fn search(self, problem: &Problem, target: f64, budget: Budget<'_>, seed: u64) -> Found {
+    pub fn search(
+        self,
+        problem: &Problem,
+        target: f64,
+        budget: Budget<'_>,
+        seed: u64,
+    ) -> SearchResult {
         let mut incumbent = Incumbent::at_home(problem, target);
         let mut meter = Meter::new(budget);
         if !incumbent.is_feasible() {
             self.improve(problem, seed, &mut incumbent, &mut meter);
         }
-        Found::of(problem, incumbent, &meter)
+        SearchResult::of(problem, incumbent, &meter)
     }
 
     fn improve(

@@ -29,7 +29,7 @@ pub(super) fn mparv(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Me
 ///
 /// Large are those that take more than half of the mean machine. Of each machine's large ones, all but the
 /// smallest leave. As many machines as there are large ones are chosen to hold one, those that it costs fewest
-/// more departures; from these, small ones leave until they take half of the machine, and from the others, whoever is
+/// more departures; from these, small ones leave until they take half of the machine, and from the others, the process that is
 /// largest leaves until the rest fits. Then those that left are put, the largest first, where the
 /// level is lowest with them.
 fn partition<'a>(homes: &State<'a>, level: f64, meter: &mut Meter<'_>) -> State<'a> {
@@ -49,7 +49,7 @@ fn partition<'a>(homes: &State<'a>, level: f64, meter: &mut Meter<'_>) -> State<
     reinserted(homes, &leaving, meter)
 }
 
-/// Everybody at home but those who leave, who are where the level is lowest with them; at home, if it is
+/// Every process at home but those that leave, which go where the level is lowest with them; at home, if it is
 /// lowest there, too.
 fn reinserted<'a>(homes: &State<'a>, leaving: &[Entry], meter: &mut Meter<'_>) -> State<'a> {
     let problem = homes.problem();
@@ -78,7 +78,7 @@ fn reinserted<'a>(homes: &State<'a>, leaving: &[Entry], meter: &mut Meter<'_>) -
     State::of(problem, assignment)
 }
 
-/// Who has to leave a machine, by number: a list in ascending order, of which a part leaves.
+/// The processes that have to leave a machine, by number: a list in ascending order, of which a part leaves.
 struct Departures {
     machine: usize,
     /// How many on it are small, and how many are large.
@@ -105,14 +105,14 @@ impl Departures {
         }
     }
 
-    /// Who costs fewest more departures comes first; of equal ones, who has a large one.
+    /// The machine with fewest further departures comes first; of equal ones, the one with a large process.
     fn order(&self, other: &Self) -> Ordering {
         let more = (self.from_half + other.from_whole).cmp(&(other.from_half + self.from_whole));
         let has_large = (0 < other.large).cmp(&(0 < self.large));
         more.then(has_large).then(self.machine.cmp(&other.machine))
     }
 
-    /// Who leaves, if the machine is chosen to hold a large one, or if it is not.
+    /// The processes that leave, if the machine is chosen to hold a large one, or if it is not.
     fn leaving<'a>(&self, homes: &'a State<'_>, is_chosen: bool) -> [&'a [Entry]; 2] {
         let list = homes.list(self.machine);
         let kept = list.len().min(self.small + 1);
@@ -135,7 +135,7 @@ fn fitting(list: &[Entry], room: f64) -> usize {
     list.iter().take_while(fits).count()
 }
 
-/// The levels at which somebody becomes large, or somebody more has to leave a machine, in ascending order:
+/// The levels at which a process becomes large, or one more has to leave a machine, in ascending order:
 /// not below that of the smallest process alone on the mean machine.
 fn breakpoints(homes: &State<'_>) -> Vec<f64> {
     let problem = homes.problem();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_largest_leaves_a_machine_that_holds_too_many_small_ones() {
+    fn the_largest_process_leaves_a_machine_that_holds_too_many_small_ones() {
         check(&[&[4.0, 3.0, 4.5], &[1.0], &[6.0]], 10.0, &[0, 0, 1, 1, 2]);
     }
 

@@ -16,7 +16,7 @@ pub(super) struct Exchange {
     pub(super) merit: f64,
 }
 
-/// Who may move where, and who is discouraged from it.
+/// Which moves are allowed, and which are penalised.
 pub(super) trait Rule {
     /// Whether `process` may go to `machine`.
     fn allows(&self, process: usize, machine: usize) -> bool;
@@ -40,7 +40,7 @@ impl Exchange {
     /// the levels `(d₁ − w)/c₁` and `(d₂ + w)/c₂`; both are equal at `w = (d₁c₂ − d₂c₁)/(c₁ + c₂)`, and on
     /// either side of it the higher one grows. So for each process that may go, those that may come
     /// back are looked at from the ideal difference on in both directions, for as long as the levels
-    /// alone are worth it. The rule is asked in that order, too, and of nobody further on.
+    /// alone are worth it. The rule is asked in that order, too, and of no process further on.
     pub(super) fn best(
         state: &State<'_>,
         (from, to): (usize, usize),
@@ -85,7 +85,7 @@ impl Exchange {
                 }
                 at = refused.skip_up(at + 1);
             }
-            // Of equal levels, the ideal difference may be below 0 by rounding. Who is not below `entry` then
+            // Of equal levels, the ideal difference may be below 0 by rounding. A process not below `entry` then
             // ends the search, even if it would be skipped.
             let below = residents[..middle].last();
             if below.is_some_and(|other| entry.workload <= other.workload) {
@@ -104,7 +104,7 @@ impl Exchange {
         (search.best, search.looked)
     }
 
-    /// The same, if nobody may come back.
+    /// The same, if no process may come back.
     pub(super) fn one_way(
         state: &State<'_>,
         (from, to): (usize, usize),
@@ -123,20 +123,20 @@ impl Exchange {
     }
 }
 
-/// What came of asking whether a process comes back.
+/// Whether a process may come back.
 enum Answer {
     GoOn,
     Refused,
-    /// Nobody further on is worth it.
+    /// No process further on is worth it.
     Enough,
 }
 
-/// Who on a list may not move, so that long rows of them are passed at once.
+/// The processes on a list that may not move, so that long rows of them are skipped in one step.
 ///
 /// Remembering takes a walk over the list: it begins when that is no more than was walked already.
 struct Refused {
     residents: usize,
-    /// How often somebody was refused before it began.
+    /// How many processes were refused before it began.
     times: usize,
     /// By place: itself, or if it is refused, a place further up; one more place than residents, and empty
     /// before it begins.
@@ -155,7 +155,7 @@ impl Refused {
         }
     }
 
-    /// Who is at `at` may not move.
+    /// The process at `at` may not move.
     #[inline]
     fn note(&mut self, at: usize) {
         if self.times < self.residents.max(REFUSALS_MIN) {
@@ -170,7 +170,7 @@ impl Refused {
         self.down[at + 1] = at;
     }
 
-    /// The first place from `at` upwards of who is not known to be refused, or the list's length.
+    /// The first place from `at` upwards that is not known to be refused, or the list's length.
     #[inline]
     fn skip_up(&mut self, at: usize) -> usize {
         if self.up.is_empty() {
@@ -275,7 +275,7 @@ pub(super) fn below(level: f64) -> f64 {
     level * (1.0 - 1e-10)
 }
 
-/// So many refusals cost less than remembering who they were.
+/// Up to this number, refusals cost less than remembering them.
 const REFUSALS_MIN: usize = 64;
 
 #[cfg(test)]
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_refused_is_not_asked_time_and_again() {
+    fn refused_processes_are_not_asked_again() {
         let resident = |process: u32| {
             if process < 300 {
                 (f64::from(10 + process % 7), 1.0, 0)

@@ -1,4 +1,4 @@
-//! How often an assignment that was found had somebody somewhere.
+//! Frequency of process-machine pairs in the solutions found.
 
 /// By process and machine, how often it was found there and not at home: the matrix `B`.
 ///

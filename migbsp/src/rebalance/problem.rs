@@ -1,4 +1,4 @@
-//! Who computes what where, and what moving costs.
+//! Workloads, machines, and what moving costs.
 
 use std::ops::RangeInclusive;
 
@@ -200,7 +200,7 @@ impl Problem {
         self.ways.len()
     }
 
-    /// Where everybody is before anybody moves.
+    /// The home of every process.
     #[must_use]
     pub fn homes(&self) -> Vec<usize> {
         self.residents

@@ -1,4 +1,4 @@
-//! What meets a target at once, if that is easy.
+//! A first assignment that meets the target, if that is easy.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ fn repaired(problem: &Problem, target: f64) -> Vec<usize> {
     assignment
 }
 
-/// Who leaves overloaded machines, whose rooms become what the others leave them.
+/// The processes that leave overloaded machines; the rooms of those become what the others leave them.
 fn leaving(problem: &Problem, rooms: &mut [f64]) -> Vec<usize> {
     let price = |process: usize| {
         let home = problem.machines()[problem.residents()[process].home].group;

@@ -4,12 +4,12 @@
 ///
 /// Invariant: `places` says where in `list` every number is.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
+pub(super) struct SampledSet {
     list: Vec<usize>,
     places: Vec<usize>,
 }
 
-impl Chosen {
+impl SampledSet {
     /// None of the numbers below `count`.
     pub(super) fn none_of(count: usize) -> Self {
         Self {
@@ -67,7 +67,7 @@ mod tests {
         fn what_is_put_in_and_not_taken_out_is_in(
             changes in prop::collection::vec((0..9_usize, any::<bool>()), 0..50),
         ) {
-            let mut chosen = Chosen::none_of(9);
+            let mut chosen = SampledSet::none_of(9);
             let mut expected = BTreeSet::new();
             for (number, is_chosen) in changes {
                 chosen.set(number, is_chosen);

@@ -6,7 +6,7 @@ use crate::rebalance::{Problem, Solution};
 
 /// A solution, and how much was looked at for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SearchResult {
     /// The best.
     pub solution: Solution,
     /// How many moves and exchanges were looked at, in all; as [`Budget::Steps`](super::Budget) counts.
@@ -15,7 +15,7 @@ pub struct Found {
     pub steps_to_best: u64,
 }
 
-impl Found {
+impl SearchResult {
     pub(super) fn of(problem: &Problem, incumbent: Incumbent, meter: &Meter<'_>) -> Self {
         Self {
             steps: meter.steps(),

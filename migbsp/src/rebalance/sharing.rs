@@ -20,7 +20,7 @@ impl Annealing<'_> {
     /// overload have at this temperature (a heat bath). How much was looked at.
     pub(super) fn share_out(&mut self) -> u64 {
         let process = self.mover();
-        let first = self.crowd.places()[process];
+        let first = self.state.places()[process];
         let second = self.goal(process);
         if first == second {
             return 1;
@@ -35,11 +35,11 @@ impl Annealing<'_> {
         1 << pool.count
     }
 
-    /// All who are on the machine of `process` and on `second`; if that is too many, `process` and those who
+    /// All processes on the machine of `process` and on `second`; if that is too many, `process` and those who
     /// happen to be next to it, and some of the other machine.
     fn pool(&mut self, process: usize, second: usize) -> Pool {
-        let first = self.crowd.places()[process];
-        let counts = [first, second].map(|machine| self.crowd.members(machine).len());
+        let first = self.state.places()[process];
+        let counts = [first, second].map(|machine| self.state.members(machine).len());
         let most = if counts[0] + counts[1] <= POOL {
             POOL
         } else {
@@ -50,7 +50,7 @@ impl Annealing<'_> {
         let start = if mine == counts[0] {
             0
         } else {
-            self.crowd.position(process)
+            self.state.position(process)
         };
         let other_start = if theirs == counts[1] {
             0
@@ -62,22 +62,22 @@ impl Annealing<'_> {
             (first, second, start, mine, 1.0),
             (second, first, other_start, theirs, -1.0),
         ] {
-            let members = self.crowd.members(from);
+            let members = self.state.members(from);
             for &process in members.iter().cycle().skip(start).take(take) {
                 let at = pool.count;
                 pool.processes[at] = process;
                 pool.goals[at] = to;
-                pool.loads[at] = sign * self.crowd.workload(process);
-                pool.costs[at] = self.crowd.price(process, to) - self.crowd.price(process, from);
+                pool.loads[at] = sign * self.state.workload(process);
+                pool.costs[at] = self.state.price(process, to) - self.state.price(process, from);
                 pool.count += 1;
             }
         }
         pool
     }
 
-    /// Who of `pool` changes over, a bit for each; by Gray's code, so that one at a time does.
+    /// The processes of `pool` that change sides, a bit for each; in Gray code, one at a time.
     fn draw(&mut self, pool: &Pool, first: usize, second: usize) -> u32 {
-        let (excess, other_excess) = (self.crowd.excess(first), self.crowd.excess(second));
+        let (excess, other_excess) = (self.state.excess(first), self.state.excess(second));
         let overload = excess.max(0.0) + other_excess.max(0.0);
         let noise_max = self.temperature * self.noise.gumbel_max();
         let mut highest = self.temperature * self.noise.gumbel(&mut self.draws);
@@ -91,7 +91,7 @@ impl Annealing<'_> {
             load += sign * pool.loads[at];
             cost += sign * pool.costs[at];
             let over = (excess - load).max(0.0) + (other_excess + load).max(0.0) - overload;
-            let worse = cost + self.toll.now * over;
+            let worse = cost + self.overload_price.now * over;
             // Most are so bad that no noise helps.
             if highest < noise_max - worse {
                 let value = self.temperature * self.noise.gumbel(&mut self.draws) - worse;
@@ -105,7 +105,7 @@ impl Annealing<'_> {
     }
 }
 
-/// All of two machines are shared out if they are so many, at most: 256 ways.
+/// At most this number of processes of two machines are shared out anew: 256 ways.
 const POOL: usize = 8;
 
 /// So many are, if all are more: 64 ways.

@@ -1,4 +1,4 @@
-//! Where everybody is in the course of a search.
+//! The assignment of a search.
 
 use crate::rebalance::Problem;
 
@@ -12,7 +12,7 @@ use crate::rebalance::Problem;
 pub(super) struct State<'a> {
     problem: &'a Problem,
     assignment: Vec<usize>,
-    /// By machine: who is on it, in ascending order.
+    /// By machine: the processes on it, in ascending order.
     lists: Vec<Vec<Entry>>,
     loads: Vec<f64>,
     levels: Vec<f64>,
@@ -29,12 +29,12 @@ pub(super) struct Entry {
 }
 
 impl<'a> State<'a> {
-    /// Where everybody is before anybody moves.
+    /// With every process at home.
     pub(super) fn at_home(problem: &'a Problem) -> Self {
         Self::of(problem, problem.homes())
     }
 
-    /// Everybody where `assignment` says.
+    /// With the processes on the machines of `assignment`.
     pub(super) fn of(problem: &'a Problem, assignment: Vec<usize>) -> Self {
         let machines = problem.machines().len();
         let mut lists = vec![Vec::new(); machines];
@@ -105,7 +105,7 @@ impl<'a> State<'a> {
         &self.assignment
     }
 
-    /// Who is on `machine`, in ascending order.
+    /// The processes on `machine`, in ascending order.
     #[inline]
     pub(super) fn list(&self, machine: usize) -> &[Entry] {
         &self.lists[machine]

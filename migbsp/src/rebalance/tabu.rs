@@ -8,7 +8,7 @@ use crate::rebalance::pair::{Exchange, Rule, below};
 use crate::rebalance::state::State;
 
 /// Takes the steps of the local search without regard to cost, never starts again, and where nothing helps,
-/// does what harms least; who left a machine does not come back for a while.
+/// does the step that harms least; a process that left a machine does not come back for a while.
 ///
 /// Chen, Wang and Lau 2008, section 4.2, who leave open for how long: for `√l + 3` steps of `l` processes and
 /// up to as many more, by lot.
@@ -84,14 +84,14 @@ fn least_harmful(state: &State<'_>, taboos: &Taboos, meter: &mut Meter<'_>) -> O
     least
 }
 
-/// Who may not go where, and up to which step.
+/// Forbidden pairs of process and machine, each up to a step.
 struct Taboos {
     step: usize,
     rows: Vec<Vec<(usize, usize)>>,
 }
 
 impl Taboos {
-    /// `process` may not go to `machine` for so many steps.
+    /// `process` may not go to `machine` for this number of steps.
     fn forbid(&mut self, process: usize, machine: usize, steps: usize) {
         let step = self.step;
         let row = &mut self.rows[process];

@@ -63,7 +63,7 @@ fn dearest(problem: &Problem) -> f64 {
     dearest
 }
 
-/// The cost that so many of all migrations cost at most, for each level but the last.
+/// The cost that a given part of all migrations does not exceed, for each level but the last.
 fn count(problem: &Problem, levels: u32) -> Vec<f64> {
     let examples = two_of_each_group(problem);
     let mut sizes = vec![0.0; problem.group_count()];
@@ -98,7 +98,7 @@ fn count(problem: &Problem, levels: u32) -> Vec<f64> {
     thresholds
 }
 
-/// By group, its first two machines, or all it has: one of them is nobody's home but one's.
+/// By group, its first two machines, or all it has: one of them may be the home of one process alone.
 fn two_of_each_group(problem: &Problem) -> Vec<Vec<usize>> {
     let mut examples = vec![Vec::new(); problem.group_count()];
     for (number, machine) in problem.machines().iter().enumerate() {

@@ -7,11 +7,11 @@ use crate::rebalance::incumbent::Incumbent;
 use crate::rebalance::pair::{Exchange, Rule, below};
 use crate::rebalance::penalties::Penalties;
 use crate::rebalance::state::State;
-use crate::rebalance::{Budget, Found, Problem, Thresholds};
+use crate::rebalance::{Budget, Problem, SearchResult, Thresholds};
 
 /// How IMLP looks: the defaults are those that its authors found best.
 ///
-/// Chen, Wang and Lau 2008, algorithms 1 and 2. Each iteration starts where everybody is at home and brings
+/// Chen, Wang and Lau 2008, algorithms 1 and 2. Each iteration starts with every process at home and brings
 /// down the highest level, pair by pair of machines, until the target is met or nothing helps. Dear
 /// migrations are considered only where cheap ones fail, and what was found before is discouraged, so that
 /// something else is found.
@@ -82,13 +82,13 @@ impl Variant {
     /// The cheapest assignment it finds in `problem` whose level is at most `target`; if it finds none, the
     /// one with the lowest level.
     #[must_use]
-    pub fn search(&self, problem: &Problem, target: f64, budget: Budget<'_>) -> Found {
+    pub fn search(&self, problem: &Problem, target: f64, budget: Budget<'_>) -> SearchResult {
         let mut incumbent = Incumbent::at_home(problem, target);
         let mut meter = Meter::new(budget);
         if !incumbent.is_feasible() {
             self.improve(problem, &mut incumbent, &mut meter);
         }
-        Found::of(problem, incumbent, &meter)
+        SearchResult::of(problem, incumbent, &meter)
     }
 
     /// Iterates until the budget is spent, or everything from there on would be the same again.
@@ -224,13 +224,13 @@ impl Descent<'_> {
     }
 }
 
-/// Who moves pays no more than the threshold: nothing on the way home.
+/// A move costs no more than the threshold; the way home costs nothing.
 struct Within<'a> {
     problem: &'a Problem,
     threshold: f64,
     penalties: &'a Penalties,
     gamma: f64,
-    /// The least that somebody who was refused would have paid.
+    /// The least cost of a move that was refused.
     refused_least: Cell<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! A call every so many supersteps.
+//! A call at a fixed interval of supersteps.
 
 use crate::rule::Rule;
 use crate::when::timing::{CallOutcome, Elapsed, Pace, When};

@@ -79,7 +79,7 @@ impl Interval {
         balanced
     }
 
-    /// Widens or narrows the tolerance after a call in which somebody migrated, or nobody.
+    /// Widens or narrows the tolerance after a call with or without migrations.
     fn tolerate(&mut self, migrated: bool) {
         self.calls_idle = if migrated {
             0

@@ -23,7 +23,7 @@ impl Menon {
     /// Nothing is known of costs: the first imbalance calls.
     pub(super) fn at_start() -> Self {
         Self {
-            // Nobody has balanced the run yet: all of its imbalance counts.
+            // No call has balanced the run yet: all of its imbalance counts.
             baseline: Some(0.0),
             lost: 0.0,
             cost: 0.0,

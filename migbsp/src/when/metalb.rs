@@ -33,7 +33,7 @@ impl MetaLb {
     pub(super) fn at_start() -> Self {
         Self {
             sums: vec![[0.0; 2]],
-            // Nobody has balanced the run yet: perfect balance is what is hoped for.
+            // No call has balanced the run yet: a call is taken to reach perfect balance.
             ratio: Some(1.0),
             cost: 0.0,
         }

@@ -129,7 +129,7 @@ fn tiny() -> impl Strategy<Value = (Problem, Vec<Vec<Way>>)> {
     })
 }
 
-/// On tiny problems, the best method finds the optimum but in one of a hundred at most; nobody goes below it.
+/// On tiny problems, the best method finds the optimum but in one of a hundred at most; no method goes below it.
 #[test]
 fn tiny_problems_are_solved_as_by_looking_at_all_assignments() {
     const CASES: u32 = 1000;

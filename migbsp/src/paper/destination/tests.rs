@@ -96,7 +96,7 @@ fn a_processor_that_took_a_migrant_earlier_takes_no_other() {
 }
 
 #[test]
-fn nobody_moves_to_a_place_that_takes_as_long() {
+fn no_process_moves_to_a_host_that_takes_as_long() {
     let mut set = set(&Config::default(), vec![processor(0, 1, &[])]);
     let refusal = Refusal::NoFasterPlace {
         host: HostId(0),

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Memory, MigrationCost, Observation, Parameters, Reception};
 
-/// The papers' Sets: what a process on Corisco is told of Labtec, Corisco, Frontal, ICE, Aquario.
+/// The papers' Sets: what a process on Corisco sees of Labtec, Corisco, Frontal, ICE, Aquario.
 fn sets() -> Vec<SetView> {
     [
         (1.5e9, 20),

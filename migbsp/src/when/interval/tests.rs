@@ -32,7 +32,7 @@ fn check(config: &Config, times: &[f64], tolerance: f64) -> bool {
     is_balanced(config, &digest(config, &times), Seconds::ZERO, tolerance)
 }
 
-/// Ends a call after `supersteps`, in which somebody migrated or nobody; answers the tolerance.
+/// Ends a call after `supersteps`, with or without migrations; returns the tolerance.
 fn conclude(when: &mut Interval, supersteps: &[Digest], migrated: bool) -> f64 {
     when.conclude(&CallOutcome {
         completed: when.call_next,
