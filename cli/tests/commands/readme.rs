@@ -1,7 +1,8 @@
-//! README.md: what it shows is what its commands print, and every command in it runs, in their order.
+//! README.md and docs: their console blocks show what the commands print, and the other commands in them run.
 //!
-//! With `MIGBSP_UPDATE=1` the test writes what the commands print into README.md.
+//! With `MIGBSP_UPDATE=1` the test writes the output of the commands into the pages.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -10,63 +11,154 @@ use tempfile::TempDir;
 
 use crate::invocation::root;
 
-const CARGO: &str = "cargo run --release -- ";
+/// Pages that other tests compare: `paper` in this program, and the tests of `examples/life`.
+const ELSEWHERE: [&str; 2] = ["docs/tables.md", "docs/custom-programs.md"];
+
+/// Two ways to write the name of the program.
+const PROGRAM: [&str; 2] = ["cargo run --release -- ", "migbsp "];
+
+/// Commands that `sh` blocks run here, because they end by themselves and need no cluster.
+const RUNNABLE: [&str; 9] = [
+    "compare",
+    "explain",
+    "help",
+    "platform",
+    "rebalance",
+    "reproduce",
+    "simulate",
+    "up",
+    "verify",
+];
+
+/// Number of console blocks, over all pages.
+const SHOWN: usize = 7;
+
+/// Number of other commands that run, over all pages.
+const RUN: usize = 19;
 
 #[test]
-fn what_readme_shows_is_what_its_commands_print() {
-    let path = root().join("README.md");
-    let text = fs::read_to_string(&path).unwrap();
-    let folder = TempDir::new().unwrap();
-    copy(&root().join("conf"), &folder.path().join("conf"));
+fn pages_show_what_their_commands_print() {
+    let mut session = Session::new();
     let (mut shown, mut run) = (0, 0);
-    let mut parts: Vec<String> = text.split("```").map(str::to_owned).collect();
-    for part in &mut parts {
-        if let Some(block) = part.strip_prefix("console\n") {
-            let (command, _) = block.split_once('\n').unwrap();
-            let words = command.strip_prefix("$ ").unwrap();
-            *part = format!("console\n{command}\n{}", stdout(folder.path(), words));
-            shown += 1;
-        } else if let Some(block) = part.strip_prefix("sh\n") {
-            for line in block.lines().filter(|line| line.starts_with(CARGO)) {
-                let command = line.split(" # ").next().unwrap();
-                assert!(!stdout(folder.path(), command).is_empty(), "{command}");
-                run += 1;
+    for name in pages() {
+        let path = root().join(&name);
+        let text = fs::read_to_string(&path).unwrap();
+        let mut parts: Vec<String> = text.split("```").map(str::to_owned).collect();
+        for part in &mut parts {
+            if let Some(block) = part.strip_prefix("console\n") {
+                let (command, _) = block.split_once('\n').unwrap();
+                let line = command.strip_prefix("$ ").unwrap();
+                *part = format!("console\n{command}\n{}", session.piped(line));
+                shown += 1;
+            } else if let Some(block) = part.strip_prefix("sh\n") {
+                for line in block.lines().filter(|line| is_runnable(line)) {
+                    assert!(!session.piped(line).is_empty(), "{name}: {line}");
+                    run += 1;
+                }
             }
         }
+        compare(&name, &path, &parts.join("```"));
     }
-    assert_eq!((shown, run), (SHOWN, RUN), "commands of README.md");
-    let printed = parts.join("```");
-    if std::env::var_os("MIGBSP_UPDATE").is_some() {
-        fs::write(&path, &printed).unwrap();
-    }
-    let written = fs::read_to_string(&path).unwrap();
-    for (number, (is, should)) in written.lines().zip(printed.lines()).enumerate() {
-        assert_eq!(is, should, "README.md:{}", number + 1);
-    }
-    assert_eq!(
-        written.len(),
-        printed.len(),
-        "README.md shows too little or too much"
-    );
+    assert_eq!((shown, run), (SHOWN, RUN), "commands of all pages");
 }
 
-/// What `migbsp` prints in `folder`, given a command of README.md.
-fn stdout(folder: &Path, command: &str) -> String {
-    let words = command.strip_prefix(CARGO).unwrap();
+/// README.md, then the pages in `docs` by name.
+fn pages() -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|entry| format!("docs/{}", entry.unwrap().file_name().display()))
+        .filter(|name| name.ends_with(".md") && !ELSEWHERE.contains(&name.as_str()))
+        .collect();
+    names.sort();
+    names.insert(0, "README.md".to_owned());
+    names
+}
+
+/// Fails if the page `name` differs from `printed`.
+fn compare(name: &str, path: &Path, printed: &str) {
+    if std::env::var_os("MIGBSP_UPDATE").is_some() {
+        fs::write(path, printed).unwrap();
+    }
+    let written = fs::read_to_string(path).unwrap();
+    for (number, (is, should)) in written.lines().zip(printed.lines()).enumerate() {
+        assert_eq!(is, should, "{name}:{}", number + 1);
+    }
+    assert_eq!(written.len(), printed.len(), "{name} is too long or short");
+}
+
+/// The arguments of a command line, without comment and program; none for another program.
+fn arguments(line: &str) -> Option<&str> {
+    let command = line.split(" # ").next()?.trim();
+    PROGRAM
+        .iter()
+        .find_map(|program| command.strip_prefix(program))
+}
+
+fn is_runnable(line: &str) -> bool {
+    arguments(line).is_some_and(|arguments| {
+        let subcommand = arguments.split_whitespace().next().unwrap();
+        // A cluster without a command stays until it is interrupted.
+        RUNNABLE.contains(&subcommand) && (subcommand != "up" || arguments.contains(" -- "))
+    })
+}
+
+/// A folder with `conf`, in which each command runs once.
+struct Session {
+    folder: TempDir,
+    outputs: BTreeMap<String, String>,
+}
+
+impl Session {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        copy(&root().join("conf"), &folder.path().join("conf"));
+        Self {
+            folder,
+            outputs: BTreeMap::new(),
+        }
+    }
+
+    /// The output of a command line, cut by `| head -N` and `| tail -N`.
+    fn piped(&mut self, line: &str) -> String {
+        let mut parts = arguments(line).unwrap().split(" | ");
+        let output = self.output(parts.next().unwrap());
+        let mut lines: Vec<&str> = output.lines().collect();
+        for filter in parts {
+            let (name, count) = filter.split_once(" -").unwrap();
+            let count: usize = count.parse().unwrap();
+            match name {
+                "head" => lines.truncate(count),
+                "tail" => drop(lines.drain(..lines.len().saturating_sub(count))),
+                _ => panic!("{line}: the filters are head and tail"),
+            }
+        }
+        lines.iter().flat_map(|line| [*line, "\n"]).collect()
+    }
+
+    fn output(&mut self, arguments: &str) -> &str {
+        let folder = self.folder.path();
+        let run = || stdout(folder, arguments);
+        let output = self.outputs.entry(arguments.to_owned());
+        output.or_insert_with(run)
+    }
+}
+
+/// Standard output of `migbsp`, run in `folder`.
+fn stdout(folder: &Path, arguments: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_migbsp"))
         .current_dir(folder)
-        .args(words.split_whitespace())
+        .args(arguments.split_whitespace())
         .output()
         .unwrap();
     assert!(
         output.status.success(),
-        "{command}: {}",
+        "{arguments}: {}",
         String::from_utf8_lossy(&output.stderr)
     );
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A folder with everything in it.
+/// Copies a folder with all files and folders in it.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -79,9 +171,3 @@ fn copy(from: &Path, to: &Path) {
         }
     }
 }
-
-/// How many blocks show what a command prints.
-const SHOWN: usize = 5;
-
-/// How many commands are only run.
-const RUN: usize = 14;
