@@ -98,12 +98,12 @@ fn log_ratio(left: f64, right: f64) -> f64 {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Experiments e0, e1, …: whether they draw, and the makespans of policies a, b, … by seed; a is the
     /// reference.
-    pub fn results(experiments: &[(bool, &[&[f64]])]) -> Results {
+    pub(crate) fn results(experiments: &[(bool, &[&[f64]])]) -> Results {
         let subject = |(index, (draws, policies)): (usize, &(bool, &[&[f64]]))| Subject {
             name: format!("e{index}"),
             draws: *draws,
