@@ -27,17 +27,17 @@ use crate::simulate::Stage;
 
 pub(crate) use arguments::CompareArguments;
 
-/// Runs every experiment under every policy with every seed, and says which policies are better.
+/// Runs every experiment under every policy with every seed, and compares the policies.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the arguments, an experiment or the disk; [`Failure::Verification`] if a
+/// Errors of the arguments, an experiment or the disk; [`Failure::Verification`] if a
 /// claim does not hold.
 pub(crate) fn command(arguments: &CompareArguments, registry: &Registry) -> Result<(), Failure> {
     arguments.check()?;
     let subjects = subjects(arguments, registry)?;
     if let Some(file) = &arguments.svg {
-        // A place that takes nothing is better known before the runs than after them.
+        // An unwritable place is reported before the runs, not after them.
         check_writable(file)?;
     }
     let results = run(arguments, subjects, registry)?;
@@ -56,7 +56,7 @@ pub(crate) fn command(arguments: &CompareArguments, registry: &Registry) -> Resu
     }
 }
 
-/// One run that has to be made.
+/// One run of the comparison.
 #[derive(Clone, Copy, Debug)]
 struct Case<'a> {
     file: &'a Path,
@@ -73,14 +73,16 @@ impl Case<'_> {
     }
 }
 
-/// The experiments, each of which can be put on stage under every policy.
+/// The experiments, prepared for runs under every policy.
 fn subjects(arguments: &CompareArguments, registry: &Registry) -> Result<Vec<Subject>, Failure> {
     let mut subjects = Vec::new();
     for file in &arguments.experiments {
         let name = file.display().to_string();
         let written = configuration::load(file, &arguments.set, registry)?.experiment;
         if !written.scheduler.orders.is_empty() {
-            tracing::warn!("{name}: scheduler.script is left out: policies decide who moves");
+            tracing::warn!(
+                "{name}: scheduler.script is ignored: policies decide which processes move"
+            );
         }
         for contender in &arguments.policies {
             let seed = arguments.seeds.first();

@@ -1,4 +1,4 @@
-//! `migbsp explain`: from a record, why processes moved or stayed, and what that won.
+//! `migbsp explain`: why processes moved or stayed, and what migrations gained, from a record.
 
 mod call;
 mod csv;
@@ -24,22 +24,22 @@ use crate::file::write;
 use crate::output::{Format, print, print_json};
 use crate::record;
 
-/// What `explain` is told.
+/// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// A record, as `simulate --out DIR` leaves it in DIR/iii; of DIR itself, iii is taken
+    /// Folder of a record, as `simulate --out DIR` writes to DIR/iii; DIR stands for DIR/iii
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
-    /// Why this process moved, or stayed; p1 is the first
+    /// Process to explain; p1 is the first
     #[arg(long, value_name = "PROCESS")]
     pub(crate) process: Option<String>,
-    /// What was decided in the call that was held when so many supersteps were over
+    /// Call to explain: the number of supersteps completed before it
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(0..))]
     pub(crate) superstep: Option<u64>,
-    /// How to show the answer
+    /// Format of the answer
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Draw the forces, or of a whole run how long its supersteps took, into this file
+    /// File for a chart: the forces, or the superstep times of a whole run
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }

@@ -145,8 +145,8 @@ impl Registry {
                 format!("; did you mean \"{nearest}\"?")
             });
             let list = names.join(", ");
-            let problem = format!("met \"{name}\", which is no workload; known: {list}{hint}");
-            Fault::new(place, "application.workload", problem)
+            let problem = format!("unknown workload, must be one of {list}{hint}");
+            Fault::invalid(place, "application.workload", name, problem)
         })
     }
 }

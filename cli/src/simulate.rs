@@ -29,11 +29,11 @@ pub(crate) use run::{Finished, SimulationError, digest, simulate};
 pub(crate) use stage::Stage;
 pub(crate) use text::shortened;
 
-/// Runs the scenarios of an experiment and shows what came of them.
+/// Runs the scenarios of an experiment and shows their results.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the experiment, the platform, the program or the disk.
+/// Errors of the experiment, the platform, the program or the disk.
 pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Result<(), Failure> {
     let loaded = configuration::load(&arguments.file, &arguments.set, registry)?;
     let effective = loaded.experiment.effective();
@@ -67,7 +67,7 @@ pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Res
     }
 }
 
-/// One scenario, shown while it is under way, and kept if that was asked for.
+/// One scenario, with progress on stderr and a record if requested.
 fn run(
     stage: &Stage,
     scenario: Scenario,
@@ -95,7 +95,7 @@ fn run(
     Ok(report)
 }
 
-/// No scenario is run if the record of one of them would have no place: all or nothing.
+/// No scenario is run if one of them has no place for its record.
 pub(crate) fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
     for scenario in scenarios {
         let place = folder.join(scenario.name());

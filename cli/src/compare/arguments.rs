@@ -1,4 +1,4 @@
-//! What `compare` is told.
+//! Arguments of `compare`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,44 +10,44 @@ use crate::compare::seeds::Seeds;
 use crate::failure::Failure;
 use crate::output::Format;
 
-/// What `compare` is told.
+/// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// The experiments, TOML files
+    /// Experiment files, TOML
     #[arg(value_name = "EXPERIMENT", required = true)]
     pub(super) experiments: Vec<PathBuf>,
-    /// A policy, and parameters of [scheduler] that it is to have; may be given several times
+    /// Policy, with parameters of [scheduler]; can be given several times
     #[arg(long = "policy", value_name = "NAME[:KEY=VALUE,...]", default_values = ["none", "migbsp", "adaptive"])]
     pub(super) policies: Vec<Contender>,
-    /// Which seeds: 7, or 1,2,5, or 1..30 with both ends
+    /// Seeds: 7, or 1,2,5, or 1..30 with both ends
     #[arg(long, value_name = "SEEDS", default_value = "1..10")]
     pub(super) seeds: Seeds,
-    /// Change a value of all experiments; may be given several times
+    /// Value to set in all experiments; can be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// How to show the results
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
-    /// Draw the gains with their confidence intervals into this file
+    /// File for a chart of the gains with their confidence intervals
     #[arg(long, value_name = "FILE")]
     pub(super) svg: Option<PathBuf>,
-    /// What has to hold over all experiments, as 'migbsp <= none'; may be given several times
+    /// Claim about all experiments together, as 'migbsp <= none'; can be given several times
     #[arg(long = "assert", value_name = "CLAIM")]
     pub(super) claims: Vec<Claim>,
-    /// What has to hold on every single experiment; may be given several times
+    /// Claim about every single experiment; can be given several times
     #[arg(long = "assert-each", value_name = "CLAIM")]
     pub(super) claims_each: Vec<Claim>,
-    /// Whether a bar on stderr is wanted.
+    /// Whether to show a progress bar on stderr.
     #[arg(skip)]
     pub(crate) progress: bool,
 }
 
 impl CompareArguments {
-    /// Checks what one argument says against the others.
+    /// Checks the arguments against one another.
     ///
     /// # Errors
     ///
-    /// The first argument that will not do beside the others.
+    /// The first argument that contradicts another one.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let labels: Vec<&str> = self
             .policies
@@ -62,7 +62,7 @@ impl CompareArguments {
                 format!(", first as {first}")
             };
             return Err(Failure::Usage(format!(
-                "{name} is given twice{again}; --seeds says how often it is run"
+                "{name} is given twice{again}; --seeds sets the number of runs"
             )));
         }
         if let Some(label) = twice(&labels) {
@@ -73,7 +73,7 @@ impl CompareArguments {
                 if !labels.contains(&label.as_str()) {
                     let list = labels.join(", ");
                     let problem =
-                        format!("`{claim}`: `{label}` takes no part; expected one of {list}");
+                        format!("`{claim}`: unknown policy `{label}`, must be one of {list}");
                     return Err(Failure::Usage(problem));
                 }
             }
@@ -82,7 +82,7 @@ impl CompareArguments {
             let key = assignment.split('=').next().unwrap_or_default().trim();
             if let Some((_, instead)) = DECIDED.iter().find(|(decided, _)| *decided == key) {
                 return Err(Failure::Usage(format!(
-                    "--set {key}: is not for all runs; {instead}"
+                    "--set {key}: cannot be set for all runs; {instead}"
                 )));
             }
         }
@@ -90,9 +90,9 @@ impl CompareArguments {
     }
 }
 
-/// Two of `files` that are the same one, however they are called.
+/// The first two of `files` that are the same file.
 fn same_file(files: &[PathBuf]) -> Option<(&Path, &Path)> {
-    // What is not there is refused when it is read.
+    // A missing file is reported when it is read.
     let real = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
     let real: Vec<PathBuf> = files.iter().map(real).collect();
     let mut numbered = real.iter().enumerate();
@@ -102,19 +102,19 @@ fn same_file(files: &[PathBuf]) -> Option<(&Path, &Path)> {
     })
 }
 
-/// Something that is there twice.
+/// A duplicate.
 fn twice<T: PartialEq>(items: &[T]) -> Option<&T> {
     let mut numbered = items.iter().enumerate();
     numbered.find_map(|(index, item)| items[..index].contains(item).then_some(item))
 }
 
-/// Keys that differ from run to run, and what says how.
+/// Keys that differ from run to run, and what to use instead.
 const DECIDED: [(&str, &str); 4] = [
-    ("run.seed", "give --seeds"),
-    ("scheduler.policy", "give --policy"),
+    ("run.seed", "use --seeds"),
+    ("scheduler.policy", "use --policy"),
     (
         "scheduler.scenario",
-        "give it to a policy, as in --policy migbsp:scenario=ii",
+        "set it for a policy, as in --policy migbsp:scenario=ii",
     ),
-    ("scheduler.script", "policies decide who moves"),
+    ("scheduler.script", "policies decide which processes move"),
 ];

@@ -1,4 +1,4 @@
-//! `scheduler.policy`: who reschedules, by name.
+//! `scheduler.policy`: the name of a policy.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::configuration::fault::{list, nearest};
 
-/// A policy, or nobody: scenario i is all there is then.
+/// A policy, or none: only scenario i is run then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct PolicyName(pub(crate) Option<Policy>);
@@ -34,7 +34,7 @@ impl FromStr for PolicyName {
                     format!("; did you mean `{nearest}`?")
                 });
                 Err(format!(
-                    "met `{name}`, which is no {kind}{hint}; expected one of {}{}",
+                    "unknown {kind} `{name}`, must be one of {}{}{hint}",
                     list(&names),
                     if kind == "policy" { PARTS } else { "" },
                 ))
@@ -71,14 +71,14 @@ impl fmt::Display for PolicyName {
 }
 
 const NONE: &str = "none";
-const PARTS: &str = ", or when+plan+gate, as in menon+greedy-refine+amortised";
+const PARTS: &str = ", or when+plan+gate, such as menon+greedy-refine+amortised";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_is_written_as_it_is_read() {
+    fn a_policy_name_parses_to_itself() {
         for text in [
             "none",
             "migbsp",
@@ -92,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_none_gets_a_suggestion() {
+    fn an_unknown_policy_suggests_the_nearest() {
         let fault = |text: &str| text.parse::<PolicyName>().unwrap_err();
         let unknown = fault("migbps");
         assert!(unknown.contains("did you mean `migbsp`?"), "{unknown}");
         assert!(unknown.contains("when+plan+gate"), "{unknown}");
         let plan = fault("fixed+greedyrefine");
         assert!(
-            plan.contains("no plan; did you mean `greedy-refine`?"),
+            plan.contains("unknown plan") && plan.contains("; did you mean `greedy-refine`?"),
             "{plan}"
         );
         assert!(fault("a+b+c+d").contains("two or three parts"));

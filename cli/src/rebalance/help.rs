@@ -1,4 +1,4 @@
-//! What `--help` says.
+//! Texts of `--help`.
 
 pub(crate) const REBALANCE_ABOUT: &str = "\
 Say which processes had better be on other machines, so that no machine is above a level, and moving costs \

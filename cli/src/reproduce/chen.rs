@@ -24,9 +24,9 @@ use crate::reproduce::chen::cell::Report;
 /// A part of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Levels before anybody moves.
+    /// Initial levels.
     Table2,
-    /// How long algorithms look, and in which order they are.
+    /// Search times of the algorithms, and their order.
     Table3,
     /// Uniform costs.
     Table4,
@@ -34,10 +34,10 @@ pub(super) enum Part {
     Figures,
 }
 
-/// How it is to be run and shown.
+/// Options of a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Orders<'a> {
-    /// How many instances of each group means are taken over; none: as many as are worth waiting for.
+    /// Number of instances of each group; none: a default that takes acceptable time.
     pub(super) instances: Option<u32>,
     pub(super) format: Format,
     pub(super) html: Option<&'a Path>,
@@ -45,7 +45,7 @@ pub(super) struct Orders<'a> {
 }
 
 impl Part {
-    /// What results call it.
+    /// Its name in results.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Table2 => "table2",
@@ -55,7 +55,7 @@ impl Part {
         }
     }
 
-    /// As many instances of each group are drawn: the paper has 100.
+    /// Number of instances drawn of each group: the paper has 100.
     const fn instances(self) -> u32 {
         match self {
             Self::Table2 | Self::Table3 => 100,
@@ -71,7 +71,7 @@ impl Part {
 /// If results cannot be written.
 pub(super) fn command(part: Part, orders: Orders<'_>) -> Result<(), Failure> {
     if let Some(file) = orders.html {
-        // A place that takes nothing is better known before the runs than after them.
+        // An unwritable place is reported before the runs, not after them.
         check_writable(file)?;
     }
     let instances = orders.instances.unwrap_or_else(|| part.instances());

@@ -1,4 +1,4 @@
-//! The record of a run, written while it is under way.
+//! The record of a run, written during the run.
 
 use std::path::Path;
 
@@ -15,16 +15,16 @@ use crate::simulate::report::RunReport;
 use crate::simulate::stage::Stage;
 use crate::tree::Node;
 
-/// What writes a record.
+/// Writer of a record.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     writer: Writer,
     platform_digest: String,
-    /// Why events are missing, if some are.
+    /// The error that lost events, if there was one.
     lost: Option<WriteError>,
 }
 
-/// The head of a record: what the run was, and what came of it.
+/// The head of a record: the experiment and its result.
 #[derive(Debug, Serialize)]
 struct Manifest<'a> {
     schema: &'static str,
@@ -56,28 +56,28 @@ impl Recorder {
         })
     }
 
-    /// Something happened.
+    /// Handles an event.
     pub(crate) fn observe(&mut self, event: &Event) {
         if self.lost.is_none() {
             self.lost = self.writer.append(event).err();
         }
     }
 
-    /// Hands what happened to the system, so that a disk that is full says so, and that others can read it.
+    /// Flushes events to the system, so that a full disk is reported and other processes can read them.
     pub(crate) fn flush(&mut self) {
         if self.lost.is_none() {
             self.lost = self.writer.flush().err();
         }
     }
 
-    /// Why events are missing, if some are.
+    /// The error that lost events, if there was one.
     pub(crate) fn lost(&self) -> Option<String> {
         self.lost
             .as_ref()
             .map(|error| Failure::chain(error).to_string())
     }
 
-    /// The run is over: with this, its record is complete.
+    /// Completes the record at the end of the run.
     ///
     /// # Errors
     ///

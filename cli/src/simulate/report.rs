@@ -1,4 +1,4 @@
-//! What came of an experiment, as `--format json` and `csv` show it.
+//! Results of an experiment, for `--format json` and `csv`.
 
 use agents::record::Call;
 use bsp::units::Seconds;
@@ -8,41 +8,41 @@ use simulator::Platform;
 use crate::configuration::{Loaded, Scenario};
 use crate::simulate::run::Finished;
 
-/// What came of all scenarios of an experiment.
+/// Results of all scenarios of an experiment.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// `migbsp.simulate/1`.
     pub(crate) schema: &'static str,
     /// Name of the workload.
     pub(crate) workload: String,
-    /// How many processes.
+    /// Number of processes.
     pub(crate) processes: u32,
-    /// As `platform.file` names it.
+    /// The value of `platform.file`.
     pub(crate) platform: String,
-    /// How many Sets it has.
+    /// Number of Sets.
     pub(crate) sets: usize,
-    /// How many hosts it has.
+    /// Number of hosts.
     pub(crate) hosts: usize,
-    /// What all random numbers derive from.
+    /// Seed of all random numbers.
     pub(crate) seed: u64,
     /// In the order i, ii, iii.
     pub(crate) runs: Vec<RunReport>,
 }
 
-/// What came of one scenario.
+/// Results of one scenario.
 #[derive(Debug, Serialize)]
 pub(crate) struct RunReport {
     /// `i`, `ii` or `iii`.
     pub(crate) scenario: &'static str,
     /// Simulated seconds from the start to the last halt.
     pub(crate) seconds: f64,
-    /// How many supersteps that were.
+    /// Number of supersteps.
     pub(crate) supersteps: u64,
     /// Messages between processes.
     pub(crate) messages: u64,
     /// Bytes between processes.
     pub(crate) bytes: u64,
-    /// Computation that the best mapping found for every superstep would have saved, in seconds.
+    /// Computation that the best mapping of every superstep would have saved, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attainable_seconds: Option<f64>,
     /// Computation that perfect balance would have saved, in seconds.
@@ -50,9 +50,9 @@ pub(crate) struct RunReport {
     pub(crate) imbalance_seconds: Option<f64>,
     /// Bytes of the processes that moved.
     pub(crate) moved_bytes: u64,
-    /// SHA-256 of what the programs left behind, in rank order.
+    /// SHA-256 of the outputs of the programs, in rank order.
     pub(crate) outputs_sha256: String,
-    /// What that is, in the words of a workload that verifies it.
+    /// Description of the outputs, from a workload that verifies them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) verified: Option<String>,
     /// All rescheduling calls.
@@ -62,17 +62,17 @@ pub(crate) struct RunReport {
 /// One rescheduling call.
 #[derive(Debug, Serialize)]
 pub(crate) struct CallReport {
-    /// How many supersteps were over.
+    /// Number of completed supersteps.
     pub(crate) superstep: u64,
-    /// Simulated seconds when it began.
+    /// Simulated seconds at its start.
     pub(crate) at: f64,
-    /// Seconds that it kept everybody waiting.
+    /// Seconds for which processes waited.
     pub(crate) cost_seconds: f64,
-    /// Supersteps until the next call; none: whenever it is worth it.
+    /// Supersteps until the next call; none: whenever the policy decides.
     pub(crate) interval: Option<u32>,
     /// The tolerance until then, if the policy has one.
     pub(crate) tolerance: Option<f64>,
-    /// Who moved.
+    /// Migrations.
     pub(crate) migrations: Vec<MigrationReport>,
 }
 
@@ -81,17 +81,17 @@ pub(crate) struct CallReport {
 pub(crate) struct MigrationReport {
     /// As `p21`.
     pub(crate) process: String,
-    /// The host it left.
+    /// The source host.
     pub(crate) from: String,
-    /// The host it went to.
+    /// The target host.
     pub(crate) to: String,
     /// The potential of migration, PM, in seconds; none if a plan named the processor.
     pub(crate) potential: Option<f64>,
-    /// What a superstep would take there, in seconds; the move included, if it was negotiated.
+    /// Predicted superstep time on the target, in seconds; migration included, if it was negotiated.
     pub(crate) t1: f64,
-    /// What a superstep takes where it was, in seconds.
+    /// Predicted superstep time on the source, in seconds.
     pub(crate) t2: f64,
-    /// What the model takes the move to cost, Mem, in seconds.
+    /// Predicted cost of the migration, Mem, in seconds.
     pub(crate) cost_seconds: f64,
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn csv<'a>(runs: impl IntoIterator<Item = &'a RunReport>) -> Result<S
 }
 
 impl RunReport {
-    /// What `finished` says, with the names of `platform`.
+    /// The report of `finished`, with the names of `platform`.
     pub(crate) fn new(scenario: Scenario, finished: &Finished, platform: &Platform) -> Self {
         Self {
             scenario: scenario.name(),
@@ -191,7 +191,7 @@ impl RunReport {
         }
     }
 
-    /// How many processes moved.
+    /// Number of migrations.
     pub(crate) fn migrations(&self) -> usize {
         self.calls.iter().map(|call| call.migrations.len()).sum()
     }

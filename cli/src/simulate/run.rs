@@ -1,4 +1,4 @@
-//! One run, its programs' types forgotten once it is over.
+//! One run, with the types of its programs erased when it is over.
 
 use agents::record::{Call, Event};
 use agents::{Outcome, RunError, Setup};
@@ -12,18 +12,18 @@ use crate::failure::Failure;
 use crate::output::hexadecimal;
 use crate::workload::Rejection;
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// The makespan.
     pub(crate) seconds: Instant,
-    /// How many supersteps it took.
+    /// Number of supersteps.
     pub(crate) supersteps: u64,
     /// The rescheduling calls that were held.
     pub(crate) calls: Vec<Call>,
-    /// What the best mappings would have saved, in simulation.
+    /// Computation that the best mappings would have saved, in simulation.
     pub(crate) attainable: Option<Seconds>,
-    /// What perfect balance would have saved, likewise.
+    /// Computation that perfect balance would have saved, in simulation.
     pub(crate) imbalance: Option<Seconds>,
     /// Bytes of the processes that moved.
     pub(crate) moved: Bytes,
@@ -31,31 +31,31 @@ pub(crate) struct Finished {
     pub(crate) messages: u64,
     /// Bytes between processes.
     pub(crate) bytes: Bytes,
-    /// Digest of what the programs left behind: equal for equal outputs.
+    /// Digest of the outputs: equal for equal outputs.
     pub(crate) outputs: String,
-    /// What they are, in the workload's words.
+    /// Their description, from the workload.
     pub(crate) verified: Option<String>,
 }
 
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SimulationError {
-    /// The workload's parameters make no program.
+    /// The workload's parameters are invalid.
     #[error(transparent)]
     Parameters(#[from] Fault),
-    /// The program or the platform let it down.
+    /// The program or the platform failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// What the programs left behind is no result.
+    /// The outputs are no valid result.
     #[error(transparent)]
     Outputs(#[from] Rejection),
 }
 
-/// Runs `programs` on `setup`, and has what they leave behind verified.
+/// Runs `programs` on `setup`, and verifies their outputs.
 ///
 /// # Errors
 ///
-/// If the programs are at fault, or the platform cannot carry them.
+/// If a program fails, or the platform cannot run it.
 pub(crate) fn simulate<P: Program>(
     setup: &Setup,
     programs: Vec<P>,
@@ -111,7 +111,7 @@ pub(crate) fn digest<Output: Serialize>(outputs: &[Output]) -> String {
     let mut hasher = Sha256::new();
     for output in outputs {
         let bytes = serde_json::to_vec(output);
-        // What JSON cannot hold, as a map with keys of its own type, counts by its place alone.
+        // Values without a JSON form, such as a map whose keys are not strings, count by their position alone.
         hasher.update(bytes.unwrap_or_default());
         hasher.update([0]);
     }
