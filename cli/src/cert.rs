@@ -24,7 +24,7 @@ use crate::cert::revoke::RevokeArguments;
 use crate::cert::show::ShowArguments;
 use crate::failure::Failure;
 
-/// What `cert` is told.
+/// Arguments of `cert`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CertCommand {
     /// Make the authority of a cluster
@@ -33,7 +33,7 @@ pub(crate) enum CertCommand {
     /// Issue a certificate and a key to a node, a Set Manager or a client
     #[command(long_about = ISSUE_ABOUT, after_long_help = ISSUE_HELP)]
     Issue(IssueArguments),
-    /// Take certificates back: those who have them get into the cluster no more
+    /// Revoke certificates: their holders are no longer admitted to the cluster
     #[command(long_about = REVOKE_ABOUT, after_long_help = REVOKE_HELP)]
     Revoke(RevokeArguments),
     /// Say what certificates are about, and how long they are valid
@@ -94,7 +94,7 @@ signs the certificates of all others.
 
 Whoever has the key can let anybody into the cluster. It stays where it was made, readable by its owner \
 alone; hosts get what `migbsp cert issue` makes for them. `migbsp cert revoke` takes certificates back; \
-a new authority, and new certificates, lock out all who had old ones.";
+a new authority, and new certificates, lock out all holders of old ones.";
 
 const INIT_HELP: &str = "\
 Files:
@@ -161,7 +161,7 @@ const SHOW_ABOUT: &str = "\
 Say what certificates are about, and how long they are valid.
 
 Keys are not read. Whether a certificate was signed by the authority beside it is found out by peers, when \
-it is used; here, equal fingerprints tell equal authorities.";
+it is used; here, equal fingerprints mean equal authorities.";
 
 const SHOW_HELP: &str = "\
 Formats:

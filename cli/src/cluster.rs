@@ -27,15 +27,15 @@ pub(crate) struct Cluster {
 /// A host of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member {
-    /// What it is called, in its certificate too.
+    /// Its name, in its certificate as well.
     pub(crate) name: Name,
     /// Index of its Set in [`Cluster::sets`].
     pub(crate) set: usize,
-    /// How many processes fit there; at least one.
+    /// Number of processes that fit there; at least one.
     pub(crate) slots: u32,
-    /// What the speed measured there is multiplied by; positive and finite.
+    /// Factor of the measured speed; positive and finite.
     pub(crate) speed: f64,
-    /// Where it listens, as `host:port`.
+    /// Its address, as `host:port`.
     pub(crate) address: String,
 }
 
@@ -102,7 +102,7 @@ impl Cluster {
     }
 }
 
-/// What is known of a cluster after some of its lines.
+/// A cluster that is being read, line by line.
 #[derive(Debug, Default)]
 struct Gathered {
     members: Vec<Member>,
@@ -115,7 +115,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// Line `number` says `line`. A host of an earlier line has so many slots more.
+    /// Adds `line`, which has this `number`. A repeated host gets more slots.
     fn add(&mut self, line: Line, number: usize) -> Result<(), String> {
         let total = self.slots.checked_add(line.slots);
         self.slots = total.ok_or_else(|| format!("more than {} slots in all", u32::MAX))?;
@@ -135,7 +135,7 @@ impl Gathered {
         let address = line.address();
         if let Some(first) = self.addresses.insert(address.clone(), number) {
             return Err(format!(
-                "the address {address} is that of line {first} already; expected one per host, as in \
+                "the address {address} is that of line {first} already; must be one per host, as in \
                  `addr=HOST:PORT`"
             ));
         }
@@ -199,13 +199,13 @@ impl Line {
     }
 }
 
-/// Where a host listens if nothing else is said.
+/// Default port of a host.
 pub(crate) const PORT: u16 = 7447;
 
 /// The Set of hosts of which none is said.
 const SET: &str = "cluster";
 
-/// What the measured speed is multiplied by if nothing is said.
+/// Default factor of the measured speed.
 const SPEED: f64 = 1.0;
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub fn run(registry: &Registry) -> ExitCode {
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
-            // A closed stdout is as good a reader of help as any.
+            // A closed stdout is no error of help.
             let _unread = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -58,10 +58,10 @@ pub fn run(registry: &Registry) -> ExitCode {
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Say more on stderr: calls and migrations (-v), supersteps (-vv)
+    /// Log to stderr: calls and migrations (-v), supersteps (-vv)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
-    /// Say nothing on stderr but errors, and show no progress
+    /// Log only errors, and show no progress
     #[arg(short, long, global = true)]
     quiet: bool,
 }
@@ -71,37 +71,37 @@ enum Command {
     /// Run an experiment on a simulated platform
     #[command(long_about = SIMULATE_ABOUT)]
     Simulate(SimulateArguments),
-    /// Run experiments under several policies with several seeds, and say which are better
+    /// Compare policies on experiments, with several seeds
     #[command(long_about = COMPARE_ABOUT, after_help = COMPARE_HELP)]
     Compare(CompareArguments),
-    /// Say from a record why processes moved or stayed, and what that won
+    /// Explain from a record why processes moved or stayed, and what migrations gained
     #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArguments),
-    /// Decide a recorded run again from what it observed, and say whether that comes out the same
+    /// Verify the decisions of a recorded run by recomputing them
     #[command(long_about = VERIFY_ABOUT, after_long_help = VERIFY_HELP)]
     Verify(VerifyArguments),
-    /// Set the tables of the papers beside what our runs say
+    /// Reproduce the published tables
     #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArguments),
-    /// Say which processes to move so that no machine is above a level, and moving costs least
+    /// Find the cheapest migrations after which no machine is above a level
     #[command(long_about = REBALANCE_ABOUT, after_long_help = REBALANCE_HELP)]
     Rebalance(RebalanceArguments),
-    /// Be one host of a cluster, and wait for clients
+    /// Run a node daemon that serves jobs from clients
     #[command(long_about = live::NODE_ABOUT, after_long_help = live::NODE_HELP)]
     Node(NodeArguments),
     /// Run an experiment on the hosts of a cluster
     #[command(long_about = live::RUN_ABOUT, after_long_help = live::RUN_HELP)]
     Run(RunArguments),
-    /// Start a cluster of node processes on this machine, do something there, and end it
+    /// Start a cluster of node processes on this machine for one command
     #[command(long_about = live::UP_ABOUT, after_long_help = live::UP_HELP)]
     Up(UpArguments),
-    /// Show how the nodes of a cluster are
+    /// Show the state of a cluster's nodes
     #[command(after_long_help = live::STATUS_HELP)]
     Status(StatusArguments),
-    /// Look at a platform, or time messages on it
+    /// Check or show a platform, or time messages on it
     #[command(subcommand)]
     Platform(PlatformCommand),
-    /// Make and look at the certificates by which the hosts of a cluster know each other
+    /// Manage the certificates that authenticate the hosts of a cluster
     #[command(subcommand)]
     Cert(CertCommand),
     /// Write a completion script for a shell to stdout
@@ -110,37 +110,37 @@ enum Command {
         /// The shell
         shell: Shell,
     },
-    /// What the exit codes mean
+    /// List the exit codes
     #[command(name = "exit-codes", hide = true, long_about = EXIT_CODES, help_template = "{about}\n")]
     ExitCodes,
 }
 
-/// What `simulate` is told.
+/// Arguments of `simulate`.
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArguments {
-    /// The experiment, a TOML file
+    /// Experiment file, TOML
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Change a value of the experiment; may be given several times
+    /// Value to set in the experiment; can be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// How to show the results
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Keep the record of each run in a folder of this one: DIR/i, DIR/ii, DIR/iii
+    /// Folder for the records of the runs: DIR/i, DIR/ii, DIR/iii
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Show the configuration in effect, and where each value comes from, instead of running it
+    /// Show the configuration in effect, with the origin of each value, instead of running it
     #[arg(long)]
     pub(crate) print_config: bool,
-    /// Whether a bar on stderr is wanted.
+    /// Whether to show a progress bar on stderr.
     #[arg(skip)]
     pub(crate) progress: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum PlatformCommand {
-    /// Say what a platform file describes, or where it is wrong
+    /// Check a platform file and summarise it
     #[command(after_help = CHECK_HELP)]
     Check {
         /// TOML, or SimGrid XML
@@ -153,11 +153,11 @@ enum PlatformCommand {
         /// TOML, or SimGrid XML
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// How to show them
+        /// Format of the results
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Time messages on a platform, all on their way together
+    /// Time concurrent messages on a platform
     #[command(long_about = FLOWS_ABOUT, after_long_help = FLOWS_HELP)]
     Flows(FlowArguments),
 }
@@ -167,7 +167,7 @@ fn execute(
     mut command: clap::Command,
     registry: &Registry,
 ) -> Result<(), Failure> {
-    // A bar and lines of a log would write over each other.
+    // A progress bar and log lines would overwrite each other.
     let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
     let progress = silent && !arguments.quiet && io::stderr().is_terminal();
     match arguments.command {
@@ -229,7 +229,7 @@ fn with_workloads(command: clap::Command, registry: &Registry) -> clap::Command 
     command.mut_subcommand("simulate", |simulate| simulate.after_help(help))
 }
 
-/// Takes `-1` after an option for its value, so that whoever reads the value says what is wrong with it.
+/// Takes `-1` after an option for its value, so that the value's parser reports the error.
 pub(crate) fn taking_negative_numbers(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|argument| {
         let is_option = !argument.is_positional() && argument.get_action().takes_values();
@@ -255,7 +255,7 @@ fn log_to_stderr(verbose: u8, quiet: bool) {
         .with_ansi(io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none())
         .without_time()
         .with_target(false);
-    // Somebody else's subscriber, if there is one, is as good.
+    // An existing subscriber is used.
     let _already_set = subscriber.try_init();
 }
 
@@ -266,25 +266,25 @@ Examples:
   migbsp simulate conf/lbm.toml --print-config       every key, its value, where it comes from
   migbsp compare conf/dynamic/*.toml --seeds 1..5    which policy is better
   migbsp explain runs/lbm --process p21              why did it move? (from simulate --out runs/lbm)
-  migbsp verify runs/lbm                             were all decisions made as they should be?
-  migbsp reproduce table2                            a table of the papers, and ours beside it
-  migbsp rebalance sweep conf/rebalance/small.json   what would a lower level cost?
+  migbsp verify runs/lbm                             recompute all decisions of a run
+  migbsp reproduce table2                            a published table beside ours
+  migbsp rebalance sweep conf/rebalance/small.json   the cost of lower levels
   migbsp platform show conf/platforms/testbed.toml
   migbsp up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
-                                                     the same on real processes, live: docs/cluster.md
-  migbsp cert init --cluster lab                     who may take part in a cluster: docs/cluster.md
+                                                     on real processes: docs/cluster.md
+  migbsp cert init --cluster lab                     an authority for a cluster: docs/cluster.md
 
-Read on: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
+See also: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
 
 const SIMULATE_ABOUT: &str = "\
 Run an experiment on a simulated platform, under a simulated clock.
 
-The experiment says what computes, where, and who reschedules. Scenario i is the application alone; in ii \
-everything is computed and paid for but nobody moves; in iii processes migrate. `scenario = \"all\"` runs \
-one after the other and says what rescheduling won.";
+The experiment names the program, the platform and the policy. Scenario i is the application alone; in ii \
+calls are held and paid for, but no process migrates; in iii processes migrate. `scenario = \"all\"` runs \
+all three, and shows the gain of rescheduling.";
 
 const SIMULATE_HELP: &str = "\
-Configuration, the later winning:
+Configuration, later sources override earlier ones:
   built-in defaults < FILE < environment MIGBSP__SECTION__KEY=VALUE < --set SECTION.KEY=VALUE
 Paths in FILE are relative to FILE. Values are TOML; strings need no quotes in --set.
 
@@ -292,7 +292,7 @@ Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a strin
   \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration].
 
 Formats:
-  table  the scenarios, the calls that moved somebody, and what was won of what could be won
+  table  the scenarios, the calls with migrations, and the gain compared with the possible gain
   json   one object, schema migbsp.simulate/1, times in seconds at full precision
   csv    one row per migration, and one per scenario without any; the scenario's totals in every row
 
@@ -300,27 +300,27 @@ Examples:
   migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
   migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
   MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
-  migbsp simulate conf/scripted.toml                 what if? moves that you decide
+  migbsp simulate conf/scripted.toml                 what if? scripted migrations
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";
 
 const EXPLAIN_ABOUT: &str = "\
-Say from a record why processes moved or stayed, and what that won.
+Explain from a record why processes moved or stayed, and what migrations gained.
 
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` leaves it in DIR/iii. Without options \
-the answer is about the whole run: its calls, who moved in them, and what that won. With --process it is \
-about the first call in which the process moved or, if it never did, the one in which it came nearest to \
-that; with --superstep, about the call that was held when so many supersteps were over.";
+RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. Without options \
+the answer is about the whole run: its calls, their migrations and their gain. With --process it is \
+about the first call in which the process moved or, if it never did, the one in which it came nearest \
+to moving; with --superstep, about the call after this number of supersteps.";
 
 const EXPLAIN_HELP: &str = "\
-What is shown of a process in a call:
+The answer about a process in a call shows:
   every term of its potential of migration PM for every Set, and the Set that it preferred
-  its place in the list that the Set Managers agreed on, and who is around it
+  its position in the list that the Set Managers agreed on, and its neighbours
   t1, t2 and the second best processor; or why it was no candidate, or refused
-  what the move promised, what supersteps took before and after it, and when it had paid for the call
+  predicted and measured superstep times, and when the savings paid for the call
 
 Formats:
-  table  a sentence that answers, tables, and the forces as bars
+  table  the answer in a sentence, tables, and the potentials as bars
   json   one object, schema migbsp.explain/1, times in seconds at full precision
   csv    one row per call, process and Set: all terms of PM
 
@@ -329,69 +329,69 @@ Examples:
   migbsp explain runs/lbm                                   what happened
   migbsp explain runs/lbm --process p21                     why did p21 move?
   migbsp explain runs/lbm --process p1                      why did p1 never?
-  migbsp explain runs/lbm --superstep 252                   why did nobody move then?
+  migbsp explain runs/lbm --superstep 252                   why did no process move?
   migbsp explain runs/lbm --process p22 --superstep 4 --svg forces.svg
   migbsp explain runs/lbm --format csv > potentials.csv
 
 Symbols and equations: docs/model.md. How to read the answers: docs/explain.md.";
 
 const VERIFY_ABOUT: &str = "\
-Decide a recorded run again from what it observed, and say whether that comes out the same.
+Verify the decisions of a recorded run by recomputing them.
 
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` leaves it in DIR/iii. The record says what every \
-call was decided from: what hosts had left, how far Sets are from each other, what processes measured, what \
-supersteps took. From that alone the model computes anew when calls come, all potentials, the list, who is a \
-candidate, each negotiation or the plan, who moves, and the pace of the calls to come. Nothing is compared \
-with itself, and everything to the last digit.";
+RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. The record has the inputs of \
+every call: free capacity of hosts, distances between Sets, measurements of processes, durations of \
+supersteps. From these alone the model recomputes when calls are held, all potentials, the list, the \
+candidates, each negotiation or the plan, the migrations, and the interval to the next call. Values are \
+compared to the last digit.";
 
 const VERIFY_HELP: &str = "\
-A line per call says `verified`, or what differs, as the record has it and as it comes out. A line for a superstep \
-without a call says that one was due there.
+A line per call says `verified`, or shows a difference as recorded and as recomputed. A line for a superstep \
+without a call says that one was due.
 
-What no record says is taken as observed: what a process measured in each single superstep, of which a call \
-has the patterns and predictions (P_comp, P_comm, CTP, BTP) and, over all processes, the sums and extremes.
+The measurements of a process in each single superstep are not in the record and cannot be verified: a call \
+has their patterns and predictions (P_comp, P_comm, CTP, BTP) and, over all processes, sums and extremes.
 
 Formats:
   table  a line per call
   json   one object, schema migbsp.verify/1, with all differences
   csv    one row per difference, and one per call without any
 
-Exit codes: 0 all is verified; 3 something differs; 4 the record is broken, or of another version.
+Exit codes: 0 all is verified; 3 a decision differs; 4 the record is broken, or of another version.
 
 Examples:
   migbsp simulate conf/lbm.toml --out runs/lbm
   migbsp verify runs/lbm                            all calls of scenario iii
-  migbsp verify runs/lbm/ii --format json           of another scenario, every difference
-  migbsp verify runs/lbm && echo as decided
+  migbsp verify runs/lbm/ii --format json           another scenario, all differences
+  migbsp verify runs/lbm && echo verified
 
-What is computed: docs/model.md. What is compared: docs/verify.md.";
+The model: docs/model.md. The comparison: docs/verify.md.";
 
 const COMPARE_ABOUT: &str = "\
-Run experiments under several policies with several seeds, and say which are better.
+Compare policies on experiments, with several seeds.
 
 Every experiment is simulated under every policy with every seed, on all cores: alone (scenario i) for \
 `none`, else with migrations (scenario iii). Seeds vary what an experiment draws at random: loads, jitter, \
-what others do to hosts and links. An experiment that draws nothing is run once.
+background load on hosts and links. An experiment that draws nothing is run once.
 
-Makespans are compared in pairs, same experiment and same seed, with `none` if it takes part, else with the \
-first policy. The results are the same however many cores there are.";
+Makespans are compared in pairs of equal experiment and seed, with `none` if it is given, else with the \
+first policy. The results do not depend on the number of cores.";
 
 const COMPARE_HELP: &str = "\
 Policies:
-  none                             nobody reschedules
+  none                             no rescheduling
   migbsp                           with the parameters of the experiment
-  adaptive                         calls when it is worth it, plans by processor: docs/policies.md
-  migbsp:interval=8,x=0.9          with others: keys of [scheduler]
-  migbsp:scenario=ii               calls are held and paid for, nobody moves
-  menon+greedy-refine+amortised    when to call, what to plan, whether it is worth it
+  adaptive                         calls when they pay, plans by processor: docs/policies.md
+  migbsp:interval=8,x=0.9          with other parameters: keys of [scheduler]
+  migbsp:scenario=ii               calls are held and paid for, no process migrates
+  menon+greedy-refine+amortised    when to call, what to plan, when to accept
   adaptive:planning.horizon=20
 
-Claims: `A <= B`, `A < B`, `A <= 0.8 * B`, `A <= B * 1.01` hold makespans of policies, as --policy names
-  them, against each other: their geometric means over seeds, and with --assert over experiments. If one
+Claims: `A <= B`, `A < B`, `A <= 0.8 * B`, `A <= B * 1.01` compare makespans of policies, as --policy names
+  them: their geometric means over seeds, and with --assert over experiments. If one
   does not hold, the exit code is 3.
 
 Formats:
-  table  per experiment and over all: makespan, gain, share of what could be won, calls, moves, who differs
+  table  per experiment and over all: makespan, gain, share of the possible gain, calls, moves, significant differences
   json   one object, schema migbsp.compare/1, with experiments, runs, summaries, overall, pairs, claims
   csv    one row per run
 
@@ -403,23 +403,23 @@ Examples:
 Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";
 
 const REPRODUCE_ABOUT: &str = "\
-Set the tables of the papers beside what our runs say.
+Reproduce the published tables.
 
-Every number that the papers print for Lattice Boltzmann, Smith-Waterman and LU, that of our run, and the \
+Shows every published number for Lattice Boltzmann, Smith-Waterman and LU, that of our run, and the \
 relative error. The experiments are those of conf/paper, which are in this binary: nothing is read, and \
 MIGBSP__ variables change nothing.
 
-Scenario i is the application alone, ii pays for rescheduling and moves nobody, in iii processes migrate. \
+Scenario i is the application alone, ii pays for rescheduling without migrations, in iii processes migrate. \
 The papers' scenario iii is compared with up to three runs: iii breaks ties between equal potentials by \
-rank, iii-receive-time by the time of receiving, and iii-forced makes the migrations that the papers \
+rank, iii-receive-time by reception time, and iii-forced makes the migrations that the papers \
 state and no others. Numbers that contradict other numbers of the papers are flagged; means are given \
 with them and without.";
 
 const REPRODUCE_HELP: &str = "\
 Formats:
-  table  every number, then the means, what is gained, and how many stated migrations agree
+  table  every number, then the means, the gains, and the number of published migrations that agree
   json   one object, schema migbsp.reproduce/1: cells, means, gains, migrations, agreement
-  csv    one row per number; of `migrations` one row per stated migration
+  csv    one row per number; of `migrations` one row per published migration
 
 The chen2008 parts are about `migbsp rebalance` (Chen, Wang and Lau 2008) and not in `all`: means over
 instances drawn anew, --instances of each group (the paper has 100). Algorithms have the steps of sixteen
@@ -429,17 +429,17 @@ first iterations of IMLP each; but mparv runs to its end, and best has a million
 Examples:
   migbsp reproduce table2                            Lattice Boltzmann on 25 processes
   migbsp reproduce table7 --ties rank --format csv
-  migbsp reproduce migrations                        who moves, when and where to
+  migbsp reproduce migrations                        processes, calls and hosts
   migbsp reproduce --html tables.html                all of it, with charts
   migbsp reproduce chen2008-table4 --instances 100   how many moves rebalancing needs
 
-What the columns mean and how stated migrations are forced: docs/tables.md.";
+The columns, and how published migrations are forced: docs/tables.md.";
 
 const FLOWS_ABOUT: &str = "\
-Time messages on a platform, all on their way together.
+Time concurrent messages on a platform.
 
 FLOWS is a CSV file whose header names the columns src, dst (hosts), bytes and start (seconds), in any \
-order, others beside them. All of it goes to stdout again, each row with two more columns: end and \
+order, with optional further ones. The output is the file with two more columns: end and \
 duration, in seconds at full precision.";
 
 const FLOWS_HELP: &str = "\

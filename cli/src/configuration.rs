@@ -47,11 +47,11 @@ pub(crate) struct Loaded {
     pub(crate) written: Node,
     /// The folder of the experiment file.
     pub(crate) folder: PathBuf,
-    /// Where its platform is described.
+    /// Source of its platform.
     platform: PlatformSource,
 }
 
-/// Where a platform is described.
+/// Source of a platform.
 #[derive(Clone, Debug)]
 enum PlatformSource {
     /// In the file that the experiment names.
@@ -137,7 +137,7 @@ pub(crate) fn submitted(
     })
 }
 
-/// What `file` and the environment say.
+/// The merged layers of `file` and the environment.
 ///
 /// # Errors
 ///
@@ -149,7 +149,7 @@ pub(crate) fn layered(file: &Path) -> Result<Node, Failure> {
     layers::merge(&[from_file, from_environment]).map_err(Failure::input)
 }
 
-/// What `[scheduler]` is if `assignments` (`scheduler.key=value`) are all that is said of it.
+/// The section `[scheduler]` with `assignments` (`scheduler.key=value`) and defaults.
 ///
 /// # Errors
 ///
@@ -181,7 +181,7 @@ impl Loaded {
         Ok(congestion.apply(platform, seed, &self.written)?)
     }
 
-    /// What describes the platform.
+    /// The description of the platform.
     ///
     /// # Errors
     ///
@@ -201,5 +201,5 @@ impl Loaded {
     }
 }
 
-/// What stands for a platform in experiments on real hosts that name none.
+/// Placeholder for a platform in experiments on real hosts that name none.
 const CLUSTER: &str = "[platform]\nfile = \"cluster\"";

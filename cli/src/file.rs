@@ -29,7 +29,7 @@ pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
         Err(_) if file.is_file() || file.is_dir() => {
             OpenOptions::new().append(true).open(file).map(drop)
         }
-        // Who reads from a pipe would take it for the end, and a link to nothing would become a file.
+        // A reader of a pipe would see its end, and a link to nothing would become a file.
         Err(_) => Ok(()),
     };
     checked.map_err(|error| unwritable(file, &error))

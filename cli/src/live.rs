@@ -20,5 +20,5 @@ pub(crate) use status::{StatusArguments, command as status};
 pub(crate) use submission::{LiveError, Submission};
 pub(crate) use up::{UpArguments, command as up};
 
-/// What has to be the same everywhere.
+/// The release, which all nodes and clients have to share.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");

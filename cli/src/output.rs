@@ -45,7 +45,7 @@ pub(crate) fn print_json<T: Serialize>(value: &T) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Writes a line to stderr; that it cannot be written is nobody's concern.
+/// Writes a line to stderr; errors of stderr are ignored.
 pub(crate) fn warn(line: &str) {
     let _lost = writeln!(io::stderr().lock(), "{}", tamed(line));
 }
@@ -68,7 +68,7 @@ fn tamed(text: &str) -> Cow<'_, str> {
     Cow::Owned(tamed)
 }
 
-/// `number` with so many `decimals`, or with an exponent if that would show too little or too much.
+/// `number` with this many `decimals`, or with an exponent if that would show too few digits or too many.
 pub(crate) fn rounded(number: f64, decimals: u8) -> String {
     let size = number.abs();
     let least = 10_f64.powi(1 - i32::from(decimals)).min(0.1);

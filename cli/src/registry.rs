@@ -20,19 +20,19 @@ pub struct Registry {
     entries: Vec<Arc<dyn Entry>>,
 }
 
-/// What a workload is to be built from.
+/// The source of a workload's programs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order<'a> {
     /// Its parameters, as written.
     pub(crate) written: &'a Node,
-    /// What every workload is told.
+    /// Parameters that every workload has.
     pub(crate) common: Common,
     /// The folder that names of files are relative to.
     pub(crate) folder: &'a Path,
 }
 
 impl<'a> Order<'a> {
-    /// What the workload of an experiment is to be built from.
+    /// The source of the programs of an experiment's workload.
     pub(crate) fn of(loaded: &'a Loaded) -> Self {
         let experiment = &loaded.experiment;
         let application = &experiment.application;
@@ -48,15 +48,15 @@ impl<'a> Order<'a> {
     }
 }
 
-/// A workload whose types have been forgotten, for any number of threads.
+/// A workload with its types erased, for any number of threads.
 pub(crate) trait Entry: Send + Sync {
-    /// What an experiment calls it.
+    /// Its name in experiments.
     fn name(&self) -> &'static str;
 
     /// One line about it.
     fn about(&self) -> &'static str;
 
-    /// What it makes of `application.supersteps`.
+    /// Its use of `application.supersteps`.
     fn supersteps(&self) -> Supersteps;
 
     /// All parameters, those that are not written included.
@@ -256,7 +256,7 @@ impl<W: Workload> Entry for Registered<W> {
     }
 }
 
-/// Where the parameter was written that `problem` names first, in backquotes.
+/// Place of the parameter that `problem` names first, in backquotes.
 fn place_of<'a>(problem: &str, written: &'a Node) -> Option<&'a str> {
     let key = problem.split('`').nth(1).unwrap_or_default();
     let key = key.split('[').next().unwrap_or_default();

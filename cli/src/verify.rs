@@ -19,13 +19,13 @@ use crate::record::{fault, find, manifest};
 use crate::tree::Node;
 use crate::verify::report::{Head, Report};
 
-/// What `verify` is told.
+/// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
     /// A record, as `simulate --out DIR` leaves it in DIR/iii; of DIR itself, iii is taken
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
-    /// How to show what came of it
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -56,7 +56,7 @@ pub(crate) fn command(arguments: &VerifyArguments) -> Result<(), Failure> {
     })
 }
 
-/// What came of deciding the run in `folder` again, and whether that came to its end.
+/// The result for the run in `folder`, and whether its record was read to the end.
 fn report(folder: &Path) -> Result<(Report, Result<(), Failure>), Failure> {
     let manifest = manifest(folder)?;
     let run = record::head(folder).map_err(fault)?;
@@ -100,7 +100,8 @@ fn configured(
     let scheduler = Scheduler::new(&node)?;
     let scenario = Scenario::named(scenario)
         .ok_or_else(|| written(format!("there is no scenario {scenario:?}")))?;
-    let processes = u32::try_from(run.placement.len()).expect("a record of so many is never read");
+    let processes = u32::try_from(run.placement.len())
+        .expect("the number of processes of a record fits 32 bits");
     let host = |name: &str| {
         let position = run.hosts.iter().position(|host| host == name);
         let position = position.ok_or_else(|| format!("the run has no host {name:?}"))?;

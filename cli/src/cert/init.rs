@@ -12,13 +12,13 @@ use crate::cert::{fault, option, validity};
 use crate::failure::Failure;
 use crate::output::print;
 
-/// What `cert init` is told.
+/// Arguments of `cert init`.
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
-    /// What the cluster is called: lower-case letters, digits, hyphens and dots
+    /// Name of the cluster: lower-case letters, digits, hyphens and dots
     #[arg(long, value_name = "NAME")]
     cluster: Name,
-    /// Where the authority is kept [default: ~/.config/migbsp]
+    /// Folder of the authority [default: ~/.config/migbsp]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// For how many days it may issue

@@ -47,7 +47,7 @@ pub(super) fn of_member(authority: &Authority, days: Option<u32>) -> Result<Vali
     Validity::starting(now, granted).map_err(Failure::run)
 }
 
-/// How long `authority` goes on signing.
+/// Remaining validity of `authority`.
 ///
 /// # Errors
 ///

@@ -16,7 +16,7 @@ use super::frame::{
 /// hang below the axis.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bars {
-    /// What the chart shows.
+    /// Title of the chart.
     pub(crate) title: String,
     /// Of the values.
     pub(crate) unit: String,
@@ -137,7 +137,7 @@ const WIDTH: i32 = 640;
 const BAR_WIDTH_MIN: i32 = 8;
 /// Pixels of the longest name of a category that is shown in full.
 const NAME_LENGTH_MAX: i32 = 220;
-/// What part of the room for a category its bars take.
+/// Part of a category's room that its bars take.
 const GROUP_SHARE: f64 = 0.8;
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::frame::{
 /// Horizontal bars, one below the other, with whiskers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Intervals {
-    /// What the chart shows.
+    /// Title of the chart.
     pub(crate) title: String,
     /// Of the values.
     pub(crate) unit: String,
@@ -25,13 +25,13 @@ pub(crate) struct Intervals {
 /// One bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Interval {
-    /// What it stands for.
+    /// Label.
     pub(crate) name: String,
-    /// Where the bar ends.
+    /// End of the bar.
     pub(crate) mean: f64,
-    /// Where the whisker begins.
+    /// Start of the whisker.
     pub(crate) low: f64,
-    /// Where the whisker ends.
+    /// End of the whisker.
     pub(crate) high: f64,
 }
 
@@ -108,9 +108,9 @@ const WIDTH: i32 = 560;
 const ROW_HEIGHT: i32 = 30;
 /// Pixels of the longest name that is shown in full.
 const NAME_LENGTH_MAX: i32 = 280;
-/// What part of a row its bar takes.
+/// Part of a row that its bar takes.
 const BAR_SHARE: f64 = 0.64;
-/// What part of a row the ends of its whisker take.
+/// Part of a row that the ends of its whisker take.
 const CAP_SHARE: f64 = 0.3;
 
 #[cfg(test)]

@@ -15,11 +15,11 @@ use super::frame::{
 /// Lines, one for each series.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
-    /// What the chart shows.
+    /// Title of the chart.
     pub(crate) title: String,
-    /// What the horizontal axis counts, with its unit.
+    /// Label of the horizontal axis, with its unit.
     pub(crate) x_label: String,
-    /// What the vertical axis counts, with its unit.
+    /// Label of the vertical axis, with its unit.
     pub(crate) y_label: String,
     /// Whether the horizontal axis is logarithmic; points that are not positive are left out then.
     pub(crate) x_is_log: bool,
@@ -30,15 +30,15 @@ pub(crate) struct Lines {
 /// One line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series {
-    /// What it stands for.
+    /// Label.
     pub(crate) name: String,
     /// By increasing x.
     pub(crate) points: Vec<(f64, f64)>,
-    /// What it looks like.
+    /// Style.
     pub(crate) style: Style,
 }
 
-/// What a line looks like.
+/// Style of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Drawn through.

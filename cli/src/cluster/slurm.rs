@@ -83,10 +83,10 @@ const STEP: &str = "SLURM_STEP_NODELIST";
 /// The hosts of the whole job.
 const JOB: &str = "SLURM_JOB_NODELIST";
 
-/// How many processors the job has on each of its hosts.
+/// Number of processors of the job on each of its hosts.
 const PROCESSORS: &str = "SLURM_JOB_CPUS_PER_NODE";
 
-/// How many tasks each host has.
+/// Number of tasks of each host.
 const TASKS: &str = "SLURM_TASKS_PER_NODE";
 
 /// More hosts than in any cluster; a list may be short and name billions.

@@ -118,8 +118,8 @@ mod tests {
             "migbsp:planning.horizon=0.5",
             "invalid value `0.5` for `planning.horizon`",
         );
-        check("migbsp:interval", "expected KEY=VALUE");
-        check("migbsp:", "expected KEY=VALUE");
+        check("migbsp:interval", "must be KEY=VALUE");
+        check("migbsp:", "must be KEY=VALUE");
         check(
             "migbsp:interval=4,x=0.9,interval=8",
             "interval: given twice, as `4` and as `8`",

@@ -12,9 +12,9 @@ use crate::registry::Registry;
 pub(crate) struct Embedded {
     /// Its file in the sources.
     pub(crate) name: &'static str,
-    /// What is in that file.
+    /// Contents of that file.
     pub(crate) text: &'static str,
-    /// What is in the platform file it names, TOML.
+    /// Contents of the platform file that it names, TOML.
     pub(crate) platform: &'static str,
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 pub(crate) struct Fault {
     /// Where the value was written; `None`: nowhere, as for a missing key.
     pub(crate) origin: Option<String>,
-    /// What is wrong with which key.
+    /// The error, which names the key.
     pub(crate) message: String,
     /// One thing to try.
     pub(crate) help: Option<String>,
@@ -91,7 +91,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What stands before a suggestion at the end of a message.
+/// The separator before a suggestion at the end of a message.
 const SUGGESTION: &str = "; did you mean ";
 
 /// The known name nearest to `name`, if one is near enough.

@@ -9,7 +9,7 @@ use crate::tree::Node;
 /// The files that an experiment names, for a workload that reads some.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a> {
-    /// Where the experiment's file is.
+    /// Folder of the experiment's file.
     folder: &'a Path,
     /// The section whose keys name files.
     written: &'a Node,

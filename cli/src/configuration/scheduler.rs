@@ -40,7 +40,7 @@ pub(crate) struct Options {
     pub(crate) payment: Payment,
     /// Minimum duration of a superstep with a call.
     pub(crate) window: Seconds,
-    /// What the window means for a call that migrates.
+    /// Effect of the window on a call with migrations.
     pub(crate) window_after_migration: WindowRule,
 }
 
@@ -140,8 +140,8 @@ impl Scheduler {
         for (key, factor) in factors {
             if !(1.0..f64::INFINITY).contains(&factor) {
                 let place = section.find(key).and_then(Node::place);
-                let problem = format!("met {factor}, expected a finite number of at least 1");
-                return Err(Fault::new(place, &format!("scheduler.{key}"), problem));
+                let (key, rule) = (format!("scheduler.{key}"), "must be at least 1 and finite");
+                return Err(Fault::invalid(place, &key, factor, rule));
             }
         }
         let expected = if !(0.0 < planning.overhead && planning.overhead <= 1.0) {

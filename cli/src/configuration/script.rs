@@ -58,7 +58,7 @@ pub(crate) fn script(
     Ok((!moves.is_empty()).then_some(Script(moves)))
 }
 
-/// Where `key` of the order at `index` was written.
+/// Place of `key` of the order at `index`.
 fn place<'a>(written: &'a Node, index: usize, key: &str) -> Option<&'a str> {
     let script = written.find("scheduler.script")?;
     let order = match &script.value {

@@ -38,9 +38,9 @@ pub(crate) enum Model {
 pub(crate) struct PlacementSection {
     /// Host after host, or Set after Set.
     pub(crate) order: Order,
-    /// So many consecutive ranks share a host.
+    /// Number of consecutive ranks that share a host.
     pub(crate) per_host: u32,
-    /// So many hosts are skipped first.
+    /// Number of hosts that are skipped first.
     pub(crate) offset: u32,
     /// More processes than this on a host are an error; not set: any number.
     pub(crate) max_per_host: Option<u32>,
@@ -58,7 +58,7 @@ pub(crate) struct NetworkSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct BarrierSection {
-    /// Who tells whom.
+    /// The shape of a barrier's messages.
     pub(crate) shape: Shape,
     /// Size of one message of the barrier.
     pub(crate) message: Bytes,
@@ -77,14 +77,14 @@ pub(crate) struct RunSection {
 }
 
 impl PlatformSection {
-    /// What the simulator is told.
+    /// The value for the simulator.
     pub(crate) fn network(&self) -> NetworkOptions {
         self.model.options(self.cross_traffic, self.tcp_window)
     }
 }
 
 impl Model {
-    /// What the simulator is told.
+    /// The value for the simulator.
     pub(crate) fn options(self, cross_traffic: bool, tcp_window: Bytes) -> NetworkOptions {
         let model = match self {
             Self::Lv08 => NetworkModel::Lv08,
@@ -99,7 +99,7 @@ impl Model {
 }
 
 impl PlacementSection {
-    /// What the agents are told.
+    /// The value for the agents.
     pub(crate) const fn options(&self) -> PlacementOptions {
         PlacementOptions {
             order: self.order,
@@ -111,7 +111,7 @@ impl PlacementSection {
 }
 
 impl BarrierSection {
-    /// What the agents are told.
+    /// The value for the agents.
     pub(crate) const fn options(&self) -> Barrier {
         Barrier {
             shape: self.shape,

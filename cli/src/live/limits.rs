@@ -17,7 +17,7 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Failure> {
         let place = loaded.written.find(key).and_then(Node::place);
         let place = place.map_or_else(String::new, |place| format!("{place}: "));
         Err(Failure::Input(format!(
-            "{place}{key}: met \"{met}\", which only a simulated platform can do; expected {instead}"
+            "{place}invalid value `\"{met}\"` for `{key}`: needs a simulated platform, must be {instead}"
         )))
     };
     if experiment.barrier.options().shape == Shape::Ideal {

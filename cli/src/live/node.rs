@@ -25,26 +25,26 @@ use crate::output;
 use crate::registry::Registry;
 use crate::tree::Node as Tree;
 
-/// What `node` is told.
+/// Arguments of `node`.
 #[derive(Debug, Args)]
 pub(crate) struct NodeArguments {
     /// Its configuration, a TOML file with a section [node]
     #[arg(long, value_name = "FILE", required_unless_present = "told")]
     conf: Option<PathBuf>,
-    /// Be told on stdin who to be, as `up` tells it, and leave when stdin ends
+    /// Read the configuration from stdin, as `up` writes it, and leave when stdin ends
     #[arg(long = "told", hide = true)]
     told: bool,
 }
 
-/// `[node]`: who it is and what it gives.
+/// `[node]`: the node's name, address and share.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Section {
-    /// What it is called, in its certificate and in hostfiles.
+    /// Its name, in its certificate and in hostfiles.
     name: Option<String>,
     /// The folder with its certificate and key.
     identity: Option<String>,
-    /// Where it listens.
+    /// The address on which it listens.
     listen: SocketAddr,
     /// Instructions per second of one processor; not set: it is measured.
     speed: Option<f64>,
@@ -64,7 +64,7 @@ impl Default for Section {
     }
 }
 
-/// What a node is told by whoever started it for a trial.
+/// Configuration of a node of `up`.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Orders {
     pub(crate) certificates: String,
@@ -74,7 +74,7 @@ pub(crate) struct Orders {
     pub(crate) share: f64,
 }
 
-/// Waits for clients, until it is told to leave.
+/// Serves clients until a signal ends it.
 ///
 /// # Errors
 ///
@@ -97,12 +97,12 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
     let name = name.ok_or_else(|| {
         at(
             "name",
-            "missing; expected the name in the certificate".to_owned(),
+            "missing; must be the name in the certificate".to_owned(),
         )
     })?;
     let name: Name = name
         .parse()
-        .map_err(|error| at("name", format!("met {name:?}: {error}")))?;
+        .map_err(|error| at("name", format!("invalid value {name:?}: {error}")))?;
     let given = section
         .identity
         .as_deref()
@@ -113,7 +113,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         let (met, least) = (section.share, Share::LEAST);
         at(
             "share",
-            format!("met {met}, expected a fraction from {least} to 1"),
+            format!("invalid value `{met}`: must be a fraction from {least} to 1"),
         )
     })?;
     let speed = section.speed.map(|speed| {
@@ -123,7 +123,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         read.ok_or_else(|| {
             at(
                 "speed",
-                format!("met {speed}, expected instructions per second, as 2e9"),
+                format!("invalid value `{speed}`: must be instructions per second, such as 2e9"),
             )
         })
     });
@@ -153,7 +153,7 @@ fn read(file: &Path) -> Result<(Section, Tree), Failure> {
     Ok((decode(&section, "node", |_| Unit::None)?, section))
 }
 
-/// A node of a trial: told on stdin who it is, it says on stdout where it is, and leaves when stdin ends.
+/// A node of `up`: it reads its configuration from stdin, writes its address to stdout, and leaves when stdin ends.
 fn obey(registry: Registry) -> Result<(), Failure> {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
@@ -170,13 +170,13 @@ fn obey(registry: Registry) -> Result<(), Failure> {
         release: RELEASE.to_owned(),
         speed: InstructionsPerSecond::new(orders.speed).ok(),
         share: Share::new(orders.share)
-            .ok_or_else(|| Failure::input(format!("stdin: share: met {}", orders.share)))?,
+            .ok_or_else(|| Failure::input(format!("stdin: invalid share {}", orders.share)))?,
         ours: Ours::Siblings,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
     let (leave, left) = oneshot::channel::<()>();
     thread::spawn(move || {
-        // Whatever ends it, nobody is there any more who wants this node.
+        // Whatever ended it, no process uses this node any more.
         drop(io::copy(
             &mut io::stdin().lock().take(u64::MAX),
             &mut io::sink(),
@@ -188,7 +188,7 @@ fn obey(registry: Registry) -> Result<(), Failure> {
     });
     let ready = |address: SocketAddr| {
         let mut out = io::stdout().lock();
-        // Whoever does not hear it ends this node.
+        // A parent that does not read this ends the node.
         drop(writeln!(out, "{address}").and_then(|()| out.flush()));
     };
     let ran = node.run(ready, async { drop(left.await) });
@@ -197,5 +197,5 @@ fn obey(registry: Registry) -> Result<(), Failure> {
     process::exit(0)
 }
 
-/// How long a node of a trial may take to leave.
+/// Time for a node of `up` to leave.
 const LEAVING: std::time::Duration = std::time::Duration::from_secs(8);

@@ -9,12 +9,12 @@ use crate::failure::Failure;
 use crate::live::crew::{Crew, CrewArguments, roles};
 use crate::output::{Format, print, print_json, rounded, table};
 
-/// What `status` is told.
+/// Arguments of `status`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StatusArguments {
     #[command(flatten)]
     pub(crate) crew: CrewArguments,
-    /// How to show it
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -71,7 +71,7 @@ struct Row {
 ///
 /// # Errors
 ///
-/// If there is no cluster, or a node does not answer; what is known of the others is shown first.
+/// If there is no cluster, or a node does not answer; the others are shown first.
 pub(crate) fn command(arguments: &StatusArguments) -> Result<(), Failure> {
     show(arguments, Crew::find(&arguments.crew)?)
 }

@@ -1,4 +1,4 @@
-//! A job, as it is submitted and as nodes make it of what was submitted.
+//! A job, as clients submit it and nodes prepare it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,11 +17,11 @@ use crate::workload::Rejection;
 
 /// A job on its way to the nodes.
 pub(crate) struct Submission<'a> {
-    /// Who submits it.
+    /// The client that submits it.
     pub(crate) client: Identity,
-    /// What is submitted.
+    /// The request.
     pub(crate) request: &'a Request,
-    /// Who is told what happens, and may end it.
+    /// Receives every event, and may end the job.
     pub(crate) observer: &'a mut dyn FnMut(&Event) -> Result<(), JobError>,
     /// Ready when it is to be ended.
     pub(crate) interrupted: Pin<Box<dyn Future<Output = ()>>>,
@@ -36,7 +36,7 @@ pub(crate) enum LiveError {
     /// The program or the cluster let it down.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// What the programs left behind is no result.
+    /// The outputs are no valid result.
     #[error(transparent)]
     Outputs(#[from] Rejection),
 }
@@ -63,7 +63,7 @@ pub(crate) fn request(
     Ok((stage, request))
 }
 
-/// What a node makes of what a client submits.
+/// A node's preparation of a submitted job.
 ///
 /// # Errors
 ///

@@ -55,7 +55,7 @@ pub(crate) fn show(file: &Path, format: Format) -> Result<(), Failure> {
     }
 }
 
-/// What is shown of a platform; `schema` is `migbsp.platform/1`.
+/// A platform, as shown; `schema` is `migbsp.platform/1`.
 #[derive(Debug, Serialize)]
 struct PlatformView {
     schema: &'static str,
@@ -221,7 +221,7 @@ fn short(number: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Up to so many Sets, a table of all pairs is of use.
+/// Maximum number of Sets for a table of all pairs.
 const SETS_PAIRED: usize = 8;
 
 const FIDELITY: &str = "

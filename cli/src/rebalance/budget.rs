@@ -55,7 +55,7 @@ impl FromStr for Limit {
             .strip_suffix("steps")
             .or_else(|| text.strip_suffix("step"));
         if let Some(number) = stem {
-            return steps(text, number.trim());
+            return steps(number.trim());
         }
         let seconds = Quantity::Seconds.read(text).map_err(|_| {
             let hint = if unit.to_lowercase().contains("st") {
@@ -73,7 +73,7 @@ impl FromStr for Limit {
     }
 }
 
-fn steps(text: &str, number: &str) -> Result<Limit, String> {
+fn steps(number: &str) -> Result<Limit, String> {
     let (digits, factor) = match number.char_indices().next_back() {
         Some((at, 'k')) => (number[..at].trim(), 1e3),
         Some((at, 'M')) => (number[..at].trim(), 1e6),

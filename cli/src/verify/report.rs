@@ -1,11 +1,11 @@
-//! What came of deciding a run again.
+//! Results of a verification.
 
 use agents::replay::{Checked, Difference};
 use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// What came of deciding a run again, as `--format json` prints it.
+/// Results of a verification, for `--format json`.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     schema: &'static str,
@@ -24,7 +24,7 @@ pub(super) struct Head {
     pub(super) processes: usize,
 }
 
-/// What came of deciding a call again.
+/// Result for one call.
 #[derive(Debug, Serialize)]
 pub(super) struct Call {
     pub(super) superstep: u64,
@@ -55,7 +55,7 @@ impl Report {
         }
     }
 
-    /// What is otherwise in the first call that is.
+    /// The first difference in the first call that differs.
     pub(super) fn first(&self) -> Option<String> {
         let mut calls = self.calls.iter();
         let first = calls.find(|call| !call.differences.is_empty())?;

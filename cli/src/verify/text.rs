@@ -1,4 +1,4 @@
-//! What came of deciding a run again, for people.
+//! Results of a verification as text.
 
 use crate::output::{counted, table};
 use crate::verify::report::{Call, Report};

@@ -18,7 +18,7 @@ pub(super) fn hostlist(text: &str) -> Result<Vec<String>, String> {
         if rest.is_empty() {
             format!("ends too early; {expected}")
         } else {
-            format!("met {rest:?}; {expected}")
+            format!("invalid text {rest:?}; {expected}")
         }
     })?;
     let number = |host: &Vec<Part<'_>>| host.iter().map(Part::len).fold(1, u64::saturating_mul);
@@ -44,7 +44,7 @@ struct Numbers {
 }
 
 impl Part<'_> {
-    /// How many texts it stands for.
+    /// Number of texts that it stands for.
     fn len(&self) -> u64 {
         match self {
             Self::Text(_) => 1,
@@ -121,7 +121,7 @@ fn numbers(input: &mut &str) -> ModalResult<Numbers> {
         .parse_next(input)
 }
 
-/// What a name may have: any longer one is refused as a name.
+/// Maximum length of a name.
 const NAME_MAX: usize = 253;
 
 /// Texts and brackets that a name is made of, at most.
@@ -165,12 +165,15 @@ mod tests {
             ("", "ends too early"),
             ("n1,", "ends too early"),
             ("n[1-2", "ends too early"),
-            ("n[]", "met \"]\""),
-            ("n[2-1]", "met \"2-1]\""),
-            ("n[a-b]", "met \"a-b]\""),
-            ("n1]", "met \"]\""),
-            ("n1 n2", "met \" n2\""),
-            ("n[1234567890123456789]", "met \"1234567890123456789]\""),
+            ("n[]", "invalid text \"]\""),
+            ("n[2-1]", "invalid text \"2-1]\""),
+            ("n[a-b]", "invalid text \"a-b]\""),
+            ("n1]", "invalid text \"]\""),
+            ("n1 n2", "invalid text \" n2\""),
+            (
+                "n[1234567890123456789]",
+                "invalid text \"1234567890123456789]\"",
+            ),
         ] {
             let error = hostlist(text).unwrap_err();
             assert!(error.starts_with(met), "{text:?}: {error}");
