@@ -89,11 +89,11 @@ fn option(dir: Option<&Path>) -> String {
 }
 
 const INIT_ABOUT: &str = "\
-Make the authority of a cluster: a certificate, which all of the cluster trust, and its key, which \
+Make the authority of a cluster: a certificate, which all members trust, and its key, which \
 signs the certificates of all others.
 
-Whoever has the key can let anybody into the cluster. It stays where it was made, readable by its owner \
-alone; hosts get what `migbsp cert issue` makes for them. `migbsp cert revoke` takes certificates back; \
+The key can admit any peer to the cluster. It stays on the machine that made it, readable by its owner \
+only; hosts get the files of `migbsp cert issue`. `migbsp cert revoke` revokes certificates; \
 a new authority, and new certificates, lock out all holders of old ones.";
 
 const INIT_HELP: &str = "\
@@ -111,9 +111,9 @@ Then: migbsp cert issue --help. The whole way to a cluster: docs/cluster.md.";
 const ISSUE_ABOUT: &str = "\
 Issue a certificate and a key to a node, a Set Manager or a client.
 
-The certificate says the cluster, the role and the name, and peers go by it: a node cannot pass for a Set \
-Manager, nor for another node. A host is called in it as in the hostfile. Run this where the authority is, \
-and bring both files to their host.";
+The certificate has the cluster, the role and the name, which peers check: a node cannot act as a Set \
+Manager or as another node. The name of a host is that of the hostfile. Run this where the authority is, \
+and copy both files to their host.";
 
 const ISSUE_HELP: &str = "\
 Roles:
@@ -136,17 +136,17 @@ Examples:
 The whole way to a cluster: docs/cluster.md.";
 
 const REVOKE_ABOUT: &str = "\
-Take certificates back: those who have them get into the cluster no more.
+Revoke certificates: their holders are no longer admitted to the cluster.
 
-The authority signs a list of all certificates that it has taken back. Nodes and clients with that list beside \
-their own certificate refuse whoever is on it, whichever side connects. Run this where the authority is, and bring \
+The authority signs a list of all certificates that it has revoked. Nodes and clients with that list beside \
+their own certificate refuse these peers, whichever side connects. Run this where the authority is, and copy \
 the list to every node and client: it is read when they start, and open connections stay as they are.";
 
 const REVOKE_HELP: &str = "\
 Files:
-  DIR/authority.crl  the list, which grows: what is on it stays on it, and it does not expire
-A certificate of another authority is refused, and then nothing is written. Of a certificate \
-whose file is lost the number will do: `serial`, as `migbsp cert show --format json` once said it.
+  DIR/authority.crl  the list, which is cumulative and does not expire
+A certificate of another authority is refused, and nothing is written. For a certificate \
+without its file, use its number: `serial` in `migbsp cert show --format json`.
 
 Examples:
   migbsp cert revoke certs/node-3.pem

@@ -35,7 +35,7 @@ pub(super) fn command(arguments: &InitArguments) -> Result<(), Failure> {
     write_authority(&folder, &authority).map_err(fault)?;
     print(&format!(
         "The authority of {}, until {}:\n\n  {}  its certificate; every other brings it along\n  \
-         {}  its key: whoever has it can let anybody in\n\n\
+         {}  its key, which can admit any peer: keep it secret\n\n\
          Next, for each host:\n  migbsp cert issue --role node --name NAME{}\n",
         authority.cluster(),
         date(validity.until()),

@@ -221,7 +221,7 @@ All 2 experiments, geometric mean
  a        1.0000
  b        0.9583  4.17 %          0         1
 
-Who differs: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm
+Significant differences: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm
 
  policy  against  pairs   ratio              95 %       p
  b       a            3  0.9583  0.7992 to 1.1491  0.2062  no difference

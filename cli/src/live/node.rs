@@ -1,4 +1,4 @@
-//! `migbsp node`: one host of a cluster, waiting for clients.
+//! `migbsp node`: the node daemon of a host, which serves clients.
 
 use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::cert;
 use crate::cluster::PORT;
-use crate::configuration::{self, Unit, decode};
+use crate::configuration::{self, Fault, Unit, decode};
 use crate::failure::Failure;
 use crate::live::RELEASE;
 use crate::live::signals::Told;
@@ -88,21 +88,24 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         .as_deref()
         .unwrap_or_else(|| Path::new("node.toml"));
     let (section, written) = read(file)?;
-    let at = |key: &str, problem: String| {
+    let place = |key: &str| {
         let place = written.find(key).and_then(Tree::place).map(str::to_owned);
-        let place = place.unwrap_or_else(|| file.display().to_string());
-        Failure::Input(format!("{place}: node.{key}: {problem}"))
+        place.unwrap_or_else(|| file.display().to_string())
+    };
+    let invalid = |key: &str, met: String, rule: String| {
+        let (place, key) = (place(key), format!("node.{key}"));
+        Failure::input(Fault::invalid(Some(&place), &key, met, rule))
     };
     let name = section.name.as_deref();
     let name = name.ok_or_else(|| {
-        at(
-            "name",
-            "missing; must be the name in the certificate".to_owned(),
-        )
+        let mut fault = Fault::missing(Some(&place("name")), "node.name");
+        fault.help = Some("set it to the name in the certificate".to_owned());
+        Failure::input(fault)
     })?;
-    let name: Name = name
-        .parse()
-        .map_err(|error| at("name", format!("invalid value {name:?}: {error}")))?;
+    let name: Name = name.parse().map_err(|error| {
+        let fault = Fault::new(Some(&place("name")), "node.name", error);
+        Failure::input(fault)
+    })?;
     let given = section
         .identity
         .as_deref()
@@ -111,20 +114,16 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
     let share = Share::new(section.share).ok_or_else(|| {
         let (met, least) = (section.share, Share::LEAST);
-        at(
-            "share",
-            format!("invalid value `{met}`: must be a fraction from {least} to 1"),
-        )
+        let rule = format!("must be a fraction from {least} to 1");
+        invalid("share", met.to_string(), rule)
     })?;
     let speed = section.speed.map(|speed| {
         let read = InstructionsPerSecond::new(speed)
             .ok()
             .filter(|_| 0.0 < speed);
         read.ok_or_else(|| {
-            at(
-                "speed",
-                format!("invalid value `{speed}`: must be instructions per second, such as 2e9"),
-            )
+            let rule = "must be instructions per second, such as 2e9";
+            invalid("speed", speed.to_string(), rule.to_owned())
         })
     });
     let node = Node {
@@ -147,7 +146,7 @@ fn read(file: &Path) -> Result<(Section, Tree), Failure> {
     let written = configuration::layered(file)?;
     let empty = Tree::empty_table();
     if let Some((name, node)) = written.entries().iter().find(|(name, _)| name != "node") {
-        return Err(configuration::Fault::unknown_key(node.place(), name, &["node"]).into());
+        return Err(Fault::unknown_key(node.place(), name, &["node"]).into());
     }
     let section = written.get("node").unwrap_or(&empty).clone();
     Ok((decode(&section, "node", |_| Unit::None)?, section))

@@ -113,7 +113,7 @@ fn usage_errors_end_with_two_and_help_with_zero() {
         "{help}"
     );
     let codes = folder.stdout(&["help", "exit-codes"]);
-    assert!(codes.contains("  4  an input file is at fault"), "{codes}");
+    assert!(codes.contains("  4  invalid input file"), "{codes}");
     assert!(folder.stdout(&["completions", "bash"]).contains("_migbsp"));
 }
 

@@ -108,7 +108,7 @@ fn an_alignment_is_shown_and_is_the_same_in_every_scenario() {
 #[test]
 fn sequences_that_will_not_do_are_named() {
     let check = |query: &str, problem: &str| {
-        let message = format!("a.toml:9: application.smith-waterman-kernel: {problem}");
+        let message = format!("`application.smith-waterman-kernel`: {problem}\n  --> a.toml:9");
         alignment(query).fails(&["simulate", "a.toml"], 4, &message);
     };
     check(
@@ -179,7 +179,7 @@ fn files_and_supersteps_of_an_alignment_are_checked() {
     folder.fails(
         &["simulate", "a.toml", "--set", "application.supersteps=8"],
         2,
-        "--set: application.supersteps: met 8, but smith-waterman-kernel ends by itself; leave it out",
+        "invalid value `8` for `application.supersteps`: `smith-waterman-kernel` determines its own length\n  --> --set\n  help: remove `application.supersteps`",
     );
     // As a platform's, names that are typed may be relative to the current folder.
     let [query, subject] =
@@ -252,7 +252,7 @@ fn matrices_that_will_not_do_are_named() {
     decomposition("1\n").fails(
         &["simulate", "l.toml", "--set", "application.supersteps=8"],
         2,
-        "--set: application.supersteps: met 8, but lu-kernel ends by itself; leave it out",
+        "invalid value `8` for `application.supersteps`: `lu-kernel` determines its own length\n  --> --set\n  help: remove `application.supersteps`",
     );
 }
 
@@ -287,12 +287,12 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
     folder.fails(
         &["simulate", "h.toml", "--set", surplus],
         2,
-        "--set: application.heat.mode: met [2, 3, 4], expected 2 elements and not 3",
+        "invalid value `[2, 3, 4]` for `application.heat.mode`: must be a list of 2 elements, not 3\n  --> --set",
     );
     folder.fails(
         &["simulate", "h.toml", "--set", "application.processes=12"],
         4,
-        "h.toml:8: application.heat: `height` is 11, expected at least 12: a row for each process",
+        "`application.heat`: `height` is 11, expected at least 12: a row for each process\n  --> h.toml:8",
     );
     folder.fails(
         &["simulate", "h.toml", "--set", "application.heat.diffusion=0.3"],
@@ -308,7 +308,7 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
             "application.heat.mode=[10,3]",
         ],
         2,
-        "--set: application.heat: `mode[0]` is 10, expected at most `width`, which is 9",
+        "`application.heat`: `mode[0]` is 10, expected at most `width`, which is 9\n  --> --set",
     );
 }
 

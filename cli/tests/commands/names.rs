@@ -1,4 +1,4 @@
-//! Names out of files that somebody sent: none of them gets to drive the terminal.
+//! Names from files of others: none of them controls the terminal.
 
 use std::fs;
 
@@ -94,7 +94,7 @@ fn of_an_instance() {
             &["rebalance", "i.json"][..],
             &["rebalance", "sweep", "i.json"],
         ] {
-            is_refused(&folder.run(arguments), "i.json:2: name: met \"\\u{");
+            is_refused(&folder.run(arguments), "`name`: \"\\u{");
         }
     }
 }

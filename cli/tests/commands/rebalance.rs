@@ -101,7 +101,7 @@ fn every_assignment_is_what_it_is_said_to_be() {
 }
 
 #[test]
-fn whoever_is_asked_meets_a_level_that_is_easy() {
+fn every_algorithm_meets_an_easy_level() {
     let folder = with_group("I1,2");
     for algorithm in ALGORITHMS {
         let arguments = ["drawn.json", "--algorithm", algorithm, "--target", "90"];

@@ -59,7 +59,7 @@ fn assigned(report: &Report, instance: &Instance, solution: &Assigned) -> String
     };
     let heading = format!("\nTarget {}{met}: ", solution.target);
     if solution.moves.is_empty() {
-        return format!("{heading}nobody moves\n");
+        return format!("{heading}no moves\n");
     }
     let moves = counted(solution.moves.len(), "move");
     format!(

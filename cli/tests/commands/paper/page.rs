@@ -102,7 +102,7 @@ fn goals(page: &mut String, report: &Value) {
     }
 }
 
-/// Of which experiment a gain is told.
+/// Experiment of a gain.
 fn case(gain: &Value) -> String {
     let (processes, row) = (&gain["processes"], &gain["row"]);
     if gain["application"] == "lbm" {
@@ -183,7 +183,7 @@ fn table(page: &mut String, report: &Value, name: &str, title: &str, row: &str) 
 
 fn migrations(page: &mut String, report: &Value) {
     page.push_str(
-        "\n## Who moves\n\nThe migrations that the papers state, after how many supersteps and where to, and all moves of \
+        "\n## Migrations\n\nThe published migrations, their supersteps and hosts, and all moves of \
          these processes in our runs.\n\n\
          | application | processes | row | α | after | process | to | iii | iii-receive-time |\n\
          |---|---|---|---|---|---|---|---|---|\n",
@@ -265,15 +265,15 @@ with anything from 17 to 30 MB/s their error is 0.63 %. So it is no number of it
 18.8 MB/s: both are Fast Ethernet. Left free, it was fitted to 21.6 MB/s by chance, and iii-forced was 1.95 % off, not 1.71 %; that was
 known when it was given up.
 
-* Scenario **i** is the application alone; in **ii** rescheduling is computed and paid for, and nobody moves; in **iii**
+* Scenario **i** is the application alone; in **ii** rescheduling is computed and paid for without migrations; in **iii**
   processes migrate, and of equal potentials the lowest rank comes first.
 * **iii-receive-time** is scenario iii with the other way to break ties, `scheduler.tie_break = \"receive-time\"`.
 * **iii-forced** is scenario iii with the migrations that the papers state and no others, each in the call it is stated
   for, which is held whether our run would hold one then or not. Of
   Lattice Boltzmann the papers state moves for α = 4 alone; with another α they are made in the same order, in calls after
-  α / 4 times as many supersteps (8, 24, 56, … and 16, 48, 112, …), and with ten processes nobody moves. Where no host is
+  α / 4 times as many supersteps (8, 24, 56, … and 16, 48, 112, …), and with ten processes there is no migration. Where no host is
   named, it is the next one of Aquario, from the first again after the last; where it is not said which of several
-  processes moved, those of lowest rank do. Cells of which the papers do not say who moved have no such run.
+  processes moved, those of lowest rank do. Cells without named processes in the papers have no such run.
 * Smith-Waterman's scenario ii is run with δ = 0.01 and iii with δ = 0.5, as in the papers.
 * Numbers that **contradict** other numbers of the papers are marked; they count in the means all the same.
 * Table 6 says how long p1 waits for the others in the last superstep: ours is all of it but p1's own computation. It is no
@@ -292,9 +292,9 @@ Known misses:
   0.0759 s, because p174 in Aquario speaks for Aquario), and with it goes the slowest pair that is left, p1's.
   Forcing the stated moves, and the calls they are stated for, halves the error. With ties by the time of receiving too few move:
   from 16 % too fast after 50 supersteps to 22 % too slow after 1000.
-* **Lattice Boltzmann on 200 processes: who moves.** The papers break up the pairs of processes that share Corisco's hosts by
+* **Lattice Boltzmann on 200 processes: migrations.** The papers break up the pairs of processes that share Corisco's hosts by
   moving p195 to p200, we by moving p21 to p26, which compute as long on the same hosts and have the lower rank. Their potentials are
-  equal to the last bit (who begins first on a host ends first, by as much), and so are the times that they receive for, but those of p21 and
+  equal to the last bit (the first to begin on a host is the first to end, by as much), and so are the times that they receive for, but those of p21 and
   p195: no rule about ties leads to p195, p197, p196. A second implementation of the model, with the network as the sum of what
   each cable takes instead of flows that share bandwidth, and fitted alike, decides as ours does here and is 2.9 to 3.4 % off in
   iii-receive-time; with the stated moves in place of its own in this table alone, and nothing else changed, it comes to 2.1 %.
@@ -303,14 +303,14 @@ Known misses:
   With `scheduler.tie_break = \"receive-time\"` it is p38, p40, p42 as in the papers, and then p37, p39, p41: up to 7 % off, 11 %
   in a cell that contradicts others. A message has to count for the Set where its sender began (`scheduler.sender_set`): else
   p39, which receives from p38, would be drawn after it.
-* **Smith-Waterman on 50 processes** moves nobody after 14 supersteps in the papers. Ours moves twelve by a narrow margin, and
+* **Smith-Waterman on 50 processes** has no migration after 14 supersteps in the papers. Ours moves twelve by a narrow margin, and
   later Aquario is full: 11 % off with α = 2 and 4. (On 100 with α = 16, 9 % off, the papers' number contradicts others.)
 * **Smith-Waterman on 200 processes** moves more processes in the papers than Aquario has hosts, and in a call after 388
   supersteps, which no doubling of the interval leads to.
-* **LU: who moves is right, when is not.** In the papers the first call moves the processes of the slowest cluster, from order
+* **LU: the processes agree, the supersteps do not.** In the papers the first call moves the processes of the slowest cluster, from order
   2000 on. It is held after superstep 4, in which only one column of the processes computes, so that ours have nothing to
   win there, and move in the next call; where more are to follow, that comes late (500 on 25 processes 9 % off, 1000 on 50 8 %). The papers name no δ for LU: it is
-  run with the 0.5 of Smith-Waterman, because with 0.01 nobody moves.
+  run with the 0.5 of Smith-Waterman, because with 0.01 no process moves.
 * **LU of order 5000 on 200 processes, scenario iii** gains 13 % and not 2 %: twenty processes move, where the papers say six.
 ";
 

@@ -99,7 +99,7 @@ fn options_of_others_are_refused() {
     folder.fails(
         &["reproduce", "chen2008-table2", "--ties", "rank"],
         2,
-        "--ties is not for chen2008: nobody reschedules there",
+        "--ties does not apply to chen2008, which has no rescheduling",
     );
     folder.fails(
         &["reproduce", "table2", "--instances", "3"],
