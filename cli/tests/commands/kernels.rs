@@ -156,7 +156,7 @@ fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
     folder.fails(
         &lu,
         4,
-        "application.lu-kernel: `matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number",
+        "`application.lu-kernel`: `matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number\n  --> a.toml:9",
     );
     // Nothing is wrong with this file: it has to be said which record is meant.
     let set = format!("{section}.query=two.fasta");
@@ -172,8 +172,8 @@ fn files_and_supersteps_of_an_alignment_are_checked() {
         &["simulate", "a.toml", "--set", &format!("{section}.query=absent.fasta")],
         2,
         &format!(
-            "--set: {section}: `query` is absent.fasta, which cannot be read: No such file or directory \
-             (os error 2)"
+            "`{section}`: `query` is absent.fasta, which cannot be read: No such file or directory \
+             (os error 2)\n  --> --set"
         ),
     );
     folder.fails(

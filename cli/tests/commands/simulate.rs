@@ -55,7 +55,7 @@ fn people_are_told_what_was_won() {
         text.starts_with("4 processes of synthetic on two.xml"),
         "{text}"
     );
-    assert!(text.contains("Rescheduling won "), "{text}");
+    assert!(text.contains("Rescheduling saved "), "{text}");
     let csv = folder.stdout(&["simulate", "e.toml", "--format", "csv"]);
     assert!(
         csv.starts_with("scenario,seconds,supersteps,calls,migrations,"),

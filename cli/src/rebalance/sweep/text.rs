@@ -62,7 +62,7 @@ fn spared(report: &Report, reached: f64) -> String {
 
 fn legend(report: &Report) -> String {
     format!(
-        "Before anybody moves the highest level is {}; all work on all machines would be {}. `at least` is a lower\n\
+        "The initial highest level is {}, perfect balance {}. `at least` is a lower\n\
          bound, `moves` are those of the cheapest, `spared` is the part of the imbalance that goes. \
          An empty place: not met.\n\
          Budget: {} for each number; seed {}.\n",

@@ -19,7 +19,7 @@ fn reproduce(part: &str, instances: &str) -> Value {
 }
 
 #[test]
-fn levels_before_anybody_moves_are_near_the_printed_ones() {
+fn initial_levels_are_near_the_published_ones() {
     let json = reproduce("table2", "100");
     assert_eq!(json["schema"], "migbsp.reproduce-chen2008/1");
     let cells = json["cells"].as_array().unwrap();

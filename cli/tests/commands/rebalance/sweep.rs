@@ -82,7 +82,7 @@ fn the_curve_is_drawn() {
         "imlp",
         "best",
         "lower bound",
-        "small: what each level costs",
+        "small: cost of each level",
     ] {
         assert!(svg.contains(text), "{text}: {svg}");
     }
@@ -101,7 +101,7 @@ fn people_see_a_row_for_each_level() {
 }
 
 const EXPECTED: &str = "\
-small: cost in seconds of migration, by the level that no machine may be above
+small: cost in seconds of migration, by highest allowed level of a machine
 
  target   imlp  at least  moves  spared
   45.90            0.211
@@ -109,7 +109,7 @@ small: cost in seconds of migration, by the level that no machine may be above
   66.49  0.140     0.130      2    86 %
  150.00  0.000     0.000      0     0 %
 
-Before anybody moves the highest level is 150.00; all work on all machines would be 45.00. `at least` is a lower
+The initial highest level is 150.00, perfect balance 45.00. `at least` is a lower
 bound, `moves` are those of the cheapest, `spared` is the part of the imbalance that goes. An empty place: not met.
 Budget: 10000 steps for each number; seed 1.
 ";
