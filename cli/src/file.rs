@@ -107,7 +107,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_a_link_leads_to_is_replaced_and_not_the_link() {
+    fn the_target_of_a_link_is_replaced_and_not_the_link() {
         let folder = tempfile::tempdir().unwrap();
         let (file, link) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
         write(&file, "old").unwrap();

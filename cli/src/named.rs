@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_parameter_or_there_twice_is_shown() {
+    fn malformed_and_duplicate_parameters_are_refused() {
         let fault = |text| Named::read(text, "x:y=1").unwrap_err();
         for text in ["a:", "a:b", "a:b=", "a:=1", "a:b=1,", "a:,b=1"] {
             let fault = fault(text);

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped_and_nothing_else() {
+    fn control_characters_are_escaped_and_nothing_else() {
         let plain = "größe\tof a\n主机";
         assert!(matches!(tamed(plain), Cow::Borrowed(text) if text == plain));
         assert_eq!(

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_an_empty_chart() {
+    fn no_data_gives_an_empty_chart() {
         let svg = Bars::default().svg();
         assert!(svg.ends_with("</svg>\n"), "{svg}");
     }

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_an_empty_chart() {
+    fn no_data_gives_an_empty_chart() {
         assert!(Lines::default().svg().ends_with("</svg>\n"));
     }
 }

@@ -104,7 +104,7 @@ Comp   0.7500    │██████
     }
 
     #[test]
-    fn what_is_something_is_never_nothing() {
+    fn a_nonzero_value_draws_at_least_one_eighth() {
         let rows = rows(&[("much", 1e6), ("little", 1e-3), ("least", -1e-3)]);
         let text = text_bars(&rows, 10);
         let bars: Vec<&str> = text

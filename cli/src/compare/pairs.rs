@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_seed_changes_needs_no_test() {
+    fn deterministic_experiments_need_no_test() {
         let verdict = |a: f64, b: f64| over_all(&results(&[(false, &[&[a], &[b]])]))[0].verdict;
         assert_eq!(verdict(10.0, 9.0), Verdict::Better);
         assert_eq!(verdict(10.0, 11.0), Verdict::Worse);

@@ -58,7 +58,7 @@ fn only_the_sets_and_links_that_are_named_are_used_by_others() {
 }
 
 #[test]
-fn what_is_in_effect_is_shown_and_gives_the_same_result() {
+fn background_load_is_printed_and_gives_the_same_result() {
     let folder =
         loaded("[load]\nkind = \"on-off\"\nbusy = \"2 s\"\n\n[congestion]\nkind = \"wave\"\n");
     let json = ["simulate", "e.toml", "--format", "json"];
@@ -85,7 +85,7 @@ fn what_is_in_effect_is_shown_and_gives_the_same_result() {
 }
 
 #[test]
-fn what_will_not_do_is_named_with_its_place() {
+fn invalid_background_load_is_named_with_its_place() {
     let check = |section: &str, message: &str| {
         loaded(section).fails(&["simulate", "e.toml"], 4, message);
     };

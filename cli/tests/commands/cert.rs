@@ -101,7 +101,7 @@ fn keys_and_their_folders_are_for_their_owner_alone() {
 }
 
 #[test]
-fn nothing_is_overwritten() {
+fn existing_certificate_files_are_not_overwritten() {
     let folder = folder();
     folder.stdout(&issue("node", "n1", &[]));
     let contents = || {
@@ -262,7 +262,7 @@ fn certificates_say_whether_they_are_valid() {
 }
 
 #[test]
-fn what_is_no_certificate_is_refused_by_name() {
+fn invalid_certificate_files_are_refused_by_name() {
     let folder = folder().with("ca/none.pem", "nothing").with("empty/x", "");
     let show = |path: &'static str| ["cert", "show", path];
     folder.fails(&show("ca"), 4, "ca/none.pem: 0 certificates, expected 1");
@@ -353,7 +353,7 @@ fn the_list_of_the_revoked_grows() {
 }
 
 #[test]
-fn what_a_list_beside_them_names_is_shown_as_revoked() {
+fn revoked_certificates_are_marked_in_the_list() {
     let folder = folder();
     for name in ["n1", "n2"] {
         folder.stdout(&issue("node", name, &[]));

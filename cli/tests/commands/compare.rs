@@ -148,7 +148,7 @@ fn the_same_seeds_give_the_same_results() {
 }
 
 #[test]
-fn people_are_told_who_is_better_and_how_sure_that_is() {
+fn the_text_shows_significant_differences() {
     let folder = folder();
     let text = folder.stdout(&[&BOTH[..], &["--assert", "migbsp < 2 * none"]].concat());
     for words in [
@@ -222,7 +222,7 @@ fn watching_is_a_policy_too() {
 }
 
 #[test]
-fn arguments_that_mean_nothing_say_what_would_do() {
+fn invalid_arguments_show_the_rule_that_they_break() {
     let folder = folder();
     let check = |arguments: &[&str], words: &str| {
         let ended = folder.run(&[&["compare", "e.toml"][..], arguments].concat());

@@ -52,7 +52,7 @@ fn the_configuration_in_effect_is_an_experiment_itself() {
 }
 
 #[test]
-fn what_is_printed_gives_the_same_result() {
+fn the_printed_configuration_gives_the_same_result() {
     let sets = [
         "scheduler.heuristic=above",
         "scheduler.migration.data_rate=0.21 us/B",

@@ -227,7 +227,7 @@ fn the_forces_are_drawn() {
 }
 
 #[test]
-fn what_is_not_in_the_run_is_answered_with_what_is() {
+fn unknown_processes_and_calls_are_refused_with_the_nearest() {
     let folder = lbm();
     folder.fails(
         &["explain", "kept", "--process", "p26"],
@@ -247,7 +247,7 @@ fn what_is_not_in_the_run_is_answered_with_what_is() {
 }
 
 #[test]
-fn what_is_no_record_is_refused() {
+fn a_folder_without_a_record_is_refused() {
     let folder = recorded(&["application.supersteps=20"]);
     folder.fails(
         &["explain", "absent"],

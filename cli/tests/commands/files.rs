@@ -47,7 +47,7 @@ fn malformed_toml_is_shown_where_it_breaks() {
 }
 
 #[test]
-fn what_is_no_text_is_refused() {
+fn files_that_are_not_utf8_are_refused() {
     let folder = Folder::new().with("bytes.toml", [b'a', 0xff, 0xfe]);
     folder.fails(
         &["simulate", "bytes.toml"],

@@ -49,7 +49,7 @@ fn without_memory(folder: &Folder, kilobytes: u32, settings: &[&str]) -> Ended {
 
 #[cfg(unix)]
 #[test]
-fn what_no_memory_holds_is_refused_with_the_parameter_that_makes_it_smaller() {
+fn programs_that_exceed_memory_are_refused_with_the_parameter_to_change() {
     let folder = Folder::new().with(
         "a.toml",
         ALIGNMENT.replace("query = \"q.fasta\"\nsubject = \"s.fasta\"\n", ""),
@@ -106,7 +106,7 @@ fn an_alignment_is_shown_and_is_the_same_in_every_scenario() {
 }
 
 #[test]
-fn sequences_that_will_not_do_are_named() {
+fn invalid_sequences_are_named() {
     let check = |query: &str, problem: &str| {
         let message = format!("`application.smith-waterman-kernel`: {problem}\n  --> a.toml:9");
         alignment(query).fails(&["simulate", "a.toml"], 4, &message);
@@ -131,7 +131,7 @@ fn sequences_that_will_not_do_are_named() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
+fn an_invalid_file_named_by_set_is_an_input_error() {
     let section = "application.smith-waterman-kernel";
     let folder = alignment(">q\nACGT\n")
         .with("bad.fasta", "ACGT\n")
@@ -140,7 +140,7 @@ fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
     let set = format!("{section}.query=bad.fasta");
     let problem =
         "bad.fasta is not FASTA: line 1 begins with `A`, expected `>` and the name of a record";
-    let message = format!("{section}: `query`: {problem}");
+    let message = format!("`{section}`: `query`: {problem}");
     folder.fails(&["simulate", "a.toml", "--set", &set], 4, &message);
     let variable = "MIGBSP__APPLICATION__SMITH_WATERMAN_KERNEL__QUERY";
     let folder = folder.with_variable(variable, "bad.fasta");
@@ -156,7 +156,7 @@ fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
     folder.fails(
         &lu,
         4,
-        "`application.lu-kernel`: `matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number\n  --> a.toml:9",
+        "`application.lu-kernel`: `matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number",
     );
     // Nothing is wrong with this file: it has to be said which record is meant.
     let set = format!("{section}.query=two.fasta");

@@ -13,7 +13,7 @@ use crate::invocation::root;
 const CARGO: &str = "cargo run --release -- ";
 
 #[test]
-fn what_readme_shows_is_what_its_commands_print() {
+fn readme_shows_the_output_of_its_commands() {
     let path = root().join("README.md");
     let text = fs::read_to_string(&path).unwrap();
     let folder = TempDir::new().unwrap();

@@ -154,7 +154,7 @@ fn steps_give_the_same_everywhere() {
 }
 
 #[test]
-fn people_see_who_moves_and_what_that_makes_of_the_machines() {
+fn the_text_shows_moves_and_machines() {
     let text = folder().stdout(&[&["rebalance", "small.json"], &IMLP[..]].concat());
     assert_eq!(text, EXPECTED, "{text}");
 }

@@ -68,7 +68,7 @@ fn an_empty_script_leaves_it_to_the_model() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_said_on_stderr() {
+fn script_orders_that_are_not_followed_are_warned_of() {
     let check = |moves: &[(&str, &str, &str)], arguments: &[&str], warning: &str| {
         let ended = scripted(moves).run(&[&JSON[..], arguments].concat());
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);

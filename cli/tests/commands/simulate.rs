@@ -47,7 +47,7 @@ fn a_policy_of_none_is_the_application_alone() {
 }
 
 #[test]
-fn people_are_told_what_was_won() {
+fn the_text_shows_the_gain_of_rescheduling() {
     let folder = Folder::new();
     let long = ["simulate", "e.toml", "--set", "application.supersteps=200"];
     let text = folder.stdout(&long);

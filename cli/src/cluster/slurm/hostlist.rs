@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused_where_it_breaks() {
+    fn invalid_host_lists_are_refused_with_the_position() {
         for (text, met) in [
             ("", "ends too early"),
             ("n1,", "ends too early"),

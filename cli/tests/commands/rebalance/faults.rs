@@ -13,7 +13,7 @@ fn check(from: &str, to: &str, message: &str) {
 }
 
 #[test]
-fn what_is_no_instance_is_located() {
+fn invalid_instances_are_located() {
     let rate = "must be a number above 0, from 1e-12 to 1e15";
     let amount = "must be 0 or a number from 1e-15 to 1e15";
     let machine = "must be a whole number from 0 to 2: an index into `capacities`";

@@ -94,7 +94,7 @@ fn the_curve_is_drawn() {
 }
 
 #[test]
-fn people_see_a_row_for_each_level() {
+fn the_text_has_a_row_for_each_level() {
     let arguments = ["rebalance", "sweep", "small.json", "--points", "4"];
     let text = folder().stdout(&[&arguments[..], &IMLP[..]].concat());
     assert_eq!(text, EXPECTED, "{text}");
