@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// The results of `work` for `items`, in their order.
 ///
 /// There are as many threads as cores; each takes the first item that is not taken
-/// yet, so that the longest work is best listed first. `progress` says whether a bar on stderr counts
+/// yet, so the longest work should come first. `progress` says whether a bar on stderr counts
 /// the items that are done.
 ///
 /// # Errors

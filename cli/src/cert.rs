@@ -36,16 +36,16 @@ pub(crate) enum CertCommand {
     /// Revoke certificates: their holders are no longer admitted to the cluster
     #[command(long_about = REVOKE_ABOUT, after_long_help = REVOKE_HELP)]
     Revoke(RevokeArguments),
-    /// Say what certificates are about, and how long they are valid
+    /// Show certificates and their validity
     #[command(long_about = SHOW_ABOUT, after_long_help = SHOW_HELP)]
     Show(ShowArguments),
 }
 
-/// Does what is asked for.
+/// Runs the subcommand.
 ///
 /// # Errors
 ///
-/// If a file is missing, at fault or in the way, or the command line asks for what cannot be.
+/// If a file is missing, invalid or in the way, or the arguments are invalid.
 pub(crate) fn command(command: &CertCommand) -> Result<(), Failure> {
     match command {
         CertCommand::Init(arguments) => init::command(arguments),
@@ -55,7 +55,7 @@ pub(crate) fn command(command: &CertCommand) -> Result<(), Failure> {
     }
 }
 
-/// Files that are in the way or cannot be written are not the fault of what is in them.
+/// Files that are in the way or cannot be written are errors of the run, not of the input.
 pub(crate) fn fault(error: FileError) -> Failure {
     match error {
         FileError::Exists { .. } | FileError::Write { .. } => Failure::run(error),

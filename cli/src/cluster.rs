@@ -73,7 +73,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] with the variable, if one says something else than Slurm would.
+    /// [`Failure::Usage`] with the variable, if one contradicts Slurm's format.
     pub(crate) fn from_slurm(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, Failure> {
@@ -168,7 +168,7 @@ impl Gathered {
 }
 
 impl Line {
-    /// A host of which nothing else is said.
+    /// A host with defaults.
     fn new(name: Name, slots: u32) -> Self {
         Self {
             name,
@@ -184,7 +184,7 @@ impl Line {
         self.address.clone().unwrap_or_else(default)
     }
 
-    /// The key of which this line says something else than what is known.
+    /// The key in which this line contradicts an earlier one.
     fn contradicts(&self, member: &Member, set: &str) -> Option<&'static str> {
         let speed = self.speed.unwrap_or(member.speed);
         if self.set.as_deref().is_some_and(|own| own != set) {
@@ -202,7 +202,7 @@ impl Line {
 /// Default port of a host.
 pub(crate) const PORT: u16 = 7447;
 
-/// The Set of hosts of which none is said.
+/// The Set of hosts without one.
 const SET: &str = "cluster";
 
 /// Default factor of the measured speed.

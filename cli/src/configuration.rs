@@ -153,7 +153,7 @@ pub(crate) fn layered(file: &Path) -> Result<Node, Failure> {
 ///
 /// # Errors
 ///
-/// The first key or value that will not do.
+/// The first invalid key or value.
 pub(crate) fn scheduler(assignments: &[String]) -> Result<Scheduler, Fault> {
     let written = layers::assignments(assignments)?;
     let empty = Node::empty_table();
@@ -161,7 +161,7 @@ pub(crate) fn scheduler(assignments: &[String]) -> Result<Scheduler, Fault> {
 }
 
 impl Loaded {
-    /// The platform, with what others do there as the run's seed has it.
+    /// The platform, with the background load of the run's seed.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::failure::Failure;
 
-/// Writes a file that was asked for: all of it, or what was there before stays, wherever files can be replaced.
+/// Writes a file atomically where files can be replaced: after an error the previous contents remain.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
 }
 
 fn replace(file: &Path, text: &str) -> io::Result<()> {
-    // A device or a pipe cannot be replaced, and a link to nothing is not to be.
+    // A device or a pipe cannot be replaced, and a dangling link is not followed.
     if !file.is_file() && file.symlink_metadata().is_ok() {
         return fs::write(file, text);
     }

@@ -12,7 +12,7 @@ pub(crate) struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// Reads `text`; `example` is what messages show of how it is done.
+    /// Reads `text`; `example` is a valid one for messages.
     ///
     /// # Errors
     ///

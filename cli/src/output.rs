@@ -50,8 +50,8 @@ pub(crate) fn warn(line: &str) {
     let _lost = writeln!(io::stderr().lock(), "{}", tamed(line));
 }
 
-/// `text` with all that a terminal would obey escaped, line breaks and tabs apart: what files say and what they are
-/// called ends up in results and messages. The escapes are also JSON's.
+/// `text` with control characters escaped, except line breaks and tabs: contents and names of files end up in
+/// results and messages. The escapes are those of JSON.
 fn tamed(text: &str) -> Cow<'_, str> {
     let obeyed = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     if !text.contains(obeyed) {
@@ -87,7 +87,7 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// `number` of what is called `name`.
+/// `number` with the noun `name`.
 pub(crate) fn counted(number: usize, name: &str) -> String {
     match (number, name.ends_with('s')) {
         (1, _) => format!("1 {name}"),

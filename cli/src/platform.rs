@@ -1,4 +1,4 @@
-//! `migbsp platform`: what a platform file describes.
+//! `migbsp platform`: descriptions of platforms.
 
 mod flows;
 mod host;

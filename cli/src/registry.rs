@@ -125,7 +125,7 @@ impl Registry {
         self.entries.iter().map(|entry| entry.name()).collect()
     }
 
-    /// Names and what they are.
+    /// Names and descriptions.
     pub(crate) fn descriptions(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.entries
             .iter()
@@ -136,7 +136,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// If there is none of that name; says which there are.
+    /// If there is none of that name.
     pub(crate) fn find(&self, name: &str, place: Option<&str>) -> Result<&dyn Entry, Fault> {
         let found = self.entries.iter().find(|entry| entry.name() == name);
         found.map(AsRef::as_ref).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! `migbsp verify`: decides a recorded run again, and says where the record has it otherwise.
+//! `migbsp verify`: recomputes the decisions of a recorded run, and reports differences.
 
 mod report;
 mod text;
@@ -34,12 +34,12 @@ pub(crate) struct VerifyArguments {
 ///
 /// # Errors
 ///
-/// If there is no such record, it does not say what was observed, or a decision is another one.
+/// If there is no such record, it lacks observations, or a decision differs.
 pub(crate) fn command(arguments: &VerifyArguments) -> Result<(), Failure> {
     let folder = find(&arguments.run)?;
     let (report, ended) = report(&folder)?;
     let first = report.first();
-    // Nothing is verified of what was not decided to its end.
+    // A partial verification is not reported as success.
     if ended.is_ok() || first.is_some() {
         match arguments.format {
             Format::Table => print(&text::text(&report))?,

@@ -15,7 +15,7 @@ pub enum Supersteps {
     Required,
     /// The program determines its own length, or ends after this number.
     Optional,
-    /// The program ends by itself, and a part of it is worth nothing.
+    /// The program determines its own length; a partial run has no valid result.
     Refused,
 }
 
@@ -109,7 +109,7 @@ pub trait Workload: 'static {
     ///
     /// # Errors
     ///
-    /// As [`Workload::build`], and if what is in a file will not do.
+    /// As [`Workload::build`], and if the contents of a file are invalid.
     fn build_from(
         parameters: &Self::Parameters,
         common: Common,
@@ -118,8 +118,8 @@ pub trait Workload: 'static {
         Ok(Self::build(parameters, common)?)
     }
 
-    /// Checks what the processes that were built from the same arguments left behind, in rank order,
-    /// and says in one line what it is; by default nothing.
+    /// Checks the outputs of processes that were built from the same arguments, in rank order,
+    /// and describes them in one line; by default there is no check.
     ///
     /// # Errors
     ///
@@ -151,13 +151,13 @@ impl From<String> for Unbuilt {
     }
 }
 
-/// Why what the processes left behind is no result.
+/// Why the outputs are no valid result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     /// The result does not exist, such as the factors of a singular matrix.
     #[error("{0}")]
     Input(String),
-    /// It is not what was asked for: the program is at fault.
+    /// The result is not the required one: the program is wrong.
     #[error("{0}")]
     Outputs(String),
 }

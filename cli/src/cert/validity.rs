@@ -69,7 +69,7 @@ fn length(days: u32) -> Duration {
     Duration::from_secs(24 * 3600) * days
 }
 
-/// For how many days a certificate is valid if nothing is said.
+/// Default validity of a certificate, in days.
 const DAYS: u32 = 30;
 
 /// A hundred years.

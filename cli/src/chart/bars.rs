@@ -22,7 +22,7 @@ pub(crate) struct Bars {
     pub(crate) unit: String,
     /// Names of the groups.
     pub(crate) categories: Vec<String>,
-    /// Name and values, by category; what is missing or not finite has no bar.
+    /// Name and values, by category; missing or infinite values have no bar.
     pub(crate) series: Vec<(String, Vec<f64>)>,
 }
 
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn names_that_do_not_fit_are_turned() {
         let mut bars = bars();
-        // The unit is turned, whatever else is.
+        // The unit is always turned.
         assert_eq!(bars.svg().matches("rotate(270,").count(), 1);
         bars.categories = (0..40)
             .map(|index| format!("a long name {index}"))

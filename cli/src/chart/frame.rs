@@ -42,7 +42,7 @@ pub(super) enum Mark {
 }
 
 impl Frame<'_> {
-    /// The chart with what `data` draws below title and legend.
+    /// The chart: title and legend, with the drawing of `data` below.
     pub(super) fn svg(
         &self,
         data: impl FnOnce(

@@ -39,7 +39,7 @@ pub(super) fn line(text: &str) -> Result<Option<Line>, String> {
     settings.line(name).map(Some)
 }
 
-/// A name that a certificate can say.
+/// A name that is valid in a certificate.
 pub(super) fn name(text: &str) -> Result<Name, String> {
     text.parse().map_err(|error| {
         if text.parse::<IpAddr>().is_ok() {
@@ -101,7 +101,7 @@ impl Settings {
         }
         Ok(Line {
             name,
-            // As Open MPI has it: a bound alone says how many there are.
+            // As in Open MPI: a bound alone sets the number.
             slots: self.slots.or(self.slots_max).unwrap_or(1),
             set: self.set,
             speed: self.speed,

@@ -1,4 +1,4 @@
-//! What Slurm says of a job: which hosts it has, and how much of each.
+//! Slurm's description of a job: its hosts, and its share of each.
 
 mod counts;
 mod hostlist;
@@ -20,7 +20,7 @@ pub(super) struct Hosts {
     pub(super) list: Vec<(Name, u32)>,
 }
 
-/// A variable, and what is wrong with it.
+/// A variable, and its error.
 pub(super) type Problem = (&'static str, String);
 
 /// The hosts that the environment names, if it does: those of the step, else of the job.

@@ -14,7 +14,7 @@ pub(crate) fn tree_of<T: Serialize>(value: &T) -> Node {
     serde_json::from_str(&text).expect("what was just written reads back")
 }
 
-/// `effective` as TOML; behind each value, where `written` has it from.
+/// `effective` as TOML; each value is followed by its origin in `written`.
 pub(crate) fn print(effective: &Node, written: &Node) -> String {
     let mut text = String::new();
     print_table(effective, Some(written), "", &mut text);

@@ -18,7 +18,7 @@ pub(crate) struct Embedded {
     pub(crate) platform: &'static str,
 }
 
-/// The experiment in `embedded`, changed by `assignments` (`section.key=value`), and by nothing else:
+/// The experiment in `embedded`, changed by `assignments` (`section.key=value`) only:
 /// the environment is left aside, so that the same experiment is run everywhere.
 ///
 /// # Errors

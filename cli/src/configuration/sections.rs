@@ -15,7 +15,7 @@ pub(crate) struct PlatformSection {
     pub(crate) file: String,
     /// How the network shares its bandwidth.
     pub(crate) model: Model,
-    /// Whether data slows down what flows the other way, as acknowledgements do.
+    /// Whether data slows down data in the opposite direction, as acknowledgements do.
     pub(crate) cross_traffic: bool,
     /// The most that TCP sends before it is acknowledged, in bytes.
     pub(crate) tcp_window: Bytes,
@@ -66,7 +66,7 @@ pub(crate) struct BarrierSection {
     pub(crate) collection: Collection,
 }
 
-/// `[run]`: what concerns the run as a whole.
+/// `[run]`: options of the run as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RunSection {
@@ -168,5 +168,5 @@ impl Default for RunSection {
     }
 }
 
-/// 4 MiB, what SimGrid assumes.
+/// 4 MiB, the default of SimGrid.
 pub(crate) const TCP_WINDOW: Bytes = Bytes(4_194_304);

@@ -73,7 +73,7 @@ pub(crate) fn roles(members: &[Member]) -> impl Iterator<Item = Role> {
     })
 }
 
-/// The platform that `members` are, as TOML; what it says of speeds and links is not used.
+/// The platform of `members`, as TOML; its speeds and links are not used.
 pub(crate) fn platform(members: &[Member]) -> String {
     let mut text = String::new();
     let mut rest = members;

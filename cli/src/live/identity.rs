@@ -13,7 +13,7 @@ use crate::failure::Failure;
 ///
 /// # Errors
 ///
-/// If there is none, or several and no name; or its files are not what they should be.
+/// If there is none, or several and no name; or its files are invalid.
 pub(crate) fn find(
     folder: Option<&Path>,
     name: Option<&Name>,

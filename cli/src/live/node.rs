@@ -78,7 +78,7 @@ pub(crate) struct Orders {
 ///
 /// # Errors
 ///
-/// If the configuration, the certificate or the socket will not do.
+/// If the configuration, the certificate or the socket is invalid.
 pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     if arguments.told {
         return obey(registry);

@@ -127,7 +127,7 @@ mod tests {
             pace(&supersteps, moving).payback().unwrap().paid_after
         };
         assert_eq!(paid(&[(2, 1, 1.5)]), Some(2));
-        // The second call takes what the first had won.
+        // The second call takes the gain of the first.
         assert_eq!(paid(&[(2, 1, 1.5), (4, 2, 2.0)]), Some(4));
         assert_eq!(paid(&[(2, 1, 100.0)]), None);
         let payback = pace(&supersteps, &[(2, 1, 1.5), (4, 2, 2.0)])

@@ -28,7 +28,7 @@ pub(crate) struct RunArguments {
     /// Number of processes [default: from the experiment]
     #[arg(short = 'n', long = "np", value_name = "N")]
     processes: Option<u32>,
-    /// Change a value of the experiment; may be given several times
+    /// Value to set in the experiment; can be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     set: Vec<String>,
     /// Format of the results

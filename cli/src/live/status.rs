@@ -33,7 +33,7 @@ struct Row {
     name: String,
     set: String,
     address: String,
-    /// Why nothing is known of it.
+    /// Why its state is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

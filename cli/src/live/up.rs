@@ -34,7 +34,7 @@ pub(crate) struct UpArguments {
     /// In how many Sets, consecutive nodes together
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     sets: u32,
-    /// Hold a node, counted from 1, to a fraction of its speed; may be given several times
+    /// Node, counted from 1, and fraction of its speed to hold it to; can be given several times
     #[arg(long, value_name = "NODE:FRACTION")]
     slow: Vec<Slow>,
     /// Command to execute there: `run FILE ...` or `status`; without it, the nodes wait for an interrupt
@@ -88,7 +88,7 @@ enum ThenCommand {
 /// Node processes, which end when this is dropped.
 struct Nodes(Vec<Child>);
 
-/// Starts the nodes, does what is asked for, and ends them.
+/// Starts the nodes, executes the command, and ends them.
 ///
 /// # Errors
 ///
@@ -164,7 +164,7 @@ fn start(arguments: &UpArguments) -> Result<(Nodes, Crew), Failure> {
             .issue(role, &name, validity(DAYS)?)
             .map_err(Failure::chain)
     };
-    // All nodes are on this machine: what differs between them is what they are held to.
+    // All nodes are on this machine and differ in their shares only.
     let speed = measured_speed().get();
     let mut members: Vec<Member> = (0..arguments.local)
         .map(|index| Member {
@@ -251,7 +251,7 @@ fn wait(crew: &Crew) -> Result<(), Failure> {
     let problem = |error: std::io::Error| Failure::run(format!("{}: {error}", folder.display()));
     fs::create_dir(&folder).map_err(problem)?;
     let waited = offer(crew, &folder);
-    // The keys in it are worth nothing once the nodes are gone.
+    // The keys in it are useless without the nodes.
     let removed = fs::remove_dir_all(&folder).map_err(problem);
     waited.and(removed)
 }

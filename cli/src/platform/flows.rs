@@ -56,7 +56,7 @@ struct Flows {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] if one of the files is at fault, or a flow never ends.
+/// [`Failure::Input`] if one of the files is invalid, or a flow never ends.
 pub(crate) fn flows(arguments: &FlowArguments) -> Result<(), Failure> {
     let platform = Arc::new(load(&arguments.platform)?);
     let text = read(&arguments.flows).map_err(Failure::input)?;

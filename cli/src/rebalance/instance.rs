@@ -226,7 +226,7 @@ fn process(place: &Place<'_>, machines: usize) -> Result<(f64, f64, usize), Faul
     ))
 }
 
-/// `number` as JSON has it, whole numbers without a point.
+/// `number` as JSON, whole numbers without a point.
 fn plain(number: f64) -> String {
     number.to_string()
 }

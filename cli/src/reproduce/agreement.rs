@@ -70,7 +70,7 @@ struct Move<'a> {
 }
 
 impl StatedReport {
-    /// `stated`, compared with what each of `runs` did.
+    /// `stated`, compared with each of `runs`.
     pub(crate) fn new(stated: &Stated, runs: &[(Variant, &RunReport)]) -> Self {
         Self {
             application: stated.application,
@@ -78,7 +78,7 @@ impl StatedReport {
             row: stated.row,
             alpha: stated.interval,
             call: stated.call,
-            process: stated.who(),
+            process: stated.processes(),
             count: stated.count,
             destination: stated.destination.name(),
             ours: runs

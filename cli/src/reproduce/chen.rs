@@ -64,7 +64,7 @@ impl Part {
     }
 }
 
-/// Draws what the part needs, runs it and shows it beside the paper.
+/// Draws the instances of a part, runs the algorithms and shows the results beside the published ones.
 ///
 /// # Errors
 ///

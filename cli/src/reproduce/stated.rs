@@ -57,7 +57,8 @@ pub(crate) fn stated() -> Vec<Stated> {
 
 impl Stated {
     fn new(line: &Line) -> Self {
-        let (count, candidates) = who(&line.process).expect("the list in the binary is right");
+        let (count, candidates) =
+            processes(&line.process).expect("the list in the binary is right");
         let number = line.destination.strip_prefix('a');
         let number = number.and_then(|digits| digits.parse().ok());
         Self {
@@ -74,7 +75,7 @@ impl Stated {
     }
 
     /// The processes, as text: `p21`, or `14 of p21 to p36`.
-    pub(crate) fn who(&self) -> String {
+    pub(crate) fn processes(&self) -> String {
         match &self.candidates[..] {
             [process] => format!("p{process}"),
             [first, .., last] => format!("{} of p{first} to p{last}", self.count),
@@ -94,7 +95,7 @@ impl Destination {
 }
 
 /// `21`, or `14of(21..36)`: number and candidates.
-fn who(text: &str) -> Option<(usize, Vec<u32>)> {
+fn processes(text: &str) -> Option<(usize, Vec<u32>)> {
     let Some((count, range)) = text.split_once("of(") else {
         return Some((1, vec![text.parse().ok()?]));
     };
@@ -122,9 +123,9 @@ mod tests {
         let total: usize = stated.iter().map(|stated| stated.count).sum();
         assert_eq!(total, 265);
         let several = stated.iter().find(|stated| 1 < stated.count).unwrap();
-        assert_eq!(several.who(), "5 of p30 to p36");
+        assert_eq!(several.processes(), "5 of p30 to p36");
         assert_eq!(several.destination.name(), "aquario");
-        assert_eq!(stated[0].who(), "p21");
+        assert_eq!(stated[0].processes(), "p21");
         assert_eq!(stated[0].destination.name(), "aquario-1");
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A bar of `supersteps`, a counter if their number is unknown, or nothing if not wanted.
+    /// A bar of `supersteps`, a counter if their number is unknown, or no display.
     pub(crate) fn new(shown: bool, scenario: Scenario, supersteps: Option<u64>) -> Self {
         let bar = if shown {
             let (bar, template) = match supersteps {

@@ -94,7 +94,7 @@ impl From<SimulationError> for Failure {
     fn from(error: SimulationError) -> Self {
         match error {
             SimulationError::Parameters(fault) => fault.into(),
-            // The platform's file is at fault, not the program.
+            // The platform's file is invalid, not the program.
             SimulationError::Run(error @ (RunError::NoRoute(_) | RunError::Stuck { .. })) => {
                 Self::input(error)
             }

@@ -11,7 +11,7 @@ pub(super) struct Report {
     schema: &'static str,
     #[serde(flatten)]
     pub(super) head: Head,
-    /// Every call, and what comes where the record has none.
+    /// Every call, and calls that the record lacks.
     pub(super) calls: Vec<Call>,
 }
 
@@ -84,7 +84,7 @@ impl Report {
 }
 
 impl Call {
-    /// `verified`, or what differs.
+    /// `verified`, or the difference.
     pub(super) fn verdict(&self) -> String {
         let Some(first) = self.differences.first() else {
             return "verified".to_owned();

@@ -169,7 +169,12 @@ fn files_and_supersteps_of_an_alignment_are_checked() {
     let section = "application.smith-waterman-kernel";
     let folder = alignment(">q\nACGT\n").with("elsewhere/b.toml", ALIGNMENT);
     folder.fails(
-        &["simulate", "a.toml", "--set", &format!("{section}.query=absent.fasta")],
+        &[
+            "simulate",
+            "a.toml",
+            "--set",
+            &format!("{section}.query=absent.fasta"),
+        ],
         2,
         &format!(
             "`{section}`: `query` is absent.fasta, which cannot be read: No such file or directory \

@@ -23,7 +23,7 @@ pub(super) fn counts(text: &str) -> Result<Vec<u32>, String> {
         .collect())
 }
 
-/// A number, and how many hosts have it.
+/// A number, and the number of hosts that have it.
 fn run(input: &mut &str) -> ModalResult<(u32, usize)> {
     let number = digit1.parse_to().verify(|number| *number != 0);
     let hosts = digit1.parse_to().verify(|hosts| *hosts != 0);

@@ -94,7 +94,7 @@ fn host<'a>(input: &mut &'a str) -> ModalResult<Vec<Part<'a>>> {
 }
 
 /// One or more of `item` with commas between. Behind a comma there is no way back, so that an error
-/// says where the list breaks.
+/// has its position in the list.
 fn list<'a, Item>(
     mut item: fn(&mut &'a str) -> ModalResult<Item>,
 ) -> impl ModalParser<&'a str, Vec<Item>, ContextError> {
@@ -127,7 +127,7 @@ const NAME_MAX: usize = 253;
 /// Texts and brackets that a name is made of, at most.
 const PARTS_MAX: usize = 16;
 
-/// Digits of a number, at most: what fits.
+/// Maximum digits of a number.
 const DIGITS_MAX: usize = 18;
 
 /// How much of a list an error shows.

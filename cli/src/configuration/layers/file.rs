@@ -176,7 +176,7 @@ impl<'a> Lines<'a> {
         let Some(text) = self.text.lines().nth(line - 1) else {
             return String::new();
         };
-        // Of a line that is long, what is around the place.
+        // A long line is cut around the place.
         let skipped = column.saturating_sub(SHOWN / 2);
         let skipped = if text.chars().count() <= SHOWN {
             0

@@ -34,7 +34,7 @@ impl Source {
         Self::new(&file.display().to_string(), text)
     }
 
-    /// `text`, which messages say is from `name`.
+    /// `text`, which is from `name`.
     pub(super) fn new(name: &str, text: String) -> Result<Self, Failure> {
         let tree = serde_json::from_str(&text).map_err(|error| {
             let problem = error.to_string();

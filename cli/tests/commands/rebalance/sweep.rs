@@ -78,12 +78,7 @@ fn the_curve_is_drawn() {
     let arguments = ["rebalance", "sweep", "small.json", "--budget", "1 ksteps"];
     folder.stdout(&[&arguments[..], &["--svg", "cost.svg"]].concat());
     let svg = fs::read_to_string(folder.path().join("cost.svg")).unwrap();
-    for text in [
-        "imlp",
-        "best",
-        "lower bound",
-        "small: cost of each level",
-    ] {
+    for text in ["imlp", "best", "lower bound", "small: cost of each level"] {
         assert!(svg.contains(text), "{text}: {svg}");
     }
     folder.fails(
