@@ -60,10 +60,7 @@ mod tests {
         let fault = |text| Named::read(text, "x:y=1").unwrap_err();
         for text in ["a:", "a:b", "a:b=", "a:=1", "a:b=1,", "a:,b=1"] {
             let fault = fault(text);
-            assert!(
-                fault.ends_with("expected KEY=VALUE, as in x:y=1"),
-                "{fault}"
-            );
+            assert!(fault.ends_with("must be KEY=VALUE, as in x:y=1"), "{fault}");
         }
         let twice = "b: given twice, as `1` and as `2`";
         assert_eq!(fault("a:b=1,c=3, b =2"), twice);

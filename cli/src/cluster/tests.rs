@@ -135,7 +135,7 @@ fn a_fault_is_named_with_its_line() {
     assert!(
         parse("a set=x/y")
             .unwrap_err()
-            .starts_with("hosts:1: set: met \"x/y\"")
+            .starts_with("hosts:1: set: invalid value \"x/y\"")
     );
     assert!(
         parse("a addr=b:x")

@@ -168,7 +168,7 @@ mod tests {
         let background = Background::new(course, 1.0, seconds(1.0), seconds(1e6)).unwrap();
         assert_eq!(
             hosts(platform, &background, 1, None).unwrap_err(),
-            "met 51 hosts of 1000000 steps each, expected at most 50000000 steps together; fewer of \
+            "51 hosts of 1000000 steps each, must be at most 50000000 steps together; use fewer of \
              them, a longer `step` or a shorter `period`"
         );
     }
