@@ -42,7 +42,7 @@ pub struct Comparison<'a> {
     pub set: &'a [String],
 }
 
-/// One run that has to be made.
+/// One run of the comparison.
 #[derive(Clone, Copy, Debug)]
 struct Case<'a> {
     file: &'a Path,
@@ -59,14 +59,16 @@ impl Case<'_> {
     }
 }
 
-/// The experiments, each of which can be put on stage under every policy.
+/// The experiments, prepared for runs under every policy.
 pub fn subjects(comparison: &Comparison<'_>, registry: &Registry) -> Result<Vec<Subject>, Failure> {
     let mut subjects = Vec::new();
     for file in comparison.experiments {
         let name = file.display().to_string();
         let written = experiments::load(file, comparison.set, registry)?.experiment;
         if !written.scheduler.orders.is_empty() {
-            tracing::warn!("{name}: scheduler.script is left out: policies decide who moves");
+            tracing::warn!(
+                "{name}: scheduler.script is ignored: policies decide which processes move"
+            );
         }
         for contender in comparison.policies {
             let seed = comparison.seeds.first();

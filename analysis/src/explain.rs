@@ -1,4 +1,4 @@
-//! `migbsp explain`: from a record, why processes moved or stayed, and what that won.
+//! `migbsp explain`: why processes moved or stayed, and what migrations gained, from a record.
 
 mod call;
 mod csv;

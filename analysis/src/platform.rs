@@ -8,7 +8,7 @@ use simulator::{Host, Platform};
 use crate::text::table;
 use experiments::Failure;
 
-/// What is shown of a platform; `schema` is `migbsp.platform/1`.
+/// A platform, as shown; `schema` is `migbsp.platform/1`.
 #[derive(Debug, Serialize)]
 pub struct PlatformView {
     schema: &'static str,
@@ -181,5 +181,5 @@ fn short(number: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Up to so many Sets, a table of all pairs is of use.
+/// Maximum number of Sets for a table of all pairs.
 const SETS_PAIRED: usize = 8;

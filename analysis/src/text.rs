@@ -2,7 +2,7 @@
 
 use comfy_table::CellAlignment;
 
-/// `number` with so many `decimals`, or with an exponent if that would show too little or too much.
+/// `number` with this many `decimals`, or with an exponent if that would show too few digits or too many.
 pub fn rounded(number: f64, decimals: u8) -> String {
     let size = number.abs();
     let least = 10_f64.powi(1 - i32::from(decimals)).min(0.1);
@@ -13,7 +13,7 @@ pub fn rounded(number: f64, decimals: u8) -> String {
     }
 }
 
-/// `number` of what is called `name`.
+/// `number` with the noun `name`.
 pub fn counted(number: usize, name: &str) -> String {
     match (number, name.ends_with('s')) {
         (1, _) => format!("1 {name}"),

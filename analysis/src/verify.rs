@@ -1,4 +1,4 @@
-//! `migbsp verify`: decides a recorded run again, and says where the record has it otherwise.
+//! `migbsp verify`: recomputes the decisions of a recorded run, and reports differences.
 
 mod report;
 mod text;
@@ -77,7 +77,8 @@ fn configured(
     let scheduler = Scheduler::new(&node, registry.policies())?;
     let scenario = Scenario::named(scenario)
         .ok_or_else(|| written(format!("there is no scenario {scenario:?}")))?;
-    let processes = u32::try_from(run.placement.len()).expect("a record of so many is never read");
+    let processes = u32::try_from(run.placement.len())
+        .expect("the number of processes of a record fits 32 bits");
     let host = |name: &str| {
         let position = run.hosts.iter().position(|host| host == name);
         let position = position.ok_or_else(|| format!("the run has no host {name:?}"))?;

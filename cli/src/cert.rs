@@ -24,7 +24,7 @@ use crate::cert::revoke::RevokeArguments;
 use crate::cert::show::ShowArguments;
 use experiments::Failure;
 
-/// What `cert` is told.
+/// Arguments of `cert`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CertCommand {
     /// Make the authority of a cluster
@@ -33,19 +33,19 @@ pub(crate) enum CertCommand {
     /// Issue a certificate and a key to a node, a Set Manager or a client
     #[command(long_about = ISSUE_ABOUT, after_long_help = ISSUE_HELP)]
     Issue(IssueArguments),
-    /// Take certificates back: those who have them get into the cluster no more
+    /// Revoke certificates: their holders are no longer admitted to the cluster
     #[command(long_about = REVOKE_ABOUT, after_long_help = REVOKE_HELP)]
     Revoke(RevokeArguments),
-    /// Say what certificates are about, and how long they are valid
+    /// Show certificates and their validity
     #[command(long_about = SHOW_ABOUT, after_long_help = SHOW_HELP)]
     Show(ShowArguments),
 }
 
-/// Does what is asked for.
+/// Runs the subcommand.
 ///
 /// # Errors
 ///
-/// If a file is missing, at fault or in the way, or the command line asks for what cannot be.
+/// If a file is missing, invalid or in the way, or the arguments are invalid.
 pub(crate) fn command(command: &CertCommand) -> Result<(), Failure> {
     match command {
         CertCommand::Init(arguments) => init::command(arguments),
@@ -55,7 +55,7 @@ pub(crate) fn command(command: &CertCommand) -> Result<(), Failure> {
     }
 }
 
-/// Files that are in the way or cannot be written are not the fault of what is in them.
+/// Files that are in the way or cannot be written are errors of the run, not of the input.
 pub(crate) fn fault(error: FileError) -> Failure {
     match error {
         FileError::Exists { .. } | FileError::Write { .. } => Failure::run(error),
@@ -89,12 +89,12 @@ fn option(dir: Option<&Path>) -> String {
 }
 
 const INIT_ABOUT: &str = "\
-Make the authority of a cluster: a certificate, which all of the cluster trust, and its key, which \
+Make the authority of a cluster: a certificate, which all members trust, and its key, which \
 signs the certificates of all others.
 
-Whoever has the key can let anybody into the cluster. It stays where it was made, readable by its owner \
-alone; hosts get what `migbsp cert issue` makes for them. `migbsp cert revoke` takes certificates back; \
-a new authority, and new certificates, lock out all who had old ones.";
+The key can admit any peer to the cluster. It stays on the machine that made it, readable by its owner \
+only; hosts get the files of `migbsp cert issue`. `migbsp cert revoke` revokes certificates; \
+a new authority, and new certificates, lock out all holders of old ones.";
 
 const INIT_HELP: &str = "\
 Files:
@@ -111,9 +111,9 @@ Then: migbsp cert issue --help. The whole way to a cluster: docs/cluster.md.";
 const ISSUE_ABOUT: &str = "\
 Issue a certificate and a key to a node, a Set Manager or a client.
 
-The certificate says the cluster, the role and the name, and peers go by it: a node cannot pass for a Set \
-Manager, nor for another node. A host is called in it as in the hostfile. Run this where the authority is, \
-and bring both files to their host.";
+The certificate has the cluster, the role and the name, which peers check: a node cannot act as a Set \
+Manager or as another node. The name of a host is that of the hostfile. Run this where the authority is, \
+and copy both files to their host.";
 
 const ISSUE_HELP: &str = "\
 Roles:
@@ -136,17 +136,17 @@ Examples:
 The whole way to a cluster: docs/cluster.md.";
 
 const REVOKE_ABOUT: &str = "\
-Take certificates back: those who have them get into the cluster no more.
+Revoke certificates: their holders are no longer admitted to the cluster.
 
-The authority signs a list of all certificates that it has taken back. Nodes and clients with that list beside \
-their own certificate refuse whoever is on it, whichever side connects. Run this where the authority is, and bring \
+The authority signs a list of all certificates that it has revoked. Nodes and clients with that list beside \
+their own certificate refuse these peers, whichever side connects. Run this where the authority is, and copy \
 the list to every node and client: it is read when they start, and open connections stay as they are.";
 
 const REVOKE_HELP: &str = "\
 Files:
-  DIR/authority.crl  the list, which grows: what is on it stays on it, and it does not expire
-A certificate of another authority is refused, and then nothing is written. Of a certificate \
-whose file is lost the number will do: `serial`, as `migbsp cert show --format json` once said it.
+  DIR/authority.crl  the list, which is cumulative and does not expire
+A certificate of another authority is refused, and nothing is written. For a certificate \
+without its file, use its number: `serial` in `migbsp cert show --format json`.
 
 Examples:
   migbsp cert revoke certs/node-3.pem
@@ -161,7 +161,7 @@ const SHOW_ABOUT: &str = "\
 Say what certificates are about, and how long they are valid.
 
 Keys are not read. Whether a certificate was signed by the authority beside it is found out by peers, when \
-it is used; here, equal fingerprints tell equal authorities.";
+it is used; here, equal fingerprints mean equal authorities.";
 
 const SHOW_HELP: &str = "\
 Formats:

@@ -42,7 +42,7 @@ pub fn run(registry: &Registry) -> ExitCode {
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
-            // A closed stdout is as good a reader of help as any.
+            // A closed stdout is no error of help.
             let _unread = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -64,10 +64,10 @@ pub fn run(registry: &Registry) -> ExitCode {
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Say more on stderr: calls and migrations (-v), supersteps (-vv)
+    /// Log to stderr: calls and migrations (-v), supersteps (-vv)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
-    /// Say nothing on stderr but errors, and show no progress
+    /// Log only errors, and show no progress
     #[arg(short, long, global = true)]
     quiet: bool,
 }
@@ -77,37 +77,37 @@ enum Command {
     /// Run an experiment on a simulated platform
     #[command(long_about = SIMULATE_ABOUT)]
     Simulate(SimulateArguments),
-    /// Run experiments under several policies with several seeds, and say which are better
+    /// Compare policies on experiments, with several seeds
     #[command(long_about = COMPARE_ABOUT, after_help = COMPARE_HELP)]
     Compare(CompareArguments),
-    /// Say from a record why processes moved or stayed, and what that won
+    /// Explain from a record why processes moved or stayed, and what migrations gained
     #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArguments),
-    /// Decide a recorded run again from what it observed, and say whether that comes out the same
+    /// Verify the decisions of a recorded run by recomputing them
     #[command(long_about = VERIFY_ABOUT, after_long_help = VERIFY_HELP)]
     Verify(VerifyArguments),
-    /// Set the tables of the papers beside what our runs say
+    /// Reproduce the published tables
     #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArguments),
-    /// Say which processes to move so that no machine is above a level, and moving costs least
+    /// Find the cheapest migrations after which no machine is above a level
     #[command(long_about = REBALANCE_ABOUT, after_long_help = REBALANCE_HELP)]
     Rebalance(RebalanceArguments),
-    /// Be one host of a cluster, and wait for clients
+    /// Run a node daemon that serves jobs from clients
     #[command(long_about = live::NODE_ABOUT, after_long_help = live::NODE_HELP)]
     Node(NodeArguments),
     /// Run an experiment on the hosts of a cluster
     #[command(long_about = live::RUN_ABOUT, after_long_help = live::RUN_HELP)]
     Run(RunArguments),
-    /// Start a cluster of node processes on this machine, do something there, and end it
+    /// Start a cluster of node processes on this machine for one command
     #[command(long_about = live::UP_ABOUT, after_long_help = live::UP_HELP)]
     Up(UpArguments),
-    /// Show how the nodes of a cluster are
+    /// Show the state of a cluster's nodes
     #[command(after_long_help = live::STATUS_HELP)]
     Status(StatusArguments),
-    /// Look at a platform, or time messages on it
+    /// Check or show a platform, or time messages on it
     #[command(subcommand)]
     Platform(PlatformCommand),
-    /// Make and look at the certificates by which the hosts of a cluster know each other
+    /// Manage the certificates that authenticate the hosts of a cluster
     #[command(subcommand)]
     Cert(CertCommand),
     /// Write a completion script for a shell to stdout
@@ -116,7 +116,7 @@ enum Command {
         /// The shell
         shell: Shell,
     },
-    /// What the exit codes mean
+    /// List the exit codes
     #[command(name = "exit-codes", hide = true, long_about = EXIT_CODES, help_template = "{about}\n")]
     ExitCodes,
 }
@@ -126,7 +126,7 @@ fn execute(
     mut command: clap::Command,
     registry: &Registry,
 ) -> Result<(), Failure> {
-    // A bar and lines of a log would write over each other.
+    // A progress bar and log lines would overwrite each other.
     let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
     let progress = silent && !arguments.quiet && io::stderr().is_terminal();
     match arguments.command {
@@ -217,7 +217,7 @@ fn with_policies(command: clap::Command, registry: &Registry) -> clap::Command {
     })
 }
 
-/// Takes `-1` after an option for its value, so that whoever reads the value says what is wrong with it.
+/// Takes `-1` after an option for its value, so that the value's parser reports the error.
 pub(crate) fn taking_negative_numbers(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|argument| {
         let is_option = !argument.is_positional() && argument.get_action().takes_values();
@@ -244,7 +244,7 @@ fn log_to_stderr(verbose: u8, quiet: bool) {
         .without_time()
         .with_target(false);
     let subscriber = registry().with(layer.with_filter(filter));
-    // Somebody else's subscriber, if there is one, is as good.
+    // An existing subscriber is used.
     let _already_set = subscriber.try_init();
 }
 
@@ -255,34 +255,34 @@ Examples:
   migbsp simulate conf/lbm.toml --print-config       every key, its value, where it comes from
   migbsp compare conf/dynamic/*.toml --seeds 1..5    which policy is better
   migbsp explain runs/lbm --process p21              why did it move? (from simulate --out runs/lbm)
-  migbsp verify runs/lbm                             were all decisions made as they should be?
-  migbsp reproduce table2                            a table of the papers, and ours beside it
-  migbsp rebalance sweep conf/rebalance/small.json   what would a lower level cost?
+  migbsp verify runs/lbm                             recompute all decisions of a run
+  migbsp reproduce table2                            a published table beside ours
+  migbsp rebalance sweep conf/rebalance/small.json   the cost of lower levels
   migbsp platform show conf/platforms/testbed.toml
   migbsp up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
-                                                     the same on real processes, live: docs/cluster.md
-  migbsp cert init --cluster lab                     who may take part in a cluster: docs/cluster.md
+                                                     on real processes: docs/cluster.md
+  migbsp cert init --cluster lab                     an authority for a cluster: docs/cluster.md
 
-Read on: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
+See also: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
 
 const REPRODUCE_ABOUT: &str = "\
-Set the tables of the papers beside what our runs say.
+Reproduce the published tables.
 
-Every number that the papers print for Lattice Boltzmann, Smith-Waterman and LU, that of our run, and the \
+Shows every published number for Lattice Boltzmann, Smith-Waterman and LU, that of our run, and the \
 relative error. The experiments are those of conf/paper, which are in this binary: nothing is read, and \
 MIGBSP__ variables change nothing.
 
-Scenario i is the application alone, ii pays for rescheduling and moves nobody, in iii processes migrate. \
+Scenario i is the application alone, ii pays for rescheduling without migrations, in iii processes migrate. \
 The papers' scenario iii is compared with up to three runs: iii breaks ties between equal potentials by \
-rank, iii-receive-time by the time of receiving, and iii-forced makes the migrations that the papers \
+rank, iii-receive-time by reception time, and iii-forced makes the migrations that the papers \
 state and no others. Numbers that contradict other numbers of the papers are flagged; means are given \
 with them and without.";
 
 const REPRODUCE_HELP: &str = "\
 Formats:
-  table  every number, then the means, what is gained, and how many stated migrations agree
+  table  every number, then the means, the gains, and the number of published migrations that agree
   json   one object, schema migbsp.reproduce/1: cells, means, gains, migrations, agreement
-  csv    one row per number; of `migrations` one row per stated migration
+  csv    one row per number; of `migrations` one row per published migration
 
 The chen2008 parts are about `migbsp rebalance` (Chen, Wang and Lau 2008) and not in `all`: means over
 instances drawn anew, --instances of each group (the paper has 100). Algorithms have the steps of sixteen
@@ -292,11 +292,11 @@ first iterations of IMLP each; but mparv runs to its end, and best has a million
 Examples:
   migbsp reproduce table2                            Lattice Boltzmann on 25 processes
   migbsp reproduce table7 --ties rank --format csv
-  migbsp reproduce migrations                        who moves, when and where to
+  migbsp reproduce migrations                        processes, calls and hosts
   migbsp reproduce --html tables.html                all of it, with charts
   migbsp reproduce chen2008-table4 --instances 100   how many moves rebalancing needs
 
-What the columns mean and how stated migrations are forced: docs/tables.md.";
+The columns, and how published migrations are forced: docs/tables.md.";
 
 const COMPLETIONS_HELP: &str = "\
 Examples:

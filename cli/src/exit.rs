@@ -20,13 +20,13 @@ pub(crate) fn exit_code(failure: &Failure) -> ExitCode {
 pub(crate) const EXIT_CODES: &str = "\
 migbsp ends with one of these exit codes:
 
-    0  all is well
-    1  the run failed: the program is at fault, or its results cannot be written
-    2  usage: the command line, a --set or a MIGBSP__ variable is at fault
+    0  success
+    1  the run failed: the program failed, or its results cannot be written
+    2  usage: invalid command line, --set or MIGBSP__ variable
     3  an assertion or a verification failed, or a level was not met (`rebalance`)
-    4  an input file is at fault, or the experiment it describes is impossible
+    4  invalid input file, or an experiment that cannot be run
     5  a cluster or a peer failed
-  130  interrupted (128 + SIGINT); other signals likewise
+  130  interrupted (128 + SIGINT; other signals have their numbers)
 
-Errors go to stderr and say where the fault is, what was met and what would do.
-A reader of stdout that goes away, as `head` does, is no error.";
+Errors go to stderr, with the place of an invalid value and the rule that it breaks.
+A reader that closes stdout early, as `head` does, is no error.";

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use experiments::Failure;
 
-/// Writes a file that was asked for: all of it, or what was there before stays, wherever files can be replaced.
+/// Writes a file atomically where files can be replaced: after an error the previous contents remain.
 ///
 /// # Errors
 ///
@@ -29,14 +29,14 @@ pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
         Err(_) if file.is_file() || file.is_dir() => {
             OpenOptions::new().append(true).open(file).map(drop)
         }
-        // Who reads from a pipe would take it for the end, and a link to nothing would become a file.
+        // A reader of a pipe would see its end, and a link to nothing would become a file.
         Err(_) => Ok(()),
     };
     checked.map_err(|error| unwritable(file, &error))
 }
 
 fn replace(file: &Path, text: &str) -> io::Result<()> {
-    // A device or a pipe cannot be replaced, and a link to nothing is not to be.
+    // A device or a pipe cannot be replaced, and a dangling link is not followed.
     if !file.is_file() && file.symlink_metadata().is_ok() {
         return fs::write(file, text);
     }
@@ -107,7 +107,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_a_link_leads_to_is_replaced_and_not_the_link() {
+    fn the_target_of_a_link_is_replaced_and_not_the_link() {
         let folder = tempfile::tempdir().unwrap();
         let (file, link) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
         write(&file, "old").unwrap();

@@ -1,6 +1,6 @@
 //! The `migbsp` command as a library.
 //!
-//! A program of one's own implements [`bsp::Program`] and [`Workload`], and its `main` hands a
+//! A user's program implements [`bsp::Program`] and [`Workload`], and its `main` passes a
 //! [`Registry`] to [`run`]: it then has every command, with the shipped workloads
 //! ([`Registry::shipped`]) or without ([`Registry::new`]). `docs/custom-programs.md` is a guide.
 //! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`; `compare`.

@@ -44,13 +44,13 @@ pub(crate) fn print_json<T: Serialize>(value: &T) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Writes a line to stderr; that it cannot be written is nobody's concern.
+/// Writes a line to stderr; errors of stderr are ignored.
 pub(crate) fn warn(line: &str) {
     let _lost = writeln!(io::stderr().lock(), "{}", tamed(line));
 }
 
-/// `text` with all that a terminal would obey escaped, line breaks and tabs apart: what files say and what they are
-/// called ends up in results and messages. The escapes are also JSON's.
+/// `text` with control characters escaped, except line breaks and tabs: contents and names of files end up in
+/// results and messages. The escapes are those of JSON.
 fn tamed(text: &str) -> Cow<'_, str> {
     let obeyed = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     if !text.contains(obeyed) {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped_and_nothing_else() {
+    fn control_characters_are_escaped_and_nothing_else() {
         let plain = "größe\tof a\n主机";
         assert!(matches!(tamed(plain), Cow::Borrowed(text) if text == plain));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A bar on stderr while a run is under way, and lines in the log.
+//! A progress bar on stderr during a run, and lines in the log.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use crate::bar::style;
 use experiments::Scenario;
 
-/// What shows a run's progress.
+/// Progress of a run.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -16,7 +16,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A bar of `supersteps`, a counter if nobody knows how many, or nothing if it is not wanted.
+    /// A bar of `supersteps`, a counter if their number is unknown, or no display.
     pub(crate) fn new(shown: bool, scenario: Scenario, supersteps: Option<u64>) -> Self {
         let bar = if shown {
             let (bar, template) = match supersteps {
@@ -33,7 +33,7 @@ impl Progress {
         Self { bar, migrations: 0 }
     }
 
-    /// Something happened.
+    /// Handles an event.
     pub(crate) fn observe(&mut self, event: &Event) {
         match event {
             Event::Superstep(superstep) => {
@@ -59,7 +59,7 @@ impl Progress {
         }
     }
 
-    /// The run is over.
+    /// Ends the progress.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! `migbsp rebalance`: who had better be where, and what getting there costs.
+//! `migbsp rebalance`: assignments of processes to machines, and the cost of reaching them.
 
 mod algorithm;
 mod arguments;
@@ -23,7 +23,7 @@ pub(crate) use budget::Limit;
 pub(crate) use help::{REBALANCE_ABOUT, REBALANCE_HELP};
 pub(crate) use search::lower_bound;
 
-/// What `rebalance` is told.
+/// Arguments of `rebalance`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct RebalanceArguments {
@@ -31,14 +31,14 @@ pub(crate) struct RebalanceArguments {
     command: Option<RebalanceCommand>,
     #[command(flatten)]
     solve: SolveArguments,
-    /// Whether a bar on stderr is wanted.
+    /// Whether to show a progress bar on stderr.
     #[arg(skip)]
     pub(crate) progress: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum RebalanceCommand {
-    /// Set what each level would cost beside each other, for several algorithms
+    /// Compare the costs of levels for several algorithms
     #[command(long_about = help::SWEEP_ABOUT, after_long_help = help::SWEEP_HELP)]
     Sweep(SweepArguments),
     /// Draw an instance like those of the paper
@@ -46,11 +46,11 @@ enum RebalanceCommand {
     Generate(GenerateArguments),
 }
 
-/// Looks for assignments, sweeps over levels, or draws an instance.
+/// Searches for assignments, sweeps over levels, or draws an instance.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the arguments, the instance or the disk; [`Failure::Verification`] if a target
+/// Errors of the arguments, the instance or the disk; [`Failure::Verification`] if a target
 /// of an instance is not met.
 pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), Failure> {
     let progress = &RunBar::new(arguments.progress);
@@ -61,5 +61,5 @@ pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), Failure> {
     }
 }
 
-/// As they are written.
+/// The arguments as written.
 const SUBCOMMANDS: [&str; 2] = ["sweep", "generate"];

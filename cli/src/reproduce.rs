@@ -1,4 +1,4 @@
-//! `migbsp reproduce`: what the papers print, and what our runs say.
+//! `migbsp reproduce`: published results beside those of our runs.
 
 mod agreement;
 mod application;
@@ -33,28 +33,28 @@ use crate::reproduce::stated::Stated;
 use experiments::Failure;
 use experiments::batch::{self, Progress};
 
-/// What `reproduce` is told.
+/// Arguments of `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArguments {
-    /// Which part of the papers
+    /// Part of the papers
     #[arg(value_name = "PART", value_enum, default_value_t)]
     part: Part,
-    /// Who comes first among processes of equal potential; if left out, both are run
+    /// Rule among processes of equal potential; both by default
     #[arg(long, value_enum, value_name = "FIRST")]
     ties: Option<Ties>,
-    /// How to show the results
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Show means, gains and who moved, and leave the cells out
+    /// Means, gains and migrations only, without the cells
     #[arg(long)]
     summary: bool,
-    /// Write a page with tables and charts to this file besides
+    /// File for a page with tables and charts, written in addition
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Over how many instances of each group means are taken; of chen2008 only [default: 100, of table4 and figures 20]
+    /// Number of instances of each group for means; chen2008 only [default: 100, of table4 and figures 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     instances: Option<u32>,
-    /// Whether a bar on stderr is wanted.
+    /// Whether to show a progress bar on stderr.
     #[arg(skip)]
     pub(crate) progress: bool,
 }
@@ -72,7 +72,7 @@ enum Part {
     Table4,
     /// on 200
     Table5,
-    /// What p1 waits at the last barrier
+    /// Waiting time of p1 at the last barrier
     Table6,
     /// Smith-Waterman
     Table7,
@@ -80,18 +80,18 @@ enum Part {
     Table9,
     /// LU decomposition of order 5000
     Fig16,
-    /// The migrations that the papers state
+    /// The published migrations
     Migrations,
-    /// Everything of these
+    /// All of these
     #[default]
     All,
-    /// Chen, Wang and Lau 2008: levels before anybody moves
+    /// Chen, Wang and Lau 2008: initial levels
     #[value(name = "chen2008-table2")]
     ChenTable2,
-    /// what algorithms of rebalancing cost and how long they look
+    /// cost and search time of rebalancing algorithms
     #[value(name = "chen2008-table3")]
     ChenTable3,
-    /// how many moves they need
+    /// number of moves that they need
     #[value(name = "chen2008-table4")]
     ChenTable4,
     /// costs against levels, figures 4 to 7
@@ -99,20 +99,20 @@ enum Part {
     ChenFigures,
 }
 
-/// Who comes first among processes of equal potential.
+/// Rule among processes of equal potential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Ties {
     /// The lowest rank: scenario iii
     Rank,
-    /// Who spends least time receiving: scenario iii-receive-time
+    /// The shortest reception time: scenario iii-receive-time
     ReceiveTime,
 }
 
-/// Runs what the part needs and shows it beside the papers.
+/// Runs the experiments of a part and shows the results beside the published ones.
 ///
 /// # Errors
 ///
-/// If an option is not of the part, or results cannot be written.
+/// If an option does not apply to the part, or results cannot be written.
 pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
     if let Some(part) = arguments.part.chen() {
         for (is_given, option) in [
@@ -120,7 +120,8 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
             (arguments.summary, "--summary"),
         ] {
             if is_given {
-                let problem = format!("{option} is not for chen2008: nobody reschedules there");
+                let problem =
+                    format!("{option} does not apply to chen2008, which has no rescheduling");
                 return Err(Failure::Usage(problem));
             }
         }
@@ -133,15 +134,15 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
         return chen::command(part, orders);
     }
     if arguments.summary && arguments.format != Format::Table {
-        let problem = "--summary is a table: leave it out, or --format";
+        let problem = "--summary cannot be used with --format";
         return Err(Failure::Usage(problem.to_owned()));
     }
     if arguments.instances.is_some() {
-        let problem = "--instances is for chen2008 alone: other parts have no instances";
+        let problem = "--instances applies to chen2008 only";
         return Err(Failure::Usage(problem.to_owned()));
     }
     if let Some(file) = &arguments.html {
-        // A place that takes nothing is better known before the runs than after them.
+        // An unwritable place is reported before the runs, not after them.
         check_writable(file)?;
     }
     let report = reproduce(arguments)?;
@@ -199,7 +200,7 @@ fn reproduce(arguments: &ReproduceArguments) -> Result<Report, Failure> {
 fn runs_of(cell: &Cell, ties: &[Variant], stated: &[Stated]) -> Vec<Run> {
     let is_wanted = |run: &Run| match run.variant {
         Variant::I | Variant::Ii => true,
-        // The barrier of Table 6 is told of scenario iii as it runs freely.
+        // The barrier of Table 6 is compared with scenario iii without a fixed plan.
         Variant::Iii if !cell.table.is_makespans() => true,
         Variant::Iii | Variant::ReceiveTime => {
             ties.contains(&run.variant) && cell.table.is_makespans()
@@ -214,20 +215,20 @@ fn runs_of(cell: &Cell, ties: &[Variant], stated: &[Stated]) -> Vec<Run> {
         .collect()
 }
 
-/// What comes of `runs`, each of them run once.
+/// The results of `runs`; each is run once.
 fn outcomes(
     mut runs: Vec<Run>,
     progress: &dyn Progress,
     stated: &[Stated],
 ) -> Result<BTreeMap<Run, Outcome>, Failure> {
-    // The longest first, so that no core is left with a long one at the end.
+    // The longest first, so that no core ends with a long run.
     runs.sort_unstable_by_key(|run| (Reverse(run.weight()), *run));
     runs.dedup();
     let outcomes = batch::run(&runs, progress, |run| run.execute(stated))?;
     Ok(runs.into_iter().zip(outcomes).collect())
 }
 
-/// What the papers state beside what the runs did.
+/// The published results beside ours.
 fn compare(
     stated: &[Stated],
     ties: &[Variant],

@@ -1,4 +1,4 @@
-//! `[load]` and `[congestion]`: what others do to hosts and links, drawn from the run's seed.
+//! `[load]` and `[congestion]`: background load on hosts and links, drawn from the run's seed.
 
 mod apply;
 
@@ -18,9 +18,9 @@ use settings::tree_of;
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackgroundSection {
     target: Target,
-    /// What is in effect; of kind `none`, the kind alone.
+    /// The keys in effect; for kind `none`, the kind alone.
     keys: Keys,
-    /// `None`: nobody else is there.
+    /// `None`: no background load.
     background: Option<Background>,
 }
 
@@ -50,8 +50,7 @@ struct Keys {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
-    /// Nobody, ever. The other keys may stand there and mean nothing, so that a load can be switched
-    /// off by its kind alone.
+    /// No background load. The other keys are ignored, so that the kind alone switches a load off.
     #[default]
     None,
     OnOff,
@@ -64,7 +63,7 @@ impl BackgroundSection {
     ///
     /// # Errors
     ///
-    /// The first key or value that will not do.
+    /// The first invalid key or value.
     pub fn new(written: &Node, target: Target) -> Result<Self, Fault> {
         let name = name(target);
         let section = written.get(name).cloned().unwrap_or_else(Node::empty_table);
@@ -80,9 +79,9 @@ impl BackgroundSection {
         let known = keys.kind.known(target);
         let is_foreign = |(key, _): &&(String, Node)| !known.contains(&key.as_str());
         if let Some((key, node)) = section.entries().iter().find(is_foreign) {
-            // The kind itself is beside the point.
+            // The kind itself is no part of the list.
             let takes = list(&known[1..]);
-            let problem = format!("means nothing here; this `kind` takes {takes}");
+            let problem = format!("not a key of this `kind`, which takes {takes}");
             return Err(Fault::new(node.place(), &format!("{name}.{key}"), problem));
         }
         let keys = keys.completed();
@@ -93,8 +92,8 @@ impl BackgroundSection {
                 expected,
             } = error;
             let place = section.get(key).unwrap_or(&section).place();
-            let problem = format!("met {value}, expected {expected}");
-            Fault::new(place, &format!("{name}.{key}"), problem)
+            let rule = format!("must be {expected}");
+            Fault::invalid(place, &format!("{name}.{key}"), value, rule)
         })?;
         Ok(Self {
             target,
@@ -103,12 +102,12 @@ impl BackgroundSection {
         })
     }
 
-    /// `platform` with what others do there; `written` is the experiment that says so.
+    /// `platform` with its background load; `written` is the experiment.
     ///
     /// # Errors
     ///
-    /// If a Set or a link that is named does not exist, or its load is written in the platform's file,
-    /// or there is nothing that could be loaded, or too much.
+    /// If a named Set or link does not exist, or its load is set in the platform file, or the number of
+    /// hosts or links to load is 0 or too large.
     pub fn apply(&self, platform: Platform, seed: u64, written: &Node) -> Result<Platform, Fault> {
         let Some(background) = &self.background else {
             return Ok(platform);
@@ -120,14 +119,14 @@ impl BackgroundSection {
         let named = named.as_deref();
         let section = written.get(name(self.target));
         let place = written.find(path).or(section).and_then(Node::place);
-        let befallen = match self.target {
+        let loaded = match self.target {
             Target::Hosts => apply::hosts(platform, background, seed, named),
             Target::Links => apply::links(platform, background, seed, named),
         };
-        befallen.map_err(|problem| Fault::new(place, path, problem))
+        loaded.map_err(|problem| Fault::new(place, path, problem))
     }
 
-    /// Whether anybody else is there, at times that are drawn from the seed.
+    /// Whether there is background load, which is drawn from the seed.
     pub const fn draws(&self) -> bool {
         self.background.is_some()
     }
@@ -139,7 +138,7 @@ impl BackgroundSection {
 }
 
 impl Keys {
-    /// With what a kind takes and nobody wrote.
+    /// With defaults for the keys that the kind takes and the section lacks.
     fn completed(mut self) -> Self {
         let seconds = |value| Some(Seconds::new(value).expect("a finite number"));
         self.share = self.share.or(Some(1.0));
@@ -162,7 +161,7 @@ impl Keys {
             return Err(OutOfRange {
                 key: "level",
                 value: level,
-                expected: "a number from 0 to 0.99; something always gets through a link",
+                expected: "a number from 0 to 0.99: a link is never fully loaded",
             });
         }
         let pattern = match self.kind {
@@ -183,11 +182,11 @@ impl Keys {
 impl Kind {
     /// The keys that a section for `target` takes.
     fn known(self, target: Target) -> Vec<&'static str> {
-        let whom = match target {
+        let targets = match target {
             Target::Hosts => "sets",
             Target::Links => "links",
         };
-        let mut known = vec!["kind", whom, "share", "level"];
+        let mut known = vec!["kind", targets, "share", "level"];
         if self == Self::OnOff {
             known.extend(["busy", "idle"]);
         }
@@ -211,5 +210,5 @@ fn unit(key: &str) -> Unit {
     }
 }
 
-/// What others may take of a link at most.
+/// Maximum share of a link that background load takes.
 const LEVEL_MAX: f64 = 0.99;

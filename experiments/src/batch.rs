@@ -1,4 +1,4 @@
-//! Many simulations at once, on all cores.
+//! Concurrent simulations, on all cores.
 
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -31,7 +31,7 @@ impl Progress for Silent {
     fn end(&self) {}
 }
 
-/// What `work` makes of each of `items`, in their order, whichever is done first.
+/// The results of `work` for `items`, in their order.
 ///
 /// As many threads work as the machine has cores; each takes the first item that nobody has taken
 /// yet, so that the longest work is best listed first. `progress` counts the items that are done.
@@ -48,7 +48,7 @@ pub fn run<Item: Sync, Done: Send>(
     run_on(cores, items, progress, work)
 }
 
-/// [`run`] on so many threads.
+/// [`run`] on this number of threads.
 fn run_on<Item: Sync, Done: Send>(
     threads: usize,
     items: &[Item],
@@ -66,12 +66,12 @@ fn run_on<Item: Sync, Done: Send>(
                     let Some(item) = items.get(index) else { break };
                     let result = work(item);
                     if result.is_err() {
-                        // What is before this one has been taken by now, and what follows is not wanted.
+                        // Items before this one are taken; those after it are not wanted.
                         next.store(items.len(), Ordering::Relaxed);
                     }
                     results
                         .lock()
-                        .expect("nobody panics with the lock in hand")
+                        .expect("no thread panics while it holds the lock")
                         .push((index, result));
                     progress.advance();
                 }
@@ -81,7 +81,7 @@ fn run_on<Item: Sync, Done: Send>(
     progress.end();
     let mut results = results
         .into_inner()
-        .expect("nobody panics with the lock in hand");
+        .expect("no thread panics while it holds the lock");
     results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }

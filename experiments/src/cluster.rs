@@ -27,15 +27,15 @@ pub struct Cluster {
 /// A host of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// What it is called, in its certificate too.
+    /// Its name, in its certificate as well.
     pub name: Name,
     /// Index of its Set in [`Cluster::sets`].
     pub set: usize,
-    /// How many processes fit there; at least one.
+    /// Number of processes that fit there; at least one.
     pub slots: u32,
-    /// What the speed measured there is multiplied by; positive and finite.
+    /// Factor of the measured speed; positive and finite.
     pub speed: f64,
-    /// Where it listens, as `host:port`.
+    /// Its address, as `host:port`.
     pub address: String,
 }
 
@@ -73,7 +73,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] with the variable, if one says something else than Slurm would.
+    /// [`Failure::Usage`] with the variable, if one contradicts Slurm's format.
     pub fn from_slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Failure> {
         let usage = |(name, problem)| Failure::Usage(format!("environment {name}: {problem}"));
         let Some(hosts) = slurm::hosts(variable).map_err(usage)? else {
@@ -100,7 +100,7 @@ impl Cluster {
     }
 }
 
-/// What is known of a cluster after some of its lines.
+/// A cluster that is being read, line by line.
 #[derive(Debug, Default)]
 struct Gathered {
     members: Vec<Member>,
@@ -113,7 +113,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// Line `number` says `line`. A host of an earlier line has so many slots more.
+    /// Adds `line`, which has this `number`. A repeated host gets more slots.
     fn add(&mut self, line: Line, number: usize) -> Result<(), String> {
         let total = self.slots.checked_add(line.slots);
         self.slots = total.ok_or_else(|| format!("more than {} slots in all", u32::MAX))?;
@@ -133,7 +133,7 @@ impl Gathered {
         let address = line.address();
         if let Some(first) = self.addresses.insert(address.clone(), number) {
             return Err(format!(
-                "the address {address} is that of line {first} already; expected one per host, as in \
+                "the address {address} is that of line {first} already; must be one per host, as in \
                  `addr=HOST:PORT`"
             ));
         }
@@ -166,7 +166,7 @@ impl Gathered {
 }
 
 impl Line {
-    /// A host of which nothing else is said.
+    /// A host with defaults.
     fn new(name: Name, slots: u32) -> Self {
         Self {
             name,
@@ -182,7 +182,7 @@ impl Line {
         self.address.clone().unwrap_or_else(default)
     }
 
-    /// The key of which this line says something else than what is known.
+    /// The key in which this line contradicts an earlier one.
     fn contradicts(&self, member: &Member, set: &str) -> Option<&'static str> {
         let speed = self.speed.unwrap_or(member.speed);
         if self.set.as_deref().is_some_and(|own| own != set) {
@@ -197,13 +197,13 @@ impl Line {
     }
 }
 
-/// Where a host listens if nothing else is said.
+/// Default port of a host.
 pub const PORT: u16 = 7447;
 
-/// The Set of hosts of which none is said.
+/// The Set of hosts without one.
 const SET: &str = "cluster";
 
-/// What the measured speed is multiplied by if nothing is said.
+/// Default factor of the measured speed.
 const SPEED: f64 = 1.0;
 
 #[cfg(test)]

@@ -12,13 +12,13 @@ use crate::registry::Registry;
 pub struct Embedded {
     /// Its file in the sources.
     pub name: &'static str,
-    /// What is in that file.
+    /// Contents of that file.
     pub text: &'static str,
-    /// What is in the platform file it names, TOML.
+    /// Contents of the platform file that it names, TOML.
     pub platform: &'static str,
 }
 
-/// The experiment in `embedded`, changed by `assignments` (`section.key=value`), and by nothing else:
+/// The experiment in `embedded`, changed by `assignments` (`section.key=value`) only:
 /// the environment is left aside, so that the same experiment is run everywhere.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! An experiment: what its file, the environment and the command line say, checked.
+//! A checked experiment, from its file, the environment and the command line.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use settings::Value;
 use settings::decode;
 use settings::tree_of;
 
-/// Everything a run is told.
+/// The configuration of a run.
 ///
 /// Invariant: every value is of its type and in its range.
 #[derive(Clone, Debug)]
@@ -46,22 +46,22 @@ pub struct Experiment {
     pub run: RunSection,
 }
 
-/// `[application]`: what computes.
+/// `[application]`: the program that is run.
 #[derive(Clone, Debug)]
 pub struct Application {
     /// Name of the workload.
     pub workload: String,
-    /// How many processes.
+    /// Number of processes.
     pub processes: u32,
-    /// How many supersteps at most; `None`: until the program ends by itself.
+    /// Maximum number of supersteps; `None`: until the program ends.
     pub supersteps: Option<u64>,
     /// The workload's own parameters, as written.
     pub written: Node,
-    /// The same, those left out included.
+    /// The parameters in effect, defaults included.
     pub effective: Node,
 }
 
-/// What every workload has; each may be missing before it is checked.
+/// Keys that every workload has, before they are checked.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Common {
@@ -75,7 +75,7 @@ impl Experiment {
     ///
     /// # Errors
     ///
-    /// The first key or value that will not do: where it was written, what was met, what would do.
+    /// The first invalid key or value.
     pub fn new(written: &Node, registry: &Registry) -> Result<Self, Fault> {
         for (name, node) in written.entries() {
             if !SECTIONS.contains(&name.as_str()) {
@@ -99,7 +99,7 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The first layer: what holds unless somebody says otherwise. Workloads have their own.
+    /// The first layer: the default values. Workloads have defaults of their own.
     pub fn defaults() -> Node {
         let sections = [
             ("platform", tree_of(&PlatformSection::default())),
@@ -133,11 +133,11 @@ impl Experiment {
         }
     }
 
-    /// Whether its seed makes any difference.
+    /// Whether its result depends on the seed.
     ///
     /// # Errors
     ///
-    /// None: its workload has been found before.
+    /// None: the workload is known to exist.
     pub fn draws(&self, registry: &Registry) -> Result<bool, Fault> {
         let application = &self.application;
         let entry = registry.find(&application.workload, None)?;
@@ -165,29 +165,25 @@ impl Experiment {
         for (key, value) in at_least_one {
             if value == 0 {
                 let place = written.find(key).and_then(Node::place);
-                return Err(Fault::new(
-                    place,
-                    key,
-                    "met 0, expected a whole number of at least 1",
-                ));
+                return Err(Fault::invalid(place, key, 0, "must be at least 1"));
             }
         }
         let place = |key: &str| written.find(key).and_then(Node::place);
         if PROCESSES_MAX < self.application.processes {
             let met = self.application.processes;
-            let problem = format!("met {met}, expected at most {PROCESSES_MAX} in one simulation");
+            let rule = format!("must be at most {PROCESSES_MAX} in a simulation");
             let key = "application.processes";
-            return Err(Fault::new(place(key), key, problem));
+            return Err(Fault::invalid(place(key), key, met, rule));
         }
         let limit = self.run.superstep_limit;
         if let Some(supersteps) = self.application.supersteps
             && limit < supersteps
         {
             let key = "application.supersteps";
-            let problem = format!(
-                "met {supersteps}, but run.superstep_limit ends runs after {limit}; raise it"
-            );
-            return Err(Fault::new(place(key), key, problem));
+            let rule = format!("must be at most {limit}, the value of `run.superstep_limit`");
+            let mut fault = Fault::invalid(place(key), key, supersteps, rule);
+            fault.help = Some("raise `run.superstep_limit`".to_owned());
+            return Err(fault);
         }
         if self.platform.file.is_empty() {
             let mut fault = missing("platform.file", "platforms/testbed.toml");
@@ -201,8 +197,8 @@ impl Experiment {
 impl Application {
     fn new(section: &Node, registry: &Registry) -> Result<Self, Fault> {
         if !matches!(section.value, Value::Table(_)) {
-            let problem = format!("met {section}, expected a section");
-            return Err(Fault::new(section.place(), "application", problem));
+            let (place, rule) = (section.place(), "must be a section");
+            return Err(Fault::invalid(place, "application", section, rule));
         }
         let names = registry.names();
         let (tables, common): (Vec<_>, Vec<_>) = section
@@ -231,7 +227,7 @@ impl Application {
         let workload = workload.ok_or_else(|| missing("application.workload", "lbm"))?;
         let place = section.get("workload").and_then(Node::place);
         let entry = registry.find(&workload, place)?;
-        // What is written for workloads that are not run has to be right, too.
+        // The sections of other workloads are checked as well.
         for (name, node) in &tables {
             registry.find(name, node.place())?.effective(node)?;
         }
@@ -263,7 +259,7 @@ impl Application {
     }
 }
 
-/// `supersteps`, if the workload is content with what `section` says of them.
+/// `supersteps`, if the workload takes the number that `section` has.
 fn check_supersteps(
     entry: &dyn Entry,
     supersteps: Option<u64>,
@@ -275,8 +271,10 @@ fn check_supersteps(
         (Supersteps::Refused, Some(met)) => {
             let place = section.get("supersteps").and_then(Node::place);
             let name = entry.name();
-            let problem = format!("met {met}, but {name} ends by itself; leave it out");
-            Err(Fault::new(place, KEY, problem))
+            let rule = format!("`{name}` determines its own length");
+            let mut fault = Fault::invalid(place, KEY, met, rule);
+            fault.help = Some(format!("remove `{KEY}`"));
+            Err(fault)
         }
         (Supersteps::Required | Supersteps::Optional, Some(_))
         | (Supersteps::Optional | Supersteps::Refused, None) => Ok(supersteps),
@@ -290,14 +288,13 @@ fn section<T: DeserializeOwned + Default>(written: &Node, name: &str) -> Result<
 }
 
 fn missing(key: &str, example: &str) -> Fault {
-    Fault::new(
-        None,
-        key,
-        format!("is missing; write it in the experiment file or give it as --set {key}={example}"),
-    )
+    let mut fault = Fault::missing(None, key);
+    let help = format!("set it in the experiment file or with `--set {key}={example}`");
+    fault.help = Some(help);
+    fault
 }
 
-/// What a simulation may be asked for: 2²⁴ processes take some 30 GB.
+/// Maximum number of processes in a simulation: 2²⁴ processes take about 30 GB.
 const PROCESSES_MAX: u32 = 16_777_216;
 
 const SECTIONS: [&str; 9] = [

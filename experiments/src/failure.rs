@@ -9,16 +9,16 @@ use settings::Fault;
 /// Why a command ended without its result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The run, or the writing of what it left, went wrong.
+    /// The run failed, or its results cannot be written.
     #[error("{0}")]
     Run(String),
-    /// The command line or a `MIGBSP__` variable is at fault.
+    /// The command line or a `MIGBSP__` variable is invalid.
     #[error("{0}")]
     Usage(String),
-    /// What came out is not what it has to be.
+    /// The result is not the required one.
     #[error("{0}")]
     Verification(String),
-    /// A file that was given is at fault.
+    /// An input file is invalid.
     #[error("{0}")]
     Input(String),
     /// A node, or the way to it, failed.
@@ -33,7 +33,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A file is at fault.
+    /// An input file is invalid.
     pub fn input(problem: impl Display) -> Self {
         Self::Input(problem.to_string())
     }
@@ -43,7 +43,7 @@ impl Failure {
         Self::Run(problem.to_string())
     }
 
-    /// The run went wrong for a reason that has reasons of its own.
+    /// The run failed for a reason with a chain of sources.
     pub fn chain(error: impl Error) -> Self {
         let mut text = error.to_string();
         let mut source = error.source();
@@ -54,7 +54,7 @@ impl Failure {
         Self::Run(text)
     }
 
-    /// The same failure, which happened in `what`.
+    /// The same failure, in `what`.
     pub fn of(self, what: impl Display) -> Self {
         match self {
             Self::Run(problem) => Self::Run(format!("{what}: {problem}")),

@@ -49,7 +49,7 @@ impl Finished {
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunFailure {
-    /// The workload's parameters make no program.
+    /// The workload's parameters are invalid.
     #[error(transparent)]
     Parameters(#[from] Fault),
     /// The simulated program or platform failed.
@@ -69,7 +69,7 @@ impl From<RunFailure> for Failure {
             RunFailure::Parameters(fault) | RunFailure::Outputs(VerifyError::Parameters(fault)) => {
                 fault.into()
             }
-            // The platform's file is at fault, not the program.
+            // The platform's file is invalid, not the program.
             RunFailure::Simulation(error @ (RunError::NoRoute(_) | RunError::Stuck { .. })) => {
                 Self::input(error)
             }

@@ -1,25 +1,24 @@
-//! What of an experiment has no meaning on real hosts.
+//! Settings of an experiment that have no meaning on real hosts.
 
 use agents::{Collection, Payment, Shape};
 
 use crate::failure::Failure;
 use crate::loaded::Loaded;
-use settings::Node;
 use settings::Value;
+use settings::{Fault, Node};
 
-/// Refuses what only a simulated platform can do, and says what is left out.
+/// Refuses settings that need a simulated platform, and warns about ignored ones.
 ///
 /// # Errors
 ///
-/// If the experiment would mean something else on real hosts.
+/// If the experiment has a different meaning on real hosts.
 pub(crate) fn check(loaded: &Loaded) -> Result<(), Failure> {
     let experiment = &loaded.experiment;
     let refuse = |key: &str, met: &str, instead: &str| {
         let place = loaded.written.find(key).and_then(Node::place);
-        let place = place.map_or_else(String::new, |place| format!("{place}: "));
-        Err(Failure::Input(format!(
-            "{place}{key}: met \"{met}\", which only a simulated platform can do; expected {instead}"
-        )))
+        let rule = format!("needs a simulated platform, must be {instead}");
+        let met = format!("\"{met}\"");
+        Err(Failure::input(Fault::invalid(place, key, met, rule)))
     };
     if experiment.barrier.options().shape == Shape::Ideal {
         return refuse("barrier.shape", "ideal", "\"hierarchical\" or \"central\"");
@@ -28,7 +27,9 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Failure> {
         return refuse("scheduler.payment", "migrant", "\"transfer\"");
     }
     if experiment.barrier.options().collection == Collection::ByRank {
-        tracing::warn!("barrier.collection = \"by-rank\": real hosts take messages as they come");
+        tracing::warn!(
+            "barrier.collection = \"by-rank\": real hosts process messages in order of arrival"
+        );
     }
     for section in ["load", "congestion"] {
         if loaded
@@ -36,15 +37,13 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Failure> {
             .get(section)
             .is_some_and(|node| !node.entries().is_empty())
         {
-            tracing::warn!(
-                "[{section}] is for simulated platforms: on real ones others do what they do"
-            );
+            tracing::warn!("[{section}] is ignored: it is for simulated platforms");
         }
     }
     Ok(())
 }
 
-/// The experiment in effect, without what others do to simulated hosts and links.
+/// The experiment in effect, without the background load of simulated hosts and links.
 pub(crate) fn without_others(loaded: &Loaded) -> Node {
     let effective = loaded.experiment.effective();
     let entries = effective.entries().iter();

@@ -24,11 +24,11 @@ pub struct Loaded {
     pub written: Node,
     /// The folder of the experiment file.
     pub folder: PathBuf,
-    /// Where its platform is described.
+    /// Source of its platform.
     pub(crate) platform: PlatformSource,
 }
 
-/// Where a platform is described.
+/// Source of a platform.
 #[derive(Clone, Debug)]
 pub(crate) enum PlatformSource {
     /// In the file that the experiment names.
@@ -107,7 +107,7 @@ pub fn submitted(text: &str, platform: String, registry: &Registry) -> Result<Lo
     })
 }
 
-/// What `file` and the environment say.
+/// The merged layers of `file` and the environment.
 ///
 /// # Errors
 ///
@@ -119,11 +119,11 @@ pub fn layered(file: &Path) -> Result<Node, Failure> {
     settings::merge(&[from_file, from_environment]).map_err(Failure::input)
 }
 
-/// What `[scheduler]` is if `assignments` (`scheduler.key=value`) are all that is said of it.
+/// The section `[scheduler]` with `assignments` (`scheduler.key=value`) and defaults.
 ///
 /// # Errors
 ///
-/// The first key or value that will not do.
+/// The first invalid key or value.
 pub fn scheduler(assignments: &[String], policies: &Policies) -> Result<Scheduler, Fault> {
     let written = settings::assignments(assignments)?;
     let empty = Node::empty_table();
@@ -145,7 +145,7 @@ impl Loaded {
         }
     }
 
-    /// The platform, with what others do there as the run's seed has it.
+    /// The platform, with the background load of the run's seed.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl Loaded {
         Ok(congestion.apply(platform, seed, &self.written)?)
     }
 
-    /// What describes the platform.
+    /// The description of the platform.
     ///
     /// # Errors
     ///
@@ -185,5 +185,5 @@ impl Loaded {
     }
 }
 
-/// What stands for a platform in experiments on real hosts that name none.
+/// Placeholder for a platform in experiments on real hosts that name none.
 const CLUSTER: &str = "[platform]\nfile = \"cluster\"";

@@ -43,14 +43,14 @@ pub(crate) fn name(policy: Option<&Policy>) -> String {
 }
 
 const NONE: &str = "none";
-const PARTS: &str = ", or when+plan+gate, as in menon+greedy-refine+amortised";
+const PARTS: &str = ", or when+plan+gate, such as menon+greedy-refine+amortised";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_is_written_as_it_is_read() {
+    fn a_policy_name_parses_to_itself() {
         let policies = Policies::shipped();
         for text in [
             "none",
@@ -72,7 +72,7 @@ mod tests {
         assert!(unknown.contains("when+plan+gate"), "{unknown}");
         let plan = fault("fixed+greedyrefine");
         assert!(
-            plan.contains("no plan; did you mean `greedy-refine`?"),
+            plan.contains("unknown plan") && plan.contains("; did you mean `greedy-refine`?"),
             "{plan}"
         );
         assert!(fault("a+b+c+d").contains("two or three parts"));

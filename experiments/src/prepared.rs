@@ -1,4 +1,4 @@
-//! What all scenarios of an experiment share.
+//! State that all scenarios of an experiment share.
 
 use std::sync::Arc;
 
@@ -15,25 +15,25 @@ use crate::platform::find_host;
 use crate::registry::Registry;
 use crate::scheduler::Scenario;
 
-/// An experiment that is ready to be run, as often as needed and by several threads at once.
+/// An experiment that is ready to be run, repeatedly and by several threads concurrently.
 #[derive(Debug)]
 pub struct PreparedExperiment {
-    /// What it was made of.
+    /// The loaded experiment.
     pub loaded: Loaded,
-    /// Where it runs.
+    /// Its platform.
     pub platform: Arc<Platform>,
-    /// Where each process starts, by rank.
+    /// The host on which each process starts, by rank.
     pub placement: Vec<HostId>,
-    /// Moves decided beforehand; none: the model decides.
+    /// Scripted migrations; none: the policy decides.
     pub script: Option<Script>,
 }
 
 impl PreparedExperiment {
-    /// The stage of an experiment.
+    /// Prepares the experiment.
     ///
     /// # Errors
     ///
-    /// If its platform is at fault, has no place for the processes, or the script names what is not there.
+    /// If its platform is invalid or has too few places, or the script names an unknown process or host.
     pub fn new(loaded: Loaded) -> Result<Self, Failure> {
         let experiment = &loaded.experiment;
         let platform = loaded.platform()?;
@@ -52,11 +52,11 @@ impl PreparedExperiment {
         })
     }
 
-    /// One run of it, every event of which `observer` sees.
+    /// Runs it once; `observer` receives every event.
     ///
     /// # Errors
     ///
-    /// If the workload's parameters make no program, or the run has no result.
+    /// If the workload's parameters are invalid, or the run has no result.
     pub fn run(
         &self,
         scenario: Scenario,
@@ -74,7 +74,7 @@ impl PreparedExperiment {
         Ok(run()?)
     }
 
-    /// What the agents of a run in `scenario` are told.
+    /// The scheduler of the agents in a run of `scenario`.
     pub fn setup(&self, scenario: Scenario) -> Setup {
         let experiment = &self.loaded.experiment;
         Setup {

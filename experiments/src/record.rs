@@ -59,7 +59,7 @@ pub fn find(named: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// What the record in `folder` says that the run was.
+/// The head of the record in `folder`.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The record of a run, written while it is under way.
+//! The record of a run, written during the run.
 
 use std::fs;
 use std::path::Path;
@@ -15,16 +15,16 @@ use crate::report::RunReport;
 use crate::scheduler::Scenario;
 use settings::Node;
 
-/// What writes a record.
+/// Writer of a record.
 #[derive(Debug)]
 pub struct Recorder {
     writer: Writer,
     platform_digest: String,
-    /// Why events are missing, if some are.
+    /// The error that lost events, if there was one.
     lost: Option<WriteError>,
 }
 
-/// The head of a record: what the run was, and what came of it.
+/// The head of a record: the experiment and its result.
 #[derive(Debug, Serialize)]
 struct Manifest<'a> {
     schema: &'static str,
@@ -60,28 +60,28 @@ impl Recorder {
         })
     }
 
-    /// Something happened.
+    /// Handles an event.
     pub fn observe(&mut self, event: &Event) {
         if self.lost.is_none() {
             self.lost = self.writer.append(event).err();
         }
     }
 
-    /// Hands what happened to the system, so that a disk that is full says so, and that others can read it.
+    /// Flushes events to the system, so that a full disk is reported and other processes can read them.
     pub fn flush(&mut self) {
         if self.lost.is_none() {
             self.lost = self.writer.flush().err();
         }
     }
 
-    /// Why events are missing, if some are.
+    /// The error that lost events, if there was one.
     pub fn lost(&self) -> Option<String> {
         self.lost
             .as_ref()
             .map(|error| Failure::chain(error).to_string())
     }
 
-    /// The run is over: with this, its record is complete.
+    /// Completes the record at the end of the run.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ fn head(scenario: Scenario, stage: &PreparedExperiment) -> Event {
     })
 }
 
-/// No scenario is run if the record of one of them would have no place: all or nothing.
+/// No scenario is run if one of them has no place for its record.
 pub fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
     for scenario in scenarios {
         let place = folder.join(scenario.name());

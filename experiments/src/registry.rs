@@ -29,26 +29,26 @@ pub struct Registry {
     policies: Policies,
 }
 
-/// What a workload is to be built from.
+/// The source of a workload's programs.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildInput<'a> {
     /// Its parameters, as written.
     pub written: &'a Node,
-    /// What every workload is told.
+    /// Parameters that every workload has.
     pub common: Common,
     /// The folder that names of files are relative to.
     pub folder: &'a Path,
 }
 
-/// A workload whose types have been forgotten, for any number of threads.
+/// A workload with its types erased, for any number of threads.
 pub trait Entry: Send + Sync {
-    /// What an experiment calls it.
+    /// Its name in experiments.
     fn name(&self) -> &'static str;
 
     /// One line about it.
     fn about(&self) -> &'static str;
 
-    /// What it makes of `application.supersteps`.
+    /// Its use of `application.supersteps`.
     fn supersteps(&self) -> Supersteps;
 
     /// All parameters, those that are not written included.
@@ -153,7 +153,7 @@ impl Registry {
         self.entries.iter().map(|entry| entry.name()).collect()
     }
 
-    /// Names and what they are.
+    /// Names and descriptions.
     pub fn descriptions(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.entries
             .iter()
@@ -164,7 +164,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// If there is none of that name; says which there are.
+    /// If there is none of that name.
     pub fn find(&self, name: &str, place: Option<&str>) -> Result<&dyn Entry, Fault> {
         let found = self.entries.iter().find(|entry| entry.name() == name);
         found.map(AsRef::as_ref).ok_or_else(|| {
@@ -173,8 +173,8 @@ impl Registry {
                 format!("; did you mean \"{nearest}\"?")
             });
             let list = names.join(", ");
-            let problem = format!("met \"{name}\", which is no workload; known: {list}{hint}");
-            Fault::new(place, "application.workload", problem)
+            let problem = format!("unknown workload, must be one of {list}{hint}");
+            Fault::invalid(place, "application.workload", name, problem)
         })
     }
 }
@@ -263,7 +263,7 @@ impl<W: Workload> Entry for Registered<W> {
     }
 }
 
-/// Where the parameter was written that `problem` names first, in backquotes.
+/// Place of the parameter that `problem` names first, in backquotes.
 fn place_of<'a>(problem: &str, written: &'a Node) -> Option<&'a str> {
     let key = problem.split('`').nth(1).unwrap_or_default();
     let key = key.split('[').next().unwrap_or_default();

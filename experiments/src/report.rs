@@ -1,4 +1,4 @@
-//! What came of an experiment, as `--format json` and `csv` show it.
+//! Results of an experiment, for `--format json` and `csv`.
 
 use agents::record::Call;
 use bsp::units::Seconds;
@@ -9,41 +9,41 @@ use crate::finished::Finished;
 use crate::loaded::Loaded;
 use crate::scheduler::Scenario;
 
-/// What came of all scenarios of an experiment.
+/// Results of all scenarios of an experiment.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// `migbsp.simulate/1`.
     pub schema: &'static str,
     /// Name of the workload.
     pub workload: String,
-    /// How many processes.
+    /// Number of processes.
     pub processes: u32,
-    /// As `platform.file` names it.
+    /// The value of `platform.file`.
     pub platform: String,
-    /// How many Sets it has.
+    /// Number of Sets.
     pub sets: usize,
-    /// How many hosts it has.
+    /// Number of hosts.
     pub hosts: usize,
-    /// What all random numbers derive from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// In the order i, ii, iii.
     pub runs: Vec<RunReport>,
 }
 
-/// What came of one scenario.
+/// Results of one scenario.
 #[derive(Debug, Serialize)]
 pub struct RunReport {
     /// `i`, `ii` or `iii`.
     pub scenario: &'static str,
     /// Simulated seconds from the start to the last halt.
     pub seconds: f64,
-    /// How many supersteps that were.
+    /// Number of supersteps.
     pub supersteps: u64,
     /// Messages between processes.
     pub messages: u64,
     /// Bytes between processes.
     pub bytes: u64,
-    /// Computation that the best mapping found for every superstep would have saved, in seconds.
+    /// Computation that the best mapping of every superstep would have saved, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attainable_seconds: Option<f64>,
     /// Computation that perfect balance would have saved, in seconds.
@@ -51,9 +51,9 @@ pub struct RunReport {
     pub imbalance_seconds: Option<f64>,
     /// Bytes of the processes that moved.
     pub moved_bytes: u64,
-    /// SHA-256 of what the programs left behind, in rank order.
+    /// SHA-256 of the outputs of the programs, in rank order.
     pub outputs_sha256: String,
-    /// What that is, in the words of a workload that verifies it.
+    /// Description of the outputs, from a workload that verifies them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<String>,
     /// All rescheduling calls.
@@ -63,17 +63,17 @@ pub struct RunReport {
 /// One rescheduling call.
 #[derive(Debug, Serialize)]
 pub struct CallReport {
-    /// How many supersteps were over.
+    /// Number of completed supersteps.
     pub superstep: u64,
-    /// Simulated seconds when it began.
+    /// Simulated seconds at its start.
     pub at: f64,
-    /// Seconds that it kept everybody waiting.
+    /// Seconds for which processes waited.
     pub cost_seconds: f64,
-    /// Supersteps until the next call; none: whenever it is worth it.
+    /// Supersteps until the next call; none: whenever the policy decides.
     pub interval: Option<u32>,
     /// The tolerance until then, if the policy has one.
     pub tolerance: Option<f64>,
-    /// Who moved.
+    /// Migrations.
     pub migrations: Vec<MigrationReport>,
 }
 
@@ -82,17 +82,17 @@ pub struct CallReport {
 pub struct MigrationReport {
     /// As `p21`.
     pub process: String,
-    /// The host it left.
+    /// The source host.
     pub from: String,
-    /// The host it went to.
+    /// The target host.
     pub to: String,
     /// The potential of migration, PM, in seconds; none if a plan named the processor.
     pub potential: Option<f64>,
-    /// What a superstep would take there, in seconds; the move included, if it was negotiated.
+    /// Predicted superstep time on the target, in seconds; migration included, if it was negotiated.
     pub t1: f64,
-    /// What a superstep takes where it was, in seconds.
+    /// Predicted superstep time on the source, in seconds.
     pub t2: f64,
-    /// What the model takes the move to cost, Mem, in seconds.
+    /// Predicted cost of the migration, Mem, in seconds.
     pub cost_seconds: f64,
 }
 
@@ -171,7 +171,7 @@ pub fn csv<'a>(runs: impl IntoIterator<Item = &'a RunReport>) -> Result<String, 
 }
 
 impl RunReport {
-    /// What `finished` says, with the names of `platform`.
+    /// The report of `finished`, with the names of `platform`.
     pub fn new(scenario: Scenario, finished: &Finished, platform: &Platform) -> Self {
         Self {
             scenario: scenario.name(),
@@ -192,7 +192,7 @@ impl RunReport {
         }
     }
 
-    /// How many processes moved.
+    /// Number of migrations.
     pub fn migrations(&self) -> usize {
         self.calls.iter().map(|call| call.migrations.len()).sum()
     }

@@ -1,4 +1,4 @@
-//! `[scheduler]`: who reschedules, in which scenarios, and with which parameters.
+//! `[scheduler]`: the policy, its parameters, and the scenarios that are run.
 
 use std::collections::BTreeMap;
 
@@ -17,22 +17,22 @@ use settings::Value;
 use settings::decode;
 use settings::tree_of;
 
-/// The whole section: [`Options`], beside them the parameters of the policy, and moves of one's own.
+/// The whole section: [`Options`], the parameters of the policy, and scripted migrations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
     /// The policy of the options, with the parameters of its rules; `None`: no rescheduling.
     pub policy: Option<Policy>,
-    /// What every policy has.
+    /// Options of every policy.
     pub options: Options,
     /// The parameters of the model.
     pub model: Config,
     /// The parameters of policies whose plans name processors.
     pub planning: Planning,
-    /// Moves decided beforehand; none: the model decides.
+    /// Scripted migrations; none: the policy decides.
     pub orders: Vec<ScriptedMove>,
 }
 
-/// What every policy has.
+/// Options of every policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
@@ -40,13 +40,13 @@ pub struct Options {
     pub policy: String,
     /// Which of the papers' scenarios are run.
     pub scenario: Scenario,
-    /// External load is its mean over this long.
+    /// Length of time over which external load is averaged.
     pub load_window: Seconds,
-    /// Who pays for a migration.
+    /// Which processes pay for a migration.
     pub payment: Payment,
-    /// A superstep with a call lasts at least this long.
+    /// Minimum duration of a superstep with a call.
     pub window: Seconds,
-    /// What the window means for a call that migrates.
+    /// Effect of the window on a call with migrations.
     pub window_after_migration: WindowRule,
 }
 
@@ -56,11 +56,11 @@ pub struct Options {
 pub enum Scenario {
     /// The application alone.
     I,
-    /// Everything computed and paid for, nobody moves.
+    /// Calls are held and paid for; no process moves.
     Ii,
     /// Processes migrate.
     Iii,
-    /// One after the other.
+    /// All three, one after the other.
     #[default]
     All,
 }
@@ -70,7 +70,7 @@ impl Scheduler {
     ///
     /// # Errors
     ///
-    /// The first key or value that will not do.
+    /// The first invalid key or value.
     pub fn new(section: &Node, policies: &Policies) -> Result<Self, Fault> {
         let option_keys = keys(&tree_of(&Options::default()));
         let parameter_keys = keys(&tree_of(&Parameters::default()));
@@ -83,8 +83,8 @@ impl Scheduler {
             .chain(rules.map(|rule| rule.name))
             .collect();
         if !matches!(section.value, Value::Table(_)) {
-            let problem = format!("met {section}, expected a section");
-            return Err(Fault::new(section.place(), "scheduler", problem));
+            let (place, rule) = (section.place(), "must be a section");
+            return Err(Fault::invalid(place, "scheduler", section, rule));
         }
         for (key, node) in section.entries() {
             if !known.contains(&key.as_str()) {
@@ -103,8 +103,11 @@ impl Scheduler {
         let model = Config::new(parameters).map_err(|error| {
             let path = format!("scheduler.{}", error.key);
             let place = section.find(error.key).and_then(Node::place);
-            let problem = format!("met {}, expected {}", error.value, error.expected);
-            Fault::new(place, &path, problem)
+            let expected = error.expected;
+            let expected = expected
+                .strip_prefix("a whole number of ")
+                .unwrap_or(expected);
+            Fault::invalid(place, &path, error.value, format!("must be {expected}"))
         })?;
         let planning = section.get(PLANNING).map_or_else(
             || Ok(Planning::default()),
@@ -142,8 +145,8 @@ impl Scheduler {
         for (key, length) in lengths {
             if length < Seconds::ZERO {
                 let place = section.find(key).and_then(Node::place);
-                let problem = format!("met {}, expected a time of at least 0 s", length.get());
-                return Err(Fault::new(place, &format!("scheduler.{key}"), problem));
+                let (key, rule) = (format!("scheduler.{key}"), "must be at least 0 s");
+                return Err(Fault::invalid(place, &key, length.get(), rule));
             }
         }
         let planning = &self.planning;
@@ -154,8 +157,8 @@ impl Scheduler {
         for (key, factor) in factors {
             if !(1.0..f64::INFINITY).contains(&factor) {
                 let place = section.find(key).and_then(Node::place);
-                let problem = format!("met {factor}, expected a finite number of at least 1");
-                return Err(Fault::new(place, &format!("scheduler.{key}"), problem));
+                let (key, rule) = (format!("scheduler.{key}"), "must be at least 1 and finite");
+                return Err(Fault::invalid(place, &key, factor, rule));
             }
         }
         let expected = if !(0.0 < planning.overhead && planning.overhead <= 1.0) {
@@ -168,17 +171,22 @@ impl Scheduler {
             let asked = f64::from(planning.asked);
             ("asked", asked, "a whole number from 1 to 10000")
         } else if planning.steps == 0 {
-            ("steps", 0.0, "a whole number of at least 1")
+            ("steps", 0.0, "at least 1")
         } else {
             return Ok(());
         };
         let (key, met, expected) = (format!("planning.{}", expected.0), expected.1, expected.2);
         let place = section.find(&key).and_then(Node::place);
-        let problem = format!("met {met}, expected {expected}");
-        Err(Fault::new(place, &format!("scheduler.{key}"), problem))
+        let rule = format!("must be {expected}");
+        Err(Fault::invalid(
+            place,
+            &format!("scheduler.{key}"),
+            met,
+            rule,
+        ))
     }
 
-    /// What the agents of a run in `scenario` are told.
+    /// The scheduler of the agents in a run of `scenario`.
     pub fn agents(&self, scenario: Scenario, script: Option<Script>) -> Option<agents::Scheduler> {
         let policy = self.policy.clone()?;
         let moves = match scenario {
@@ -315,5 +323,5 @@ fn only(section: &Node, keys: &[String]) -> Node {
 const PLANNING: &str = "planning";
 const SCRIPT: &str = "script";
 
-/// Every host asks so many others in a plan: more than anybody has hosts takes minutes.
+/// Maximum number of hosts that a host asks in a plan; larger values take minutes.
 const ASKED_MAX: u32 = 10_000;

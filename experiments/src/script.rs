@@ -1,4 +1,4 @@
-//! `[[scheduler.script]]`: moves decided beforehand, for runs that ask "what if".
+//! `[[scheduler.script]]`: migrations decided beforehand, for "what if" runs.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use settings::Value;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedMove {
-    /// How many supersteps are over.
+    /// Number of completed supersteps.
     pub superstep: u64,
     /// As `p21`; p1 is the first.
     pub process: String,
@@ -22,13 +22,13 @@ pub struct ScriptedMove {
     pub to: String,
 }
 
-/// What `orders` mean for `processes` on hosts that `find` knows by name; `None` if there are none, and the model decides.
+/// The script of `orders` for `processes` on hosts that `find` knows by name; `None` if there are none.
 ///
-/// `written` is the experiment they are from.
+/// `written` is the experiment that has them.
 ///
 /// # Errors
 ///
-/// The first order of a process or a host that does not exist, or that contradicts an earlier one.
+/// The first order that names an unknown process or host, or that contradicts an earlier one.
 pub fn script(
     orders: &[ScriptedMove],
     written: &Node,
@@ -43,8 +43,9 @@ pub fn script(
         };
         let superstep = order.superstep;
         if superstep == 0 {
-            let problem = "met 0, expected how many supersteps are over, at least 1";
-            return Err(fault("superstep", problem.to_owned()));
+            let (key, rule) = ("superstep", "must be at least 1");
+            let path = format!("scheduler.script[{index}].{key}");
+            return Err(Fault::invalid(place(written, index, key), &path, 0, rule));
         }
         let rank = rank(&order.process, processes).map_err(|problem| fault("process", problem))?;
         let host = find(&order.to).map_err(|problem| fault("to", problem))?;
@@ -58,7 +59,7 @@ pub fn script(
     Ok((!moves.is_empty()).then_some(Script(moves)))
 }
 
-/// Where `key` of the order at `index` was written.
+/// Place of `key` of the order at `index`.
 fn place<'a>(written: &'a Node, index: usize, key: &str) -> Option<&'a str> {
     let script = written.find("scheduler.script")?;
     let order = match &script.value {
@@ -68,11 +69,11 @@ fn place<'a>(written: &'a Node, index: usize, key: &str) -> Option<&'a str> {
     order.get(key).unwrap_or(order).place()
 }
 
-/// The rank that people call `name`.
+/// The rank of the process `name`.
 ///
 /// # Errors
 ///
-/// If there is no such process; says which are.
+/// If there is no such process.
 pub fn rank(name: &str, processes: u32) -> Result<Rank, String> {
     let number = name
         .strip_prefix('p')
@@ -89,7 +90,7 @@ pub fn rank(name: &str, processes: u32) -> Result<Rank, String> {
         Err(_) => processes,
     };
     Err(format!(
-        "there is no process \"{name}\", expected p1 to p{processes}; did you mean \"p{nearest}\"?"
+        "there is no process \"{name}\", must be one of p1 to p{processes}; did you mean \"p{nearest}\"?"
     ))
 }
 
@@ -98,12 +99,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_are_named_as_they_are_shown() {
+    fn an_unknown_process_suggests_the_nearest() {
         assert_eq!(rank("p1", 25), Ok(Rank(0)));
         assert_eq!(rank("p25", 25), Ok(Rank(24)));
         let check = |name: &str, nearest: &str| {
             let problem = rank(name, 25).unwrap_err();
-            let end = format!("expected p1 to p25; did you mean \"{nearest}\"?");
+            let end = format!("must be one of p1 to p25; did you mean \"{nearest}\"?");
             assert!(problem.ends_with(&end), "{problem}");
         };
         check("p26", "p25");

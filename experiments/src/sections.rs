@@ -14,7 +14,7 @@ pub struct PlatformSection {
     pub file: String,
     /// How the network shares its bandwidth.
     pub model: Model,
-    /// Whether data slows down what flows the other way, as acknowledgements do.
+    /// Whether data slows down data in the opposite direction, as acknowledgements do.
     pub cross_traffic: bool,
     /// The most that TCP sends before it is acknowledged, in bytes.
     pub tcp_window: Bytes,
@@ -37,9 +37,9 @@ pub enum Model {
 pub struct PlacementSection {
     /// Host after host, or Set after Set.
     pub order: Order,
-    /// So many consecutive ranks share a host.
+    /// Number of consecutive ranks that share a host.
     pub per_host: u32,
-    /// So many hosts are skipped first.
+    /// Number of hosts that are skipped first.
     pub offset: u32,
     /// More processes than this on a host are an error; not set: any number.
     pub max_per_host: Option<u32>,
@@ -57,7 +57,7 @@ pub struct NetworkSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BarrierSection {
-    /// Who tells whom.
+    /// The shape of a barrier's messages.
     pub shape: Shape,
     /// Size of one message of the barrier.
     pub message: Bytes,
@@ -65,7 +65,7 @@ pub struct BarrierSection {
     pub collection: Collection,
 }
 
-/// `[run]`: what concerns the run as a whole.
+/// `[run]`: options of the run as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunSection {
@@ -76,14 +76,14 @@ pub struct RunSection {
 }
 
 impl PlatformSection {
-    /// What the simulator is told.
+    /// The value for the simulator.
     pub fn network(&self) -> NetworkOptions {
         self.model.options(self.cross_traffic, self.tcp_window)
     }
 }
 
 impl Model {
-    /// What the simulator is told.
+    /// The value for the simulator.
     pub fn options(self, cross_traffic: bool, tcp_window: Bytes) -> NetworkOptions {
         let model = match self {
             Self::Lv08 => NetworkModel::Lv08,
@@ -98,7 +98,7 @@ impl Model {
 }
 
 impl PlacementSection {
-    /// What the agents are told.
+    /// The value for the agents.
     pub const fn options(&self) -> PlacementOptions {
         PlacementOptions {
             order: self.order,
@@ -110,7 +110,7 @@ impl PlacementSection {
 }
 
 impl BarrierSection {
-    /// What the agents are told.
+    /// The value for the agents.
     pub const fn options(&self) -> Barrier {
         Barrier {
             shape: self.shape,
@@ -167,5 +167,5 @@ impl Default for RunSection {
     }
 }
 
-/// 4 MiB, what SimGrid assumes.
+/// 4 MiB, the default of SimGrid.
 pub const TCP_WINDOW: Bytes = Bytes(4_194_304);

@@ -19,7 +19,7 @@ use self::lu_kernel::LuKernel;
 use self::smith_waterman_kernel::SmithWatermanKernel;
 
 impl Registry {
-    /// The workloads that ship, to which one's own may be added.
+    /// The shipped workloads; users add theirs.
     #[must_use]
     pub fn shipped() -> Self {
         Self::new()

@@ -1,4 +1,4 @@
-//! A job, as it is submitted and as nodes make it of what was submitted.
+//! A job, as clients submit it and nodes prepare it.
 
 use agents::hosts::{JobError, Prepared, Request};
 use protocol::{Member, Submit};
@@ -32,7 +32,7 @@ pub fn request(
     Ok((stage, request))
 }
 
-/// What a node makes of what a client submits.
+/// A node's preparation of a submitted job.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ fn stage(
     PreparedExperiment::new(crate::loaded::submitted(experiment, platform, registry)?)
 }
 
-/// The platform that `members` are, as TOML; what it says of speeds and links is not used.
+/// The platform of `members`, as TOML; its speeds and links are not used.
 fn platform(members: &[Member]) -> String {
     let mut text = String::new();
     let mut rest = members;

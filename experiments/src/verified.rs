@@ -18,7 +18,7 @@ pub struct Verified {
 /// Why the outputs of a run are no result.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// The workload's parameters make no program.
+    /// The workload's parameters are invalid.
     #[error(transparent)]
     Parameters(#[from] Fault),
     /// The workload rejects them.

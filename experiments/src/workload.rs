@@ -9,14 +9,14 @@ use settings::Unit;
 
 pub use workloads::Common;
 
-/// What a workload makes of `application.supersteps`.
+/// A workload's use of `application.supersteps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supersteps {
-    /// The program has no end of its own: it executes so many.
+    /// The program has no end of its own: it executes this number.
     Required,
-    /// The program ends by itself, or after so many.
+    /// The program determines its own length, or ends after this number.
     Optional,
-    /// The program ends by itself, and a part of it is worth nothing.
+    /// The program determines its own length; a partial run has no valid result.
     Refused,
 }
 
@@ -74,12 +74,12 @@ pub enum Supersteps {
 /// // fn main() -> std::process::ExitCode { commands::run(&registry) }
 /// ```
 pub trait Workload: 'static {
-    /// What `[application.NAME]` holds. Every field has a default, and `deny_unknown_fields` is set,
+    /// Parameters of `[application.NAME]`. Every field has a default, and `deny_unknown_fields` is set,
     /// so that a mistyped key is an error.
     type Parameters: Serialize + DeserializeOwned + Default;
-    /// What runs.
+    /// The program.
     type Program: Program;
-    /// What `application.workload` calls it, in kebab case.
+    /// Its value of `application.workload`, in kebab case.
     const NAME: &'static str;
     /// One line for the list of workloads.
     const ABOUT: &'static str;
@@ -103,14 +103,14 @@ pub trait Workload: 'static {
     ///
     /// # Errors
     ///
-    /// Says which parameter will not do, what it is and what would do.
+    /// Names the invalid parameter, its value and the rule.
     fn build(parameters: &Self::Parameters, common: Common) -> Result<Vec<Self::Program>, String>;
 
     /// The same, where parameters may name files; by default none does.
     ///
     /// # Errors
     ///
-    /// As [`Workload::build`], and if what is in a file will not do.
+    /// As [`Workload::build`], and if the contents of a file are invalid.
     fn build_from(
         parameters: &Self::Parameters,
         common: Common,
@@ -119,8 +119,8 @@ pub trait Workload: 'static {
         Ok(Self::build(parameters, common)?)
     }
 
-    /// Checks what the processes that were built from the same arguments left behind, in rank order,
-    /// and says in one line what it is; by default nothing.
+    /// Checks the outputs of processes that were built from the same arguments, in rank order,
+    /// and describes them in one line; by default there is no check.
     ///
     /// # Errors
     ///
@@ -138,10 +138,10 @@ pub trait Workload: 'static {
 /// Why parameters that may name files make no programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unbuilt {
-    /// A parameter will not do: whoever set it is at fault.
+    /// An invalid parameter.
     #[error("{0}")]
     Parameter(String),
-    /// What is in a file will not do, whoever named it.
+    /// Invalid contents of a file.
     #[error("{0}")]
     File(String),
 }
@@ -152,13 +152,13 @@ impl From<String> for Unbuilt {
     }
 }
 
-/// Why what the processes left behind is no result.
+/// Why the outputs are no valid result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// What was asked for does not exist, as the factors of a singular matrix.
+    /// The result does not exist, such as the factors of a singular matrix.
     #[error("{0}")]
     Input(String),
-    /// It is not what was asked for: the program is at fault.
+    /// The result is not the required one: the program is wrong.
     #[error("{0}")]
     Outputs(String),
 }

@@ -1,4 +1,4 @@
-//! Typed values out of a tree, with faults that name key, origin, what was met and what would do.
+//! Typed values out of a tree, with errors that name key, place, invalid value and rule.
 
 use std::fmt::Display;
 
@@ -16,7 +16,7 @@ use crate::tree::{Node, Value};
 ///
 /// # Errors
 ///
-/// The first thing in it that does not fit.
+/// The first invalid key or value in it.
 pub fn decode<T: DeserializeOwned>(
     node: &Node,
     path: &str,
@@ -39,19 +39,19 @@ struct Reader<'a> {
     units: fn(&str) -> Unit,
 }
 
-/// A fault on its way up to the place it belongs to.
+/// An error on its way up to the node that it belongs to.
 #[derive(Debug, thiserror::Error)]
 enum DecodeError {
-    /// What is wrong, found at a place that is not known yet.
+    /// What is wrong with a value, whose place is not known yet.
     #[error("{0}")]
     Problem(String),
-    /// What is wrong with the name of a key in a section.
+    /// A name that is none of the keys of a section.
     #[error("unknown key")]
     UnknownKey(&'static [&'static str]),
-    /// A key that has to be there.
+    /// A key that has to be set.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// All is known.
+    /// An error whose place is known.
     #[error(transparent)]
     Located(#[from] Fault),
 }
@@ -61,9 +61,12 @@ impl DecodeError {
     fn at(self, reader: &Reader<'_>) -> Fault {
         let place = reader.node.place();
         match self {
-            Self::Problem(problem) => Fault::new(place, &reader.path, problem),
+            Self::Problem(problem) if matches!(reader.node.value, Value::Table(_)) => {
+                Fault::new(place, &reader.path, problem)
+            }
+            Self::Problem(rule) => Fault::invalid(place, &reader.path, reader.node, rule),
             Self::UnknownKey(known) => Fault::unknown_key(place, &reader.path, known),
-            Self::Missing(key) => Fault::new(place, &join(&reader.path, key), "is missing"),
+            Self::Missing(key) => Fault::missing(place, &join(&reader.path, key)),
             Self::Located(fault) => fault,
         }
     }
@@ -74,22 +77,19 @@ impl Error for DecodeError {
         Self::Problem(problem.to_string())
     }
 
-    fn invalid_type(met: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::Problem(format!("met {met}, expected {expected}"))
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::Problem(format!("must be {expected}"))
     }
 
-    fn invalid_value(met: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::Problem(format!("met {met}, expected {expected}"))
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::Problem(format!("must be {expected}"))
     }
 
     fn unknown_variant(met: &str, known: &'static [&'static str]) -> Self {
         let hint = nearest(met, known).map_or_else(String::new, |nearest| {
             format!("; did you mean \"{nearest}\"?")
         });
-        Self::Problem(format!(
-            "met \"{met}\", expected one of {}{hint}",
-            list(known)
-        ))
+        Self::Problem(format!("must be one of {}{hint}", list(known)))
     }
 
     fn unknown_field(_: &str, known: &'static [&'static str]) -> Self {
@@ -121,7 +121,8 @@ impl<'a> Reader<'a> {
     }
 
     fn mismatch(&self, expected: &str) -> DecodeError {
-        DecodeError::Problem(format!("met {}, expected {expected}", self.node))
+        let rule = format!("must be {expected}");
+        Fault::invalid(self.node.place(), &self.path, self.node, rule).into()
     }
 
     fn number(&self) -> Result<f64, DecodeError> {
@@ -260,11 +261,11 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
                 let value = visitor.visit_seq(&mut read)?;
                 let (met, expected) = (items.len(), read.next);
                 if expected < met {
-                    return Err(self.mismatch(&format!("{expected} elements and not {met}")));
+                    return Err(self.mismatch(&format!("a list of {expected} elements, not {met}")));
                 }
                 Ok(value)
             }
-            _ => Err(self.mismatch("a list, as [1, 2]")),
+            _ => Err(self.mismatch("a list, such as [1, 2]")),
         }
     }
 
@@ -319,7 +320,7 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
                 ),
             },
             Value::Float(_) => visitor.visit_f64(self.number()?),
-            // Inside an enum with a tag the type that is wanted is not known; the key tells.
+            // Inside a tagged enum the expected type is unknown; the key implies it.
             Value::Text(text) => match self.unit {
                 Unit::None => visitor.visit_str(text),
                 unit => visitor.visit_f64(unit.read(text).map_err(DecodeError::Problem)?),

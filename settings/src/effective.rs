@@ -1,4 +1,4 @@
-//! The configuration in effect, as TOML that says where each value came from.
+//! The configuration in effect, as TOML with the origin of each value.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use crate::tree::{Node, Value};
 ///
 /// # Panics
 ///
-/// If the value has no form in JSON, as a map whose keys are not strings.
+/// If the value has no form in JSON, such as a map whose keys are not strings.
 pub fn tree_of<T: Serialize>(value: &T) -> Node {
     let text = serde_json::to_string(value).expect("a section of a configuration is plain data");
     serde_json::from_str(&text).expect("what was just written reads back")
 }
 
-/// `effective` as TOML; behind each value, where `written` has it from.
+/// `effective` as TOML; each value is followed by its origin in `written`.
 pub fn print(effective: &Node, written: &Node) -> String {
     let mut text = String::new();
     print_table(effective, Some(written), "", &mut text);

@@ -1,25 +1,59 @@
-//! What is wrong with a configuration, and where.
+//! Errors of a configuration: message, place, suggestion.
 
 use std::fmt;
 
-/// A key or value that will not do.
+/// An invalid key or value.
+///
+/// Its text is that of a compiler's message: what is wrong on the first line, then `-->` and the place, then `help:`
+/// and one thing to try.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub struct Fault {
-    /// Where it was written; `None`: nowhere, as a missing key.
+    /// Where the value was written; `None`: nowhere, as for a missing key.
     pub origin: Option<String>,
-    /// The key, with dots between sections; empty if the fault is in no key.
-    pub key: String,
-    /// What was met and what was expected.
-    pub problem: String,
+    /// The error, which names the key.
+    pub message: String,
+    /// One thing to try.
+    pub help: Option<String>,
 }
 
 impl Fault {
-    /// A fault of the value of `key`.
+    /// A fault at `key`; empty: at no key. A suggestion that ends `problem` becomes the help.
     pub fn new(origin: Option<&str>, key: &str, problem: impl fmt::Display) -> Self {
+        if key.is_empty() {
+            Self::plain(origin, problem.to_string())
+        } else {
+            Self::plain(origin, format!("`{key}`: {problem}"))
+        }
+    }
+
+    /// The value `met` of `key` does not keep `rule`, as in "must be at least 1".
+    pub fn invalid(
+        origin: Option<&str>,
+        key: &str,
+        met: impl fmt::Display,
+        rule: impl fmt::Display,
+    ) -> Self {
+        let of_key = match key {
+            "" => String::new(),
+            key => format!(" for `{key}`"),
+        };
+        Self::plain(origin, format!("invalid value `{met}`{of_key}: {rule}"))
+    }
+
+    /// A key that has to be set.
+    pub fn missing(origin: Option<&str>, key: &str) -> Self {
+        Self::plain(origin, format!("missing key `{key}`"))
+    }
+
+    fn plain(origin: Option<&str>, message: String) -> Self {
+        let (message, help) = match message.split_once(SUGGESTION) {
+            Some((message, name)) => (message.to_owned(), Some(format!("did you mean {name}"))),
+            None => (message, None),
+        };
         Self {
             origin: origin.map(str::to_owned),
-            key: key.to_owned(),
-            problem: problem.to_string(),
+            message,
+            help,
         }
     }
 
@@ -27,16 +61,16 @@ impl Fault {
     pub fn unknown_key(origin: Option<&str>, key: &str, known: &[&str]) -> Self {
         let name = key.rsplit('.').next().unwrap_or(key);
         let problem = if known.is_empty() {
-            "unknown key: nothing can be set here".to_owned()
+            format!("unknown key `{key}`: this section has no keys")
         } else if let Some(nearest) = nearest(name, known) {
-            format!("unknown key; did you mean `{nearest}`?")
+            format!("unknown key `{key}`; did you mean `{nearest}`?")
         } else {
-            format!("unknown key; known here: {}", list(known))
+            format!("unknown key `{key}`: expected one of {}", list(known))
         };
-        Self::new(origin, key, problem)
+        Self::plain(origin, problem)
     }
 
-    /// Whether the command line or the environment is to blame, not a file.
+    /// Whether the value is from the command line or the environment, not from a file.
     pub fn is_usage(&self) -> bool {
         self.origin
             .as_deref()
@@ -46,17 +80,21 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)?;
         if let Some(origin) = &self.origin {
-            write!(formatter, "{origin}: ")?;
+            write!(formatter, "\n  --> {origin}")?;
         }
-        if !self.key.is_empty() {
-            write!(formatter, "{}: ", self.key)?;
+        if let Some(help) = &self.help {
+            write!(formatter, "\n  help: {help}")?;
         }
-        formatter.write_str(&self.problem)
+        Ok(())
     }
 }
 
-/// The known name most like `name`, if one is like it at all.
+/// The separator before a suggestion at the end of a message.
+const SUGGESTION: &str = "; did you mean ";
+
+/// The known name nearest to `name`, if one is near enough.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let name = name.to_lowercase();
     let allowed = (name.chars().count() / 3).max(1);
@@ -78,7 +116,7 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     })
 }
 
-/// Names in backquotes with commas between.
+/// Names in backquotes, separated by commas.
 pub fn list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
@@ -89,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistyped_key_is_answered_with_the_nearest() {
+    fn a_mistyped_key_suggests_the_nearest_known_key() {
         let known = ["interval", "tolerance", "heuristic", "data_rate", "x"];
         assert_eq!(nearest("intervall", &known), Some("interval"));
         assert_eq!(nearest("Tolerence", &known), Some("tolerance"));
@@ -98,16 +136,16 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_says_where_what_and_what_would_do() {
+    fn a_fault_shows_message_place_and_help() {
         let fault = Fault::unknown_key(Some("a.toml:3"), "run.sed", &["seed", "superstep_limit"]);
         assert_eq!(
             fault.to_string(),
-            "a.toml:3: run.sed: unknown key; did you mean `seed`?"
+            "unknown key `run.sed`\n  --> a.toml:3\n  help: did you mean `seed`?"
         );
         let fault = Fault::unknown_key(Some("--set"), "run.gravity", &["seed"]);
         assert_eq!(
             fault.to_string(),
-            "--set: run.gravity: unknown key; known here: `seed`"
+            "unknown key `run.gravity`: expected one of `seed`\n  --> --set"
         );
         assert!(fault.is_usage());
     }

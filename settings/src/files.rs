@@ -9,14 +9,14 @@ use crate::tree::Node;
 /// The files that an experiment names, for a workload that reads some.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a> {
-    /// Where the experiment's file is.
+    /// Folder of the experiment's file.
     folder: &'a Path,
     /// The section whose keys name files.
     written: &'a Node,
 }
 
 impl<'a> Files<'a> {
-    /// No files but those that are named relative to the current folder.
+    /// Only files that are named relative to the current folder.
     #[must_use]
     pub fn here() -> Self {
         const NOTHING: &Node = &Node::empty_table();
@@ -28,8 +28,8 @@ impl<'a> Files<'a> {
         Self { folder, written }
     }
 
-    /// Where the file is that `key` calls `name`: relative to the experiment, or to the current folder
-    /// if the name was given by `--set` or the environment and only exists there.
+    /// Path of the file `name`, the value of `key`: relative to the experiment, or to the current folder
+    /// if the name is from `--set` or the environment and only exists there.
     #[must_use]
     pub fn path(&self, key: &str, name: &str) -> PathBuf {
         let name = Path::new(name);
@@ -43,7 +43,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// What is in the file that `key` calls `name`.
+    /// Contents of the file `name`, the value of `key`.
     ///
     /// # Errors
     ///

@@ -2,21 +2,21 @@
 
 /// A name and parameters, as they were written without the spaces around them.
 ///
-/// Invariant: no key or value is empty, and no key is there twice.
+/// Invariant: no key or value is empty, and no key is duplicated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named<'a> {
-    /// Who it is.
+    /// The name.
     pub name: &'a str,
     /// Keys and values, in the order they were written.
     pub parameters: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Named<'a> {
-    /// Reads `text`; `example` is what messages show of how it is done.
+    /// Reads `text`; `example` is a valid one for messages.
     ///
     /// # Errors
     ///
-    /// If a parameter is no `KEY=VALUE`, or a key is there twice.
+    /// If a parameter is not `KEY=VALUE`, or a key is duplicated.
     pub fn read(text: &'a str, example: &str) -> Result<Self, String> {
         let (name, list) = match text.split_once(':') {
             None => (text, None),
@@ -28,12 +28,12 @@ impl<'a> Named<'a> {
             let (key, value) = (key.trim(), value.trim());
             if key.is_empty() || value.is_empty() {
                 let met = parameter.trim();
-                return Err(format!("met `{met}`, expected KEY=VALUE, as in {example}"));
+                return Err(format!(
+                    "invalid parameter `{met}`: must be KEY=VALUE, as in {example}"
+                ));
             }
             if let Some((_, first)) = parameters.iter().find(|(other, _)| *other == key) {
-                return Err(format!(
-                    "{key}: is there twice, as `{first}` and as `{value}`"
-                ));
+                return Err(format!("{key}: given twice, as `{first}` and as `{value}`"));
             }
             parameters.push((key, value));
         }
@@ -56,16 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_parameter_or_there_twice_is_shown() {
+    fn malformed_and_duplicate_parameters_are_refused() {
         let fault = |text| Named::read(text, "x:y=1").unwrap_err();
         for text in ["a:", "a:b", "a:b=", "a:=1", "a:b=1,", "a:,b=1"] {
             let fault = fault(text);
-            assert!(
-                fault.ends_with("expected KEY=VALUE, as in x:y=1"),
-                "{fault}"
-            );
+            assert!(fault.ends_with("must be KEY=VALUE, as in x:y=1"), "{fault}");
         }
-        let twice = "b: is there twice, as `1` and as `2`";
+        let twice = "b: given twice, as `1` and as `2`";
         assert_eq!(fault("a:b=1,c=3, b =2"), twice);
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers with units: `900 kB`, `50 us`, `1.5 Ginstr`.
 
-/// What a number counts or measures, and so which units it may carry.
+/// The quantity of a number, which decides the units that it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Data; bare numbers are bytes.
@@ -16,7 +16,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit that the shipped names of keys imply.
+    /// The unit that the name of a shipped key implies.
     pub fn of_key(name: &str) -> Self {
         match name {
             "memory" | "fixed_memory" | "bytes" | "boundary" | "message" | "tcp_window" => {
@@ -29,22 +29,22 @@ impl Unit {
         }
     }
 
-    /// What may be written, for an error message.
+    /// The accepted values, for an error message.
     pub const fn expected(self) -> &'static str {
         match self {
-            Self::Bytes => "bytes, as 900000 or \"900 kB\"",
-            Self::Instructions => "instructions, as 1e8 or \"100 Minstr\"",
-            Self::Seconds => "seconds, as 0.05 or \"50 ms\"",
-            Self::SecondsPerByte => "seconds per byte, as 2.1e-7 or \"0.21 us/B\"",
+            Self::Bytes => "bytes, such as 900000 or \"900 kB\"",
+            Self::Instructions => "instructions, such as 1e8 or \"100 Minstr\"",
+            Self::Seconds => "seconds, such as 0.05 or \"50 ms\"",
+            Self::SecondsPerByte => "seconds per byte, such as 2.1e-7 or \"0.21 us/B\"",
             Self::None => "a plain number",
         }
     }
 
-    /// The number in base units that `text` stands for.
+    /// The value of `text` in base units.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the text and what would do.
+    /// The rule that the text breaks, as in "must be seconds".
     pub fn read(self, text: &str) -> Result<f64, String> {
         let text = text.trim();
         let end = text
@@ -53,14 +53,12 @@ impl Unit {
             .map_or(text.len(), |(index, _)| index);
         let (number, unit) = (text[..end].trim(), text[end..].trim());
         if number.is_empty() || number.parse::<f64>().is_err() {
-            return Err(format!("met {text:?}, expected {}", self.expected()));
+            return Err(format!("must be {}", self.expected()));
         }
         let scale = self.scale(unit).ok_or_else(|| {
             let reason = self.suggestion(unit);
-            format!(
-                "met {text:?}: unknown unit `{unit}`{reason}; expected {}",
-                self.expected()
-            )
+            let expected = self.expected();
+            format!("unknown unit `{unit}`, must be {expected}{reason}")
         })?;
         Ok(scale.apply(number))
     }
@@ -113,7 +111,7 @@ impl Unit {
             .min_by_key(|(distance, _)| *distance)
             .filter(|(distance, _)| *distance <= 2)
             .map_or_else(String::new, |(_, known)| {
-                format!(", did you mean `{known}`?")
+                format!("; did you mean `{known}`?")
             })
     }
 }
@@ -219,10 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_of_something_else_is_refused_with_what_would_do() {
+    fn a_unit_of_another_quantity_is_refused() {
         assert_eq!(
             Unit::Bytes.read("900 KB").unwrap_err(),
-            "met \"900 KB\": unknown unit `KB`, did you mean `kB`?; expected bytes, as 900000 or \"900 kB\""
+            "unknown unit `KB`, must be bytes, such as 900000 or \"900 kB\"; did you mean `kB`?"
         );
         assert!(Unit::Bytes.read("50 us").is_err());
         assert!(Unit::None.read("5 s").is_err());

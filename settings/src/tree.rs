@@ -14,7 +14,7 @@ pub struct Node {
     pub origin: Option<String>,
 }
 
-/// What a configuration can hold.
+/// A value of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Not set.
@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    /// Where this was written: its own place, or that of the first thing inside that has one.
+    /// Its place, or that of the first value inside that has one.
     pub fn place(&self) -> Option<&str> {
         let inside = || match &self.value {
             Value::Table(entries) => entries.iter().find_map(|(_, node)| node.place()),

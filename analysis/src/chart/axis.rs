@@ -85,14 +85,14 @@ impl Axis {
         self.low
     }
 
-    /// How many pixels its numbers need beside it.
+    /// Width in pixels of its numbers.
     pub(super) fn label_area(&self) -> i32 {
         let labels = self.ticks.iter().map(|tick| self.label(*tick));
         let widest = labels.map(|label| text_width(&label)).max();
         widest.unwrap_or_default() + 2 * GAP
     }
 
-    /// A number at the axis, with as many digits as tell it from its neighbours.
+    /// A number at the axis, with enough digits to distinguish it from its neighbours.
     fn label(&self, value: f64) -> String {
         let largest = self.low.abs().max(self.high.abs());
         if 1e-4 < self.step && largest < 1e7 {
@@ -164,10 +164,10 @@ fn round_step(least: f64) -> f64 {
     factor.unwrap_or(10.0) * decade
 }
 
-/// How many decimals tell multiples of `step` apart.
+/// Number of decimals that distinguish multiples of `step`.
 fn decimals(step: f64) -> usize {
     let (mut step, mut decimals) = (step, 0);
-    // What is left of a step by rounding is none.
+    // A rest within rounding is zero.
     while step < 0.999 && decimals < 12 {
         step *= 10.0;
         decimals += 1;

@@ -16,13 +16,13 @@ use super::frame::{
 /// hang below the axis.
 #[derive(Clone, Debug, Default)]
 pub struct Bars {
-    /// What the chart shows.
+    /// Title of the chart.
     pub title: String,
     /// Of the values.
     pub unit: String,
     /// Names of the groups.
     pub categories: Vec<String>,
-    /// Name and values, by category; what is missing or not finite has no bar.
+    /// Name and values, by category; missing or infinite values have no bar.
     pub series: Vec<(String, Vec<f64>)>,
 }
 
@@ -137,7 +137,7 @@ const WIDTH: i32 = 640;
 const BAR_WIDTH_MIN: i32 = 8;
 /// Pixels of the longest name of a category that is shown in full.
 const NAME_LENGTH_MAX: i32 = 220;
-/// What part of the room for a category its bars take.
+/// Part of a category's room that its bars take.
 const GROUP_SHARE: f64 = 0.8;
 
 #[cfg(test)]
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn names_that_do_not_fit_are_turned() {
         let mut bars = bars();
-        // The unit is turned, whatever else is.
+        // The unit is always turned.
         assert_eq!(bars.svg().matches("rotate(270,").count(), 1);
         bars.categories = (0..40)
             .map(|index| format!("a long name {index}"))
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_an_empty_chart() {
+    fn no_data_gives_an_empty_chart() {
         let svg = Bars::default().svg();
         assert!(svg.ends_with("</svg>\n"), "{svg}");
     }

@@ -9,9 +9,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 /// A chart without its data.
 #[derive(Clone, Debug)]
 pub(super) struct Frame<'a> {
-    /// What the chart shows.
+    /// Title of the chart.
     pub(super) title: &'a str,
-    /// What the colours mean, in the order of [`colour`].
+    /// Legend of the colours, in the order of [`colour`].
     pub(super) legend: Vec<Key<'a>>,
     /// In pixels.
     pub(super) width: u32,
@@ -22,13 +22,13 @@ pub(super) struct Frame<'a> {
 /// An entry of the legend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key<'a> {
-    /// What it stands for.
+    /// Label.
     pub(super) name: &'a str,
-    /// What it looks like.
+    /// Style.
     pub(super) mark: Mark,
 }
 
-/// What the data of a series look like.
+/// Style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// Filled areas.
@@ -42,7 +42,7 @@ pub(super) enum Mark {
 }
 
 impl Frame<'_> {
-    /// The chart with what `data` draws below title and legend.
+    /// The chart: title and legend, with the drawing of `data` below.
     pub(super) fn svg(
         &self,
         data: impl FnOnce(
@@ -135,7 +135,7 @@ fn draw_mark(
     }
 }
 
-/// The colour of the series `index`: Okabe and Ito's, which the colour-blind tell apart; without
+/// The colour of the series `index`: Okabe and Ito's, which colour-blind readers can distinguish; without
 /// their yellow, which white paper swallows.
 pub(super) fn colour(index: usize) -> RGBColor {
     const COLOURS: [RGBColor; 7] = [
@@ -163,7 +163,7 @@ pub(super) fn text_style(size: f64, horizontal: HPos, vertical: VPos) -> TextSty
         .pos(Pos::new(horizontal, vertical))
 }
 
-/// How many pixels a label of `text` is wide, about.
+/// Approximate width of a label in pixels.
 pub(super) fn text_width(text: &str) -> i32 {
     let characters = i32::try_from(text.chars().count()).unwrap_or(i32::MAX / 16);
     characters.min(i32::MAX / 16) * CHARACTER_WIDTH
@@ -179,7 +179,7 @@ pub(super) fn clean(text: &str) -> String {
     text.chars().map(allowed).collect()
 }
 
-/// `text`, cleaned and cut to what fits into so many pixels as a label.
+/// `text`, cleaned and cut to fit into this many pixels.
 pub(super) fn shown(text: &str, width: u32) -> String {
     let cleaned = clean(text);
     let room =

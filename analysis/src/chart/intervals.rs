@@ -14,7 +14,7 @@ use super::frame::{
 /// Horizontal bars, one below the other, with whiskers.
 #[derive(Clone, Debug, Default)]
 pub struct Intervals {
-    /// What the chart shows.
+    /// Title of the chart.
     pub title: String,
     /// Of the values.
     pub unit: String,
@@ -25,13 +25,13 @@ pub struct Intervals {
 /// One bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// What it stands for.
+    /// Label.
     pub name: String,
-    /// Where the bar ends.
+    /// End of the bar.
     pub mean: f64,
-    /// Where the whisker begins.
+    /// Start of the whisker.
     pub low: f64,
-    /// Where the whisker ends.
+    /// End of the whisker.
     pub high: f64,
 }
 
@@ -108,9 +108,9 @@ const WIDTH: i32 = 560;
 const ROW_HEIGHT: i32 = 30;
 /// Pixels of the longest name that is shown in full.
 const NAME_LENGTH_MAX: i32 = 280;
-/// What part of a row its bar takes.
+/// Part of a row that its bar takes.
 const BAR_SHARE: f64 = 0.64;
-/// What part of a row the ends of its whisker take.
+/// Part of a row that the ends of its whisker take.
 const CAP_SHARE: f64 = 0.3;
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_an_empty_chart() {
+    fn no_data_gives_an_empty_chart() {
         assert!(Intervals::default().svg().ends_with("</svg>\n"));
     }
 }

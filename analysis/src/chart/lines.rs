@@ -15,11 +15,11 @@ use super::frame::{
 /// Lines, one for each series.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
-    /// What the chart shows.
+    /// Title of the chart.
     pub title: String,
-    /// What the horizontal axis counts, with its unit.
+    /// Label of the horizontal axis, with its unit.
     pub x_label: String,
-    /// What the vertical axis counts, with its unit.
+    /// Label of the vertical axis, with its unit.
     pub y_label: String,
     /// Whether the horizontal axis is logarithmic; points that are not positive are left out then.
     pub x_is_log: bool,
@@ -30,15 +30,15 @@ pub struct Lines {
 /// One line.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// What it stands for.
+    /// Label.
     pub name: String,
     /// By increasing x.
     pub points: Vec<(f64, f64)>,
-    /// What it looks like.
+    /// Style.
     pub style: Style,
 }
 
-/// What a line looks like.
+/// Style of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// Drawn through.
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_an_empty_chart() {
+    fn no_data_gives_an_empty_chart() {
         assert!(Lines::default().svg().ends_with("</svg>\n"));
     }
 }

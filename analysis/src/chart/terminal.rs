@@ -35,7 +35,7 @@ pub fn text_bars(rows: &[(String, f64)], width: usize) -> String {
     text
 }
 
-/// How many eighths of a character a length is, if `span` is `width` characters.
+/// Length in eighths of a character, if `span` is `width` characters.
 fn eighths_of(width: usize, span: f64) -> impl Fn(f64) -> usize {
     let width = u16::try_from(width).unwrap_or(u16::MAX);
     let scale = if 0.0 < span {
@@ -59,7 +59,7 @@ fn eighths_of(width: usize, span: f64) -> impl Fn(f64) -> usize {
     }
 }
 
-/// How many characters so many eighths take.
+/// Number of characters that `eighths` take.
 fn characters(eighths: usize) -> usize {
     eighths.div_ceil(8)
 }
@@ -104,7 +104,7 @@ Comp   0.7500    │██████
     }
 
     #[test]
-    fn what_is_something_is_never_nothing() {
+    fn a_nonzero_value_draws_at_least_one_eighth() {
         let rows = rows(&[("much", 1e6), ("little", 1e-3), ("least", -1e-3)]);
         let text = text_bars(&rows, 10);
         let bars: Vec<&str> = text

@@ -1,25 +1,25 @@
-//! `--assert`: what has to hold of the makespans.
+//! `--assert`: claims about makespans.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// `LEFT <= RIGHT`: a policy's makespan is at most another's, or at most so many times another's.
+/// `LEFT <= RIGHT`: a policy's makespan is at most that of another, or at most a factor times it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Label of the policy that is to be the faster one.
+    /// Label of the policy with the shorter makespan.
     pub left: String,
-    /// Label of the other one.
+    /// Label of the other policy.
     pub right: String,
-    /// What the ratio of their makespans is held to.
+    /// Bound of the ratio of their makespans.
     pub limit: f64,
-    /// Whether it may not even reach that.
+    /// Whether the ratio has to be below the bound.
     pub is_strict: bool,
-    /// As it was written.
+    /// The text of the claim.
     written: String,
 }
 
 impl Claim {
-    /// Whether it holds if the left makespan is `ratio` times the right one.
+    /// Whether the claim holds if the left makespan is `ratio` times the right one.
     pub fn holds(&self, ratio: f64) -> bool {
         ratio < self.limit || (!self.is_strict && ratio <= self.limit)
     }
@@ -69,24 +69,22 @@ fn side(text: &str) -> Result<(f64, String), String> {
         }
     };
     if !(f64::MIN_POSITIVE..=FACTOR_MAX).contains(&factor) {
-        return Err(format!(
-            "met the factor {factor}, expected a number above 0"
-        ));
+        return Err(format!("the factor {factor} must be above 0"));
     }
     if label.is_empty() || label.contains('*') {
         return Err(misfit(text));
     }
-    // Policies have no spaces in their names, however they are written.
+    // Names of policies have no spaces.
     Ok((factor, label.split_whitespace().collect()))
 }
 
 fn misfit(text: &str) -> String {
     format!(
-        "met `{text}`, expected `A <= B`, `A < B`, `A <= 0.8 * B` with policies as --policy has them"
+        "must be `A <= B`, `A < B` or `A <= 0.8 * B`, with policies as in --policy, not `{text}`"
     )
 }
 
-/// No makespan is so many times another one.
+/// Maximum factor between makespans.
 const FACTOR_MAX: f64 = 1e100;
 
 #[cfg(test)]
@@ -98,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_holds_one_makespan_against_another() {
+    fn a_claim_compares_two_makespans() {
         let parts = |text: &str| {
             let claim = claim(text);
             (claim.left, claim.is_strict, claim.limit, claim.right)
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_is_not_less() {
+    fn equal_makespans_are_not_less() {
         assert!(claim("a <= b").holds(1.0));
         assert!(!claim("a < b").holds(1.0));
         assert!(claim("a < b").holds(0.99));
@@ -129,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_claims_nothing_is_refused() {
+    fn malformed_claims_are_refused() {
         for text in [
             "",
             "a",
@@ -142,11 +140,11 @@ mod tests {
             "a <= 2 * b * c",
         ] {
             let fault = text.parse::<Claim>().unwrap_err();
-            assert!(fault.contains("expected `A <= B`"), "{fault}");
+            assert!(fault.contains("must be `A <= B`"), "{fault}");
         }
         for text in ["a <= 0 * b", "a <= -1 * b", "a <= nan * b", "a <= inf * b"] {
             let fault = text.parse::<Claim>().unwrap_err();
-            assert!(fault.contains("expected a number above 0"), "{fault}");
+            assert!(fault.contains("must be above 0"), "{fault}");
         }
     }
 }

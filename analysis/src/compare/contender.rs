@@ -1,4 +1,4 @@
-//! `--policy`: a policy and the parameters it is to have.
+//! `--policy`: a policy with its parameters.
 
 use std::str::FromStr;
 
@@ -8,16 +8,16 @@ use experiments::Scenario;
 use experiments::scheduler;
 use settings::Named;
 
-/// A policy that takes part.
+/// A policy that is compared.
 ///
 /// Invariant: the policy exists, and its parameters do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contender {
-    /// As it was written, without spaces.
+    /// The text of the argument, without spaces.
     pub label: String,
-    /// What is run: i for nobody, else iii unless its parameters say otherwise.
+    /// The scenario that is run: i for `none`, otherwise iii unless a parameter sets it.
     pub scenario: Scenario,
-    /// What it changes of an experiment: `section.key=value`.
+    /// Its changes to an experiment: `section.key=value`.
     pub assignments: Vec<String>,
 }
 
@@ -42,15 +42,17 @@ impl Contender {
             label.push_str(&format!("{key}={value}"));
         }
         let scheduler = scheduler(&assignments, policies).map_err(|fault| {
-            let key = fault.key.strip_prefix("scheduler.").unwrap_or(&fault.key);
-            format!("{key}: {}", fault.problem)
+            // The keys of a contender are those of the section.
+            let message = fault.message.replacen("`scheduler.", "`", 1);
+            let help = fault.help.map(|help| format!("; {help}"));
+            message + &help.unwrap_or_default()
         })?;
         let policy = scheduler.policy.as_ref();
         if policy.is_none() && !parameters.is_empty() {
-            return Err("with `none` nobody reschedules: it has no parameters".to_owned());
+            return Err("the policy `none` has no parameters".to_owned());
         }
         let [scenario] = scheduler.options.scenario.runs(policy) else {
-            return Err("scenario: a comparison needs one, `i`, `ii` or `iii`".to_owned());
+            return Err("scenario: must be one of `i`, `ii`, `iii`".to_owned());
         };
         Ok(Self {
             label,
@@ -69,11 +71,11 @@ impl FromStr for Contender {
     }
 }
 
-/// Refuses keys that a policy does not get to set.
+/// Refuses keys that a contender cannot set.
 fn check(key: &str) -> Result<(), String> {
     match key {
-        "policy" => Err("policy: its name stands before the colon".to_owned()),
-        "script" => Err("script: a policy decides who moves".to_owned()),
+        "policy" => Err("policy: write its name before the colon".to_owned()),
+        "script" => Err("script: the policy decides which processes move".to_owned()),
         _ => Ok(()),
     }
 }
@@ -105,30 +107,39 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_policy_or_parameter_says_what_would_do() {
+    fn an_unknown_policy_or_parameter_is_refused() {
         let check = |text: &str, expected: &str| {
             let fault = text.parse::<Contender>().unwrap_err();
             assert!(fault.contains(expected), "{fault}");
         };
         check("migbps", "did you mean `migbsp`?");
-        check("", "which is no policy");
+        check("", "unknown policy");
         check(
             "migbsp:intervall=8",
-            "intervall: unknown key; did you mean `interval`?",
+            "unknown key `intervall`; did you mean `interval`?",
         );
-        check("migbsp:interval=0", "interval: met 0");
-        check("migbsp:interval=soon", "interval: ");
+        check(
+            "migbsp:interval=0",
+            "invalid value `0` for `interval`: must be at least 1",
+        );
+        check(
+            "migbsp:interval=soon",
+            "invalid value `\"soon\"` for `interval`",
+        );
         check("migbsp:planning.horizn=3", "did you mean `horizon`?");
-        check("migbsp:planning.horizon=0.5", "planning.horizon: met 0.5");
-        check("migbsp:interval", "expected KEY=VALUE");
-        check("migbsp:", "expected KEY=VALUE");
+        check(
+            "migbsp:planning.horizon=0.5",
+            "invalid value `0.5` for `planning.horizon`",
+        );
+        check("migbsp:interval", "must be KEY=VALUE");
+        check("migbsp:", "must be KEY=VALUE");
         check(
             "migbsp:interval=4,x=0.9,interval=8",
-            "interval: is there twice, as `4` and as `8`",
+            "interval: given twice, as `4` and as `8`",
         );
         check("migbsp:policy=none", "before the colon");
-        check("migbsp:script=[]", "a policy decides");
-        check("migbsp:scenario=all", "a comparison needs one");
+        check("migbsp:script=[]", "the policy decides");
+        check("migbsp:scenario=all", "must be one of");
         check("none:interval=4", "has no parameters");
     }
 }

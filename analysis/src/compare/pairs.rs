@@ -1,4 +1,4 @@
-//! Which policies differ: every two of them, run by run.
+//! Significant differences: every two policies, run by run.
 
 use serde::Serialize;
 
@@ -8,29 +8,29 @@ use crate::compare::statistics::{Estimate, Stratum, holm};
 /// Two policies, compared by their makespans on the same experiments with the same seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// On which experiment; `None`: on all together.
+    /// The experiment; `None`: all together.
     pub experiment: Option<String>,
-    /// Who is compared.
+    /// The compared policy.
     pub policy: String,
-    /// With whom.
+    /// The policy that it is compared with.
     pub against: String,
-    /// How many runs of each there are.
+    /// Number of runs of each.
     pub runs: usize,
-    /// How many times the other's makespan the policy takes, as a geometric mean: over the runs of an
+    /// Ratio of the policy's makespan to the other's, as a geometric mean: over the runs of an
     /// experiment, and over experiments, each of the same weight.
     pub ratio: f64,
-    /// Where its 95 % confidence interval begins; `None` if an experiment that draws has one run, or
+    /// Lower end of its 95 % confidence interval; `None` if an experiment that draws has one run, or
     /// none draws.
     pub ratio_low: Option<f64>,
-    /// Where it ends.
+    /// Upper end.
     pub ratio_high: Option<f64>,
-    /// How probable a difference like this is if seeds alone make it (paired t-test on the logarithms,
+    /// Probability of a difference like this if it is due to seeds alone (paired t-test on the logarithms,
     /// stratified by experiment).
     pub p: Option<f64>,
     /// The same, corrected for the number of tests (Holm): pairs of policies on the same experiment, or on
     /// all together, are one family.
     pub p_corrected: Option<f64>,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -44,11 +44,11 @@ pub enum Verdict {
     Worse,
     /// They are equal, or so different that chance makes it in 5 % of all cases or more.
     NoDifference,
-    /// One run of many that are possible tells nothing.
+    /// One run of many possible ones: no test.
     Untested,
 }
 
-/// Every two policies on all experiments together; the reference is compared with, not compared.
+/// Every two policies on all experiments together; the reference is the right one of a pair.
 pub(super) fn over_all(results: &Results) -> Vec<Pair> {
     judged(pairs(results, &results.experiments, 0, None))
 }
@@ -63,7 +63,7 @@ pub(super) fn on_each(results: &Results) -> Vec<Pair> {
     subjects.flat_map(single).collect()
 }
 
-/// A pair without correction and verdict, and whether its runs are all that are possible.
+/// A pair without correction and verdict, and whether its runs are all possible ones.
 struct Unjudged {
     pair: Pair,
     mean: f64,
@@ -131,7 +131,7 @@ fn judged(family: Vec<Unjudged>) -> Vec<Pair> {
 }
 
 impl Verdict {
-    /// What follows from the mean of the logarithms of the ratios.
+    /// The verdict from the mean of the logarithms of the ratios.
     fn of(mean: f64, p: Option<f64>, is_certain: bool) -> Self {
         match p {
             None if !is_certain => Self::Untested,
@@ -153,7 +153,7 @@ impl Verdict {
     }
 }
 
-/// A difference that chance makes less often is one.
+/// Significance level.
 const SIGNIFICANT: f64 = 0.05;
 
 #[cfg(test)]
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_no_difference_and_one_run_no_test() {
+    fn noise_is_no_difference_and_one_run_is_not_tested() {
         let verdict =
             |draws, a: &[f64], b: &[f64]| over_all(&results(&[(draws, &[a, b])]))[0].verdict;
         assert_eq!(
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_seed_changes_needs_no_test() {
+    fn deterministic_experiments_need_no_test() {
         let verdict = |a: f64, b: f64| over_all(&results(&[(false, &[&[a], &[b]])]))[0].verdict;
         assert_eq!(verdict(10.0, 9.0), Verdict::Better);
         assert_eq!(verdict(10.0, 11.0), Verdict::Worse);

@@ -1,4 +1,4 @@
-//! What came of a comparison, as `--format json` and `csv` show it.
+//! Results of a comparison, for `--format json` and `csv`.
 
 use serde::Serialize;
 
@@ -7,12 +7,12 @@ use crate::compare::pairs::{self, Pair};
 use crate::compare::results::{Results, Run, Subject};
 use crate::compare::summary::{self, Overall, Summary};
 
-/// What came of a comparison.
+/// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// `migbsp.compare/1`.
     pub schema: &'static str,
-    /// Label of the policy that the others are measured against.
+    /// Label of the policy that the others are compared with.
     pub reference: String,
     /// In the order they were given.
     pub experiments: Vec<Subject>,
@@ -28,7 +28,7 @@ pub struct Report {
     pub claims: Vec<Judged>,
 }
 
-/// A run, and of what it is one.
+/// A run, with its experiment, policy and seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     experiment: String,
@@ -47,13 +47,13 @@ pub struct Row {
 /// A claim, and whether it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
-    /// As it was written.
+    /// The text of the claim.
     pub claim: String,
-    /// The experiment it was held against; `None`: all together.
+    /// The experiment that it is about; `None`: all together.
     pub experiment: Option<String>,
-    /// How many times the right policy's makespan the left one takes: the geometric mean.
+    /// Ratio of the left policy's makespan to the right one's: the geometric mean.
     pub ratio: f64,
-    /// What it was held to.
+    /// The bound of the ratio.
     pub limit: f64,
     /// Whether it holds.
     pub holds: bool,
@@ -95,7 +95,7 @@ impl Report {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// What to say of the claims that do not hold, one line each; `None` if all do.
+    /// A message for each claim that does not hold, one a line; `None` if all hold.
     pub fn complaint(&self) -> Option<String> {
         let broken = self.claims.iter().filter(|judged| !judged.holds);
         let lines: Vec<String> = broken.map(Judged::complaint).collect();

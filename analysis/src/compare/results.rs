@@ -4,38 +4,38 @@ use serde::Serialize;
 
 use experiments::Finished;
 
-/// What is compared: experiments, policies, and the runs of each of the one under each of the other.
+/// Experiments, policies, and the runs of each experiment under each policy.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// In the order they were given.
     pub experiments: Vec<Subject>,
     /// Labels of the policies, in the order they were given.
     pub policies: Vec<String>,
-    /// Which of them the others are measured against.
+    /// Position of the policy that the others are compared with.
     pub reference: usize,
     /// Experiment × policy × seed. An experiment has equally many under every policy.
     pub runs: Vec<Vec<Vec<Run>>>,
 }
 
-/// An experiment that takes part.
+/// An experiment of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Subject {
     /// Its file, as it was given.
     pub name: String,
-    /// Whether the seed makes any difference to it; if not, it is run once.
+    /// Whether its result depends on the seed; if not, it is run once.
     pub draws: bool,
-    /// With which seeds it was run.
+    /// The seeds of its runs.
     pub seeds: Vec<u64>,
 }
 
-/// What came of one run.
+/// Result of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Run {
-    /// What its random numbers derive from.
+    /// Seed of its random numbers.
     pub seed: u64,
     /// The makespan.
     pub seconds: f64,
-    /// How many supersteps that were.
+    /// Number of supersteps.
     pub supersteps: u64,
     /// Rescheduling calls.
     pub calls: usize,
@@ -43,7 +43,7 @@ pub struct Run {
     pub migrations: usize,
     /// Bytes of their states.
     pub moved_bytes: u64,
-    /// Seconds for which calls kept everybody waiting.
+    /// Seconds for which processes waited for calls.
     pub call_seconds: f64,
     /// Computation that the best mapping of every superstep would have saved, in seconds.
     pub attainable_seconds: f64,
@@ -57,8 +57,8 @@ impl Results {
         &self.runs[experiment][policy]
     }
 
-    /// For each run of an experiment the logarithm of how many times the makespan under policy `left`
-    /// is that under `right`, with the same seed.
+    /// For each run of an experiment, the logarithm of the ratio of the makespan under policy `left` to
+    /// that under `right`, with the same seed.
     pub fn log_ratios(&self, experiment: usize, left: usize, right: usize) -> Vec<f64> {
         let pairs = self
             .of(experiment, left)
@@ -71,7 +71,7 @@ impl Results {
 }
 
 impl Run {
-    /// What `finished` says of the run with `seed`.
+    /// The result of the run `finished` with `seed`.
     pub fn new(seed: u64, finished: &Finished) -> Self {
         let calls = &finished.calls;
         Self {
@@ -88,7 +88,7 @@ impl Run {
     }
 }
 
-/// `ln(left / right)`; nothing is as long as nothing.
+/// `ln(left / right)`; two makespans of zero are equal.
 fn log_ratio(left: f64, right: f64) -> f64 {
     if left.total_cmp(&right).is_eq() {
         0.0
@@ -134,7 +134,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn runs_are_paired_by_seed_and_nothing_is_as_long_as_nothing() {
+    fn runs_are_paired_by_seed_and_zero_makespans_are_equal() {
         let results = results(&[(true, &[&[2.0, 0.0], &[4.0, 0.0]])]);
         assert_eq!(results.log_ratios(0, 1, 0), [2.0_f64.ln(), 0.0]);
     }

@@ -1,10 +1,10 @@
-//! `--seeds`: which seeds to run.
+//! `--seeds`: the seeds to run.
 
 use std::str::FromStr;
 
 /// Seeds in the order they were written.
 ///
-/// Invariant: at least one, none twice.
+/// Invariant: at least one, no duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds(Vec<u64>);
 
@@ -45,7 +45,7 @@ impl FromStr for Seeds {
         let mut sorted = seeds.clone();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("seed {} is there twice", twice[0]));
+            return Err(format!("seed {} is given twice", twice[0]));
         }
         Ok(Self(seeds))
     }
@@ -53,11 +53,11 @@ impl FromStr for Seeds {
 
 fn seed(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| {
-        format!("met `{text}`, expected seeds as in 7 or 1,2,5 or 1..30, the last one included")
+        format!("must be seeds as in 7 or 1,2,5 or 1..30 with both ends, not `{text}`")
     })
 }
 
-/// More than this in one range is a slip.
+/// Maximum number of seeds in a range; more are taken as a mistake.
 const SEEDS_MAX: u64 = 100_000;
 
 #[cfg(test)]
@@ -74,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_seed_is_refused() {
+    fn malformed_seeds_are_refused() {
         let fault = |text: &str| text.parse::<Seeds>().unwrap_err();
         for text in ["", "1,", "..", "1..", "-1", "1.5", "1...3", "one"] {
-            assert!(fault(text).contains("expected seeds as in 7"), "{text}");
+            assert!(fault(text).contains("must be seeds as in 7"), "{text}");
         }
         assert!(fault("3..1").contains("holds no seed"));
-        assert!(fault("1..3,2").contains("seed 2 is there twice"));
+        assert!(fault("1..3,2").contains("seed 2 is given twice"));
         assert!(fault("0..18446744073709551615").contains("more than 100000"));
     }
 }

@@ -1,32 +1,30 @@
-//! Means, their confidence, and whether two samples differ.
+//! Means, their confidence, and tests of differences.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A mean and how sure it is.
+/// A mean and its confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Estimate {
     /// Of all values.
     pub mean: f64,
-    /// Half the width of the 95 % confidence interval around it; `None` if nobody knows how far values
-    /// are from each other.
+    /// Half the width of the 95 % confidence interval around it; `None` if the variance is unknown.
     pub margin: Option<f64>,
-    /// How probable it is that a mean lies so far from 0, on either side, if the true one is 0 (Student's
-    /// t-test); `None` likewise.
+    /// Probability that the mean is at least this far from 0, on either side, if the true one is 0 (Student's
+    /// t-test); `None` if the variance is unknown.
     pub p: Option<f64>,
 }
 
-/// Values that were drawn from the same source.
+/// A sample of one source.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stratum {
     /// At least one.
     pub values: Vec<f64>,
-    /// Whether there is only this one value to be drawn.
+    /// Whether the source has only this one value.
     pub is_exact: bool,
 }
 
 impl Estimate {
-    /// What `values` say of the mean of what they were drawn from; a single one does not say how sure
-    /// it is.
+    /// Estimate of the mean of the source of `values`; a single value has no confidence.
     ///
     /// # Panics
     ///
@@ -39,8 +37,8 @@ impl Estimate {
         }])
     }
 
-    /// What `strata` say of the mean of the means of their sources, each of the same weight. Where all are
-    /// exact there is nothing to be sure of; a single value of one that is not does not say how sure it is.
+    /// Estimate of the mean of the means of the sources of `strata`, with equal weights. If all are exact, so
+    /// is the estimate; a single value of an inexact stratum leaves it without confidence.
     ///
     /// Degrees of freedom are Welch's and Satterthwaite's; of one stratum, its values less one.
     ///
@@ -64,7 +62,7 @@ impl Estimate {
             variance += of_mean;
             spread += of_mean.powi(2) / (real(values.len()) - 1.0);
         }
-        // Of what is infinitely longer there is a mean, and nothing else.
+        // An infinite mean has no confidence interval.
         if !mean.is_finite() || !variance.is_finite() {
             return Self {
                 mean,
@@ -105,9 +103,9 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / real(values.len())
 }
 
-/// `values` of p, corrected for there being so many of them (Holm 1979): the smallest counts as often
-/// as there are tests, the next one once less, and none less than the one before. In the same order;
-/// where there was no test there is none.
+/// `values` of p, corrected for multiple tests (Holm 1979): the smallest is multiplied by the number of
+/// tests, the next by one less, and none is less than the one before. The order is kept; without a test
+/// there is no value.
 pub(super) fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(usize, f64)> = values
         .iter()
@@ -128,12 +126,12 @@ pub(super) fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
 ///
 /// # Panics
 ///
-/// If it is beyond 2³²: nothing that is counted here comes near.
+/// If it is above 2³², which no count here reaches.
 pub(super) fn real(count: usize) -> f64 {
     f64::from(u32::try_from(count).expect("a count that a run reached"))
 }
 
-/// How probable it is that an interval holds the true mean.
+/// Level of confidence.
 const CONFIDENCE: f64 = 0.95;
 
 #[cfg(test)]
@@ -145,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_as_wide_as_the_tables_of_student_say() {
-        // Values of which the standard error of the mean is 1, and the quantiles 0.975 of the tables.
+    fn confidence_intervals_match_students_tables() {
+        // Values with a standard error of the mean of 1, and the quantiles 0.975 of the tables.
         for (count, quantile) in [
             (2, 12.706_205),
             (3, 4.302_653),
@@ -165,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_soporifics_of_student_differ_as_he_found() {
+    fn the_paired_t_test_matches_students_1908_example() {
         // Student (1908), The probable error of a mean: additional hours of sleep by two drugs on ten
         // patients. Paired: t = 4.0621 with 9 degrees of freedom, p = 0.002833.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_says_nothing_and_equal_ones_are_sure() {
+    fn one_value_has_no_confidence_and_equal_values_are_exact() {
         let alone = Estimate::of(&[3.0]);
         assert_eq!((alone.margin, alone.p), (None, None));
         let equal = Estimate::of(&[3.0, 3.0, 3.0]);
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn strata_weigh_the_same_and_their_freedom_is_that_of_welch() {
+    fn strata_have_equal_weight_and_welchs_degrees_of_freedom() {
         // Variances 24 and 4/3 around means of 22.5 and 10, from four values each.
         let stratum = |values: &[f64], is_exact| Stratum {
             values: values.to_vec(),
@@ -217,7 +215,7 @@ mod tests {
             student.inverse_cdf(0.975) * variance.sqrt(),
             1e-5,
         );
-        // What is exact halves mean and error, and adds no doubt.
+        // An exact stratum halves mean and error, and adds no uncertainty.
         let alone = Estimate::of(&wide.values);
         let beside = Estimate::of_strata(&[wide, stratum(&[0.0], true)]);
         near(beside.mean, alone.mean / 2.0, 1e-12);
@@ -228,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn many_tests_need_smaller_values() {
+    fn holms_correction_matches_its_example() {
         // The worked example of Holm's correction with four tests.
         let corrected = holm(&[Some(0.01), Some(0.04), Some(0.03), Some(0.005)]);
         let expected = [0.03, 0.06, 0.06, 0.02];

@@ -1,4 +1,4 @@
-//! What a policy came to on an experiment, and on all together.
+//! Results of a policy on an experiment, and on all together.
 
 use bsp::units::Bytes;
 use serde::Serialize;
@@ -14,19 +14,19 @@ pub struct Summary {
     pub experiment: String,
     /// The policy's label.
     pub policy: String,
-    /// How many runs there are.
+    /// Number of runs.
     pub runs: usize,
     /// The makespan.
     pub seconds: f64,
     /// Half the width of its 95 % confidence interval; `None` if there is one run.
     pub seconds_margin: Option<f64>,
-    /// What part of the reference's makespan is won: a geometric mean over pairs of runs.
+    /// Gain as a part of the reference's makespan: a geometric mean over pairs of runs.
     pub gain: f64,
-    /// Where its 95 % confidence interval begins; `None` if there is one run.
+    /// Lower end of its 95 % confidence interval; `None` if there is one run.
     pub gain_low: Option<f64>,
-    /// Where it ends.
+    /// Upper end.
     pub gain_high: Option<f64>,
-    /// Seconds won as a part of those that perfect balance would have saved the reference's computations;
+    /// Saved seconds as a part of those that perfect balance would have saved in the reference's computations;
     /// `None` if that would save nothing.
     pub share_of_balance: Option<f64>,
     /// The same for the best mapping of every superstep.
@@ -37,7 +37,7 @@ pub struct Summary {
     pub migrations: f64,
     /// Bytes of their states.
     pub moved_bytes: f64,
-    /// Seconds for which calls kept everybody waiting.
+    /// Seconds for which processes waited for calls.
     pub call_seconds: f64,
     /// The same as a part of the makespan.
     pub overhead: f64,
@@ -48,13 +48,13 @@ pub struct Summary {
 pub struct Overall {
     /// The policy's label.
     pub policy: String,
-    /// How many times the reference's makespan it takes: the geometric mean.
+    /// Ratio to the reference's makespan: the geometric mean.
     pub ratio: f64,
-    /// What part of the reference's makespan is won.
+    /// Gain as a part of the reference's makespan.
     pub gain: f64,
-    /// On how many experiments it is better than the reference.
+    /// Number of experiments on which it is better than the reference.
     pub better: usize,
-    /// On how many it is worse.
+    /// Number of experiments on which it is worse.
     pub worse: usize,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn overall(results: &Results, pairs: &[Pair]) -> Vec<Overall> {
     results.policies.iter().enumerate().map(of).collect()
 }
 
-/// How many times the makespan of policy `right` policy `left` takes: the geometric mean over the runs
+/// Ratio of the makespan of policy `left` to that of policy `right`: the geometric mean over the runs
 /// of an experiment; `None`: of all, each of which weighs the same.
 pub(super) fn ratio(
     results: &Results,
@@ -123,7 +123,7 @@ impl Summary {
         let before = mean(&reference.iter().map(|run| run.seconds).collect::<Vec<_>>());
         let share = |possible: fn(&Run) -> f64| {
             let possible = mean(&reference.iter().map(possible).collect::<Vec<_>>());
-            // What rounding leaves is nothing that could be won.
+            // A saving within rounding is none.
             (ROUNDED * before < possible).then(|| (before - seconds.mean) / possible)
         };
         let call_seconds = mean(&values(|run| run.call_seconds));
@@ -151,7 +151,7 @@ impl Summary {
     }
 }
 
-/// Part of a makespan that is no more than rounding.
+/// Part of a makespan that counts as rounding.
 const ROUNDED: f64 = 1e-9;
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_says_what_was_won_of_what_could_be_won() {
+    fn a_summary_relates_the_gain_to_the_possible_gain() {
         let results = results(&[(true, &[&[10.0, 20.0], &[9.0, 18.0]])]);
         let summaries = summaries(&results);
         let (reference, policy) = (&summaries[0], &summaries[1]);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn experiments_weigh_the_same_however_long_and_however_often_they_run() {
+    fn experiments_have_equal_weight_whatever_their_length_and_runs() {
         let results = results(&[
             (true, &[&[1000.0, 1000.0, 1000.0], &[500.0, 500.0, 500.0]]),
             (false, &[&[1.0], &[2.0]]),

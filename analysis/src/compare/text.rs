@@ -1,4 +1,4 @@
-//! What came of a comparison, for people.
+//! Results of a comparison as text.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::compare::results::Subject;
 use crate::compare::summary::{Overall, Summary};
 use crate::text::{rounded, table};
 
-/// Every experiment, all of them together, who differs from whom, and whether the claims hold.
+/// Every experiment, all of them together, the significant differences, and the claims.
 pub fn text(report: &Report) -> String {
     let mut text = String::new();
     for subject in &report.experiments {
@@ -162,7 +162,7 @@ fn differences(report: &Report) -> String {
     let headers = ["policy", "against", "pairs", "ratio", "95 %", "p", ""];
     let rows = table(&headers, pairs.map(row));
     format!(
-        "Who differs: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm\n\n{rows}"
+        "Significant differences: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm\n\n{rows}"
     )
 }
 
@@ -174,7 +174,7 @@ fn legend(reference: &str) -> String {
     )
 }
 
-/// A part as a percentage; next to nothing has no sign.
+/// A part as a percentage; values near zero have no sign.
 fn percent(part: f64) -> String {
     let text = format!("{:.2} %", part * 100.0);
     match text.strip_prefix("-0.00") {
@@ -191,7 +191,7 @@ mod tests {
     use crate::compare::results::tests::results;
 
     #[test]
-    fn the_text_says_who_is_better_by_how_much_and_how_sure_that_is() {
+    fn the_text_shows_gains_with_their_significance() {
         let results = results(&[
             (true, &[&[10.0, 20.0], &[9.0, 17.0]]),
             (false, &[&[10.0], &[10.5]]),
@@ -221,7 +221,7 @@ All 2 experiments, geometric mean
  a        1.0000
  b        0.9583  4.17 %          0         1
 
-Who differs: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm
+Significant differences: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm
 
  policy  against  pairs   ratio              95 %       p
  b       a            3  0.9583  0.7992 to 1.1491  0.2062  no difference
@@ -236,11 +236,11 @@ would have saved a. `in calls` is the share of the makespan that calls take.
 ";
 
     #[test]
-    fn one_policy_on_one_experiment_is_compared_with_nobody() {
+    fn a_single_policy_has_no_comparison() {
         let text = text(&Report::new(&results(&[(true, &[&[10.0]])]), &[], &[]));
         assert!(text.starts_with("e0, seed 1\n"), "{text}");
         assert!(
-            !text.contains("Who differs") && !text.contains("All 1"),
+            !text.contains("Significant differences") && !text.contains("All 1"),
             "{text}"
         );
     }

@@ -1,4 +1,4 @@
-//! What was decided in a call.
+//! The decisions of a call.
 
 use agents::record::Call;
 use bsp::units::Seconds;
@@ -14,11 +14,11 @@ use crate::explain::report::{
 use crate::text::{counted, rounded};
 use experiments::Failure;
 
-/// Answers what was decided in the call at position `index`.
+/// The decisions of the call at position `index`.
 ///
 /// # Errors
 ///
-/// If the record is not readable any more.
+/// If the record is no longer readable.
 pub(super) fn explain(
     answer: &mut Explanation,
     history: &History,
@@ -30,7 +30,7 @@ pub(super) fn explain(
     answer.list = rows(history, &detail.call);
     answer.sentences.push(outcome(brief, history));
     answer.sentences.extend(weighing(brief));
-    answer.sentences.extend(why_nobody(history, brief, &detail));
+    answer.sentences.extend(why_none(history, brief, &detail));
     if let Some(head) = brief.head {
         answer.forces = Forces::of(history, &detail, &head);
         let (folder, superstep) = (&answer.record, brief.superstep);
@@ -66,7 +66,7 @@ pub(super) fn report(history: &History, index: usize) -> CallReport {
     }
 }
 
-/// The list of a call with what became of each process.
+/// The list of a call with the outcome of each process.
 pub(super) fn rows(history: &History, call: &Call) -> Vec<Row> {
     let fates = Fate::all(call, &history.rules);
     let rows = call.list.iter().enumerate().map(|(index, entry)| {
@@ -84,7 +84,7 @@ pub(super) fn rows(history: &History, call: &Call) -> Vec<Row> {
     rows.collect()
 }
 
-/// What became of a process, in a few words.
+/// The outcome of a process, in a few words.
 fn note(history: &History, fate: &Fate) -> String {
     match fate {
         Fate::Moved(moved) => format!("moves to {}", history.host(moved.to)),
@@ -99,27 +99,27 @@ fn note(history: &History, fate: &Fate) -> String {
     }
 }
 
-/// Who moved, in one sentence.
+/// The processes that moved, in one sentence.
 fn outcome(call: &Brief, history: &History) -> String {
     let after = format!("in the call after superstep {}", call.superstep);
     let offered = call.fates.get("offered").copied().unwrap_or_default();
     match &call.migrations[..] {
         [] if 0 < offered => format!(
-            "Nobody moved {after}: {} {}, but in scenario {} nobody does.",
+            "No process moved {after}: {} {}, but processes do not migrate in scenario {}.",
             counted(offered, "process"),
             meaning("offered", offered),
             history.run.scenario
         ),
-        [] => format!("Nobody moved {after}."),
+        [] => format!("No process moved {after}."),
         [moved] => format!(
-            "{} moved from {} to {} {after}, for which all waited {} s.",
+            "{} moved from {} to {} {after}, which took {} s.",
             moved.rank,
             history.host(moved.from),
             history.host(moved.to),
             rounded(call.cost.get(), 4)
         ),
         several => format!(
-            "{} moved {after}, for which all waited {} s: {}.",
+            "{} moved {after}, which took {} s: {}.",
             counted(several.len(), "process"),
             rounded(call.cost.get(), 4),
             first_of(several.iter().map(|moved| moved.rank.to_string()))
@@ -127,8 +127,8 @@ fn outcome(call: &Brief, history: &History) -> String {
     }
 }
 
-/// Why nobody moved, if nobody did and the list says why.
-fn why_nobody(history: &History, call: &Brief, detail: &Detail) -> Option<String> {
+/// Why no process moved, if none did and the list has the reason.
+fn why_none(history: &History, call: &Brief, detail: &Detail) -> Option<String> {
     if !call.migrations.is_empty() || call.listed == 0 || call.weighed.is_some() {
         return None;
     }
@@ -163,7 +163,7 @@ fn why_nobody(history: &History, call: &Brief, detail: &Detail) -> Option<String
     );
     if head.own == head.target {
         if history.rules.one_candidate {
-            text.push_str(", and only the first of the list may be a candidate");
+            text.push_str(", and only the first process of the list can be a candidate");
         }
         let entries = detail.call.list.iter();
         let elsewhere = entries.filter_map(|entry| {
@@ -171,7 +171,7 @@ fn why_nobody(history: &History, call: &Brief, detail: &Detail) -> Option<String
             let best = forces.best_elsewhere()?;
             Some((best.potential, entry.rank, best.set.clone()))
         });
-        // Of equal ones the lowest rank.
+        // Of equal ones, the lowest rank.
         let best =
             elsewhere.max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
         if let Some((potential, rank, set)) = best {
@@ -184,7 +184,7 @@ fn why_nobody(history: &History, call: &Brief, detail: &Detail) -> Option<String
     Some(text + ".")
 }
 
-/// What was weighed, in one sentence.
+/// Costs and benefits of the plan, in one sentence.
 pub(super) fn weighing(call: &Brief) -> Option<String> {
     let weighed = call.weighed.as_ref()?;
     let balance = weighed.balance;
@@ -197,14 +197,13 @@ pub(super) fn weighing(call: &Brief) -> Option<String> {
     );
     Some(match weighed.verdict {
         Verdict::Admitted => {
-            format!("Its policy let the plan through: {plan}.")
+            format!("The policy accepted the plan: {plan}.")
         }
         Verdict::Unchanged => {
-            "Its policy found no plan that makes a superstep noticeably shorter than it is."
-                .to_owned()
+            "The policy found no plan that shortens a superstep noticeably.".to_owned()
         }
         Verdict::NotAmortised { pause } => format!(
-            "Its policy found the plan too dear, and does not try again for {pause} supersteps: {plan}."
+            "The policy rejected the plan as too expensive and does not plan again for {pause} supersteps: {plan}."
         ),
     })
 }
@@ -216,7 +215,7 @@ fn weighed(weighed: &PlanAssessment) -> WeighedReport {
         Verdict::Unchanged => ("unchanged", None),
         Verdict::NotAmortised { pause } => ("not-amortised", Some(pause)),
     };
-    // That nobody moves has no name, and equal ones are the same.
+    // The plan without migrations has no name; equal plans are the same.
     let weighs = |alternative: &&Alternative| {
         0 < alternative.moves
             && (alternative.superstep, alternative.cost) == (balance.planned, balance.cost)
@@ -241,7 +240,7 @@ fn weighed(weighed: &PlanAssessment) -> WeighedReport {
     }
 }
 
-/// The first of `names`, and how many there are beside them.
+/// The first of `names`, and the number of further ones.
 pub(super) fn first_of(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
     match names.len().saturating_sub(NAMES) {
@@ -250,5 +249,5 @@ pub(super) fn first_of(names: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// So many names are listed.
+/// Maximum number of names listed.
 const NAMES: usize = 8;

@@ -11,7 +11,7 @@ use crate::explain::fate::Fate;
 use crate::explain::history::{Detail, History};
 use experiments::Failure;
 
-/// A row: what drew a process to a Set in a call; times in seconds.
+/// A row: the potential of a process for a Set in a call; times in seconds.
 #[derive(Debug, Serialize)]
 struct Row {
     superstep: u64,
@@ -32,11 +32,11 @@ struct Row {
     fate: Option<&'static str>,
 }
 
-/// All rows under a header; of one process alone, or of one call, if they are named.
+/// All rows under a header, optionally of one process or one call only.
 ///
 /// # Errors
 ///
-/// If the record is not readable any more.
+/// If the record is no longer readable.
 pub(super) fn rows(
     history: &History,
     rank: Option<Rank>,
@@ -117,7 +117,7 @@ fn rows_of(history: &History, detail: &Detail, rank: Option<Rank>) -> Vec<Row> {
     rows.collect()
 }
 
-/// Names of the columns: the header stands there even if no row does.
+/// Names of the columns: the header is written even if there are no rows.
 const HEADER: [&str; 16] = [
     "superstep",
     "process",

@@ -1,4 +1,4 @@
-//! What became of a process in a call.
+//! The outcome of a call for a process.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use migbsp::{Answer, NotSelected, Refusal};
 
 use crate::explain::history::Rules;
 
-/// What became of a process in a call.
+/// The outcome of a call for a process.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fate {
     /// It moved.
     Moved(Migration),
-    /// It might have moved, had this been a run in which processes move.
+    /// It would have moved in a scenario in which processes migrate.
     Offered(HostId),
-    /// The Manager of its target Set refused it.
+    /// The Manager of the target Set refused it.
     Refused(Refusal),
     /// It was no candidate.
     PassedOver(NotSelected),
-    /// The plan, if one was carried out, left it where it was.
+    /// The plan did not move it, or was not carried out.
     NotPlanned,
-    /// The script left it where it was.
+    /// The script did not move it.
     NotScripted,
 }
 
 impl Fate {
-    /// What became of every process that took part in `call`.
+    /// The outcome for every process that took part in `call`.
     pub(super) fn all(call: &Call, rules: &Rules) -> BTreeMap<Rank, Self> {
         let left = || match call.weighed {
             None if rules.is_scripted => Self::NotScripted,
@@ -67,7 +67,7 @@ impl Fate {
         }
     }
 
-    /// How near it came to moving: the higher, the nearer.
+    /// Distance from moving: the higher, the nearer.
     pub(super) const fn nearness(&self) -> u32 {
         match self {
             Self::Moved(_) => 8,
@@ -82,7 +82,7 @@ impl Fate {
     }
 }
 
-/// What the name of a fate means, of `number` processes.
+/// The meaning of a fate's name, for `number` processes.
 pub(super) fn meaning(name: &str, number: usize) -> &'static str {
     match (name, number) {
         ("moved", _) => "moved",
@@ -95,7 +95,7 @@ pub(super) fn meaning(name: &str, number: usize) -> &'static str {
         ("no-processor", _) => "were refused: no processor is left",
         ("own-set", 1) => "prefers its own Set",
         ("own-set", _) => "prefer their own Set",
-        ("not-positive", _) => "would win nothing anywhere",
+        ("not-positive", _) => "would gain nothing in any Set",
         ("below-threshold", 1) => "is not above the threshold",
         ("below-threshold", _) => "are not above the threshold",
         ("not-first", 1) => "is not first on the list",

@@ -1,4 +1,4 @@
-//! What draws a process to each Set.
+//! Potentials of a process for each Set.
 
 use bsp::SetId;
 use migbsp::Potential;
@@ -13,7 +13,7 @@ use crate::explain::payback::Balance;
 pub(super) struct Forces {
     /// As `p21`.
     pub(super) process: String,
-    /// In the call after so many supersteps.
+    /// Number of supersteps completed before the call.
     pub(super) superstep: u64,
     /// By Set.
     pub(super) sets: Vec<Force>,
@@ -49,7 +49,7 @@ pub(super) struct Force {
 }
 
 impl Forces {
-    /// What drew the process of `entry` in a call; `None` if it reported nothing.
+    /// The potentials of the process of `entry` in a call; `None` if it reported nothing.
     pub(super) fn of(history: &History, detail: &Detail, entry: &migbsp::Entry) -> Option<Self> {
         let evaluation = detail.evaluation(entry.rank)?;
         let potentials = evaluation.potentials.iter();
@@ -68,7 +68,7 @@ impl Forces {
         })
     }
 
-    /// The highest potential for a Set that is not its own.
+    /// The highest potential for a Set other than its own.
     pub(super) fn best_elsewhere(&self) -> Option<&Force> {
         let others = self.sets.iter().filter(|force| !force.is_own);
         others.max_by(|one, other| one.potential.total_cmp(&other.potential))
@@ -94,7 +94,7 @@ impl Forces {
         };
         Bars {
             title: format!(
-                "What drew {} to each Set after superstep {}",
+                "Potentials of {} for each Set after superstep {}",
                 self.process, self.superstep
             ),
             unit: "seconds".to_owned(),
@@ -129,8 +129,8 @@ impl Force {
     }
 }
 
-/// A chart of how long supersteps took; of many, the longest of each part of the run. Calls that
-/// moved somebody are marked.
+/// A chart of superstep times; if there are many, of the longest of each part of the run. Calls with
+/// migrations are marked.
 pub(super) fn supersteps(history: &History) -> String {
     let size = history.supersteps.len().div_ceil(POINTS).max(1);
     let point = |(index, part): (usize, &[super::history::Lasting])| {
@@ -191,5 +191,5 @@ fn number(index: usize) -> f64 {
 
 /// Characters of all bars in a terminal.
 const BAR_WIDTH: usize = 48;
-/// Points of a line at most.
+/// Maximum number of points of a line.
 const POINTS: usize = 2_000;

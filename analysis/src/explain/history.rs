@@ -1,4 +1,4 @@
-//! The record of a run, as far as every question needs it.
+//! The record of a run, as far as questions need it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,80 +14,80 @@ use experiments::Scenario;
 use experiments::record::fault;
 use experiments::record::manifest;
 
-/// What happened in a run: of supersteps and calls, not what every process found in them.
+/// The events of a run: its supersteps and calls, without the findings of each process.
 #[derive(Debug)]
 pub(super) struct History {
-    /// Where the record is.
+    /// Folder of the record.
     pub(super) folder: PathBuf,
-    /// How the run began.
+    /// The start of the run.
     pub(super) run: Run,
-    /// How long every superstep took, in order.
+    /// Duration of every superstep, in order.
     pub(super) supersteps: Vec<Lasting>,
-    /// The same of scenario i, if its record is beside this one.
+    /// The same for scenario i, if its record is beside this one.
     pub(super) alone: Option<Vec<Lasting>>,
     /// All calls, in order.
     pub(super) calls: Vec<Brief>,
-    /// How the run ended.
+    /// The end of the run.
     pub(super) end: End,
-    /// The rules that it was run by.
+    /// The rules of the run.
     pub(super) rules: Rules,
 }
 
-/// How long a superstep took.
+/// Duration of a superstep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lasting {
     /// From its start to the last arrival at its barrier.
     pub(super) seconds: f64,
-    /// Who computed longest.
+    /// The process that computed longest.
     pub(super) slowest: Rank,
 }
 
-/// A call, without what it found about each process.
+/// A call, without the findings about each process.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Brief {
-    /// How many supersteps were over.
+    /// Number of completed supersteps.
     pub(super) superstep: u64,
-    /// When it began.
+    /// Start time.
     pub(super) at: Instant,
-    /// How long it kept everybody waiting.
+    /// Time for which processes waited.
     pub(super) cost: Seconds,
     /// Supersteps until the next call, if that is known.
     pub(super) interval: Option<u32>,
     /// The tolerance until then, if there is one.
     pub(super) tolerance: Option<f64>,
-    /// What a potential has to exceed, where there is such a threshold.
+    /// The threshold that a potential has to exceed, if there is one.
     pub(super) threshold: Option<Seconds>,
-    /// How many processes took part.
+    /// Number of processes that took part.
     pub(super) listed: usize,
     /// The first of the list.
     pub(super) head: Option<Entry>,
-    /// How many were candidates.
+    /// Number of candidates.
     pub(super) candidates: usize,
-    /// How many processes there are of each fate, by its name.
+    /// Number of processes by name of their fate.
     pub(super) fates: BTreeMap<&'static str, usize>,
-    /// What was weighed, if the policy makes plans.
+    /// Costs and benefits, if the policy makes plans.
     pub(super) weighed: Option<PlanAssessment>,
-    /// Who moved.
+    /// Migrations.
     pub(super) migrations: Vec<Migration>,
-    /// How the process stood that was asked about.
+    /// The standing of the process in question.
     pub(super) standing: Option<Standing>,
 }
 
-/// How a process stood in a call.
+/// The standing of a process in a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Standing {
     /// Its row of the list.
     pub(super) entry: Entry,
-    /// What became of it.
+    /// Its outcome.
     pub(super) fate: Fate,
 }
 
-/// Those rules of a run that its explanation depends on.
+/// The rules of a run that an explanation depends on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Rules {
     /// The name of the policy.
     pub(super) policy: String,
-    /// Whether a script decides, and not the policy.
+    /// Whether a script decides instead of the policy.
     pub(super) is_scripted: bool,
     /// Whether only the first of the list is a candidate.
     pub(super) one_candidate: bool,
@@ -95,28 +95,28 @@ pub(super) struct Rules {
     pub(super) migrant_pays: bool,
     /// Whether `t1` includes the candidate's own work.
     pub(super) own_work_counts: bool,
-    /// Whether the shortest reception comes first among equal potentials, and not the lowest rank.
+    /// Whether the shortest reception breaks ties between potentials, instead of the lowest rank.
     pub(super) ties_by_reception: bool,
-    /// Potentials that are closer than this are equal.
+    /// Potentials that differ by less than this are equal.
     pub(super) tie_width: f64,
 }
 
-/// How the run in `folder` began.
+/// The start of the run in `folder`.
 ///
 /// # Errors
 ///
-/// If the record is not complete, not readable or of another version.
+/// If the record is incomplete, unreadable or of another version.
 pub(super) fn head(folder: &Path) -> Result<Run, Failure> {
     let _rules = rules(folder)?;
     record::head(folder).map_err(fault)
 }
 
 impl History {
-    /// Reads the record in `folder`; `asked` is the process that the question is about.
+    /// Reads the record in `folder`; `asked` is the process in question.
     ///
     /// # Errors
     ///
-    /// If the record is not complete, not readable or of another version.
+    /// If the record is incomplete, unreadable or of another version.
     pub(super) fn read(folder: &Path, asked: Option<Rank>) -> Result<Self, Failure> {
         let rules = rules(folder)?;
         let run = record::head(folder).map_err(fault)?;
@@ -141,11 +141,11 @@ impl History {
         })
     }
 
-    /// What the processes found in the call after `superstep`, and the call itself.
+    /// The call after `superstep`, with the findings of its processes.
     ///
     /// # Errors
     ///
-    /// If the record is not readable any more.
+    /// If the record is no longer readable.
     pub(super) fn detail(&self, superstep: u64) -> Result<Detail, Failure> {
         let (mut evaluated, mut held) = (Vec::new(), None);
         let needed = |glance: Glance| {
@@ -162,19 +162,24 @@ impl History {
             | Event::End(_) => {}
         })
         .map_err(fault)?;
-        let gone = || Failure::input(format!("{}: has changed meanwhile", self.folder.display()));
+        let gone = || {
+            Failure::input(format!(
+                "{}: has changed while it was read",
+                self.folder.display()
+            ))
+        };
         Ok(Detail {
             call: held.ok_or_else(gone)?,
             evaluated,
         })
     }
 
-    /// The highest potential of the process `rank` for a Set that is not its own, in seconds, by how
-    /// many supersteps were over at the call.
+    /// The highest potential of the process `rank` for a Set other than its own, in seconds, by the number
+    /// of supersteps completed before the call.
     ///
     /// # Errors
     ///
-    /// If the record is not readable any more.
+    /// If the record is no longer readable.
     pub(super) fn potentials_elsewhere(&self, rank: Rank) -> Result<BTreeMap<u64, f64>, Failure> {
         let mut highest = BTreeMap::new();
         let needed = |glance: Glance| glance.kind == Kind::Evaluated;
@@ -218,23 +223,23 @@ impl Lasting {
     }
 }
 
-/// A call with all that was found in it.
+/// A call with all its findings.
 #[derive(Debug)]
 pub(super) struct Detail {
     /// The call.
     pub(super) call: Call,
-    /// What the processes of each Set found.
+    /// The findings of the processes of each Set.
     pub(super) evaluated: Vec<record::Evaluated>,
 }
 
 impl Detail {
-    /// What the process `rank` found.
+    /// The findings of the process `rank`.
     pub(super) fn evaluation(&self, rank: Rank) -> Option<&record::Evaluation> {
         let mut all = self.evaluated.iter().flat_map(|found| &found.processes);
         all.find(|evaluation| evaluation.rank == rank)
     }
 
-    /// Seconds that a byte takes from one Set to another.
+    /// Time to transfer a byte from one Set to another, in seconds.
     pub(super) fn transfer_rate(&self, from: SetId, to: SetId) -> Option<f64> {
         let found = self.evaluated.iter().find(|found| found.set == from)?;
         found.transfer_rates.get(to.index()).copied()
@@ -273,8 +278,8 @@ impl Brief {
     }
 }
 
-/// How long the supersteps of scenario i took, if its record is beside that in `folder` and of the
-/// same experiment. Whatever is wrong with it is wrong with another record than the one asked about.
+/// Superstep times of scenario i, if its record is beside that in `folder` and of the same experiment.
+/// An error in that record does not concern the record in question.
 fn alone(folder: &Path) -> Option<Vec<Lasting>> {
     let folder = folder.canonicalize().ok()?;
     let beside = folder.parent()?.join("i");
@@ -299,7 +304,7 @@ fn rules(folder: &Path) -> Result<Rules, Failure> {
     let has_scheduler = Scenario::named(&manifest.scenario) != Some(Scenario::I);
     if has_scheduler && !scheduler.is_object() {
         return Err(Failure::input(format!(
-            "{}: scheduler: is missing from the configuration, so nobody can tell by which rules calls were held",
+            "{}: the configuration has no `scheduler`, so the rules of its calls are unknown",
             folder.display()
         )));
     }

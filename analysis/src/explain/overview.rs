@@ -1,4 +1,4 @@
-//! What happened in a run.
+//! Summary of a run.
 
 use crate::explain::call::report;
 use crate::explain::history::History;
@@ -6,7 +6,7 @@ use crate::explain::payback::{Against, Balance};
 use crate::explain::report::Explanation;
 use crate::text::{counted, rounded};
 
-/// Answers what happened in the run.
+/// Summary of the run.
 pub(super) fn explain(answer: &mut Explanation, history: &History) {
     let calls = &history.calls;
     answer.calls = (0..calls.len())
@@ -16,10 +16,10 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
     let moves: usize = calls.iter().map(|call| call.migrations.len()).sum();
     let supersteps = history.end.supersteps;
     answer.sentences.push(if calls.is_empty() {
-        format!("No call was held in {supersteps} supersteps, so nobody could move.")
+        format!("No call was held in {supersteps} supersteps, so no process could move.")
     } else if moves == 0 {
         format!(
-            "Nobody moved in {} over {supersteps} supersteps.",
+            "No process moved in {} over {supersteps} supersteps.",
             counted(calls.len(), "call")
         )
     } else {
@@ -28,7 +28,7 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
             .filter(|call| !call.migrations.is_empty())
             .count();
         format!(
-            "{} of {} moved somebody, {} in all, over {supersteps} supersteps.",
+            "{} of {} moved processes, with {} in total, over {supersteps} supersteps.",
             movers,
             counted(calls.len(), "call"),
             counted(moves, "move")
@@ -63,14 +63,14 @@ fn verdict(balance: &Balance) -> String {
     );
     let net = rounded(balance.net_seconds.abs(), 3);
     let against = match balance.against {
-        Against::ScenarioI => "Against the same supersteps in scenario i",
-        Against::Before => "Had supersteps gone on as before the first move",
+        Against::ScenarioI => "Compared with the same supersteps in scenario i",
+        Against::Before => "If supersteps had stayed as before the first move",
     };
     let outcome = match balance.paid_by {
         Some(superstep) => format!(
-            "the moves had paid for all calls from superstep {superstep} on, and won {net} s by the end"
+            "the moves had paid for all calls by superstep {superstep} and saved {net} s by the end"
         ),
-        None => format!("the moves did not pay for the calls, and lost {net} s by the end"),
+        None => format!("the moves did not pay for the calls and cost {net} s by the end"),
     };
     format!(
         "A superstep took {before} s before the first move and {after} s after the last. {against}, {outcome}."

@@ -1,4 +1,4 @@
-//! What moves won, as the record shows it.
+//! What migrations gained, from the record.
 
 use std::ops::Range;
 
@@ -6,64 +6,64 @@ use serde::Serialize;
 
 use crate::explain::history::{Brief, History, Lasting};
 
-/// What the moves of one call won: the supersteps after it beside what they would have taken without it.
+/// The gain of one call's migrations: the supersteps after it compared with the same ones without it.
 ///
-/// Where scenario i is known, that is what the superstep took there, times what the supersteps since the
-/// call before took beside the same ones there. So what earlier moves save is not counted again, and it
-/// is a share because a program whose supersteps become shorter saves less and less by the same
-/// placement. Otherwise it is the mean of the supersteps since the call before: that holds only where
-/// they would have gone on like that, and what the load did meanwhile is in it, too.
+/// Where scenario i is known, a superstep without the call takes what it took there, times the ratio of the
+/// supersteps since the previous call to the same ones there. So savings of earlier migrations are not
+/// counted again. A ratio is used because the same placement saves less in a program whose supersteps become
+/// shorter. Otherwise it is the mean of the supersteps since the previous call, which assumes that they would
+/// have stayed like that and includes changes of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Payback {
-    /// What the supersteps are compared with.
+    /// The basis of comparison.
     pub(super) against: Against,
     /// Mean of the supersteps since the call before, in seconds.
     pub(super) before_seconds: f64,
     /// Mean of the supersteps until the next call, in seconds; without the first of several if the
     /// migrant paid for its move in it.
     pub(super) after_seconds: f64,
-    /// What the same supersteps would have taken without the call, likewise.
+    /// What the same supersteps would have taken without the call, in seconds.
     pub(super) otherwise_seconds: f64,
-    /// What the call cost, in seconds.
+    /// Cost of the call, in seconds.
     pub(super) cost_seconds: f64,
-    /// What the supersteps until the next move took less than without the call, all together, in seconds.
+    /// Total time that the supersteps until the next migration saved, in seconds.
     pub(super) saved_seconds: f64,
-    /// Supersteps until the next call that moved somebody, or the end.
+    /// Supersteps until the next call with migrations, or the end.
     pub(super) supersteps: usize,
-    /// Supersteps after which what was saved had reached the cost.
+    /// Supersteps after which the saving reached the cost.
     pub(super) paid_after: Option<usize>,
-    /// The superstep after which somebody moved next.
+    /// The superstep before the next migration.
     pub(super) next_move: Option<u64>,
 }
 
-/// What all moves of a run won together.
+/// The total gain of a run's migrations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Balance {
-    /// What the run is compared with.
+    /// The basis of comparison.
     pub(super) against: Against,
     /// Mean of the supersteps before the first move, since the call before it, in seconds.
     pub(super) before_seconds: f64,
     /// Mean of the supersteps after the last move, in seconds.
     pub(super) after_seconds: f64,
-    /// What all supersteps took less than those they are compared with, less what the calls cost, in
+    /// Total time that supersteps saved compared with the basis, less the cost of the calls, in
     /// seconds.
     pub(super) net_seconds: f64,
-    /// The superstep from which on this was never negative again.
+    /// The superstep from which on this was never negative.
     pub(super) paid_by: Option<usize>,
 }
 
-/// What a run is compared with.
+/// The basis of comparison of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Against {
     /// The same supersteps of scenario i, whose record is beside that of the run.
     ScenarioI,
-    /// Its own supersteps before the move, as if they had gone on like that.
+    /// Its own supersteps before the migration, assuming that they would have stayed like that.
     Before,
 }
 
 impl Payback {
-    /// What the call at position `index` won; `None` if it moved nobody, or no superstep followed.
+    /// Gain of the call at position `index`; `None` if no process moved or no superstep followed.
     pub(super) fn of(history: &History, index: usize) -> Option<Self> {
         let calls = &history.calls;
         let call = &calls[index];
@@ -86,7 +86,7 @@ impl Payback {
         let after_seconds = mean(own, after.clone())?;
         let alone = alone(history);
         let (against, share) = match alone.and_then(|alone| mean(alone, before)) {
-            // Where nothing took any time, nothing was saved.
+            // Where nothing took time, nothing was saved.
             Some(there) if 0.0 < there => (Against::ScenarioI, before_seconds / there),
             Some(_) => (Against::ScenarioI, 1.0),
             None => (Against::Before, 1.0),
@@ -120,14 +120,14 @@ impl Payback {
         })
     }
 
-    /// Seconds that a superstep until the next call took less than without this one, on the mean.
+    /// Mean saving per superstep until the next call, in seconds.
     pub(super) fn gain(&self) -> f64 {
         self.otherwise_seconds - self.after_seconds
     }
 }
 
 impl Balance {
-    /// What all moves won; `None` if nobody moved, or no superstep followed.
+    /// Gain of all migrations; `None` if no process moved or no superstep followed.
     pub(super) fn of(history: &History) -> Option<Self> {
         let calls = &history.calls;
         let moved = |call: &Brief| !call.migrations.is_empty();
@@ -166,13 +166,13 @@ impl Balance {
     }
 }
 
-/// Where the interval before the call at `index` begins.
+/// Start of the interval before the call at `index`.
 fn index_before(history: &History, index: usize) -> usize {
     let before = index.checked_sub(1).map(|before| &history.calls[before]);
     before.map_or(0, |call| place(call.superstep))
 }
 
-/// The supersteps of scenario i, if they are as many.
+/// The supersteps of scenario i, if their number is the same.
 fn alone(history: &History) -> Option<&[Lasting]> {
     let alone = history.alone.as_deref();
     alone.filter(|alone| alone.len() == history.supersteps.len())
@@ -187,7 +187,7 @@ fn mean(supersteps: &[Lasting], range: Range<usize>) -> Option<f64> {
     Some(sum / f64::from(number))
 }
 
-/// Where the superstep `superstep` stands among all.
+/// Position of the superstep `superstep`.
 fn place(superstep: u64) -> usize {
     usize::try_from(superstep).unwrap_or(usize::MAX)
 }
@@ -208,7 +208,7 @@ mod tests {
         Seconds::new(value).unwrap()
     }
 
-    /// A call that cost a second, and after which somebody moved or nobody did.
+    /// A call that cost a second, with or without a migration.
     fn call(superstep: u64, moved: bool) -> Brief {
         let migration = Migration {
             rank: Rank(0),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_has_paid_when_the_saving_reaches_the_cost() {
+    fn a_migration_is_paid_when_the_saving_reaches_the_cost() {
         let times = [2.0, 2.0, 1.5, 1.5, 1.5, 1.5];
         let history = history(&times, vec![call(2, true), call(4, false)]);
         let payback = Payback::of(&history, 0).unwrap();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_next_move_is_not_this_ones_saving() {
+    fn savings_after_the_next_migration_do_not_count() {
         let times = [2.0, 2.0, 1.9, 1.9, 0.5, 0.5];
         let history = history(&times, vec![call(2, true), call(4, true)]);
         let payback = Payback::of(&history, 0).unwrap();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_migrants_payment_counts_in_the_sum_and_not_in_the_mean() {
+    fn a_migrants_payment_counts_in_the_sum_but_not_in_the_mean() {
         let times = [2.0, 2.0, 4.0, 1.0, 1.0];
         let mut history = history(&times, vec![call(2, true)]);
         history.rules.migrant_pays = true;
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_i_is_the_better_comparison_where_it_is_known() {
+    fn scenario_i_is_the_basis_if_its_record_exists() {
         let times = [1.0, 1.0, 2.0, 2.0];
         let mut history = history(&times, vec![call(2, true)]);
         let longer = |lasting: &Lasting| Lasting {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn supersteps_that_become_shorter_by_themselves_are_not_saved() {
+    fn supersteps_that_shorten_without_a_migration_are_no_saving() {
         let mut history = history(&[8.0, 6.0, 4.0, 2.0], vec![call(2, true)]);
         let payback = Payback::of(&history, 0).unwrap();
         assert_eq!(payback.against, Against::Before);
@@ -341,14 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_move_saves_is_not_the_later_ones_saving() {
+    fn savings_of_an_earlier_migration_are_not_counted_again() {
         let times = [8.0, 4.0, 2.0, 0.5];
         let mut history = history(&times, vec![call(1, true), call(2, true)]);
         history.alone = alone(&[8.0, 8.0, 4.0, 2.0]);
         let first = Payback::of(&history, 0).unwrap();
         assert!((first.saved_seconds - 4.0).abs() < 1e-12);
         assert_eq!(first.paid_after, Some(1));
-        // Half of what scenario i takes was saved before: 2 and 1 seconds would have remained.
+        // Half of the time in scenario i was saved before: 2 and 1 seconds would have remained.
         let second = Payback::of(&history, 1).unwrap();
         assert!((second.saved_seconds - 0.5).abs() < 1e-12);
         assert!((second.gain() - 0.25).abs() < 1e-12);
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ends_with_the_call_has_nothing_to_measure() {
+    fn a_call_at_the_end_of_a_run_has_no_payback() {
         let history = history(&[2.0, 2.0], vec![call(2, true)]);
         assert_eq!(Payback::of(&history, 0), None);
         assert_eq!(Balance::of(&history), None);

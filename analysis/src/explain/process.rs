@@ -17,12 +17,12 @@ use crate::explain::story::Story;
 use crate::text::counted;
 use experiments::Failure;
 
-/// Answers why the process `rank` moved or stayed in the call at position `index`, which was named
-/// or looked for.
+/// Why the process `rank` moved or stayed in the call at position `index`, which was named or
+/// searched.
 ///
 /// # Errors
 ///
-/// If the record is not readable any more.
+/// If the record is no longer readable.
 pub(super) fn explain(
     answer: &mut Explanation,
     history: &History,
@@ -109,7 +109,7 @@ fn describe(
     }
 }
 
-/// `t1`, `t2` and the runner-up, each as far as it is known.
+/// `t1`, `t2` and the runner-up, as far as they are known.
 fn times(history: &History, detail: &Detail, rank: Rank) -> Vec<Time> {
     let call = &detail.call;
     let mut considered = call.considered.iter();
@@ -171,7 +171,7 @@ fn times(history: &History, detail: &Detail, rank: Rank) -> Vec<Time> {
     }
 }
 
-/// What is left of a sum: nothing where rounding leaves less than a billionth of it.
+/// The rest of a sum: zero where rounding leaves less than a billionth of it.
 fn rest(sum: f64, part: f64) -> f64 {
     let rest = sum - part;
     if rest.abs() <= sum.abs() * 1e-9 {
@@ -201,7 +201,7 @@ fn predicted(call: &Call, rank: Rank) -> Option<Predicted> {
     })
 }
 
-/// What became of the process in all calls, unless it is told with the only one.
+/// The outcome of the process in all calls, unless there was only one.
 fn in_the_run(process: &ProcessReport, history: &History) -> Option<String> {
     let calls = history.calls.len();
     let name = &process.process;
@@ -215,21 +215,21 @@ fn in_the_run(process: &ProcessReport, history: &History) -> Option<String> {
                 format!("in {all}{number} it {}", meaning(fate, 1))
             });
             Some(format!(
-                "{name} never moved in {}: {}. The one after superstep {} brought it nearest to that.",
+                "{name} never moved in {}: {}. It came nearest to moving after superstep {}.",
                 counted(calls, "call"),
                 fates.collect::<Vec<_>>().join(", "),
                 process.superstep
             ))
         }
         [first, later @ ..] => Some(format!(
-            "{name} moved {} times; this is about the first time, after superstep {first}. Later ones: {}.",
+            "{name} moved {} times; this is the first time, after superstep {first}. Later times: {}.",
             later.len() + 1,
             first_of(later.iter().map(u64::to_string))
         )),
     }
 }
 
-/// The rows around the one at `position`, and the first.
+/// The rows around `position`, and the first row.
 fn around(rows: Vec<Row>, position: Option<usize>) -> Vec<Row> {
     let position = position.unwrap_or_default();
     let near = |index: usize| index == 0 || position.abs_diff(index) <= NEIGHBOURS;
@@ -239,5 +239,5 @@ fn around(rows: Vec<Row>, position: Option<usize>) -> Vec<Row> {
         .collect()
 }
 
-/// So many rows of the list are shown on either side.
+/// Number of rows of the list shown on either side.
 const NEIGHBOURS: usize = 3;

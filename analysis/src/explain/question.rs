@@ -1,4 +1,4 @@
-//! What is asked about a run.
+//! Questions about a run.
 
 use std::collections::BTreeMap;
 
@@ -9,30 +9,30 @@ use crate::explain::fate::Fate;
 use crate::explain::history::{History, Standing};
 use experiments::Failure;
 
-/// What is asked: of the whole run, a call, or a process in a call.
+/// The subject of a question: the whole run, a call, or a process in a call.
 #[derive(Debug)]
 pub(super) enum Question {
-    /// What happened in the run?
+    /// The whole run.
     Run,
-    /// What was decided in this call, by position?
+    /// The decisions of this call, by position.
     Call(usize),
-    /// Why did the process move, or stay?
+    /// Why a process moved or stayed.
     Process {
-        /// Which one.
+        /// The process.
         rank: Rank,
-        /// In which call, by position; `None`: none was held.
+        /// The call, by position; `None`: no call was held.
         call: Option<usize>,
-        /// Whether the call was named, and not looked for.
+        /// Whether the user named the call.
         is_named: bool,
     },
 }
 
 impl Question {
-    /// What `rank` and `superstep` ask about `history`, which was read for `rank`.
+    /// The question that `rank` and `superstep` ask about `history`, which was read for `rank`.
     ///
     /// # Errors
     ///
-    /// If no call was held after `superstep`, or the record is not readable any more.
+    /// If no call was held after `superstep`, or the record is no longer readable.
     pub(super) fn new(
         history: &History,
         rank: Option<Rank>,
@@ -57,11 +57,11 @@ impl Question {
     }
 }
 
-/// The rank of the process that people call `name`.
+/// The rank of the process `name`.
 ///
 /// # Errors
 ///
-/// If there is no such process; says which are.
+/// If there is no such process.
 pub(super) fn rank(name: Option<&str>, run: &Run) -> Result<Option<Rank>, Failure> {
     let processes = u32::try_from(run.placement.len()).unwrap_or(u32::MAX);
     let rank = name.map(|name| experiments::rank(name, processes));
@@ -93,8 +93,8 @@ fn call_after(history: &History, superstep: u64) -> Result<usize, Failure> {
         })
 }
 
-/// The first call in which the process moved; if it never did, the one in which it came nearest to
-/// that: it got as far as in no other, and its potential for another Set was highest.
+/// The first call in which the process moved; otherwise the one in which it came nearest to moving and its
+/// potential for another Set was highest.
 fn nearest_to_moving(history: &History, rank: Rank) -> Result<Option<usize>, Failure> {
     let calls = &history.calls;
     let standings = || {
@@ -126,7 +126,7 @@ fn nearest_to_moving(history: &History, rank: Rank) -> Result<Option<usize>, Fai
         } else {
             potential
         };
-        // What differs by less is equal, and the first of equal ones is taken.
+        // Potentials that differ by less are equal; the first of equal ones is chosen.
         let width = history.rules.tie_width;
         if chosen.is_none_or(|(_, highest)| highest + width < attraction) {
             chosen = Some((index, attraction));

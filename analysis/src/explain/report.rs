@@ -20,11 +20,11 @@ pub struct Explanation {
     pub(super) record: String,
     /// `i`, `ii` or `iii`.
     pub(super) scenario: String,
-    /// Who rescheduled.
+    /// Name of the policy.
     pub(super) policy: String,
-    /// How many processes there were.
+    /// Number of processes.
     pub(super) processes: usize,
-    /// How many supersteps they took.
+    /// Number of supersteps.
     pub(super) supersteps: u64,
     /// From the start to the last halt.
     pub(super) seconds: f64,
@@ -34,68 +34,68 @@ pub struct Explanation {
     pub(super) sentences: Vec<String>,
     /// The calls that the answer is about.
     pub(super) calls: Vec<CallReport>,
-    /// What all moves won together, if the question is about the run.
+    /// Total gain of all migrations, for a question about the run.
     pub(super) balance: Option<Balance>,
-    /// How the process stood, if the question is about one.
+    /// Standing of the process, for a question about one.
     pub(super) process: Option<ProcessReport>,
-    /// The list of the call: all of it, or what is around the process.
+    /// The list of the call: all of it, or the part around the process.
     pub(super) list: Vec<Row>,
-    /// What draws the process to each Set, or the head of the list.
+    /// Potentials of the process for each Set, or of the head of the list.
     pub(super) forces: Option<Forces>,
-    /// What might be asked next.
+    /// Further commands.
     pub(super) next: Vec<String>,
 }
 
-/// What was decided in a call.
+/// The decisions of a call.
 #[derive(Debug, Serialize)]
 pub(super) struct CallReport {
-    /// How many supersteps were over.
+    /// Number of completed supersteps.
     pub(super) superstep: u64,
-    /// Simulated seconds when it began.
+    /// Simulated seconds at its start.
     pub(super) at: f64,
-    /// Seconds that it kept everybody waiting.
+    /// Seconds for which processes waited.
     pub(super) cost_seconds: f64,
     /// Supersteps until the next call, if known.
     pub(super) interval: Option<u32>,
     /// The tolerance until then, if there is one.
     pub(super) tolerance: Option<f64>,
-    /// What potentials had to exceed, in seconds, if there is a threshold.
+    /// Threshold of potentials, in seconds, if there is one.
     pub(super) threshold: Option<f64>,
-    /// How many processes took part.
+    /// Number of processes that took part.
     pub(super) processes: usize,
-    /// How many of them were candidates.
+    /// Number of candidates.
     pub(super) candidates: usize,
-    /// How many processes there were of each fate.
+    /// Number of processes by fate.
     pub(super) fates: BTreeMap<&'static str, usize>,
-    /// Who moved.
+    /// Migrations.
     pub(super) moved: Vec<Move>,
-    /// What the moves won.
+    /// Gain of the migrations.
     pub(super) payback: Option<Payback>,
-    /// What was weighed, if the policy makes plans.
+    /// Costs and benefits, if the policy makes plans.
     pub(super) weighed: Option<WeighedReport>,
 }
 
-/// A move.
+/// A migration.
 #[derive(Debug, Serialize)]
 pub(super) struct Move {
     /// As `p21`.
     pub(super) process: String,
-    /// The host it left.
+    /// The source host.
     pub(super) from: String,
-    /// The host it went to.
+    /// The target host.
     pub(super) to: String,
 }
 
-/// What was weighed in a call that made a plan.
+/// Costs and benefits of a plan.
 #[derive(Debug, Serialize)]
 pub(super) struct WeighedReport {
-    /// How long a superstep takes as processes are placed.
+    /// Superstep time with the present placement.
     pub(super) present_seconds: f64,
-    /// How long it would take as planned.
+    /// Superstep time with the planned placement.
     pub(super) planned_seconds: f64,
-    /// What the moves would cost.
+    /// Cost of the migrations.
     pub(super) cost_seconds: f64,
-    /// Supersteps for which the plan is expected to stay good.
+    /// Supersteps for which the plan is expected to stay valid.
     pub(super) horizon: f64,
     /// `admitted`, `unchanged` or `not-amortised`.
     pub(super) verdict: &'static str,
@@ -105,18 +105,18 @@ pub(super) struct WeighedReport {
     pub(super) alternatives: Vec<AlternativeReport>,
 }
 
-/// A plan that was thought of.
+/// A plan that was considered.
 #[derive(Debug, Serialize)]
 pub(super) struct AlternativeReport {
-    /// What made it.
+    /// The algorithm that made it.
     pub(super) name: String,
-    /// How long a superstep would take.
+    /// Superstep time with the plan.
     pub(super) superstep_seconds: f64,
-    /// What its moves would cost.
+    /// Cost of its migrations.
     pub(super) cost_seconds: f64,
-    /// How many processes would move.
+    /// Number of processes that would move.
     pub(super) moves: u32,
-    /// It is what was weighed against staying.
+    /// Whether it was compared with staying.
     pub(super) chosen: bool,
 }
 
@@ -127,53 +127,53 @@ pub(super) struct Row {
     pub(super) position: usize,
     /// As `p21`.
     pub(super) process: String,
-    /// The Set it runs in.
+    /// The Set in which it runs.
     pub(super) own: String,
     /// The Set it prefers.
     pub(super) target: String,
     /// Its potential for that Set, in seconds.
     pub(super) potential: f64,
-    /// What became of it.
+    /// Its outcome.
     pub(super) fate: &'static str,
-    /// The same, for people.
+    /// The outcome, in words.
     #[serde(skip)]
     pub(super) note: String,
 }
 
-/// How a process stood in a call.
+/// Standing of a process in a call.
 #[derive(Debug, Serialize)]
 pub(super) struct ProcessReport {
     /// As `p21`.
     pub(super) process: String,
-    /// Which call: how many supersteps were over.
+    /// The call: the number of completed supersteps.
     pub(super) superstep: u64,
-    /// Where it ran.
+    /// Its host.
     pub(super) host: Option<String>,
-    /// Its place in the list, from 1; `None`: it took no part.
+    /// Its position in the list, from 1; `None`: it took no part.
     pub(super) position: Option<usize>,
-    /// What became of it.
+    /// Its outcome.
     pub(super) fate: Option<&'static str>,
     /// The Set for which its potential was highest.
     pub(super) target: Option<String>,
     /// That potential, in seconds.
     pub(super) potential: Option<f64>,
-    /// What a superstep takes elsewhere, if that was compared.
+    /// Superstep times on other hosts, if they were compared.
     pub(super) times: Vec<Time>,
-    /// Whether `t1` includes what the process itself computes, as `t2` does.
+    /// Whether `t1` includes the work of the process itself, as `t2` does.
     pub(super) own_work_counts: bool,
-    /// What `t1` and `t2` promise.
+    /// Predicted saving, from `t1` and `t2`.
     pub(super) predicted: Option<Predicted>,
-    /// What the moves of the call won, if the process moved.
+    /// Gain of the call's migrations, if the process moved.
     pub(super) payback: Option<Payback>,
-    /// Who moved in the same call.
+    /// Processes that moved in the same call.
     pub(super) moved_with: Vec<String>,
-    /// After which supersteps it moved in the whole run.
+    /// Supersteps after which it moved in the whole run.
     pub(super) moved_after: Vec<u64>,
-    /// What became of it in all calls.
+    /// Its outcomes in all calls.
     pub(super) fates: BTreeMap<&'static str, usize>,
 }
 
-/// What a superstep takes on a host, in seconds.
+/// Predicted superstep time on a host, in seconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Time {
     /// `t1`, `t2` or `runner-up`.
@@ -182,18 +182,18 @@ pub(super) struct Time {
     pub(super) host: String,
     /// `time(p)`, as far as it is recorded.
     pub(super) computation: Option<f64>,
-    /// `B(i, j)·T`, likewise.
+    /// `B(i, j)·T`, as far as it is recorded.
     pub(super) reception: Option<f64>,
-    /// `Mem(i, j)`, where it is part of it.
+    /// `Mem(i, j)`, where it is included.
     pub(super) migration: Option<f64>,
     /// The sum.
     pub(super) seconds: f64,
 }
 
-/// What a move promises to save, in seconds.
+/// Predicted saving of a migration, in seconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Predicted {
-    /// In the superstep after the move, which pays for it; `None` where plans weigh costs apart.
+    /// In the superstep after the migration, which pays for it; `None` where plans weigh costs separately.
     pub(super) first_seconds: Option<f64>,
     /// In every later one.
     pub(super) later_seconds: f64,
@@ -203,7 +203,7 @@ pub(super) struct Predicted {
 ///
 /// # Errors
 ///
-/// If the record is not readable any more.
+/// If the record is no longer readable.
 pub(super) fn answer(history: &History, question: &Question) -> Result<Explanation, Failure> {
     let mut answer = Explanation {
         schema: "migbsp.explain/1",
@@ -242,7 +242,7 @@ pub(super) fn answer(history: &History, question: &Question) -> Result<Explanati
 }
 
 impl Explanation {
-    /// A chart of it.
+    /// A chart of the answer.
     pub(super) fn svg(&self, history: &History) -> String {
         match &self.forces {
             Some(forces) => forces.svg(),

@@ -10,7 +10,7 @@ use crate::explain::payback::Against;
 use crate::explain::report::ProcessReport;
 use crate::text::rounded;
 
-/// What there is to tell of a process in a call.
+/// Facts about a process in a call.
 pub(super) struct Story<'a> {
     pub(super) history: &'a History,
     pub(super) detail: &'a Detail,
@@ -32,7 +32,7 @@ impl Story<'_> {
                 self.why_it_moved()
             ),
             Fate::Offered(host) => format!(
-                "{name} would have moved to {} {after}, but in scenario {} nobody moves: {}.",
+                "{name} would have moved to {} {after}, but processes do not migrate in scenario {}: {}.",
                 self.history.host(*host),
                 self.history.run.scenario,
                 self.why_it_moved()
@@ -46,13 +46,13 @@ impl Story<'_> {
             Fate::NotPlanned => format!("{name} stayed {after}: {}.", self.not_planned()),
             Fate::NotScripted => {
                 format!(
-                    "{name} stayed {after}: a script decides in this run, and it does not name {name}."
+                    "{name} stayed {after}: a script decides in this run and does not name {name}."
                 )
             }
         }
     }
 
-    /// What spoke for the move.
+    /// The reasons for the migration.
     fn why_it_moved(&self) -> String {
         let rules = &self.history.rules;
         let times = &self.process.times;
@@ -63,7 +63,7 @@ impl Story<'_> {
                 rounded(t1.seconds, 4),
                 t1.host,
                 if t1.migration.is_some() {
-                    ", the move included"
+                    ", migration included"
                 } else {
                     ""
                 },
@@ -73,15 +73,15 @@ impl Story<'_> {
             _ => "the record does not compare its times".to_owned(),
         };
         if rules.is_scripted {
-            return format!("the script says so; {compared}");
+            return format!("the script names it; {compared}");
         }
         if self.detail.call.weighed.is_some() {
-            return format!("its policy's plan says so; {compared}");
+            return format!("the plan of the policy moves it; {compared}");
         }
         format!("{}, and {compared}", self.standing())
     }
 
-    /// How it stood in the list.
+    /// Its position in the list.
     fn standing(&self) -> String {
         let call = &self.detail.call;
         let (potential, target) = (rounded(self.entry.potential.get(), 4), self.target());
@@ -106,7 +106,7 @@ impl Story<'_> {
         }
     }
 
-    /// Who has the same potential, and why they come later.
+    /// Processes with the same potential, and the rule that breaks the tie.
     fn ties(&self) -> String {
         let rules = &self.history.rules;
         let highest = self.entry.potential.get();
@@ -118,9 +118,9 @@ impl Story<'_> {
             return String::new();
         }
         let first = if rules.ties_by_reception {
-            "who receives for the shortest time comes first"
+            "the shortest reception time breaks the tie"
         } else {
-            "the lowest rank comes first"
+            "the lowest rank breaks the tie"
         };
         format!(" (so is that of {names}; {first})")
     }
@@ -128,16 +128,17 @@ impl Story<'_> {
     fn refusal(&self, refusal: Refusal) -> String {
         match refusal {
             Refusal::NoFasterPlace { host, t1, t2 } => format!(
-                "the best processor there, {}, would take {} s, the move included, which is no less than the {} s where it is",
+                "the best processor there, {}, would take {} s, migration included, which is no less than the {} s on its own host",
                 self.history.host(host),
                 rounded(t1.get(), 4),
                 rounded(t2.get(), 4)
             ),
             Refusal::Idle => {
-                "it did not compute in the last superstep, so that its times say nothing".to_owned()
+                "it did not compute in the last superstep, so its times carry no information"
+                    .to_owned()
             }
             Refusal::NoProcessor => format!(
-                "every processor of {} has taken a migrated process already",
+                "every processor of {} has already received a process",
                 self.target()
             ),
         }
@@ -157,7 +158,7 @@ impl Story<'_> {
                 format!("its potential is highest, {potential} s, for its own Set, {target}{best}")
             }
             NotSelected::NotPositive => format!(
-                "it would win nothing anywhere; its highest potential is {potential} s, for {target}"
+                "it would gain nothing in any Set; its highest potential is {potential} s, for {target}"
             ),
             NotSelected::BelowThreshold => format!(
                 "its potential of {potential} s for {target}, number {} of {all}, does not exceed the threshold of {} s",
@@ -168,7 +169,7 @@ impl Story<'_> {
             NotSelected::NotFirst => {
                 let head = call.list.first().copied().unwrap_or(self.entry);
                 format!(
-                    "its potential of {potential} s for {target} is number {} of {all}, and only the first of the list may be a candidate: {}, with {} s for {}",
+                    "its potential of {potential} s for {target} is number {} of {all}, and only the first process of the list can be a candidate: {}, with {} s for {}",
                     self.process.position.unwrap_or_default(),
                     head.rank,
                     rounded(head.potential.get(), 4),
@@ -186,7 +187,7 @@ impl Story<'_> {
         let weighed = self.detail.call.weighed.as_ref();
         match weighed.map(|weighed| weighed.verdict) {
             Some(Verdict::Admitted) if self.detail.call.migrations.is_empty() => {
-                "in this scenario nobody moves"
+                "processes do not migrate in this scenario"
             }
             Some(Verdict::Admitted) => "its policy's plan leaves it where it is",
             Some(Verdict::NotAmortised { .. }) => "nobody moved, because the plan was too dear",
@@ -194,7 +195,7 @@ impl Story<'_> {
         }
     }
 
-    /// What came of the move, if it was one.
+    /// The gain of the migration, if there was one.
     pub(super) fn what_it_won(&self) -> Option<String> {
         let payback = self.process.payback.as_ref()?;
         let it = if self.process.moved_with.is_empty() {
@@ -209,10 +210,10 @@ impl Story<'_> {
             None => "the end of the run".to_owned(),
         };
         let (assumed, otherwise) = match payback.against {
-            Against::ScenarioI => ("", "without it, as scenario i shows"),
+            Against::ScenarioI => ("", "without it, as in scenario i"),
             Against::Before => (
-                ", if supersteps would have gone on as before",
-                "if they had gone on as before",
+                ", if supersteps had stayed as before",
+                "if they had stayed as before",
             ),
         };
         let verdict = match payback.paid_after {
@@ -222,8 +223,8 @@ impl Story<'_> {
             }
             None if payback.saved_seconds <= 0.0 => {
                 format!(
-                    "{it} did not pay the {cost} s of the call before {until}: supersteps took no less, all \
-                     together, than they would have {otherwise}"
+                    "{it} did not pay the {cost} s of the call before {until}: supersteps took no less in \
+                     total than they would have {otherwise}"
                 )
             }
             None => format!(
@@ -234,7 +235,7 @@ impl Story<'_> {
         Some(format!("{verdict}{}.", self.slowest()))
     }
 
-    /// Whom the supersteps before and after the move waited for.
+    /// The slowest processes before and after the migration.
     fn slowest(&self) -> String {
         let supersteps = &self.history.supersteps;
         let begin = usize::try_from(self.process.superstep).unwrap_or(usize::MAX);
@@ -243,11 +244,11 @@ impl Story<'_> {
             .and_then(|before| supersteps.get(before));
         match (before, supersteps.get(begin)) {
             (Some(before), Some(after)) if before.slowest == after.slowest => format!(
-                "; {} computed longest before and after it, and a superstep waits for the slowest",
+                "; the slowest process was {} both before and after the move",
                 after.slowest
             ),
             (Some(before), Some(after)) => format!(
-                "; before it {} computed longest, after it {}, and a superstep waits for the slowest",
+                "; the slowest process was {} before the move and {} after it",
                 before.slowest, after.slowest
             ),
             _ => String::new(),

@@ -1,4 +1,4 @@
-//! The answer for people.
+//! The answer as text.
 
 use crate::explain::call::first_of;
 use crate::explain::forces::Forces;
@@ -6,7 +6,7 @@ use crate::explain::payback::{Against, Payback};
 use crate::explain::report::{CallReport, Explanation, ProcessReport, Row, WeighedReport};
 use crate::text::{counted, rounded, table};
 
-/// First what was asked, then the tables, then the forces.
+/// First the answer in words, then the tables, then the forces.
 pub fn text(answer: &Explanation) -> String {
     let mut text = format!(
         "{}: scenario {}, {}, {} in {} s\n",
@@ -43,18 +43,18 @@ pub fn text(answer: &Explanation) -> String {
         text.push_str(&list(&answer.list, answer.calls.first(), is_planned));
     }
     if let Some(forces) = &answer.forces {
-        let (drew, decided) = match weighed {
-            Some(_) => ("would draw", ", were potentials to decide"),
-            None => ("drew", ""),
+        let decided = match weighed {
+            Some(_) => ", which do not decide",
+            None => "",
         };
         text.push_str(&format!(
-            "\nWhat {drew} {} to each Set{decided} (seconds; moving there counts against it):\n\n{}",
+            "\nPotentials of {} for each Set{decided} (seconds; the migration cost counts against a Set):\n\n{}",
             forces.process,
             forces.bars()
         ));
     }
     if !answer.next.is_empty() {
-        text.push_str(&format!("\nAsk next:\n  {}\n", answer.next.join("\n  ")));
+        text.push_str(&format!("\nSee also:\n  {}\n", answer.next.join("\n  ")));
     }
     text
 }
@@ -74,7 +74,7 @@ fn calls(calls: &[CallReport]) -> String {
         "paid after",
     ];
     let is_quiet = |index: usize| calls.get(index).is_some_and(|call| call.moved.is_empty());
-    // Of many calls in a row that moved nobody, the first and the last are enough.
+    // Of consecutive calls without migrations, the first and the last are shown.
     let is_left_out = |index: &usize| (index.saturating_sub(1)..=index + 1).all(is_quiet);
     let left_out = (1..calls.len()).filter(is_left_out).count();
     let kept = |index: &usize| *index == 0 || !is_left_out(index);
@@ -102,25 +102,25 @@ fn calls(calls: &[CallReport]) -> String {
     let left_out = match left_out {
         0 => String::new(),
         more => format!(
-            " {} in between that moved nobody left out; --format json shows all\n",
+            " {} without migrations left out; --format json shows all\n",
             counted(more, "call")
         ),
     };
     let paybacks = calls.iter().filter_map(|call| call.payback.as_ref());
     let against = match paybacks.map(|payback| payback.against).next() {
-        Some(Against::ScenarioI) => " than without it, as scenario i shows",
+        Some(Against::ScenarioI) => " compared with scenario i",
         Some(Against::Before) => {
-            " than before it, which is its gain only if they would have gone on as before"
+            " compared with before it, a gain only if supersteps had stayed as before"
         }
         None => "",
     };
     format!(
-        "\nCalls (cost in seconds; what supersteps took less after a move{against}, in seconds, and when that had paid the call):\n\n{}{left_out}",
+        "\nCalls (cost in seconds; saving per superstep{against}, in seconds; supersteps until the savings paid for the call):\n\n{}{left_out}",
         table(&headers, rows)
     )
 }
 
-/// What a superstep takes less; what is below a hundred thousandth of it is nothing.
+/// The saving per superstep; values below a hundred thousandth of a superstep are zero.
 fn gained(payback: &Payback) -> String {
     let gain = payback.gain();
     if gain.abs() < payback.otherwise_seconds * 1e-5 {
@@ -179,7 +179,7 @@ fn is_moved(row: &Row) -> bool {
     row.fate == "moved"
 }
 
-/// Rows of the list of a call, many of them cut; if a plan decided, whom it moves comes first.
+/// Rows of the list of a call, abridged; if a plan decided, the processes that it moves come first.
 fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> String {
     if rows.is_empty() {
         return String::new();
@@ -211,14 +211,14 @@ fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> String {
         ]);
     }
     let all = call.map_or(rows.len(), |call| call.processes);
-    let headers = ["#", "process", "in", "prefers", "PM", "what became of it"];
+    let headers = ["#", "process", "in", "prefers", "PM", "outcome"];
     let left_out = if is_planned {
         all - shown.len()
     } else {
         all - last
     };
     let order = if is_planned {
-        ", whom the plan moves first; it does not go by PM"
+        ", processes that the plan moves first; the plan does not follow PM"
     } else {
         ""
     };
@@ -249,7 +249,7 @@ fn times(process: &ProcessReport) -> String {
             ]
         });
         return format!(
-            "\nWhat a superstep takes there, as planned (t1), and here (t2), in seconds:\n\n{}",
+            "\nPredicted superstep time on the target, as planned (t1), and on the present host (t2), in seconds:\n\n{}",
             table(&["", "host", "seconds"], rows)
         );
     }
@@ -268,10 +268,10 @@ fn times(process: &ProcessReport) -> String {
     let own = if process.own_work_counts {
         ""
     } else {
-        ", its own work not counted"
+        ", own work not counted"
     };
     format!(
-        "\nWhat a superstep takes there (t1{own}) and here (t2), in seconds:\n\n{}",
+        "\nPredicted superstep time on the target (t1{own}) and on the present host (t2), in seconds:\n\n{}",
         table(&headers, rows)
     )
 }
@@ -289,12 +289,12 @@ fn gains(process: &ProcessReport) -> String {
         }
         let why = "t2 − t1, Mem not counted".to_owned();
         let later = rounded(predicted.later_seconds, 4);
-        rows.push(vec!["predicted, later ones".to_owned(), later, why]);
+        rows.push(vec!["predicted, later supersteps".to_owned(), later, why]);
     }
     if let Some(payback) = &process.payback {
         let otherwise = match payback.against {
-            Against::ScenarioI => "without the call, as scenario i shows",
-            Against::Before => "before, as if that would have gone on",
+            Against::ScenarioI => "without the call, from scenario i",
+            Against::Before => "before, if supersteps had stayed so",
         };
         let why = format!(
             "{} {otherwise}; {} after",
@@ -302,7 +302,7 @@ fn gains(process: &ProcessReport) -> String {
             rounded(payback.after_seconds, 4)
         );
         rows.push(vec![
-            "realised, mean until the next call".to_owned(),
+            "measured, mean until the next call".to_owned(),
             gained(payback),
             why,
         ]);
@@ -312,7 +312,7 @@ fn gains(process: &ProcessReport) -> String {
         };
         let until = format!("in {}, {until}", counted(payback.supersteps, "superstep"));
         rows.push(vec![
-            "realised, all together".to_owned(),
+            "measured, total".to_owned(),
             rounded(payback.saved_seconds, 4),
             until,
         ]);
@@ -326,7 +326,7 @@ fn gains(process: &ProcessReport) -> String {
         return String::new();
     }
     let headers = ["gain", "seconds", ""];
-    format!("\nWhat that wins:\n\n{}", table(&headers, rows))
+    format!("\nGain:\n\n{}", table(&headers, rows))
 }
 
 fn alternatives(weighed: &WeighedReport) -> String {
@@ -357,5 +357,5 @@ fn alternatives(weighed: &WeighedReport) -> String {
     )
 }
 
-/// So many rows of a list are shown.
+/// Number of rows of a list that are shown.
 const ROWS: usize = 20;

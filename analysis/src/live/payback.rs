@@ -5,16 +5,16 @@ use serde::Serialize;
 
 use crate::text::{counted, rounded};
 
-/// What supersteps and calls took, while a run is under way.
+/// Durations of supersteps and calls during a run.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     /// Of each superstep, in seconds.
     supersteps: Vec<f64>,
-    /// After how many supersteps somebody moved, how many, and what the call took.
+    /// Superstep, number of migrations and duration of each call with migrations.
     moving: Vec<(usize, usize, f64)>,
 }
 
-/// What all moves of a run won, compared with its supersteps before the first.
+/// The total gain of a run's migrations, compared with its supersteps before the first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Payback {
     /// Processes that moved.
@@ -23,7 +23,7 @@ pub(super) struct Payback {
     before_seconds: f64,
     /// Median superstep after the last, in seconds.
     after_seconds: f64,
-    /// What the calls took in which they moved, in seconds.
+    /// Duration of the calls with migrations, in seconds.
     cost_seconds: f64,
     /// Supersteps after the first move until it had paid for itself and for those that followed; not set: it never had.
     pub paid_after: Option<usize>,
@@ -51,7 +51,7 @@ impl Pace {
         }
     }
 
-    /// What the moves won; `None` without any, or without supersteps before or after them.
+    /// The gain of the migrations; `None` without any, or without supersteps before or after them.
     pub(super) fn payback(&self) -> Option<Payback> {
         let (first, last) = (self.moving.first()?.0, self.moving.last()?.0);
         let before_seconds = median(&self.supersteps[..first])?;
@@ -127,7 +127,7 @@ mod tests {
             pace(&supersteps, moving).payback().unwrap().paid_after
         };
         assert_eq!(paid(&[(2, 1, 1.5)]), Some(2));
-        // The second call takes what the first had won.
+        // The second call takes the gain of the first.
         assert_eq!(paid(&[(2, 1, 1.5), (4, 2, 2.0)]), Some(4));
         assert_eq!(paid(&[(2, 1, 100.0)]), None);
         let payback = pace(&supersteps, &[(2, 1, 1.5), (4, 2, 2.0)])

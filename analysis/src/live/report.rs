@@ -1,4 +1,4 @@
-//! What came of a run on real hosts.
+//! Results of a run on real hosts.
 
 use agents::record::Event;
 use serde::Serialize;
@@ -9,28 +9,28 @@ use crate::text::{counted, rounded, table};
 use experiments::PreparedExperiment;
 use experiments::RunReport;
 
-/// What came of a run on real hosts, as `--format json` shows it.
+/// Results of a run on real hosts, for `--format json`.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// `migbsp.live/1`.
     schema: &'static str,
     /// Name of the workload.
     workload: String,
-    /// How many processes.
+    /// Number of processes.
     processes: u32,
     /// The hosts, Set by Set.
     hosts: Vec<String>,
-    /// How many Sets they are.
+    /// Number of Sets.
     sets: usize,
-    /// What came of it.
+    /// The result.
     run: RunReport,
-    /// Where every process was at the end, by rank: names of hosts.
+    /// The final host of every process, by rank.
     placement: Vec<String>,
-    /// What its moves won; not set: nobody moved.
+    /// The gain of the migrations; not set: there were none.
     payback: Option<Payback>,
 }
 
-/// What has to be known of a run's events.
+/// The events that a report needs.
 #[derive(Debug, Default)]
 pub struct Watch {
     pace: Pace,
@@ -111,7 +111,7 @@ impl Report {
         let rows: Vec<_> = rows.collect();
         if rows.is_empty() {
             let calls = counted(self.run.calls.len(), "call");
-            text.push_str(&format!("Nobody moved in {calls}.\n"));
+            text.push_str(&format!("No process moved in {calls}.\n"));
         } else {
             let headers = [
                 "after", "process", "from", "to", "t1 ms", "t2 ms", "call ms",

@@ -1,4 +1,4 @@
-//! What a script asked for and did not get.
+//! Orders of a script that were not followed.
 
 use agents::Script;
 use simulator::Platform;
@@ -10,7 +10,7 @@ use experiments::Scenario;
 pub fn unfollowed(script: &Script, runs: &[RunReport], platform: &Platform) -> Vec<String> {
     let moving = |run: &&RunReport| run.scenario == Scenario::Iii.name();
     let Some(run) = runs.iter().find(moving) else {
-        return vec!["scheduler.script moves nobody: scenario iii is not run".to_owned()];
+        return vec!["scheduler.script has no effect: scenario iii is not run".to_owned()];
     };
     let mut warnings = Vec::new();
     for (superstep, orders) in &script.0 {

@@ -1,11 +1,11 @@
-//! What came of an experiment, for people.
+//! Results of an experiment as text.
 
 use crate::text::{rounded, table};
 use experiments::Report;
 use experiments::RunReport;
 use experiments::Scenario;
 
-/// The scenarios, the calls that moved somebody, and what was won.
+/// The scenarios, the calls with migrations, and the gain.
 pub fn text(report: &Report) -> String {
     let processes = usize::try_from(report.processes).unwrap_or(usize::MAX);
     let mut text = format!(
@@ -42,7 +42,7 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-/// What came out, each different thing once; migrations change no output, so there is one at most.
+/// The outputs' descriptions, each different one once; migrations change no output, so there is one at most.
 fn verified(report: &Report) -> Vec<&str> {
     let mut sentences: Vec<&str> = report
         .runs
@@ -53,7 +53,7 @@ fn verified(report: &Report) -> Vec<&str> {
     sentences
 }
 
-/// What fits some lines; an alignment may be as long as its sequences.
+/// A text of at most some lines; an alignment may be as long as its sequences.
 pub fn shortened(sentence: &str) -> String {
     const CHARACTERS: usize = 400;
     match sentence.char_indices().nth(CHARACTERS) {
@@ -82,10 +82,10 @@ fn scenario_row(run: &RunReport, alone: Option<&RunReport>) -> Vec<String> {
 fn calls(run: &RunReport) -> String {
     if run.migrations() == 0 {
         return match run.calls.len() {
-            0 => "\nNo call was held: the run was over before the first one was due.\n".to_owned(),
+            0 => "\nNo call was held: the run ended before the first one was due.\n".to_owned(),
             calls => {
                 let calls = counted(calls, "call");
-                format!("\nIn scenario iii nobody moved in {calls}.\n")
+                format!("\nNo process moved in {calls} of scenario iii.\n")
             }
         };
     }
@@ -124,12 +124,12 @@ fn calls(run: &RunReport) -> String {
         "next call",
     ];
     format!(
-        "\nCalls of scenario iii that moved somebody (PM, t1, t2 and cost in seconds):\n\n{}",
+        "\nCalls of scenario iii with migrations (PM, t1, t2 and cost in seconds):\n\n{}",
         table(&headers, rows)
     )
 }
 
-/// What rescheduling won of what could be won.
+/// The gain of rescheduling, compared with the possible gain.
 fn verdict(report: &Report) -> Option<String> {
     let (alone, moving) = (report.run(Scenario::I)?, report.run(Scenario::Iii)?);
     let won = alone.seconds - moving.seconds;
@@ -140,26 +140,28 @@ fn verdict(report: &Report) -> Option<String> {
     let possible = if 0.0 < could {
         format!("{best} {saved} s of computing")
     } else {
-        "there was nothing to win: no mapping computes faster".to_owned()
+        "no mapping computes faster".to_owned()
     };
     Some(if won < 0.0 {
         let share = percent(-won, alone.seconds);
         format!("Rescheduling lost {seconds} s ({share}); {possible}.")
     } else if won == 0.0 {
-        format!("Rescheduling won nothing; {possible}.")
+        format!("Rescheduling saved nothing; {possible}.")
     } else if won <= could {
         let share = percent(won, could);
-        format!("Rescheduling won {seconds} s: {share} of the {saved} s of computing that {best}.")
+        format!(
+            "Rescheduling saved {seconds} s: {share} of the {saved} s of computing that {best}."
+        )
     } else if 0.0 < could {
-        let rest = "what was won beyond that is communication";
-        format!("Rescheduling won {seconds} s; {possible}, and {rest}.")
+        let rest = "the rest is communication";
+        format!("Rescheduling saved {seconds} s; {possible}, and {rest}.")
     } else {
-        let all = "what was won is communication";
-        format!("Rescheduling won {seconds} s; no mapping computes faster: {all}.")
+        let all = "the saving is communication";
+        format!("Rescheduling saved {seconds} s; no mapping computes faster: {all}.")
     })
 }
 
-/// What the calls cost when nobody moves.
+/// Cost of the calls without migrations.
 fn price(report: &Report) -> Option<String> {
     let (alone, watching) = (report.run(Scenario::I)?, report.run(Scenario::Ii)?);
     if watching.calls.is_empty() {
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_says_who_moved_and_what_it_won() {
+    fn the_text_shows_migrations_and_their_gain() {
         let report = report(vec![
             run("i", 10.0, vec![]),
             run("ii", 10.5, vec![call(None)]),
@@ -252,12 +254,12 @@ mod tests {
  ii                 8   10.500    +5.00 %      1           0
  iii                8    9.000   -10.00 %      1           1
 
-Calls of scenario iii that moved somebody (PM, t1, t2 and cost in seconds):
+Calls of scenario iii with migrations (PM, t1, t2 and cost in seconds):
 
  after  process  from  to       PM      t1      t2    cost  next call
      4  p2       a-1   b-1  0.5000  1.0000  1.2500  0.1250          8
 
-Rescheduling won 1.000 s: 25.0 % of the 4.000 s of computing that the best mapping of every superstep would have saved.
+Rescheduling saved 1.000 s: 25.0 % of the 4.000 s of computing that the best mapping of every superstep would have saved.
 
 Its 1 call alone (scenario ii) cost 0.500 s.
 ";
@@ -265,7 +267,7 @@ Its 1 call alone (scenario ii) cost 0.500 s.
     }
 
     #[test]
-    fn what_the_scenarios_agree_on_is_said_once() {
+    fn equal_outputs_are_described_once() {
         let solved = |scenario| RunReport {
             verified: Some("the answer is 42".to_owned()),
             ..run(scenario, 10.0, vec![])
@@ -275,14 +277,14 @@ Its 1 call alone (scenario ii) cost 0.500 s.
     }
 
     #[test]
-    fn what_is_too_long_to_be_read_is_cut() {
+    fn long_descriptions_are_cut() {
         assert_eq!(shortened(&"é".repeat(400)), "é".repeat(400));
         let cut = "é".repeat(400) + "… (--format json shows all of it)";
         assert_eq!(shortened(&"é".repeat(401)), cut);
     }
 
     #[test]
-    fn whatever_was_won_there_is_a_true_sentence() {
+    fn every_gain_has_its_sentence() {
         let check = |seconds: f64, could: f64, sentence: &str| {
             let mut alone = run("i", 10.0, vec![]);
             alone.attainable_seconds = Some(could);
@@ -295,7 +297,7 @@ Its 1 call alone (scenario ii) cost 0.500 s.
         check(
             5.0,
             4.0,
-            "Rescheduling won 5.000 s; the best mapping of every superstep would have saved 4.000 s of computing, and what was won beyond that is communication.",
+            "Rescheduling saved 5.000 s; the best mapping of every superstep would have saved 4.000 s of computing, and the rest is communication.",
         );
         check(
             11.0,
@@ -305,17 +307,17 @@ Its 1 call alone (scenario ii) cost 0.500 s.
         check(
             10.0,
             0.0,
-            "Rescheduling won nothing; there was nothing to win: no mapping computes faster.",
+            "Rescheduling saved nothing; no mapping computes faster.",
         );
         check(
             9.0,
             0.0,
-            "Rescheduling won 1.000 s; no mapping computes faster: what was won is communication.",
+            "Rescheduling saved 1.000 s; no mapping computes faster: the saving is communication.",
         );
     }
 
     #[test]
-    fn a_run_too_short_for_a_call_says_so() {
+    fn a_run_without_calls_is_reported() {
         let mut report = report(vec![
             run("i", 1e-5, vec![]),
             run("ii", 1e-5, vec![]),
@@ -331,9 +333,12 @@ Its 1 call alone (scenario ii) cost 0.500 s.
     }
 
     #[test]
-    fn a_scenario_alone_makes_no_comparison() {
+    fn a_single_scenario_has_no_comparison() {
         let text = text(&report(vec![run("iii", 9.0, vec![call(None)])]));
-        assert!(text.contains("nobody moved in 1 call."), "{text}");
+        assert!(
+            text.contains("No process moved in 1 call of scenario iii."),
+            "{text}"
+        );
         assert!(!text.contains("Rescheduling"), "{text}");
     }
 

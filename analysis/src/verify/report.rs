@@ -1,17 +1,17 @@
-//! What came of deciding a run again.
+//! Results of a verification.
 
 use agents::replay::{Checked, Difference};
 use serde::Serialize;
 
 use experiments::Failure;
 
-/// What came of deciding a run again, as `--format json` prints it.
+/// Results of a verification, for `--format json`.
 #[derive(Debug, Serialize)]
 pub struct Report {
     schema: &'static str,
     #[serde(flatten)]
     pub(super) head: Head,
-    /// Every call, and what comes where the record has none.
+    /// Every call, and calls that the record lacks.
     pub(super) calls: Vec<Call>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Head {
     pub(super) processes: usize,
 }
 
-/// What came of deciding a call again.
+/// Result for one call.
 #[derive(Debug, Serialize)]
 pub(super) struct Call {
     pub(super) superstep: u64,
@@ -55,7 +55,7 @@ impl Report {
         }
     }
 
-    /// What is otherwise in the first call that is.
+    /// The first difference in the first call that differs.
     pub fn first(&self) -> Option<String> {
         let mut calls = self.calls.iter();
         let first = calls.find(|call| !call.differences.is_empty())?;
@@ -84,7 +84,7 @@ impl Report {
 }
 
 impl Call {
-    /// `verified`, or what differs.
+    /// `verified`, or the difference.
     pub(super) fn verdict(&self) -> String {
         let Some(first) = self.differences.first() else {
             return "verified".to_owned();

@@ -1,4 +1,4 @@
-//! What came of deciding a run again, for people.
+//! Results of a verification as text.
 
 use crate::text::{counted, table};
 use crate::verify::report::{Call, Report};

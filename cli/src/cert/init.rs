@@ -12,13 +12,13 @@ use crate::cert::{fault, option, validity};
 use crate::output::print;
 use experiments::Failure;
 
-/// What `cert init` is told.
+/// Arguments of `cert init`.
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
-    /// What the cluster is called: lower-case letters, digits, hyphens and dots
+    /// Name of the cluster: lower-case letters, digits, hyphens and dots
     #[arg(long, value_name = "NAME")]
     cluster: Name,
-    /// Where the authority is kept [default: ~/.config/migbsp]
+    /// Folder of the authority [default: ~/.config/migbsp]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// For how many days it may issue
@@ -35,7 +35,7 @@ pub(super) fn command(arguments: &InitArguments) -> Result<(), Failure> {
     write_authority(&folder, &authority).map_err(fault)?;
     print(&format!(
         "The authority of {}, until {}:\n\n  {}  its certificate; every other brings it along\n  \
-         {}  its key: whoever has it can let anybody in\n\n\
+         {}  its key, which can admit any peer: keep it secret\n\n\
          Next, for each host:\n  migbsp cert issue --role node --name NAME{}\n",
         authority.cluster(),
         date(validity.until()),

@@ -13,19 +13,19 @@ use crate::cert::{authority, fault, validity};
 use crate::output::print;
 use experiments::Failure;
 
-/// What `cert issue` is told.
+/// Arguments of `cert issue`.
 #[derive(Debug, Args)]
 pub(crate) struct IssueArguments {
-    /// What its holder may do
+    /// Role of the holder
     #[arg(long, value_name = "ROLE", value_parser = role())]
     role: Role,
-    /// What its holder is called: lower-case letters, digits, hyphens and dots
+    /// Name of the holder: lower-case letters, digits, hyphens and dots
     #[arg(long, value_name = "NAME")]
     name: Name,
-    /// Where the authority is [default: ~/.config/migbsp]
+    /// Folder of the authority [default: ~/.config/migbsp]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Where to write the certificate and the key [default: where the authority is]
+    /// Folder for the certificate and the key [default: that of the authority]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// For how many days it is valid [default: 30, or as long as the authority]
@@ -35,7 +35,7 @@ pub(crate) struct IssueArguments {
 
 pub(super) fn command(arguments: &IssueArguments) -> Result<(), Failure> {
     if arguments.name.as_str() == AUTHORITY {
-        let problem = "these are the files of the authority; expected another name";
+        let problem = "reserved for the files of the authority; choose another name";
         return Err(Failure::Usage(format!("--name {AUTHORITY}: {problem}")));
     }
     let given = arguments.dir.as_deref();
@@ -69,5 +69,5 @@ fn role() -> impl TypedValueParser<Value = Role> {
         .try_map(|name| name.parse::<Role>())
 }
 
-/// What the files of authorities are called.
+/// Names of the files of an authority.
 const AUTHORITY: &str = "authority";

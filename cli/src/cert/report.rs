@@ -37,7 +37,7 @@ struct Row {
     /// Rounded down.
     days_left: i64,
     state: &'static str,
-    /// What `cert revoke` goes by.
+    /// The number that `cert revoke` takes.
     serial: String,
     sha256: String,
 }

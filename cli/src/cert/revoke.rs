@@ -13,16 +13,16 @@ use crate::cert::{authority, fault, validity};
 use crate::output::print;
 use experiments::Failure;
 
-/// What `cert revoke` is told.
+/// Arguments of `cert revoke`.
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArguments {
     /// Files with the certificates: NAME.pem
     #[arg(value_name = "FILE", required_unless_present = "serials")]
     files: Vec<PathBuf>,
-    /// The number of a certificate whose file is lost; may be given several times
+    /// Serial number of a certificate whose file is lost; can be given several times
     #[arg(long = "serial", id = "serials", value_name = "HEX")]
     serials: Vec<Serial>,
-    /// Where the authority is, and its list [default: ~/.config/migbsp]
+    /// Folder of the authority and its list [default: ~/.config/migbsp]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
@@ -55,7 +55,7 @@ pub(super) fn command(arguments: &RevokeArguments) -> Result<(), Failure> {
     print(&text(&authority, &folder, &targets, &before, all.len()))
 }
 
-/// What the list in `folder` names, if there is one.
+/// The entries of the list in `folder`, if there is one.
 fn listed(authority: &Authority, folder: &Path) -> Result<BTreeSet<Serial>, Failure> {
     let Some(revocations) = read_revocations(folder).map_err(fault)? else {
         return Ok(BTreeSet::new());
@@ -80,13 +80,13 @@ fn members(authority: &Authority, folder: &Path, file: &Path) -> Result<Vec<Targ
         let (met, expected) = (&subject.cluster, authority.cluster());
         if met != expected {
             return Err(at(format!(
-                "a certificate of the cluster {met}, expected one of {expected}, whose authority is in {}",
+                "a certificate of the cluster {met}, must be one of {expected}, the cluster of the authority in {}",
                 folder.display()
             )));
         }
         if !authority.has_issued(&certificate) {
             return Err(at(format!(
-                "a certificate that another authority of {met} signed, expected the one in {}",
+                "a certificate that another authority of {met} signed, must be signed by the one in {}",
                 folder.display()
             )));
         }
@@ -96,7 +96,7 @@ fn members(authority: &Authority, folder: &Path, file: &Path) -> Result<Vec<Targ
         });
     }
     if targets.is_empty() {
-        let expected = "expected that of a node, a Set Manager or a client";
+        let expected = "must be that of a node, a Set Manager or a client";
         return Err(at(format!("the certificate of an authority, {expected}")));
     }
     Ok(targets)
@@ -129,5 +129,5 @@ fn text(
     text
 }
 
-/// What the list of revocations is called.
+/// Name of the list of revocations.
 const LIST: &str = "authority.crl";

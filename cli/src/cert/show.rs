@@ -13,13 +13,13 @@ use crate::cert::report::Report;
 use crate::output::{Format, print, print_json};
 use experiments::Failure;
 
-/// What `cert show` is told.
+/// Arguments of `cert show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
     /// Files with certificates, or folders: of a folder, all files that end in .pem [default: ~/.config/migbsp]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How to show them
+    /// Format of the list
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -58,7 +58,7 @@ fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if files.is_empty() {
         let place = path.display();
         return Err(Failure::Input(format!(
-            "{place}: no certificate; expected files that end in .pem"
+            "{place}: no certificate; the folder must have files that end in .pem"
         )));
     }
     Ok(files)

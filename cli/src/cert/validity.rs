@@ -47,7 +47,7 @@ pub(super) fn of_member(authority: &Authority, days: Option<u32>) -> Result<Vali
     Validity::from_now(now, granted).map_err(Failure::run)
 }
 
-/// How long `authority` goes on signing.
+/// Remaining validity of `authority`.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ fn length(days: u32) -> Duration {
     Duration::from_secs(24 * 3600) * days
 }
 
-/// For how many days a certificate is valid if nothing is said.
+/// Default validity of a certificate, in days.
 const DAYS: u32 = 30;
 
 /// A hundred years.

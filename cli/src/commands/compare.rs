@@ -11,43 +11,43 @@ use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json};
 use analysis::compare::{self, Claim, Comparison, Contender, Report, Seeds, chart, text};
 
-/// What `compare` is told.
+/// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// The experiments, TOML files
+    /// Experiment files, TOML
     #[arg(value_name = "EXPERIMENT", required = true)]
     pub(crate) experiments: Vec<PathBuf>,
-    /// A policy, and parameters of [scheduler] that it is to have; may be given several times
+    /// Policy, with parameters of [scheduler]; can be given several times
     #[arg(long = "policy", value_name = "NAME[:KEY=VALUE,...]", default_values = ["none", "migbsp", "adaptive"])]
     pub(crate) policies: Vec<Contender>,
-    /// Which seeds: 7, or 1,2,5, or 1..30 with both ends
+    /// Seeds: 7, or 1,2,5, or 1..30 with both ends
     #[arg(long, value_name = "SEEDS", default_value = "1..10")]
     pub(crate) seeds: Seeds,
-    /// Change a value of all experiments; may be given several times
+    /// Value to set in all experiments; can be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// How to show the results
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Draw the gains with their confidence intervals into this file
+    /// File for a chart of the gains with their confidence intervals
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// What has to hold over all experiments, as 'migbsp <= none'; may be given several times
+    /// Claim about all experiments together, as 'migbsp <= none'; can be given several times
     #[arg(long = "assert", value_name = "CLAIM")]
     pub(crate) claims: Vec<Claim>,
-    /// What has to hold on every single experiment; may be given several times
+    /// Claim about every single experiment; can be given several times
     #[arg(long = "assert-each", value_name = "CLAIM")]
     pub(crate) claims_each: Vec<Claim>,
-    /// Whether a bar on stderr is wanted.
+    /// Whether to show a progress bar on stderr.
     #[arg(skip)]
     pub(crate) progress: bool,
 }
 
-/// Runs every experiment under every policy with every seed, and says which policies are better.
+/// Runs every experiment under every policy with every seed, and compares the policies.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the arguments, an experiment or the disk; [`Failure::Verification`] if a
+/// Errors of the arguments, an experiment or the disk; [`Failure::Verification`] if a
 /// claim does not hold.
 pub(crate) fn command(arguments: &CompareArguments, registry: &Registry) -> Result<(), Failure> {
     arguments.check()?;
@@ -59,7 +59,7 @@ pub(crate) fn command(arguments: &CompareArguments, registry: &Registry) -> Resu
     };
     let subjects = compare::subjects(&comparison, registry)?;
     if let Some(file) = &arguments.svg {
-        // A place that takes nothing is better known before the runs than after them.
+        // An unwritable place is reported before the runs, not after them.
         check_writable(file)?;
     }
     let progress = RunBar::new(arguments.progress);
@@ -80,11 +80,11 @@ pub(crate) fn command(arguments: &CompareArguments, registry: &Registry) -> Resu
 }
 
 impl CompareArguments {
-    /// Checks what one argument says against the others.
+    /// Checks the arguments against one another.
     ///
     /// # Errors
     ///
-    /// The first argument that will not do beside the others.
+    /// The first argument that contradicts another one.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let labels: Vec<&str> = self
             .policies
@@ -99,7 +99,7 @@ impl CompareArguments {
                 format!(", first as {first}")
             };
             return Err(Failure::Usage(format!(
-                "{name} is given twice{again}; --seeds says how often it is run"
+                "{name} is given twice{again}; --seeds sets the number of runs"
             )));
         }
         if let Some(label) = twice(&labels) {
@@ -110,7 +110,7 @@ impl CompareArguments {
                 if !labels.contains(&label.as_str()) {
                     let list = labels.join(", ");
                     let problem =
-                        format!("`{claim}`: `{label}` takes no part; expected one of {list}");
+                        format!("`{claim}`: unknown policy `{label}`, must be one of {list}");
                     return Err(Failure::Usage(problem));
                 }
             }
@@ -119,7 +119,7 @@ impl CompareArguments {
             let key = assignment.split('=').next().unwrap_or_default().trim();
             if let Some((_, instead)) = DECIDED.iter().find(|(decided, _)| *decided == key) {
                 return Err(Failure::Usage(format!(
-                    "--set {key}: is not for all runs; {instead}"
+                    "--set {key}: cannot be set for all runs; {instead}"
                 )));
             }
         }
@@ -127,9 +127,9 @@ impl CompareArguments {
     }
 }
 
-/// Two of `files` that are the same one, however they are called.
+/// The first two of `files` that are the same file.
 fn same_file(files: &[PathBuf]) -> Option<(&Path, &Path)> {
-    // What is not there is refused when it is read.
+    // A missing file is reported when it is read.
     let real = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
     let real: Vec<PathBuf> = files.iter().map(real).collect();
     let mut numbered = real.iter().enumerate();
@@ -139,49 +139,49 @@ fn same_file(files: &[PathBuf]) -> Option<(&Path, &Path)> {
     })
 }
 
-/// Something that is there twice.
+/// A duplicate.
 fn twice<T: PartialEq>(items: &[T]) -> Option<&T> {
     let mut numbered = items.iter().enumerate();
     numbered.find_map(|(index, item)| items[..index].contains(item).then_some(item))
 }
 
-/// Keys that differ from run to run, and what says how.
+/// Keys that differ from run to run, and what to use instead.
 const DECIDED: [(&str, &str); 4] = [
-    ("run.seed", "give --seeds"),
-    ("scheduler.policy", "give --policy"),
+    ("run.seed", "use --seeds"),
+    ("scheduler.policy", "use --policy"),
     (
         "scheduler.scenario",
-        "give it to a policy, as in --policy migbsp:scenario=ii",
+        "set it for a policy, as in --policy migbsp:scenario=ii",
     ),
-    ("scheduler.script", "policies decide who moves"),
+    ("scheduler.script", "policies decide which processes move"),
 ];
 
 pub(crate) const COMPARE_ABOUT: &str = "\
-Run experiments under several policies with several seeds, and say which are better.
+Compare policies on experiments, with several seeds.
 
 Every experiment is simulated under every policy with every seed, on all cores: alone (scenario i) for \
 `none`, else with migrations (scenario iii). Seeds vary what an experiment draws at random: loads, jitter, \
-what others do to hosts and links. An experiment that draws nothing is run once.
+background load on hosts and links. An experiment that draws nothing is run once.
 
-Makespans are compared in pairs, same experiment and same seed, with `none` if it takes part, else with the \
-first policy. The results are the same however many cores there are.";
+Makespans are compared in pairs of equal experiment and seed, with `none` if it is given, else with the \
+first policy. The results do not depend on the number of cores.";
 
 pub(crate) const COMPARE_HELP: &str = "\
 Policies:
-  none                             nobody reschedules
+  none                             no rescheduling
   migbsp                           with the parameters of the experiment
-  adaptive                         calls when it is worth it, plans by processor: docs/policies.md
-  migbsp:interval=8,x=0.9          with others: keys of [scheduler]
-  migbsp:scenario=ii               calls are held and paid for, nobody moves
-  menon+greedy-refine+amortised    when to call, what to plan, whether it is worth it
+  adaptive                         calls when they pay, plans by processor: docs/policies.md
+  migbsp:interval=8,x=0.9          with other parameters: keys of [scheduler]
+  migbsp:scenario=ii               calls are held and paid for, no process migrates
+  menon+greedy-refine+amortised    when to call, what to plan, when to accept
   adaptive:planning.horizon=20
 
-Claims: `A <= B`, `A < B`, `A <= 0.8 * B`, `A <= B * 1.01` hold makespans of policies, as --policy names
-  them, against each other: their geometric means over seeds, and with --assert over experiments. If one
+Claims: `A <= B`, `A < B`, `A <= 0.8 * B`, `A <= B * 1.01` compare makespans of policies, as --policy names
+  them: their geometric means over seeds, and with --assert over experiments. If one
   does not hold, the exit code is 3.
 
 Formats:
-  table  per experiment and over all: makespan, gain, share of what could be won, calls, moves, who differs
+  table  per experiment and over all: makespan, gain, share of the possible gain, calls, moves, significant differences
   json   one object, schema migbsp.compare/1, with experiments, runs, summaries, overall, pairs, claims
   csv    one row per run
 

@@ -1,4 +1,4 @@
-//! `migbsp explain`: from a record, why processes moved or stayed, and what that won.
+//! `migbsp explain`: why processes moved or stayed, and what migrations gained, from a record.
 
 use std::path::PathBuf;
 
@@ -9,22 +9,22 @@ use crate::file::write;
 use crate::output::{Format, print, print_json};
 use analysis::explain::{Inquiry, text};
 
-/// What `explain` is told.
+/// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// A record, as `simulate --out DIR` leaves it in DIR/iii; of DIR itself, iii is taken
+    /// Folder of a record, as `simulate --out DIR` writes to DIR/iii; DIR stands for DIR/iii
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
-    /// Why this process moved, or stayed; p1 is the first
+    /// Process to explain; p1 is the first
     #[arg(long, value_name = "PROCESS")]
     pub(crate) process: Option<String>,
-    /// What was decided in the call that was held when so many supersteps were over
+    /// Call to explain: the number of supersteps completed before it
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(0..))]
     pub(crate) superstep: Option<u64>,
-    /// How to show the answer
+    /// Format of the answer
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Draw the forces, or of a whole run how long its supersteps took, into this file
+    /// File for a chart: the forces, or the superstep times of a whole run
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
@@ -55,22 +55,22 @@ pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), Failure> {
 }
 
 pub(crate) const EXPLAIN_ABOUT: &str = "\
-Say from a record why processes moved or stayed, and what that won.
+Explain from a record why processes moved or stayed, and what migrations gained.
 
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` leaves it in DIR/iii. Without options \
-the answer is about the whole run: its calls, who moved in them, and what that won. With --process it is \
-about the first call in which the process moved or, if it never did, the one in which it came nearest to \
-that; with --superstep, about the call that was held when so many supersteps were over.";
+RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. Without options \
+the answer is about the whole run: its calls, their migrations and their gain. With --process it is \
+about the first call in which the process moved or, if it never did, the one in which it came nearest \
+to moving; with --superstep, about the call after this number of supersteps.";
 
 pub(crate) const EXPLAIN_HELP: &str = "\
-What is shown of a process in a call:
+The answer about a process in a call shows:
   every term of its potential of migration PM for every Set, and the Set that it preferred
-  its place in the list that the Set Managers agreed on, and who is around it
+  its position in the list that the Set Managers agreed on, and its neighbours
   t1, t2 and the second best processor; or why it was no candidate, or refused
-  what the move promised, what supersteps took before and after it, and when it had paid for the call
+  predicted and measured superstep times, and when the savings paid for the call
 
 Formats:
-  table  a sentence that answers, tables, and the forces as bars
+  table  the answer in a sentence, tables, and the potentials as bars
   json   one object, schema migbsp.explain/1, times in seconds at full precision
   csv    one row per call, process and Set: all terms of PM
 
@@ -79,7 +79,7 @@ Examples:
   migbsp explain runs/lbm                                   what happened
   migbsp explain runs/lbm --process p21                     why did p21 move?
   migbsp explain runs/lbm --process p1                      why did p1 never?
-  migbsp explain runs/lbm --superstep 252                   why did nobody move then?
+  migbsp explain runs/lbm --superstep 252                   why did no process move?
   migbsp explain runs/lbm --process p22 --superstep 4 --svg forces.svg
   migbsp explain runs/lbm --format csv > potentials.csv
 

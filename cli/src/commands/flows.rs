@@ -1,4 +1,4 @@
-//! `platform flows`: how long messages take that are on their way together.
+//! `platform flows`: the durations of concurrent messages.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use experiments::Model;
 use experiments::TCP_WINDOW;
 use experiments::platform::find_host;
 use experiments::platform::load;
+use settings::Fault;
 use settings::Unit as Quantity;
 use settings::read;
 
@@ -37,7 +38,7 @@ impl From<ModelArgument> for Model {
     }
 }
 
-/// What `platform flows` is told.
+/// Arguments of `platform flows`.
 #[derive(Debug, Args)]
 pub(crate) struct FlowArguments {
     /// TOML, or SimGrid XML
@@ -46,13 +47,13 @@ pub(crate) struct FlowArguments {
     /// CSV with the columns src, dst, bytes, start
     #[arg(value_name = "FLOWS")]
     flows: PathBuf,
-    /// How the network shares its bandwidth
+    /// Model of bandwidth sharing
     #[arg(long, value_enum, default_value_t)]
     model: ModelArgument,
-    /// The most that TCP sends before it is acknowledged; a unit may follow, as in "64 KiB"
+    /// Maximum amount of unacknowledged data, with an optional unit, as in "64 KiB"
     #[arg(long, value_name = "BYTES", default_value_t = TCP_WINDOW.0, value_parser = window)]
     tcp_window: u64,
-    /// Do not let data slow down what flows the other way
+    /// Do not let data slow down data in the opposite direction
     #[arg(long)]
     no_cross_traffic: bool,
 }
@@ -66,7 +67,7 @@ struct Flow {
     start: Instant,
 }
 
-/// The rows as they were read, and what they mean.
+/// The rows as text, and the flows that they describe.
 #[derive(Debug)]
 struct Flows {
     header: StringRecord,
@@ -78,11 +79,11 @@ struct Flows {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] if one of the files is at fault, or a flow never ends.
+/// [`Failure::Input`] if one of the files is invalid, or a flow never ends.
 pub(crate) fn command(arguments: &FlowArguments) -> Result<(), Failure> {
     let platform = Arc::new(load(&arguments.platform)?);
     let text = read(&arguments.flows).map_err(Failure::input)?;
-    let flows = Flows::read(&text, &arguments.flows, &platform).map_err(Failure::Input)?;
+    let flows = Flows::read(&text, &arguments.flows, &platform)?;
     let options = Model::from(arguments.model)
         .options(!arguments.no_cross_traffic, Bytes(arguments.tcp_window));
     let ends = time(&flows.flows, platform, options)?;
@@ -95,7 +96,7 @@ pub(crate) fn command(arguments: &FlowArguments) -> Result<(), Failure> {
     print(&flows.with_ends(&ends).map_err(Failure::run)?)
 }
 
-/// When each flow ends, if it does.
+/// The time at which each flow ends, if it does.
 fn time(
     flows: &[Flow],
     platform: Arc<Platform>,
@@ -127,7 +128,7 @@ fn time(
 }
 
 impl Flows {
-    fn read(text: &str, file: &Path, platform: &Platform) -> Result<Self, String> {
+    fn read(text: &str, file: &Path, platform: &Platform) -> Result<Self, Fault> {
         let name = file.display().to_string();
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)
@@ -135,16 +136,17 @@ impl Flows {
             .from_reader(text.as_bytes());
         let located = |error: &csv::Error| {
             let line = error.position().map_or(1, csv::Position::line);
-            format!("{name}:{line}: {}", csv_problem(error))
+            Fault::new(Some(&format!("{name}:{line}")), "", csv_problem(error))
         };
         let header = reader.headers().map_err(|error| located(&error))?.clone();
-        let columns = columns(&header).map_err(|problem| format!("{name}:1: {problem}"))?;
+        let columns = columns(&header)
+            .map_err(|problem| Fault::new(Some(&format!("{name}:1")), "", problem))?;
         let (mut rows, mut flows) = (Vec::new(), Vec::new());
         for row in reader.records() {
             let row = row.map_err(|error| located(&error))?;
             let line = row.position().map_or(0, csv::Position::line);
-            let flow = Flow::read(columns.map(|column| &row[column]), platform)
-                .map_err(|problem| format!("{name}:{line}: {problem}"))?;
+            let place = format!("{name}:{line}");
+            let flow = Flow::read(columns.map(|column| &row[column]), platform, &place)?;
             flows.push(flow);
             rows.push(row);
         }
@@ -171,17 +173,23 @@ impl Flows {
 }
 
 impl Flow {
-    fn read([from, to, bytes, start]: [&str; 4], platform: &Platform) -> Result<Self, String> {
+    fn read(
+        [from, to, bytes, start]: [&str; 4],
+        platform: &Platform,
+        place: &str,
+    ) -> Result<Self, Fault> {
+        let invalid =
+            |column: &str, met: &str, problem| Fault::invalid(Some(place), column, met, problem);
         let host = |name: &str| find_host(name, platform);
         let flow = Self {
-            from: host(from).map_err(|problem| format!("src: {problem}"))?,
-            to: host(to).map_err(|problem| format!("dst: {problem}"))?,
-            bytes: Bytes(whole(bytes).map_err(|problem| format!("bytes: {problem}"))?),
-            start: date(start).map_err(|problem| format!("start: {problem}"))?,
+            from: host(from).map_err(|problem| invalid("src", from, problem))?,
+            to: host(to).map_err(|problem| invalid("dst", to, problem))?,
+            bytes: Bytes(whole(bytes).map_err(|problem| invalid("bytes", bytes, problem))?),
+            start: date(start).map_err(|problem| invalid("start", start, problem))?,
         };
         let mut links = Vec::new();
         let route = platform.route(flow.from, flow.to, &mut links);
-        route.map_err(|error| error.to_string())?;
+        route.map_err(|error| Fault::new(Some(place), "", error))?;
         Ok(flow)
     }
 }
@@ -192,16 +200,14 @@ fn columns(header: &StringRecord) -> Result<[usize; 4], String> {
         .iter()
         .find(|name| ["end", "duration"].contains(name))
     {
-        return Err(format!(
-            "the column `{taken}` is what the output adds; leave it out"
-        ));
+        return Err(format!("the output adds the column `{taken}`; remove it"));
     }
     let mut columns = [0; 4];
     for (column, name) in columns.iter_mut().zip(wanted) {
         *column = header.iter().position(|met| met == name).ok_or_else(|| {
             let met: Vec<&str> = header.iter().collect();
             let met = met.join(",");
-            format!("the column `{name}` is missing: met `{met}`, expected src,dst,bytes,start")
+            format!("missing column `{name}`: the header is `{met}`, must be src,dst,bytes,start")
         })?;
         if header.iter().filter(|met| *met == name).nth(1).is_some() {
             return Err(format!("there are two columns `{name}`"));
@@ -216,9 +222,7 @@ fn whole(text: &str) -> Result<u64, String> {
     }
     let number = Quantity::Bytes.read(text)?;
     if !(0.0..=MAX_EXACT).contains(&number) || number.fract() != 0.0 {
-        return Err(format!(
-            "met {text}, expected a whole number of bytes, at least 0"
-        ));
+        return Err("must be a whole number of bytes, at least 0".to_owned());
     }
     #[expect(
         clippy::cast_possible_truncation,
@@ -234,12 +238,12 @@ fn date(text: &str) -> Result<Instant, String> {
     let number: f64 = Quantity::Seconds.read(text)?;
     Seconds::new(number)
         .and_then(|seconds| Instant::new(seconds.get()))
-        .map_err(|_| format!("met {text}, expected seconds, at least 0"))
+        .map_err(|_| "must be at least 0 s".to_owned())
 }
 
 fn window(text: &str) -> Result<u64, String> {
     match whole(text)? {
-        0 => Err("met 0, expected at least 1 byte".to_owned()),
+        0 => Err("must be at least 1 byte".to_owned()),
         bytes => Ok(bytes),
     }
 }
@@ -249,20 +253,20 @@ fn csv_problem(error: &csv::Error) -> String {
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
         } => {
-            format!("met {len} columns, expected {expected_len} as in the header")
+            format!("{len} columns, must be {expected_len} as in the header")
         }
         _ => error.to_string(),
     }
 }
 
-/// Up to here every whole number is a float.
+/// Up to this limit every whole number is a float.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 pub(crate) const FLOWS_ABOUT: &str = "\
-Time messages on a platform, all on their way together.
+Time concurrent messages on a platform.
 
 FLOWS is a CSV file whose header names the columns src, dst (hosts), bytes and start (seconds), in any \
-order, others beside them. All of it goes to stdout again, each row with two more columns: end and \
+order, with optional further ones. The output is the file with two more columns: end and \
 duration, in seconds at full precision.";
 
 pub(crate) const FLOWS_HELP: &str = "\

@@ -13,7 +13,7 @@ use analysis::platform::PlatformView;
 /// What `platform` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlatformCommand {
-    /// Say what a platform file describes, or where it is wrong
+    /// Check a platform file and summarise it
     #[command(after_help = CHECK_HELP)]
     Check {
         /// TOML, or SimGrid XML
@@ -26,11 +26,11 @@ pub(crate) enum PlatformCommand {
         /// TOML, or SimGrid XML
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// How to show them
+        /// Format of the results
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Time messages on a platform, all on their way together
+    /// Time concurrent messages on a platform
     #[command(long_about = FLOWS_ABOUT, after_long_help = FLOWS_HELP)]
     Flows(FlowArguments),
 }

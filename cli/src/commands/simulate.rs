@@ -12,34 +12,34 @@ use crate::output::{Format, print, print_json};
 use crate::progress::Progress;
 use analysis::simulate::{text, unfollowed};
 
-/// What `simulate` is told.
+/// Arguments of `simulate`.
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArguments {
-    /// The experiment, a TOML file
+    /// Experiment file, TOML
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Change a value of the experiment; may be given several times
+    /// Value to set in the experiment; can be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// How to show the results
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Keep the record of each run in a folder of this one: DIR/i, DIR/ii, DIR/iii
+    /// Folder for the records of the runs: DIR/i, DIR/ii, DIR/iii
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Show the configuration in effect, and where each value comes from, instead of running it
+    /// Show the configuration in effect, with the origin of each value, instead of running it
     #[arg(long)]
     pub(crate) print_config: bool,
-    /// Whether a bar on stderr is wanted.
+    /// Whether to show a progress bar on stderr.
     #[arg(skip)]
     pub(crate) progress: bool,
 }
 
-/// Runs the scenarios of an experiment and shows what came of them.
+/// Runs the scenarios of an experiment and shows their results.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the experiment, the platform, the program or the disk.
+/// Errors of the experiment, the platform, the program or the disk.
 pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Result<(), Failure> {
     let loaded = experiments::load(&arguments.file, &arguments.set, registry)?;
     let effective = loaded.experiment.effective();
@@ -73,7 +73,7 @@ pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Res
     }
 }
 
-/// One scenario, shown while it is under way, and kept if that was asked for.
+/// One scenario, with progress on stderr and a record if requested.
 fn run(
     stage: &PreparedExperiment,
     scenario: Scenario,
@@ -104,12 +104,12 @@ fn run(
 pub(crate) const SIMULATE_ABOUT: &str = "\
 Run an experiment on a simulated platform, under a simulated clock.
 
-The experiment says what computes, where, and who reschedules. Scenario i is the application alone; in ii \
-everything is computed and paid for but nobody moves; in iii processes migrate. `scenario = \"all\"` runs \
-one after the other and says what rescheduling won.";
+The experiment names the program, the platform and the policy. Scenario i is the application alone; in ii \
+calls are held and paid for, but no process migrates; in iii processes migrate. `scenario = \"all\"` runs \
+all three, and shows the gain of rescheduling.";
 
 pub(crate) const SIMULATE_HELP: &str = "\
-Configuration, the later winning:
+Configuration, later sources override earlier ones:
   built-in defaults < FILE < environment MIGBSP__SECTION__KEY=VALUE < --set SECTION.KEY=VALUE
 Paths in FILE are relative to FILE. Values are TOML; strings need no quotes in --set.
 
@@ -117,7 +117,7 @@ Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a strin
   \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration].
 
 Formats:
-  table  the scenarios, the calls that moved somebody, and what was won of what could be won
+  table  the scenarios, the calls with migrations, and the gain compared with the possible gain
   json   one object, schema migbsp.simulate/1, times in seconds at full precision
   csv    one row per migration, and one per scenario without any; the scenario's totals in every row
 
@@ -125,6 +125,6 @@ Examples:
   migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
   migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
   MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
-  migbsp simulate conf/scripted.toml                 what if? moves that you decide
+  migbsp simulate conf/scripted.toml                 what if? scripted migrations
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";

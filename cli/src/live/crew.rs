@@ -1,4 +1,4 @@
-//! The nodes that take part in a run, and how to speak to them.
+//! The nodes of a run, and the client's connection to them.
 
 use std::env;
 use std::path::PathBuf;
@@ -10,23 +10,23 @@ use crate::live::identity;
 use experiments::Failure;
 use experiments::cluster::Cluster;
 
-/// The nodes of a cluster, Set by Set, and who speaks to them.
+/// The nodes of a cluster, Set by Set, and the identity of the client.
 #[derive(Debug)]
 pub(crate) struct Crew {
     pub(crate) members: Vec<Member>,
     pub(crate) client: Identity,
 }
 
-/// Where a crew is looked for.
+/// Location of a cluster and of the client's certificate.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct CrewArguments {
     /// The hosts, in the syntax of Open MPI's hostfiles [default: those that Slurm gave]
     #[arg(long, visible_alias = "hostfile", value_name = "FILE")]
     cluster: Option<PathBuf>,
-    /// Where the client's certificate and key are [default: ~/.config/migbsp]
+    /// Folder of the client's certificate and key [default: ~/.config/migbsp]
     #[arg(long, value_name = "DIR")]
     identity: Option<PathBuf>,
-    /// Whose they are, if several are there
+    /// Name of the client, if the folder has several
     #[arg(long = "as", value_name = "NAME")]
     name: Option<protocol::identity::Name>,
 }

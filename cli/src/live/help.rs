@@ -1,20 +1,20 @@
-//! What `--help` says of the commands for real hosts.
+//! Texts of `--help` for the commands for real hosts.
 
 pub(crate) const NODE_ABOUT: &str = "\
-Be one host of a cluster, and wait for clients.
+Run a node daemon that serves jobs from clients.
 
-A node takes part in one job at a time: it executes the processes that start there or come there, on as many threads as \
-the client's list gives it slots, and sends those away that are to move. It runs until it is told to leave (SIGTERM, \
-SIGINT, SIGHUP); a job that runs then is ended, and its client told. The first node of each Set is its Set Manager and \
+A node serves one job at a time: it executes the processes that start on it or migrate to it, with one thread per slot \
+in the client's list of hosts, and sends migrating processes to their targets. It runs until a signal (SIGTERM, \
+SIGINT, SIGHUP) ends it; its client receives an error if a job is running. The first node of each Set is its Set Manager and \
 needs a certificate with that role.";
 
 pub(crate) const NODE_HELP: &str = "\
-FILE; the environment wins over it, MIGBSP__NODE__KEY=VALUE:
+FILE, which the environment (MIGBSP__NODE__KEY=VALUE) overrides:
   [node]
   name = \"node-1\"              # as in its certificate and in the list of hosts
   identity = \"certificates\"    # folder with node-1.pem and node-1.key; default ~/.config/migbsp
   listen = \"0.0.0.0:7447\"      # UDP
-  share = 1.0                  # the fraction of its processors that programs are given
+  share = 1.0                  # the fraction of its processors for programs
   # speed = 2e9                # instructions per second of one; default: measured at the start
 
 Examples:
@@ -28,8 +28,8 @@ pub(crate) const RUN_ABOUT: &str = "\
 Run an experiment on the hosts of a cluster.
 
 The same experiment that `simulate` runs, with the same agents, on real hosts: its processes are sent to the nodes, \
-execute there, and move while they run; what they leave behind and the record of the run come back. Sections that \
-describe a simulated platform are left aside. Without a list of hosts, those that Slurm gave are taken. Ctrl-C ends the \
+execute there, and migrate while they run; their outputs and the record of the run return to the client. Sections that \
+describe a simulated platform are ignored. Without a list of hosts, those of the Slurm job are used. Ctrl-C ends the \
 run and leaves the cluster free.";
 
 pub(crate) const RUN_HELP: &str = "\
@@ -38,25 +38,25 @@ The list of hosts, one per line; the first of each Set is its Set Manager:
   node-2 slots=4 set=left speed=0.5
 
 Formats:
-  table  who moved, when and where to, whether that paid for itself, and what came out
+  table  the migrations, whether they paid for themselves, and the result
   json   one object, schema migbsp.live/1, times in seconds at full precision
   csv    one row per migration, as `simulate` has them
 
-Exit codes: 1 the program is at fault; 2 the command line; 3 what came out is no result; 4 the experiment; \
-5 the cluster; 130 interrupted.
+Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 invalid experiment; \
+5 the cluster failed; 130 interrupted.
 
 Examples:
   migbsp run conf/heat-local.toml --cluster hosts -n 16
   migbsp run conf/heat-local.toml --cluster hosts --set scheduler.policy=adaptive --out runs/heat
-  migbsp explain runs/heat                          why did they move?
-  migbsp verify runs/heat                           were all decisions made as they should be?";
+  migbsp explain runs/heat                          why did processes move?
+  migbsp verify runs/heat                           recompute all decisions";
 
 pub(crate) const UP_ABOUT: &str = "\
-Start a cluster of node processes on this machine, do something there, and end it.
+Start a cluster of node processes on this machine for one command.
 
-For trying, teaching and tests: every node is a process of the operating system with a socket, a certificate and \
-one processor of its own, as on hosts of their own; only that they share this machine. The authority of their \
-certificates is in memory and is gone with them.";
+For trials, teaching and tests: every node is a process of the operating system with a socket, a certificate and \
+one processor, as on separate hosts, but on this machine. The authority of their \
+certificates exists in memory only.";
 
 pub(crate) const UP_HELP: &str = "\
 --slow 4:0.4 holds the fourth node to 0.4 of its speed: after each superstep its threads sleep for as long as a slower \

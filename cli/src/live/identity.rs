@@ -13,7 +13,7 @@ use experiments::Failure;
 ///
 /// # Errors
 ///
-/// If there is none, or several and no name; or its files are not what they should be.
+/// If there is none, or several and no name; or its files are invalid.
 pub(crate) fn find(
     folder: Option<&Path>,
     name: Option<&Name>,
@@ -47,11 +47,11 @@ pub(crate) fn find(
     }
 }
 
-/// Who in `folder` has a certificate for `role`, in a file that is called so.
+/// Names in `folder` that have a certificate for `role` in a file of that name.
 fn names_of(folder: &Path, role: Role) -> Result<Vec<Name>, Failure> {
     let mut names = Vec::new();
     for file in cert::certificates(folder)? {
-        // What is no certificate, or is called differently, is somebody else's.
+        // Other files are ignored.
         let Ok(certificates) = list_certificates(&file) else {
             continue;
         };

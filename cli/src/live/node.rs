@@ -1,4 +1,4 @@
-//! `migbsp node`: one host of a cluster, waiting for clients.
+//! `migbsp node`: the node daemon of a host, which serves clients.
 
 use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
@@ -22,30 +22,31 @@ use experiments::Registry;
 use experiments::cluster::PORT;
 use experiments::submission::RELEASE;
 use experiments::submission::prepare;
+use settings::Fault;
 use settings::Node as Tree;
 use settings::Unit;
 use settings::decode;
 
-/// What `node` is told.
+/// Arguments of `node`.
 #[derive(Debug, Args)]
 pub(crate) struct NodeArguments {
     /// Its configuration, a TOML file with a section [node]
     #[arg(long, value_name = "FILE", required_unless_present = "told")]
     conf: Option<PathBuf>,
-    /// Be told on stdin who to be, as `up` tells it, and leave when stdin ends
+    /// Read the configuration from stdin, as `up` writes it, and leave when stdin ends
     #[arg(long = "told", hide = true)]
     told: bool,
 }
 
-/// `[node]`: who it is and what it gives.
+/// `[node]`: the node's name, address and share.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Section {
-    /// What it is called, in its certificate and in hostfiles.
+    /// Its name, in its certificate and in hostfiles.
     name: Option<String>,
     /// The folder with its certificate and key.
     identity: Option<String>,
-    /// Where it listens.
+    /// The address on which it listens.
     listen: SocketAddr,
     /// Instructions per second of one processor; not set: it is measured.
     speed: Option<f64>,
@@ -65,7 +66,7 @@ impl Default for Section {
     }
 }
 
-/// What a node is told by whoever started it for a trial.
+/// Configuration of a node of `up`.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Orders {
     pub(crate) certificates: String,
@@ -75,11 +76,11 @@ pub(crate) struct Orders {
     pub(crate) share: f64,
 }
 
-/// Waits for clients, until it is told to leave.
+/// Serves clients until a signal ends it.
 ///
 /// # Errors
 ///
-/// If the configuration, the certificate or the socket will not do.
+/// If the configuration, the certificate or the socket is invalid.
 pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     if arguments.told {
         return obey(registry);
@@ -89,21 +90,24 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         .as_deref()
         .unwrap_or_else(|| Path::new("node.toml"));
     let (section, written) = read(file)?;
-    let at = |key: &str, problem: String| {
+    let place = |key: &str| {
         let place = written.find(key).and_then(Tree::place).map(str::to_owned);
-        let place = place.unwrap_or_else(|| file.display().to_string());
-        Failure::Input(format!("{place}: node.{key}: {problem}"))
+        place.unwrap_or_else(|| file.display().to_string())
+    };
+    let invalid = |key: &str, met: String, rule: String| {
+        let (place, key) = (place(key), format!("node.{key}"));
+        Failure::input(Fault::invalid(Some(&place), &key, met, rule))
     };
     let name = section.name.as_deref();
     let name = name.ok_or_else(|| {
-        at(
-            "name",
-            "missing; expected the name in the certificate".to_owned(),
-        )
+        let mut fault = Fault::missing(Some(&place("name")), "node.name");
+        fault.help = Some("set it to the name in the certificate".to_owned());
+        Failure::input(fault)
     })?;
-    let name: Name = name
-        .parse()
-        .map_err(|error| at("name", format!("met {name:?}: {error}")))?;
+    let name: Name = name.parse().map_err(|error| {
+        let fault = Fault::new(Some(&place("name")), "node.name", error);
+        Failure::input(fault)
+    })?;
     let given = section
         .identity
         .as_deref()
@@ -112,20 +116,16 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
     let share = Share::new(section.share).ok_or_else(|| {
         let (met, least) = (section.share, Share::LEAST);
-        at(
-            "share",
-            format!("met {met}, expected a fraction from {least} to 1"),
-        )
+        let rule = format!("must be a fraction from {least} to 1");
+        invalid("share", met.to_string(), rule)
     })?;
     let speed = section.speed.map(|speed| {
         let read = InstructionsPerSecond::new(speed)
             .ok()
             .filter(|_| 0.0 < speed);
         read.ok_or_else(|| {
-            at(
-                "speed",
-                format!("met {speed}, expected instructions per second, as 2e9"),
-            )
+            let rule = "must be instructions per second, such as 2e9";
+            invalid("speed", speed.to_string(), rule.to_owned())
         })
     });
     let node = Node {
@@ -148,13 +148,13 @@ fn read(file: &Path) -> Result<(Section, Tree), Failure> {
     let written = experiments::layered(file)?;
     let empty = Tree::empty_table();
     if let Some((name, node)) = written.entries().iter().find(|(name, _)| name != "node") {
-        return Err(settings::Fault::unknown_key(node.place(), name, &["node"]).into());
+        return Err(Fault::unknown_key(node.place(), name, &["node"]).into());
     }
     let section = written.get("node").unwrap_or(&empty).clone();
     Ok((decode(&section, "node", |_| Unit::None)?, section))
 }
 
-/// A node of a trial: told on stdin who it is, it says on stdout where it is, and leaves when stdin ends.
+/// A node of `up`: it reads its configuration from stdin, writes its address to stdout, and leaves when stdin ends.
 fn obey(registry: Registry) -> Result<(), Failure> {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
@@ -171,13 +171,13 @@ fn obey(registry: Registry) -> Result<(), Failure> {
         release: RELEASE.to_owned(),
         speed: InstructionsPerSecond::new(orders.speed).ok(),
         share: Share::new(orders.share)
-            .ok_or_else(|| Failure::input(format!("stdin: share: met {}", orders.share)))?,
+            .ok_or_else(|| Failure::input(format!("stdin: invalid share {}", orders.share)))?,
         ours: Ours::Siblings,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
     let (leave, left) = oneshot::channel::<()>();
     thread::spawn(move || {
-        // Whatever ends it, nobody is there any more who wants this node.
+        // Whatever ended it, no process uses this node any more.
         drop(io::copy(
             &mut io::stdin().lock().take(u64::MAX),
             &mut io::sink(),
@@ -189,7 +189,7 @@ fn obey(registry: Registry) -> Result<(), Failure> {
     });
     let ready = |address: SocketAddr| {
         let mut out = io::stdout().lock();
-        // Whoever does not hear it ends this node.
+        // A parent that does not read this ends the node.
         drop(writeln!(out, "{address}").and_then(|()| out.flush()));
     };
     let ran = node.run(ready, async { drop(left.await) });
@@ -198,5 +198,5 @@ fn obey(registry: Registry) -> Result<(), Failure> {
     process::exit(0)
 }
 
-/// How long a node of a trial may take to leave.
+/// Time for a node of `up` to leave.
 const LEAVING: std::time::Duration = std::time::Duration::from_secs(8);

@@ -22,7 +22,7 @@ use experiments::csv_of_run;
 use experiments::refuse_records;
 use experiments::submission::{request, scenario};
 
-/// What `run` is told.
+/// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArguments {
     /// The experiment, a TOML file
@@ -30,13 +30,13 @@ pub(crate) struct RunArguments {
     file: PathBuf,
     #[command(flatten)]
     pub(crate) crew: CrewArguments,
-    /// How many processes [default: as the experiment says]
+    /// Number of processes [default: from the experiment]
     #[arg(short = 'n', long = "np", value_name = "N")]
     processes: Option<u32>,
-    /// Change a value of the experiment; may be given several times
+    /// Value to set in the experiment; can be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     set: Vec<String>,
-    /// How to show the results
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Keep the record of the run in a folder of this one: DIR/iii
@@ -92,7 +92,7 @@ pub(crate) fn follow(
                 recorder.flush();
                 flushed = Instant::now();
             }
-            // Nobody computes for a record that is lost.
+            // A run without its record is of no use.
             return recorder
                 .lost()
                 .map_or(Ok(()), |problem| Err(JobError::program(problem)));
@@ -125,5 +125,5 @@ pub(crate) fn follow(
     }
 }
 
-/// How long the record may lag behind the run.
+/// Time that the record may lag behind the run.
 const FLUSHING: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Being told to end.
+//! Signals that end a process.
 
 use std::process;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use tokio::sync::oneshot;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     number: Arc<AtomicU8>,
-    /// Nobody waits for a signal any more.
+    /// No task waits for a signal any more.
     is_late: Arc<AtomicBool>,
 }
 
-/// Says, when it goes, that nobody waits any more.
+/// Records, when dropped, that no task waits any more.
 struct Waiting(Told);
 
 impl Told {
@@ -30,13 +30,13 @@ impl Told {
     }
 
     /// Ready when SIGINT, SIGTERM or SIGHUP has come. From then on, or once this is not waited for any more, a signal ends the
-    /// process at once: whoever is impatient says so again.
+    /// process immediately: a second signal is not handled.
     pub(crate) async fn comes(self) {
         let waiting = Waiting(self.clone());
         let (tell, told) = oneshot::channel();
         let listening = thread::Builder::new().name("signals".to_owned());
         if listening.spawn(move || self.listen(tell)).is_err() || told.await.is_err() {
-            // Whoever cannot be told is ended by the system.
+            // Without a handler, the system ends the process.
             std::future::pending::<()>().await;
         }
         drop(waiting);

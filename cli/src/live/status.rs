@@ -10,12 +10,12 @@ use crate::output::{Format, print, print_json};
 use analysis::text::{rounded, table};
 use experiments::Failure;
 
-/// What `status` is told.
+/// Arguments of `status`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StatusArguments {
     #[command(flatten)]
     pub(crate) crew: CrewArguments,
-    /// How to show it
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -34,7 +34,7 @@ struct Row {
     name: String,
     set: String,
     address: String,
-    /// Why nothing is known of it.
+    /// Why its state is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ struct Row {
 ///
 /// # Errors
 ///
-/// If there is no cluster, or a node does not answer; what is known of the others is shown first.
+/// If there is no cluster, or a node does not answer; the others are shown first.
 pub(crate) fn command(arguments: &StatusArguments) -> Result<(), Failure> {
     show(arguments, Crew::find(&arguments.crew)?)
 }

@@ -25,19 +25,19 @@ use crate::{file, output};
 use experiments::Failure;
 use experiments::Registry;
 
-/// What `up` is told.
+/// Arguments of `up`.
 #[derive(Debug, Args)]
 pub(crate) struct UpArguments {
-    /// How many nodes, each a process of this machine
+    /// Number of nodes, each a process of this machine
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
     local: u32,
     /// In how many Sets, consecutive nodes together
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     sets: u32,
-    /// Hold a node, counted from 1, to a fraction of its speed; may be given several times
+    /// Node, counted from 1, and fraction of its speed to hold it to; can be given several times
     #[arg(long, value_name = "NODE:FRACTION")]
     slow: Vec<Slow>,
-    /// What to do there: `run FILE ...` or `status`; without it, the nodes wait until they are interrupted
+    /// Command to execute there: `run FILE ...` or `status`; without it, the nodes wait for an interrupt
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// Whether a bar on stderr is wanted.
@@ -57,19 +57,19 @@ impl FromStr for Slow {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected NODE:FRACTION, as 4:0.4";
+        let expected = "must be NODE:FRACTION, such as 4:0.4";
         let (node, share) = text.split_once(':').ok_or(expected)?;
         let node = node.parse().ok().filter(|node| 0 < *node).ok_or(expected)?;
         let share = share.parse().ok().and_then(Share::new);
         let share = share.ok_or_else(|| {
             let least = Share::LEAST;
-            format!("expected a fraction from {least} to 1, as in 4:0.4")
+            format!("must have a fraction from {least} to 1, such as 4:0.4")
         })?;
         Ok(Self { node, share })
     }
 }
 
-/// What can be done on a cluster that is up.
+/// Commands for a running cluster.
 #[derive(Debug, Parser)]
 #[command(name = "migbsp up --", no_binary_name = true)]
 struct Then {
@@ -88,7 +88,7 @@ enum ThenCommand {
 /// Node processes, which end when this is dropped.
 struct Nodes(Vec<Child>);
 
-/// Starts the nodes, does what is asked for, and ends them.
+/// Starts the nodes, executes the command, and ends them.
 ///
 /// # Errors
 ///
@@ -146,13 +146,13 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
     result
 }
 
-/// What is to be done on the nodes.
+/// The command to execute on the nodes.
 fn then(words: &[String]) -> Result<ThenCommand, clap::Error> {
     let matches = taking_negative_numbers(Then::command()).try_get_matches_from(words)?;
     Then::from_arg_matches(&matches).map(|then| then.command)
 }
 
-/// Starts the nodes, with an authority that nobody else ever sees.
+/// Starts the nodes, with an authority of their own whose key is not kept.
 fn start(arguments: &UpArguments) -> Result<(Nodes, Crew), Failure> {
     let cluster: Name = "local".parse().expect("a name");
     let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
@@ -164,7 +164,7 @@ fn start(arguments: &UpArguments) -> Result<(Nodes, Crew), Failure> {
             .issue(role, &name, validity(DAYS)?)
             .map_err(Failure::chain)
     };
-    // All nodes are on this machine: what differs between them is what they are held to.
+    // All nodes are on this machine and differ in their shares only.
     let speed = measured_speed().get();
     let mut members: Vec<Member> = (0..arguments.local)
         .map(|index| Member {
@@ -215,7 +215,7 @@ impl Nodes {
 }
 
 impl Drop for Nodes {
-    /// Nodes leave when nobody holds their stdin any more.
+    /// Nodes leave when their stdin is closed.
     fn drop(&mut self) {
         for child in &mut self.0 {
             drop(child.stdin.take());
@@ -251,7 +251,7 @@ fn wait(crew: &Crew) -> Result<(), Failure> {
     let problem = |error: std::io::Error| Failure::run(format!("{}: {error}", folder.display()));
     fs::create_dir(&folder).map_err(problem)?;
     let waited = offer(crew, &folder);
-    // The keys in it are worth nothing once the nodes are gone.
+    // The keys in it are useless without the nodes.
     let removed = fs::remove_dir_all(&folder).map_err(problem);
     waited.and(removed)
 }
@@ -294,7 +294,7 @@ fn validity(days: u64) -> Result<Validity, Failure> {
         .map_err(Failure::chain)
 }
 
-/// How long nodes may take to leave; nothing that they have is of use to anybody.
+/// Time for nodes to leave; their state is not needed any more.
 const LEAVING: Duration = Duration::from_secs(3);
 /// For how long the certificates of a trial are valid.
 const DAYS: u64 = 30;

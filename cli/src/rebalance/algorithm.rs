@@ -1,4 +1,4 @@
-//! `--algorithm`: who looks for an assignment, and the parameters it is to have.
+//! `--algorithm`: a search algorithm and its parameters.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,18 +11,18 @@ use settings::Named;
 use settings::list;
 use settings::nearest;
 
-/// Who looks for an assignment.
+/// A search algorithm.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Algorithm {
-    /// As it was written.
+    /// The text of the argument.
     label: String,
     method: Method,
-    /// How it looks, if it was told.
+    /// Its parameters, if it has any.
     variant: Option<Variant>,
 }
 
 impl Algorithm {
-    /// What it finds in `problem` for `target`.
+    /// The result for `problem` and `target`.
     pub(crate) fn search(
         &self,
         problem: &Problem,
@@ -47,7 +47,7 @@ impl From<Method> for Algorithm {
     }
 }
 
-/// As it was written.
+/// The text of the argument.
 impl fmt::Display for Algorithm {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&self.label)
@@ -93,7 +93,7 @@ fn method(text: &str) -> Result<Method, String> {
             format!("; did you mean `{nearest}`?")
         });
         format!(
-            "met `{text}`, which is no algorithm; known: {}{hint}",
+            "unknown algorithm `{text}`, must be one of {}{hint}",
             names.join(", ")
         )
     })
@@ -101,7 +101,7 @@ fn method(text: &str) -> Result<Method, String> {
 
 /// `variant` with the parameter `key`.
 fn with(mut variant: Variant, (key, value): (&str, &str)) -> Result<Variant, String> {
-    let met = |expected: &str| format!("{key}: met `{value}`, expected {expected}");
+    let met = |expected: &str| format!("invalid value `{value}` for `{key}`: must be {expected}");
     match key {
         "levels" => {
             let levels = value.parse().ok();
@@ -141,8 +141,8 @@ fn with(mut variant: Variant, (key, value): (&str, &str)) -> Result<Variant, Str
         }
         _ => {
             return Err(match nearest(key, &KEYS) {
-                Some(nearest) => format!("{key}: unknown key; did you mean `{nearest}`?"),
-                None => format!("{key}: unknown key; known here: {}", list(&KEYS)),
+                Some(nearest) => format!("unknown key `{key}`; did you mean `{nearest}`?"),
+                None => format!("unknown key `{key}`, must be one of {}", list(&KEYS)),
             });
         }
     }
@@ -191,18 +191,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_algorithm_says_what_would_do() {
+    fn an_unknown_algorithm_or_parameter_is_refused() {
         for (text, words) in [
             ("impl", "did you mean `imlp`?"),
-            ("", "which is no algorithm; known: imlp, "),
+            ("", "unknown algorithm ``, must be one of imlp, "),
             ("tabu:levels=3", "`tabu` has no parameters"),
-            ("imlp:", "expected KEY=VALUE"),
-            ("imlp:,", "expected KEY=VALUE"),
-            ("imlp:levels", "expected KEY=VALUE"),
+            ("imlp:", "must be KEY=VALUE"),
+            ("imlp:,", "must be KEY=VALUE"),
+            ("imlp:levels", "must be KEY=VALUE"),
             ("imlp:level=3", "did you mean `levels`?"),
-            ("imlp:colour=3", "known here: `levels`, "),
-            ("imlp:levels=0", "expected a whole number from 1"),
-            ("imlp:levels=1.5", "expected a whole number from 1"),
+            ("imlp:colour=3", "must be one of `levels`, "),
+            ("imlp:levels=0", "must be a whole number from 1"),
+            ("imlp:levels=1.5", "must be a whole number from 1"),
             ("imlp:thresholds=crs1", "ratio above 1"),
             ("imlp:thresholds=crsinf", "ratio above 1"),
             ("imlp:thresholds=crs", "ratio above 1"),
@@ -210,7 +210,7 @@ mod tests {
             ("imlp:exchanges=never", "`always` or `needed`"),
             ("imlp:gamma=-1", "from 0 to 1e"),
             ("imlp:gamma=nan", "from 0 to 1e"),
-            ("imlp:levels=3, levels =4", "levels: is there twice, as `3`"),
+            ("imlp:levels=3, levels =4", "levels: given twice, as `3`"),
         ] {
             let fault = text.parse::<Algorithm>().unwrap_err();
             assert!(fault.contains(words), "{text}: {fault}");

@@ -1,4 +1,4 @@
-//! What `rebalance` and `rebalance sweep` are both told.
+//! Arguments that `rebalance` and `rebalance sweep` share.
 
 use clap::Args;
 
@@ -6,10 +6,10 @@ use crate::rebalance::budget::Limit;
 use crate::rebalance::instance::{Cost, RATE};
 use crate::rebalance::search::Search;
 
-/// How to look.
+/// Options of a search.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SearchArguments {
-    /// How long to look for each: time, as "100 ms", or steps, as "2e6 steps", which give the same result everywhere
+    /// Budget of each search: time, as "100 ms", or steps, as "2e6 steps", which give the same result everywhere
     #[arg(
         long,
         value_name = "TIME|STEPS",
@@ -17,16 +17,16 @@ pub(super) struct SearchArguments {
         allow_hyphen_values = true
     )]
     budget: Limit,
-    /// Where random choices begin
+    /// Seed of random choices
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = seed)]
     seed: u64,
-    /// What a move costs
+    /// Cost of a move
     #[arg(long, value_enum, default_value_t)]
     pub(super) cost: Cost,
 }
 
 impl SearchArguments {
-    /// How to look.
+    /// The options of the search.
     pub(super) fn search(&self) -> Search {
         Search {
             limit: self.budget,
@@ -35,28 +35,28 @@ impl SearchArguments {
     }
 }
 
-/// The seed that `text` gives.
+/// The seed in `text`.
 ///
 /// # Errors
 ///
-/// If it is none.
+/// If it is not a seed.
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| {
         let most = u64::MAX;
-        format!("met `{text}`, expected a seed: a whole number from 0 to {most}")
+        format!("must be a whole number from 0 to {most}, not `{text}`")
     })
 }
 
-/// The level that `text` gives.
+/// The level in `text`.
 ///
 /// # Errors
 ///
-/// If it is none.
+/// If it is not a level.
 pub(super) fn target(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok();
     number.filter(|number| RATE.holds(*number)).ok_or_else(|| {
         format!(
-            "met `{text}`, expected a level: workload by capacity, {}",
+            "must be a level (workload by capacity), {}, not `{text}`",
             RATE.expected()
         )
     })

@@ -1,4 +1,4 @@
-//! `--budget`: how long to look for an assignment, and looking that long.
+//! `--budget`: the time or steps of a search.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use migbsp::rebalance::Budget;
 
 use settings::Unit as Quantity;
 
-/// How long to look.
+/// A budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Limit {
-    /// So many moves and exchanges: the same result everywhere.
+    /// A number of moves and exchanges: the same result everywhere.
     Steps(u64),
-    /// So many seconds.
+    /// A number of seconds.
     Seconds(f64),
 }
 
 impl Limit {
-    /// What `work` finds within this budget, and how many seconds it took.
+    /// The result of `work` within this budget, and the seconds that it took.
     pub(crate) fn spend<T>(self, work: impl FnOnce(Budget<'_>) -> T) -> (T, f64) {
         let began = Instant::now();
         let found = match self {
@@ -31,7 +31,7 @@ impl Limit {
     }
 }
 
-/// As it may be written.
+/// The text form.
 impl fmt::Display for Limit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -55,7 +55,7 @@ impl FromStr for Limit {
             .strip_suffix("steps")
             .or_else(|| text.strip_suffix("step"));
         if let Some(number) = stem {
-            return steps(text, number.trim());
+            return steps(number.trim());
         }
         let seconds = Quantity::Seconds.read(text).map_err(|_| {
             let hint = if unit.to_lowercase().contains("st") {
@@ -63,17 +63,17 @@ impl FromStr for Limit {
             } else {
                 ""
             };
-            format!("met {text:?}{hint}; expected {EXPECTED}")
+            format!("must be {EXPECTED}{hint}")
         })?;
         if seconds.is_finite() && 0.0 < seconds {
             Ok(Self::Seconds(seconds))
         } else {
-            Err(format!("met {text:?}, expected more than 0: {EXPECTED}"))
+            Err(format!("must be more than 0: {EXPECTED}"))
         }
     }
 }
 
-fn steps(text: &str, number: &str) -> Result<Limit, String> {
+fn steps(number: &str) -> Result<Limit, String> {
     let (digits, factor) = match number.char_indices().next_back() {
         Some((at, 'k')) => (number[..at].trim(), 1e3),
         Some((at, 'M')) => (number[..at].trim(), 1e6),
@@ -86,7 +86,7 @@ fn steps(text: &str, number: &str) -> Result<Limit, String> {
     let whole = count.filter(|count| (1.0..=STEPS_MAX).contains(count) && count.fract() == 0.0);
     let Some(count) = whole else {
         return Err(format!(
-            "met {text:?}, expected a whole number of steps from 1 to {STEPS_MAX:e}, or time: {EXPECTED}"
+            "must be a whole number of steps from 1 to {STEPS_MAX:e}, or time: {EXPECTED}"
         ));
     };
     #[expect(
@@ -99,12 +99,12 @@ fn steps(text: &str, number: &str) -> Result<Limit, String> {
     Ok(Limit::Steps(count))
 }
 
-/// `number` without what is only rounding.
+/// `number` without rounding noise.
 fn round(number: f64) -> f64 {
     format!("{number:.9}").parse().unwrap_or(number)
 }
 
-/// Up to here every whole number is a float.
+/// Up to this limit every whole number is a float.
 const STEPS_MAX: f64 = 9e15;
 
 const EXPECTED: &str = "\"100 ms\" or \"2.5 s\" of time, or \"2e6 steps\" (2 Msteps)";
@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn no_budget_says_what_would_do() {
+    fn an_invalid_budget_is_refused() {
         for (text, words) in [
-            ("", "expected \"100 ms\""),
-            ("0", "expected more than 0"),
-            ("0 s", "expected more than 0"),
-            ("-1 s", "expected more than 0"),
-            ("1e999", "expected more than 0"),
-            ("nan", "expected \"100 ms\""),
+            ("", "must be \"100 ms\""),
+            ("0", "must be more than 0"),
+            ("0 s", "must be more than 0"),
+            ("-1 s", "must be more than 0"),
+            ("1e999", "must be more than 0"),
+            ("nan", "must be \"100 ms\""),
             ("0 steps", "whole number of steps from 1"),
             ("-5 steps", "whole number of steps from 1"),
             ("1.5 steps", "whole number of steps from 1"),
@@ -144,7 +144,7 @@ mod tests {
             ("1e99 steps", "whole number of steps from 1"),
             ("ksteps", "whole number of steps from 1"),
             ("5 stps", "did you mean `steps`?"),
-            ("5 parsecs", "expected \"100 ms\""),
+            ("5 parsecs", "must be \"100 ms\""),
         ] {
             let fault = text.parse::<Limit>().unwrap_err();
             assert!(fault.contains(words), "{text}: {fault}");

@@ -11,22 +11,22 @@ use crate::rebalance::arguments::{seed, target};
 use crate::rebalance::instance::Instance;
 use experiments::Failure;
 
-/// What `rebalance generate` is told.
+/// Arguments of `rebalance generate`.
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArguments {
-    /// A group of the paper's Table 2: I1,1 to I4,5
+    /// Group of the paper's Table 2: I1,1 to I4,5
     #[arg(long, value_name = "GROUP", value_parser = group)]
     group: Group,
-    /// Which instance of the group
+    /// Number of the instance within the group
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = seed)]
     seed: u64,
-    /// A level that is to be met; may be given several times
+    /// Level to meet; can be given several times
     #[arg(long = "target", value_name = "LEVEL", value_parser = target, default_values = ["76", "80", "90"])]
     targets: Vec<f64>,
-    /// Draw the workloads of I4 as the paper prints them, not as its levels say that they were drawn
+    /// Draw the workloads of I4 as the paper prints them, not as its levels imply
     #[arg(long)]
     literal: bool,
-    /// Write it to this file instead of stdout
+    /// File to write, instead of stdout
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct GenerateArguments {
 ///
 /// # Errors
 ///
-/// If the file, or stdout, does not take it.
+/// If the file, or stdout, cannot be written.
 pub(super) fn command(arguments: &GenerateArguments) -> Result<(), Failure> {
     let (reading, how) = if arguments.literal {
         (Workloads::Literal, " literal")
@@ -53,8 +53,8 @@ pub(super) fn command(arguments: &GenerateArguments) -> Result<(), Failure> {
 }
 
 fn group(text: &str) -> Result<Group, String> {
-    // A point or a dash instead of the comma leaves no doubt about what is meant.
+    // A point or a dash instead of the comma is unambiguous.
     let name = text.trim().to_uppercase().replace(['.', '-', '_'], ",");
     name.parse()
-        .map_err(|_| format!("met `{text}`, which is no group; expected one from I1,1 to I4,5"))
+        .map_err(|_| format!("unknown group `{text}`, must be from I1,1 to I4,5"))
 }

@@ -1,33 +1,32 @@
-//! What `--help` says.
+//! Texts of `--help`.
 
 pub(crate) const REBALANCE_ABOUT: &str = "\
-Say which processes had better be on other machines, so that no machine is above a level, and moving costs \
-least.
+Find the cheapest migrations after which no machine is above a level.
 
-INSTANCE says what each machine can do, what each process computes, how much would have to move with it \
-and where it is. A machine's level is the work of its processes by its capacity; the highest level of all \
-is what everybody waits for. A process that does not stay at home costs its size by the bandwidth between \
-the two machines. For each target the cheapest assignment that meets it is looked for: a lower level \
+INSTANCE has the capacity of each machine, and the work, size and \
+machine of each process. A machine's level is the work of its processes by its capacity; the highest level \
+determines when all are done. A process that moves costs its size by the bandwidth between \
+the two machines. The search finds the cheapest assignment that meets each target: a lower level \
 never costs less, and the last few per cent cost most (`migbsp rebalance sweep`).
 
-This is about one decision with everything known. For programs that run and change, see `migbsp simulate`.";
+This is one decision with complete information. For programs that run and change, see `migbsp simulate`.";
 
 pub(crate) const REBALANCE_HELP: &str = "\
 Algorithms:
-  imlp    moves and exchanges between pairs of machines, cheap ones first, again and again from
-          where everybody was, with penalties on what moved before (Chen, Wang and Lau 2008)
-  islp    the same, with no regard to what a move costs
+  imlp    moves and exchanges between pairs of machines, cheap ones first, repeatedly from the
+          initial assignment, with penalties on earlier moves (Chen, Wang and Lau 2008)
+  islp    the same, without regard to the cost of moves
   mlp     the first round of imlp alone
   tabu    the steps of islp, never back to the beginning
-  mparv   removes and puts back greedily (M-PARTITION); quick, and dear
+  mparv   removes and puts back greedily (M-PARTITION); fast, with high costs
   hyb     annealing on cost and overload together, from imlp's best
   best    annealing that draws anew how two machines share their processes; the best there is here
 imlp, islp and mlp take parameters, as imlp:levels=3,thresholds=as,penalisation=limit,gamma=4:
-  levels=6          how many thresholds of cost
+  levels=6          number of thresholds of cost
   thresholds=crs2   a common ratio of 2; as: equal steps; count: equally many moves
   penalisation=full all moves; limit: those to the most loaded machine; none
-  gamma=1           what a penalty weighs, in units of level
-  exchanges=always  two processes change places where that is best; needed: only where no single
+  gamma=1           weight of a penalty, in units of level
+  exchanges=always  two processes swap where that is best; needed: only where no single
                     move brings both machines to the target, which takes fewer moves
 
 Budgets, for each target:
@@ -36,14 +35,14 @@ Budgets, for each target:
 Targets are worked on in parallel.
 
 Formats:
-  table  what each target takes, who moves, what becomes of the machines; long tables are cut
+  table  the cost of each target, the moves, and the machines after them; long tables are cut
   json   one object, schema migbsp.rebalance/1: solutions with target, feasible, assignment (the
          machine of each process, from 0), dc, cost, lower_bound, migrations, loads, moves, seconds
   csv    one row per move, the target's totals in every row
 
 Exit codes:
-  3  a target is not met; the lowest level that was found is shown all the same
-  4  INSTANCE is at fault: says the line, the key, what was met and what would do
+  3  a target is not met; the lowest level that was found is shown
+  4  INSTANCE is invalid: the error shows key, value, rule and line
 
 Examples:
   migbsp rebalance conf/rebalance/small.json --target 80
@@ -52,14 +51,14 @@ Examples:
   migbsp rebalance sweep conf/rebalance/small.json --svg cost.svg
   migbsp rebalance generate --group I3,3 --seed 5 | migbsp rebalance - --format json
 
-What an instance file says and how the algorithms work: docs/rebalancing.md.";
+Instance files and algorithms: docs/rebalancing.md.";
 
 pub(crate) const SWEEP_ABOUT: &str = "\
-Set what each level would cost beside each other, for several algorithms.
+Compare the costs of levels for several algorithms.
 
-A lower level lets everybody go on sooner and costs more to reach. Every algorithm looks for every level; \
+A lower level lets all processes continue sooner and costs more to reach. Every algorithm searches for every level; \
 the table has a row for each, the lowest first, and --svg draws the curve. Choose the level before the curve \
-turns up. The lower bound says how much a better algorithm could save at most.";
+turns up. The lower bound limits the saving of a better algorithm.";
 
 pub(crate) const SWEEP_HELP: &str = "\
 Formats:
@@ -76,12 +75,12 @@ Examples:
   migbsp rebalance sweep conf/rebalance/small.json --algorithm imlp --algorithm mlp --algorithm tabu \\
       --points 20 --budget \"1 Msteps\" --format csv
 
-How to read one: docs/rebalancing.md.";
+How to read a sweep: docs/rebalancing.md.";
 
 pub(crate) const GENERATE_ABOUT: &str = "\
 Draw an instance like those of the paper (Chen, Wang and Lau 2008, Table 2).
 
-A group says how many machines and processes there are and how unequal they are; the seed says which \
+A group sets the numbers of machines and processes and how unequal they are; the seed selects the \
 instance. The same group and seed give the same file everywhere.";
 
 pub(crate) const GENERATE_HELP: &str = "\

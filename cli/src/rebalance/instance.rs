@@ -1,4 +1,4 @@
-//! Instance files: who computes what on which machine, and what moving takes.
+//! Instance files: processes, machines, and the costs of moves.
 
 mod place;
 mod source;
@@ -16,13 +16,13 @@ use crate::rebalance::instance::source::Source;
 use experiments::Failure;
 use settings::Fault;
 
-/// What an instance file says.
+/// The contents of an instance file.
 ///
 /// Invariant: all numbers are within [`AMOUNT`] or [`RATE`]; every home is a machine; there are at
 /// least one machine and one process, and as many clusters as machines.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Instance {
-    /// What people call it.
+    /// Its name.
     pub(crate) name: String,
     /// Of each machine: workload that it does in a unit of time.
     pub(crate) capacities: Vec<f64>,
@@ -34,22 +34,22 @@ pub(crate) struct Instance {
     pub(crate) bandwidth_inter: f64,
     /// Workload, size in MB, machine.
     pub(crate) processes: Vec<(f64, f64, usize)>,
-    /// Levels that are to be met.
+    /// Levels to meet.
     pub(crate) targets: Vec<f64>,
 }
 
-/// What a move costs.
+/// Cost of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Cost {
-    /// The seconds that the process is under way: its size by the bandwidth
+    /// Seconds of the transfer: size divided by bandwidth
     #[default]
     Seconds,
-    /// 1, whatever moves where
+    /// 1 for every move
     Moves,
 }
 
 impl Cost {
-    /// As it is written.
+    /// Its name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Seconds => "seconds",
@@ -59,11 +59,11 @@ impl Cost {
 }
 
 impl Instance {
-    /// What `file` says, `-` being stdin.
+    /// Reads `file`, `-` being stdin.
     ///
     /// # Errors
     ///
-    /// If it cannot be read, is not JSON, or says something that will not do: where, what, and what would.
+    /// If it cannot be read, is not JSON, or has an invalid value.
     pub(crate) fn read(file: &Path) -> Result<Self, Failure> {
         let source = Source::read(file)?;
         Ok(Self::of(&source)?)
@@ -115,7 +115,7 @@ impl Instance {
         }
     }
 
-    /// The problem, with moves that cost so.
+    /// The problem with this cost of moves.
     pub(crate) fn problem(&self, cost: Cost) -> Problem {
         let mut groups: BTreeMap<u64, usize> = BTreeMap::new();
         for cluster in &self.clusters {
@@ -155,7 +155,7 @@ impl Instance {
             .expect("what has been read is within the bounds of a problem")
     }
 
-    /// As a file has it: a process a line, so that a fault has a line of its own.
+    /// As JSON, with a line for each process, so that errors have a line of their own.
     pub(crate) fn json(&self) -> String {
         let list = |numbers: &[f64]| {
             let texts: Vec<String> = numbers.iter().map(|number| plain(*number)).collect();
@@ -191,7 +191,7 @@ fn clusters(place: &Place<'_>, machines: usize) -> Result<Vec<u64>, Fault> {
         .collect::<Result<_, _>>()?;
     if clusters.len() != machines {
         return Err(place.fault(format!(
-            "met {} clusters for {machines} capacities, expected one for each machine",
+            "{} clusters for {machines} capacities, must be one for each machine",
             clusters.len()
         )));
     }
@@ -200,7 +200,7 @@ fn clusters(place: &Place<'_>, machines: usize) -> Result<Vec<u64>, Fault> {
     distinct.dedup();
     if CLUSTERS_MAX < distinct.len() {
         return Err(place.fault(format!(
-            "met {} clusters, expected at most {CLUSTERS_MAX}",
+            "{} clusters, must be at most {CLUSTERS_MAX}",
             distinct.len()
         )));
     }
@@ -215,7 +215,7 @@ fn process(place: &Place<'_>, machines: usize) -> Result<(f64, f64, usize), Faul
         (items.next(), items.next(), items.next(), items.next())
     else {
         let met = place.items(expected)?.count();
-        return Err(place.fault(format!("met {met} values, expected {expected}")));
+        return Err(place.fault(format!("{met} values, must be {expected}")));
     };
     let last = machines - 1;
     let home = home.whole(u64::try_from(last).unwrap_or(u64::MAX))?;
@@ -226,12 +226,12 @@ fn process(place: &Place<'_>, machines: usize) -> Result<(f64, f64, usize), Faul
     ))
 }
 
-/// `number` as JSON has it, whole numbers without a point.
+/// `number` as JSON, whole numbers without a point.
 fn plain(number: f64) -> String {
     number.to_string()
 }
 
-/// What an instance says.
+/// Keys of an instance.
 const KEYS: [&str; 6] = [
     "name",
     "capacities",
@@ -241,7 +241,7 @@ const KEYS: [&str; 6] = [
     "targets",
 ];
 
-/// What others note about instances, which is not looked at.
+/// Keys with notes, which are ignored.
 const NOTES: [&str; 7] = [
     "best_known_cost",
     "comment",
@@ -252,21 +252,21 @@ const NOTES: [&str; 7] = [
     "proved_optimal",
 ];
 
-/// What workloads and sizes may be: no sum or product of them leaves the range of floats.
+/// Range of workloads and sizes: no sum or product of them leaves the range of floats.
 const AMOUNT: Range = Range {
     low: 1e-15,
     high: 1e15,
     or_zero: true,
 };
 
-/// What capacities, bandwidths and levels may be.
+/// Range of capacities, bandwidths and levels.
 pub(crate) const RATE: Range = Range {
     low: 1e-12,
     high: 1e15,
     or_zero: false,
 };
 
-/// There is a way from each to each.
+/// Maximum number of clusters: there is a path from each to each.
 const CLUSTERS_MAX: usize = 1024;
 
 #[cfg(test)]
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn a_written_instance_reads_back_unchanged() {
         let instance = Instance {
             name: "a \"name\"".to_owned(),
             capacities: vec![1.0, 0.1],

@@ -1,18 +1,18 @@
-//! Looking for an assignment.
+//! The search for an assignment.
 
 use migbsp::rebalance::{Budget, Problem, Solution, bound};
 
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::budget::Limit;
 
-/// How to look.
+/// Options of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search {
     pub(super) limit: Limit,
     pub(super) seed: u64,
 }
 
-/// What was found for a target.
+/// The result for a target.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) solution: Solution,
@@ -22,7 +22,7 @@ pub(super) struct Found {
 }
 
 impl Search {
-    /// What `algorithm` finds in `problem` for `target`.
+    /// The result of `algorithm` for `problem` and `target`.
     pub(super) fn find(self, algorithm: &Algorithm, problem: &Problem, target: f64) -> Found {
         let search = |budget: Budget<'_>| algorithm.search(problem, target, budget, self.seed);
         let (found, seconds) = self.limit.spend(search);
@@ -37,10 +37,10 @@ impl Search {
     }
 }
 
-/// What no assignment that meets `target` costs less than; none: there certainly is none.
+/// Lower bound of the cost of an assignment that meets `target`; none: no assignment meets it.
 pub(crate) fn lower_bound(problem: &Problem, target: f64) -> Option<f64> {
     if Solution::of(problem, target, problem.homes()).feasible {
-        // Nobody has to move, and no rounding says otherwise.
+        // No process has to move, whatever rounding says.
         return Some(0.0);
     }
     let cost = bound(problem, target);

@@ -18,37 +18,37 @@ use experiments::Failure;
 use experiments::batch::{self, Progress};
 use settings::nearest;
 
-/// What `rebalance INSTANCE` is told.
+/// Arguments of `rebalance INSTANCE`.
 #[derive(Debug, Args)]
 pub(crate) struct SolveArguments {
-    /// The instance, a JSON file; `-` reads stdin
+    /// Instance file, JSON; `-` reads stdin
     #[arg(value_name = "INSTANCE", required = true)]
     instance: Option<PathBuf>,
-    /// What comes after it, which is one too many.
+    /// Surplus argument.
     #[arg(hide = true)]
     more: Vec<PathBuf>,
-    /// Who looks: imlp, islp, mlp, tabu, mparv, hyb or best, and parameters it is to have
+    /// Algorithm (imlp, islp, mlp, tabu, mparv, hyb or best) with parameters
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "best")]
     algorithm: Algorithm,
-    /// The level that no machine may be above; may be given several times; if left out, those of the instance
+    /// Highest allowed level of a machine; can be given several times; the instance's targets by default
     #[arg(long = "target", value_name = "LEVEL", value_parser = target)]
     targets: Vec<f64>,
     #[command(flatten)]
     search: SearchArguments,
-    /// How to show the results
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Looks for an assignment for each target, and shows it.
+/// Searches an assignment for each target, and shows it.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the instance or stdout; [`Failure::Verification`] if a target is not met.
+/// Errors of the instance or stdout; [`Failure::Verification`] if a target is not met.
 pub(super) fn command(arguments: &SolveArguments, progress: &dyn Progress) -> Result<(), Failure> {
     let Some(file) = &arguments.instance else {
         return Err(Failure::Usage(
-            "no instance: give a file, or `-` for stdin".to_owned(),
+            "missing argument <INSTANCE>: a file, or `-` for stdin".to_owned(),
         ));
     };
     let meant = mistyped(file);
@@ -68,7 +68,7 @@ pub(super) fn command(arguments: &SolveArguments, progress: &dyn Progress) -> Re
     };
     if targets.is_empty() {
         return Err(Failure::Usage(format!(
-            "no target: {} has no `targets`, so give --target",
+            "missing option --target: {} has no `targets`",
             file.display()
         )));
     }
@@ -90,20 +90,20 @@ pub(super) fn command(arguments: &SolveArguments, progress: &dyn Progress) -> Re
     }
 }
 
-/// What is wrong with `second` behind `first`, which may be meant to be a subcommand.
+/// The error of `second` after `first`, which may be a subcommand.
 fn one_too_many(first: &Path, second: &Path, meant: Option<&str>) -> String {
     let is_subcommand = SUBCOMMANDS.iter().any(|name| second == Path::new(name));
     let (first, second) = (first.display(), second.display());
     match meant {
-        Some(subcommand) => format!("{first}: is no subcommand; did you mean `{subcommand}`?"),
+        Some(subcommand) => format!("unknown subcommand `{first}`; did you mean `{subcommand}`?"),
         None if is_subcommand => {
-            format!("the subcommand `{second}` stands behind {first}, expected it before")
+            format!("the subcommand `{second}` must precede `{first}`")
         }
-        None => format!("met {first} and {second}, expected one instance"),
+        None => format!("expected one instance, found `{first}` and `{second}`"),
     }
 }
 
-/// The subcommand that somebody may have meant who wrote `file`, which is not there.
+/// The subcommand that the missing file `file` may have meant.
 fn mistyped(file: &Path) -> Option<&'static str> {
     let word = file
         .to_str()

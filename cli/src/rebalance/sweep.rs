@@ -1,4 +1,4 @@
-//! `migbsp rebalance sweep`: what each level would cost.
+//! `migbsp rebalance sweep`: the cost of each level.
 
 mod levels;
 mod report;
@@ -19,41 +19,41 @@ use crate::rebalance::sweep::report::{Point, Report};
 use experiments::Failure;
 use experiments::batch::{self, Progress};
 
-/// What `rebalance sweep` is told.
+/// Arguments of `rebalance sweep`.
 #[derive(Debug, Args)]
 pub(crate) struct SweepArguments {
-    /// The instance, a JSON file; `-` reads stdin
+    /// Instance file, JSON; `-` reads stdin
     #[arg(value_name = "INSTANCE")]
     instance: PathBuf,
-    /// Who looks: imlp, islp, mlp, tabu, mparv, hyb or best, and parameters it is to have; may be given several times
+    /// Algorithm (imlp, islp, mlp, tabu, mparv, hyb or best) with parameters; can be given several times
     #[arg(
         long = "algorithm",
         value_name = "NAME[:KEY=VALUE,...]",
         default_values = ["imlp", "best"]
     )]
     algorithms: Vec<Algorithm>,
-    /// A level; may be given several times; if left out, --points of them, closer to each other where they are low
+    /// Level; can be given several times; by default --points levels, closer to each other where they are low
     #[arg(long = "target", value_name = "LEVEL", value_parser = target)]
     targets: Vec<f64>,
-    /// How many levels, from the one before anybody moves down to nearly the ideal one
+    /// Number of levels, from the initial one down to nearly the ideal one
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "targets",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     points: u32,
     #[command(flatten)]
     search: SearchArguments,
-    /// How to show the results
+    /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Draw cost against level into this file
+    /// File for a chart of cost against level
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
-/// Looks with every algorithm for every level, and sets the costs beside each other.
+/// Searches with every algorithm for every level, and compares the costs.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the arguments, the instance or the disk.
+/// Errors of the arguments, the instance or the disk.
 pub(super) fn command(arguments: &SweepArguments, progress: &dyn Progress) -> Result<(), Failure> {
     let algorithms = &arguments.algorithms;
     let twice = (1..algorithms.len()).find(|at| algorithms[..*at].contains(&algorithms[*at]));
@@ -71,7 +71,7 @@ pub(super) fn command(arguments: &SweepArguments, progress: &dyn Progress) -> Re
     targets.sort_by(f64::total_cmp);
     targets.dedup();
     if let Some(file) = &arguments.svg {
-        // A place that takes nothing is better known before the search than after it.
+        // An unwritable place is reported before the search, not after it.
         check_writable(file)?;
     }
     let search = arguments.search.search();

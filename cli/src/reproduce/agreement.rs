@@ -1,4 +1,4 @@
-//! Which of the stated migrations our runs make, too.
+//! Agreement of our migrations with the published ones.
 
 use serde::Serialize;
 
@@ -7,58 +7,58 @@ use crate::reproduce::run::Variant;
 use crate::reproduce::stated::{AQUARIO, Destination, Stated};
 use experiments::RunReport;
 
-/// What the papers state and what became of it.
+/// A published migration and its counterparts in our runs.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct StatedReport {
     /// `lbm`, `sw` or `lu`.
     pub(crate) application: Application,
-    /// How many processes.
+    /// Number of processes.
     pub(crate) processes: u32,
     /// Supersteps of Lattice Boltzmann, the order of the matrix of the others.
     pub(crate) row: u64,
     /// α.
     pub(crate) alpha: u32,
-    /// After how many supersteps; none: the papers do not say.
+    /// Number of completed supersteps; none: not published.
     pub(crate) call: Option<u64>,
-    /// Who moved, as `p21` or `14 of p21 to p36`.
+    /// The processes, as `p21` or `14 of p21 to p36`.
     pub(crate) process: String,
-    /// How many migrations that is.
+    /// Number of migrations.
     pub(crate) count: usize,
     /// The Set, or the host if the papers name one.
     pub(crate) destination: String,
-    /// What our runs did, by scenario.
+    /// Our runs, by scenario.
     pub(crate) ours: Vec<Agreement>,
 }
 
-/// How much of one statement holds in a run.
+/// Agreement of a run with a statement.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Agreement {
     /// `iii` or `iii-receive-time`.
     pub(crate) scenario: &'static str,
-    /// How many of the migrations agree in process and Set.
+    /// Migrations that agree in process and Set.
     pub(crate) set: usize,
-    /// How many of those in the call, too.
+    /// Migrations that agree in the call as well.
     pub(crate) call: usize,
-    /// How many of those that agree in process and Set go to the host that is named; none: none is.
+    /// Migrations to the named host, among those that agree in process and Set; none: no host is named.
     pub(crate) host: Option<usize>,
     /// All moves of these processes, as `124 p25 -> aquario-5`.
     pub(crate) moves: Vec<String>,
 }
 
-/// How much of all that is stated holds.
+/// Agreement with all statements.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct AgreementTotal {
     /// `iii` or `iii-receive-time`.
     pub(crate) scenario: &'static str,
-    /// How many migrations are stated.
+    /// Number of published migrations.
     pub(crate) stated: usize,
-    /// How many of them agree in process and Set.
+    /// Those that agree in process and Set.
     pub(crate) set: usize,
-    /// How many of those in the call, too.
+    /// Those that agree in the call as well.
     pub(crate) call: usize,
-    /// For how many a host is named.
+    /// Those with a named host.
     pub(crate) named: usize,
-    /// How many of those go there.
+    /// Those that agree in the host.
     pub(crate) host: usize,
 }
 
@@ -70,7 +70,7 @@ struct Move<'a> {
 }
 
 impl StatedReport {
-    /// `stated`, compared with what each of `runs` did.
+    /// `stated`, compared with each of `runs`.
     pub(crate) fn new(stated: &Stated, runs: &[(Variant, &RunReport)]) -> Self {
         Self {
             application: stated.application,
@@ -78,7 +78,7 @@ impl StatedReport {
             row: stated.row,
             alpha: stated.interval,
             call: stated.call,
-            process: stated.who(),
+            process: stated.processes(),
             count: stated.count,
             destination: stated.destination.name(),
             ours: runs
@@ -107,7 +107,7 @@ impl Agreement {
                 to: &moved.to,
             })
             .collect();
-        // A process that moves twice is one process that agrees.
+        // A process that moves twice counts once.
         let agreeing = |does: &dyn Fn(&Move<'_>) -> bool| {
             let agrees = |name: &&String| {
                 let mut own = moves.iter().filter(|moved| moved.process == **name);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agrees_is_counted_by_process_set_call_and_host() {
+    fn agreement_is_counted_by_process_set_call_and_host() {
         let run = run(&[
             (4, "p21", "aquario-1"),
             (9, "p22", "aquario-3"),

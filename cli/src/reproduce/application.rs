@@ -19,7 +19,7 @@ pub(crate) enum Application {
 }
 
 impl Application {
-    /// Its experiment with so many processes, if the papers have one.
+    /// Its experiment with this number of processes, if the papers have one.
     pub(crate) fn experiment(self, processes: u32) -> Option<&'static Embedded> {
         let found = EXPERIMENTS
             .iter()
@@ -27,7 +27,7 @@ impl Application {
         found.map(|(.., experiment)| experiment)
     }
 
-    /// What a row of its tables changes in the experiment.
+    /// The changes of a table row to the experiment.
     pub(crate) fn assignment(self, row: u64) -> Option<String> {
         match self {
             Self::LatticeBoltzmann => Some(format!("application.supersteps={row}")),
@@ -37,7 +37,7 @@ impl Application {
         }
     }
 
-    /// How many supersteps a row of its tables takes.
+    /// Number of supersteps of a table row.
     pub(crate) const fn supersteps(self, row: u64) -> u64 {
         match self {
             Self::LatticeBoltzmann => row,
@@ -46,7 +46,7 @@ impl Application {
         }
     }
 
-    /// What the rows of its tables count.
+    /// The quantity that table rows vary.
     pub(crate) const fn row_name(self) -> &'static str {
         match self {
             Self::LatticeBoltzmann => "supersteps",
@@ -54,7 +54,7 @@ impl Application {
         }
     }
 
-    /// As the papers call it.
+    /// Its name in the papers.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::LatticeBoltzmann => "Lattice Boltzmann",

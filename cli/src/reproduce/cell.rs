@@ -1,4 +1,4 @@
-//! What the papers print: tables, and their cells.
+//! Published tables, and their cells.
 
 use serde::Deserialize;
 
@@ -19,16 +19,16 @@ pub(crate) enum Table {
     Fig16,
 }
 
-/// A number of the papers.
+/// A published number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
-    /// Where it stands.
+    /// Its table.
     pub(crate) table: Table,
     /// Supersteps of Lattice Boltzmann, the order of the matrix of the others.
     pub(crate) row: u64,
-    /// How many processes.
+    /// Number of processes.
     pub(crate) processes: u32,
-    /// α, where rescheduling calls are held.
+    /// α, if rescheduling calls are held.
     pub(crate) interval: Option<u32>,
     /// Which scenario.
     pub(crate) scenario: Scenario,
@@ -60,7 +60,7 @@ impl Table {
         Self::Fig16,
     ];
 
-    /// As the command line and files of results call it.
+    /// Its name on the command line and in result files.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Table1 => "table1",
@@ -75,7 +75,7 @@ impl Table {
         }
     }
 
-    /// What it shows.
+    /// Its title.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Table1 => "Table 1: Lattice Boltzmann on 10 processes",
@@ -83,14 +83,14 @@ impl Table {
             Self::Table3 => "Table 3: Lattice Boltzmann on 50 processes",
             Self::Table4 => "Table 4: Lattice Boltzmann on 100 processes",
             Self::Table5 => "Table 5: Lattice Boltzmann on 200 processes",
-            Self::Table6 => "Table 6: what p1 waits at the last barrier of Lattice Boltzmann",
+            Self::Table6 => "Table 6: waiting time of p1 at the last barrier of Lattice Boltzmann",
             Self::Table7 => "Table 7: Smith-Waterman",
             Self::Table9 => "Table 9: LU decomposition",
             Self::Fig16 => "Fig. 16: LU decomposition of order 5000",
         }
     }
 
-    /// What it measures.
+    /// The measured quantity.
     pub(crate) const fn application(self) -> Application {
         match self {
             Self::Table7 => Application::SmithWaterman,
@@ -104,7 +104,7 @@ impl Table {
         }
     }
 
-    /// Whether its cells are makespans, which the means over all tables are taken of.
+    /// Whether its cells are makespans, which enter the means over all tables.
     pub(crate) const fn is_makespans(self) -> bool {
         !matches!(self, Self::Table6)
     }
@@ -147,7 +147,7 @@ impl Table {
 impl Cell {
     /// Whether it contradicts other cells of the papers.
     ///
-    /// Such a cell is shown and counts in the means; there are means without them besides.
+    /// Such a cell is shown and counts in the means; there are also means without such cells.
     pub(crate) fn is_contradictory(&self) -> bool {
         let (row, interval) = (self.row, self.interval);
         match (self.table, self.scenario) {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_contradict_others_are_known() {
+    fn contradictory_cells_are_marked() {
         let counts = Table::ALL.map(|table| {
             let cells = table.cells();
             cells.iter().filter(|cell| cell.is_contradictory()).count()

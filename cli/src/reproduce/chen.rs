@@ -25,9 +25,9 @@ use experiments::Failure;
 /// A part of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Levels before anybody moves.
+    /// Initial levels.
     Table2,
-    /// How long algorithms look, and in which order they are.
+    /// Search times of the algorithms, and their order.
     Table3,
     /// Uniform costs.
     Table4,
@@ -35,10 +35,10 @@ pub(super) enum Part {
     Figures,
 }
 
-/// How it is to be run and shown.
+/// Options of a part.
 #[derive(Clone, Copy)]
 pub(super) struct Orders<'a> {
-    /// How many instances of each group means are taken over; none: as many as are worth waiting for.
+    /// Number of instances of each group; none: a default that takes acceptable time.
     pub(super) instances: Option<u32>,
     pub(super) format: Format,
     pub(super) html: Option<&'a Path>,
@@ -46,7 +46,7 @@ pub(super) struct Orders<'a> {
 }
 
 impl Part {
-    /// What results call it.
+    /// Its name in results.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Table2 => "table2",
@@ -56,7 +56,7 @@ impl Part {
         }
     }
 
-    /// As many instances of each group are drawn: the paper has 100.
+    /// Number of instances drawn of each group: the paper has 100.
     const fn instances(self) -> u32 {
         match self {
             Self::Table2 | Self::Table3 => 100,
@@ -65,14 +65,14 @@ impl Part {
     }
 }
 
-/// Draws what the part needs, runs it and shows it beside the paper.
+/// Draws the instances of a part, runs the algorithms and shows the results beside the published ones.
 ///
 /// # Errors
 ///
 /// If results cannot be written.
 pub(super) fn command(part: Part, orders: Orders<'_>) -> Result<(), Failure> {
     if let Some(file) = orders.html {
-        // A place that takes nothing is better known before the runs than after them.
+        // An unwritable place is reported before the runs, not after them.
         check_writable(file)?;
     }
     let instances = orders.instances.unwrap_or_else(|| part.instances());

@@ -1,28 +1,28 @@
-//! The stated migrations as a script.
+//! The published migrations as a script.
 
 use crate::reproduce::application::Application;
 use crate::reproduce::run::Run;
 use crate::reproduce::stated::{AQUARIO, Destination, Stated};
 
-/// A move that is forced: after so many supersteps a process, from 1, goes to a host.
+/// A scripted migration: after this number of supersteps a process, from 1, moves to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Forced {
-    /// How many supersteps are over.
+    /// Number of completed supersteps.
     pub(crate) superstep: u64,
-    /// Who, from 1.
+    /// The process, from 1.
     pub(crate) process: u32,
     /// Name of the host.
     pub(crate) to: String,
 }
 
-/// The moves that the papers state for `run`; `None` if they do not say who moved in it.
+/// The published migrations of `run`; `None` if the papers do not name its processes.
 ///
-/// * A move is made in the call it is stated for; calls that lie beyond the end of the run are left out.
-/// * Of Lattice Boltzmann moves are stated for α = 4 alone. With another α they are made in the same
+/// * A migration is made in the call it is published for; calls beyond the end of the run are left out.
+/// * For Lattice Boltzmann, migrations are published for α = 4 only. With another α they are made in the same
 ///   order, in calls after α / 4 times as many supersteps: 8, 24, 56, … and 16, 48, 112, …. With ten
-///   processes the papers say that nobody moves.
+///   processes the papers report no migration.
 /// * Where no host is named, it is the next one of Aquario, from the first again after the last.
-/// * Where it is not said which of several processes moved, it is those of lowest rank.
+/// * Where the process is one of several, those of lowest rank are taken.
 pub(crate) fn forced(run: &Run, stated: &[Stated]) -> Option<Vec<Forced>> {
     let is_lbm = run.application == Application::LatticeBoltzmann;
     let interval = run.interval?;
@@ -69,7 +69,7 @@ pub(crate) fn script(moves: &[Forced]) -> String {
     format!("[{}]", orders.collect::<Vec<_>>().join(", "))
 }
 
-/// How many hosts Aquario has.
+/// Number of hosts of Aquario.
 const HOSTS: u32 = 20;
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn other_intervals_make_the_same_moves_in_calls_of_their_own() {
+    fn other_intervals_make_the_same_moves_in_their_own_calls() {
         let lbm = |processes, row, interval| {
             moves(Application::LatticeBoltzmann, processes, row, interval).unwrap()
         };
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_are_not_named_are_taken_in_turn() {
+    fn unnamed_hosts_are_taken_in_turn() {
         let wavefront = moves(Application::SmithWaterman, 25, 25, 16);
         assert_eq!(wavefront.unwrap(), "48 p24 aquario-1, 48 p25 aquario-2");
         assert_eq!(moves(Application::SmithWaterman, 200, 200, 16), None);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_a_value_of_an_experiment() {
+    fn a_script_is_valid_in_an_experiment() {
         let forced = Forced {
             superstep: 4,
             process: 21,

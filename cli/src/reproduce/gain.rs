@@ -1,4 +1,4 @@
-//! What rescheduling gains in the cases that the papers stress.
+//! Gains of rescheduling in the cases that the papers highlight.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use serde::Serialize;
 use crate::reproduce::application::Application;
 use crate::reproduce::run::{Outcome, Run, Variant};
 
-/// A gain that the papers state.
+/// A published gain.
 #[derive(Clone, Copy, Debug)]
 struct Gain {
     run: Run,
     paper: f64,
 }
 
-/// A gain that the papers state, and ours.
+/// A published gain, and ours.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct GainReport {
     /// `lbm` or `lu`.
     pub(crate) application: Application,
-    /// How many processes.
+    /// Number of processes.
     pub(crate) processes: u32,
     /// Supersteps of Lattice Boltzmann, the order of the matrix of LU.
     pub(crate) row: u64,
     /// α.
     pub(crate) alpha: Option<u32>,
-    /// What part of scenario i's time scenario iii saves in the papers.
+    /// Share of scenario i's time that scenario iii saves in the papers.
     pub(crate) paper: f64,
-    /// What part it saves in our runs, ties by rank.
+    /// Share that it saves in our runs, ties by rank.
     pub(crate) ours: f64,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn gains(outcomes: &BTreeMap<Run, Outcome>) -> Vec<GainReport> {
 }
 
 impl Gain {
-    /// The run it is a gain over.
+    /// The run that it is compared with.
     const fn alone(&self) -> Run {
         Run {
             interval: None,

@@ -1,4 +1,4 @@
-//! The papers' numbers and ours as a page that needs nothing else.
+//! The papers' numbers and ours as a self-contained page.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -61,7 +61,7 @@ fn means(report: &Report) -> Markup {
 
 fn gains(report: &Report) -> Markup {
     html! {
-        h2 { "What scenario iii saves of scenario i's time" }
+        h2 { "Saving of scenario iii compared with scenario i" }
         table {
             tr { th { "application" } th { "processes" } th { "row" } th { "paper" } th { "ours" } }
             @for gain in &report.gains {
@@ -105,7 +105,7 @@ fn section(of: Table, cells: &[&CellReport]) -> Markup {
 
 fn migrations(report: &Report) -> Markup {
     html! {
-        h2 id="migrations" { "Migrations that the papers state" }
+        h2 id="migrations" { "Published migrations" }
         @for total in &report.agreement {
             p {
                 "Scenario " (total.scenario) " makes " (total.set) " of " (total.stated) " ("
@@ -147,7 +147,7 @@ const PREFACE: &str = "Every number that the papers print beside that of our run
     between equal potentials by the time of receiving instead of the rank. Numbers that contradict \
     other numbers of the papers are grey; they count in the means all the same.";
 
-/// What pages of tables look like.
+/// Style of the page.
 const STYLE: &str = "body { font: 15px/1.5 sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: 0.15rem 0.7rem; border-bottom: 1px solid #e1e1e1; text-align: left; }

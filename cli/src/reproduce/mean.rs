@@ -9,18 +9,18 @@ use crate::reproduce::run::Variant;
 /// The mean absolute relative error of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Mean {
-    /// Over which cells: `table1` and so on, `tables1-5`, `tables1-5-below-2000` (without their last
+    /// The cells: `table1` and so on, `tables1-5`, `tables1-5-below-2000` (without their last
     /// row), `all` (makespans alone: without Table 6).
     pub(crate) over: String,
-    /// Of which scenario.
+    /// The scenario.
     pub(crate) scenario: &'static str,
-    /// How many cells these are.
+    /// Number of cells.
     pub(crate) cells: usize,
     /// The mean.
     pub(crate) error: f64,
-    /// How many of them contradict no other cells of the papers.
+    /// Number of cells that contradict no other cells of the papers.
     pub(crate) unflagged_cells: usize,
-    /// The mean over these; none: there are none.
+    /// The mean over those; none: there are none.
     pub(crate) unflagged_error: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ fn is_among(cell: &CellReport, tables: &[Table]) -> bool {
     tables.iter().any(|table| table.name() == cell.table)
 }
 
-/// The means of all scenarios that have cells among those that are wanted.
+/// The means of all scenarios among the wanted cells.
 fn of_scenarios(
     means: &mut Vec<Mean>,
     over: &str,
@@ -81,7 +81,7 @@ fn of_scenarios(
     }
 }
 
-/// How many cells, and their mean error.
+/// Number of cells, and their mean error.
 fn mean<'a>(cells: impl Iterator<Item = &'a CellReport>) -> Option<(usize, f64)> {
     let errors: Vec<f64> = cells.map(|cell| cell.error.abs()).collect();
     let count = u32::try_from(errors.len())
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictory_cells_count_and_there_is_a_mean_without_them() {
+    fn means_are_taken_with_and_without_contradictory_cells() {
         let cells = [
             cell(Table::Table2, 10, -0.25, false),
             cell(Table::Table2, 2000, 0.5, true),

@@ -8,8 +8,8 @@ use analysis::chart::{Lines, Series, Style};
 
 /// The charts of a table as SVG, one for each interval, or for each number of processes.
 ///
-/// Times of one table differ by three orders of magnitude: what is drawn is a time by what the papers
-/// print for scenario i, so that rescheduling gains below 1. Table 6 is drawn in seconds.
+/// Times of one table differ by three orders of magnitude: a time is divided by the published one of
+/// scenario i, so that rescheduling gains below 1. Table 6 is drawn in seconds.
 pub(crate) fn charts(table: Table, cells: &[&CellReport]) -> Vec<String> {
     let mut groups: Vec<Option<u32>> = cells.iter().filter_map(|cell| group(table, cell)).collect();
     groups.sort_unstable();
@@ -20,7 +20,7 @@ pub(crate) fn charts(table: Table, cells: &[&CellReport]) -> Vec<String> {
         .collect()
 }
 
-/// Which chart a cell is drawn in; `None`: in none, as what others are divided by.
+/// The chart of a cell; `None`: none, because other cells are divided by it.
 fn group(table: Table, cell: &CellReport) -> Option<Option<u32>> {
     match table {
         Table::Table6 | Table::Fig16 => Some(None),
@@ -85,7 +85,7 @@ fn chart(table: Table, drawn: Option<u32>, cells: &[&CellReport]) -> Lines {
     }
 }
 
-/// What a value is divided by.
+/// The divisor of a value.
 fn unit(table: Table, cell: &CellReport, cells: &[&CellReport]) -> f64 {
     if !table.is_makespans() {
         return 1.0;

@@ -11,7 +11,7 @@ use crate::reproduce::gain::GainReport;
 use crate::reproduce::mean::{Mean, means};
 use crate::reproduce::run::{Outcome, Run, Variant};
 
-/// All that `migbsp reproduce` found.
+/// Results of `migbsp reproduce`.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Report {
     /// `migbsp.reproduce/1`.
@@ -20,11 +20,11 @@ pub(crate) struct Report {
     pub(crate) cells: Vec<CellReport>,
     /// Mean absolute relative errors.
     pub(crate) means: Vec<Mean>,
-    /// What the papers gain by rescheduling, and we.
+    /// Published gains of rescheduling, and ours.
     pub(crate) gains: Vec<GainReport>,
-    /// The migrations that the papers state.
+    /// The published migrations.
     pub(crate) migrations: Vec<StatedReport>,
-    /// How many of them our runs make, too.
+    /// Agreement of our runs with them.
     pub(crate) agreement: Vec<AgreementTotal>,
 }
 
@@ -35,26 +35,26 @@ pub(crate) struct CellReport {
     pub(crate) table: &'static str,
     /// Supersteps of Lattice Boltzmann, the order of the matrix of the others.
     pub(crate) row: u64,
-    /// How many processes.
+    /// Number of processes.
     pub(crate) processes: u32,
     /// α; scenario i has none.
     pub(crate) alpha: Option<u32>,
     /// `i`, `ii`, `iii`, `iii-forced`, `iii-receive-time`.
     pub(crate) scenario: &'static str,
-    /// What the papers print, in seconds.
+    /// The published value, in seconds.
     pub(crate) paper: f64,
-    /// What our run says, in seconds.
+    /// Our value, in seconds.
     pub(crate) ours: f64,
     /// `ours / paper - 1`.
     pub(crate) error: f64,
-    /// Whether the papers' number contradicts other ones of theirs.
+    /// Whether the published value contradicts others.
     pub(crate) flagged: bool,
-    /// How many processes moved in our run.
+    /// Number of migrations in our run.
     pub(crate) migrations: usize,
 }
 
 impl Report {
-    /// The report of `cells`, each beside the runs that it is compared with.
+    /// The report of `cells`, each beside its runs.
     pub(crate) fn new(
         cells: &[(Cell, Vec<Run>)],
         outcomes: &BTreeMap<Run, Outcome>,
@@ -94,7 +94,7 @@ impl Report {
         })
     }
 
-    /// The cells as rows; if there are none, the stated migrations.
+    /// The cells as rows; if there are none, the published migrations.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The runs that cells are compared with.
+//! Our runs.
 
 use agents::record::Event;
 use workloads::lbm;
@@ -16,15 +16,15 @@ use experiments::Scenario;
 /// One run of an experiment of the papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Run {
-    /// What is run.
+    /// The application.
     pub(crate) application: Application,
-    /// On how many processes.
+    /// Number of processes.
     pub(crate) processes: u32,
     /// Supersteps of Lattice Boltzmann, the order of the matrix of the others.
     pub(crate) row: u64,
     /// α; scenario i has none.
     pub(crate) interval: Option<u32>,
-    /// Who decides.
+    /// The scenario.
     pub(crate) variant: Variant,
 }
 
@@ -33,22 +33,22 @@ pub(crate) struct Run {
 pub(crate) enum Variant {
     /// The application alone.
     I,
-    /// Everything computed and paid for, nobody moves.
+    /// Calls are held and paid for; no process migrates.
     Ii,
-    /// The model decides; of equal potentials the lowest rank comes first.
+    /// The policy decides; the lowest rank breaks ties of potentials.
     Iii,
-    /// The migrations that the papers state, and no others.
+    /// The published migrations, and no others.
     Forced,
-    /// The model decides; of equal potentials the shortest time of receiving comes first.
+    /// The policy decides; the shortest reception time breaks ties of potentials.
     ReceiveTime,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// What `migbsp simulate` would show of it.
+    /// The report of `migbsp simulate`.
     pub(crate) report: RunReport,
-    /// How long p1 waits in the last superstep, in seconds: all of it but its own computation. Only of
+    /// Waiting time of p1 in the last superstep, in seconds: all but its own computation. Only for
     /// Lattice Boltzmann, whose processes all compute the same.
     pub(crate) waiting: f64,
 }
@@ -63,7 +63,7 @@ impl Variant {
         Self::ReceiveTime,
     ];
 
-    /// As files of results call it.
+    /// Its name in result files.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::I => "i",
@@ -74,7 +74,7 @@ impl Variant {
         }
     }
 
-    /// Which scenario of the papers it is compared with.
+    /// The scenario of the papers that it is compared with.
     pub(crate) const fn scenario(self) -> Scenario {
         match self {
             Self::I => Scenario::I,
@@ -96,7 +96,7 @@ impl Run {
         }
     }
 
-    /// The run that the papers tell `stated` of.
+    /// The run that the papers describe in `stated`.
     pub(crate) const fn of_stated(stated: &Stated, variant: Variant) -> Self {
         Self {
             application: stated.application,
@@ -107,16 +107,16 @@ impl Run {
         }
     }
 
-    /// About how much there is to simulate.
+    /// Estimate of the amount to simulate.
     pub(crate) fn weight(&self) -> u64 {
         self.application.supersteps(self.row) * u64::from(self.processes)
     }
 
-    /// Runs it; `stated` are the migrations that the papers state.
+    /// Runs it; `stated` are the published migrations.
     ///
     /// # Errors
     ///
-    /// If its experiment is at fault, which a test excludes for all that are in the binary.
+    /// If its experiment is invalid, which a test excludes for all that are in the binary.
     pub(crate) fn execute(&self, stated: &[Stated]) -> Result<Outcome, Failure> {
         let registry = Registry::shipped();
         let experiment = self.application.experiment(self.processes);
@@ -132,7 +132,7 @@ impl Run {
         };
         let mut assignments = self.assignments();
         let scenario = if self.variant == Variant::Forced && moves.is_empty() {
-            // An empty script would leave it to the model.
+            // An empty script would leave the decision to the model.
             Scenario::Ii
         } else {
             assignments.push(format!("scheduler.script={}", script(&moves)));
@@ -159,7 +159,7 @@ impl Run {
             self.application.assignment(self.row).into_iter().collect();
         assignments.extend(interval);
         if self.application == Application::SmithWaterman && self.variant == Variant::Ii {
-            // The papers ran it so; only scenario iii takes growing work for regular.
+            // As in the papers; only scenario iii treats growing work as regular.
             assignments.push("scheduler.delta=0.01".to_owned());
         }
         if self.variant == Variant::ReceiveTime {

@@ -1,36 +1,36 @@
-//! The migrations that the papers state.
+//! The published migrations.
 
 use serde::Deserialize;
 
 use crate::reproduce::application::Application;
 
-/// Migrations that the papers state in one breath: of one process, or of some of several.
+/// Migrations of one published statement: of one process, or of some of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stated {
-    /// Of which application.
+    /// The application.
     pub(crate) application: Application,
-    /// With how many processes.
+    /// Number of processes.
     pub(crate) processes: u32,
     /// Supersteps of Lattice Boltzmann, the order of the matrix of the others.
     pub(crate) row: u64,
     /// α.
     pub(crate) interval: u32,
-    /// After how many supersteps the call was held; none: the papers do not say.
+    /// Number of supersteps before the call; none: not published.
     pub(crate) call: Option<u64>,
-    /// How many processes moved.
+    /// Number of processes that moved.
     pub(crate) count: usize,
-    /// Which ones, from 1; if there are more than `count`, it is not said which of them.
+    /// The processes, from 1; if there are more than `count`, the papers do not say which of them.
     pub(crate) candidates: Vec<u32>,
-    /// Where to.
+    /// The target.
     pub(crate) destination: Destination,
 }
 
-/// Where a process moved to. All migrations that the papers state went to one Set.
+/// Target of a migration. All published migrations went to one Set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// Some host of Aquario.
     Aquario,
-    /// The one of this number, from 1.
+    /// The host of this number, from 1.
     Host(u32),
 }
 
@@ -46,7 +46,7 @@ struct Line {
     destination: String,
 }
 
-/// All migrations that the papers state, in the order they give them.
+/// All published migrations, in the order of the papers.
 pub(crate) fn stated() -> Vec<Stated> {
     let mut reader = csv::Reader::from_reader(CSV.as_bytes());
     let lines = reader.deserialize();
@@ -57,13 +57,14 @@ pub(crate) fn stated() -> Vec<Stated> {
 
 impl Stated {
     fn new(line: &Line) -> Self {
-        let (count, candidates) = who(&line.process).expect("the list in the binary is right");
+        let (count, candidates) =
+            processes(&line.process).expect("the list in the binary is right");
         let number = line.destination.strip_prefix('a');
         let number = number.and_then(|digits| digits.parse().ok());
         Self {
             application: line.app,
             processes: line.processes,
-            // Of Lattice Boltzmann the longest runs are told.
+            // For Lattice Boltzmann, the longest runs are described.
             row: line.matrix.unwrap_or(2000),
             interval: line.alpha,
             call: line.call_superstep,
@@ -73,8 +74,8 @@ impl Stated {
         }
     }
 
-    /// Who moves, for people: `p21`, or `14 of p21 to p36`.
-    pub(crate) fn who(&self) -> String {
+    /// The processes, as text: `p21`, or `14 of p21 to p36`.
+    pub(crate) fn processes(&self) -> String {
         match &self.candidates[..] {
             [process] => format!("p{process}"),
             [first, .., last] => format!("{} of p{first} to p{last}", self.count),
@@ -93,8 +94,8 @@ impl Destination {
     }
 }
 
-/// `21`, or `14of(21..36)`: how many, and of whom.
-fn who(text: &str) -> Option<(usize, Vec<u32>)> {
+/// `21`, or `14of(21..36)`: number and candidates.
+fn processes(text: &str) -> Option<(usize, Vec<u32>)> {
     let Some((count, range)) = text.split_once("of(") else {
         return Some((1, vec![text.parse().ok()?]));
     };
@@ -103,7 +104,7 @@ fn who(text: &str) -> Option<(usize, Vec<u32>)> {
     Some((count.parse().ok()?, candidates.collect()))
 }
 
-/// The Set that everybody moves to.
+/// The Set of all targets.
 pub(crate) const AQUARIO: &str = "aquario";
 
 const CSV: &str = include_str!("../../data/tables/migrations.csv");
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_stated_migration_is_understood() {
+    fn every_published_migration_parses() {
         let stated = stated();
         assert!(stated.iter().all(|stated| {
             let number = |process: &u32| (1..=stated.processes).contains(process);
@@ -122,9 +123,9 @@ mod tests {
         let total: usize = stated.iter().map(|stated| stated.count).sum();
         assert_eq!(total, 265);
         let several = stated.iter().find(|stated| 1 < stated.count).unwrap();
-        assert_eq!(several.who(), "5 of p30 to p36");
+        assert_eq!(several.processes(), "5 of p30 to p36");
         assert_eq!(several.destination.name(), "aquario");
-        assert_eq!(stated[0].who(), "p21");
+        assert_eq!(stated[0].processes(), "p21");
         assert_eq!(stated[0].destination.name(), "aquario-1");
     }
 }

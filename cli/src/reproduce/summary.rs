@@ -1,4 +1,4 @@
-//! What follows from the papers' numbers and ours, without the numbers.
+//! Conclusions from the papers' numbers and ours, without the numbers.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::reproduce::report::Report;
 use crate::reproduce::text::{conclusions, percent};
 use analysis::text::table;
 
-/// Means by part and scenario, then gains, then who moved.
+/// Means by part and scenario, then gains, then migrations.
 pub(crate) fn summary(report: &Report) -> String {
     let parts: Vec<String> = conclusions(report, means).collect();
     parts.join("\n")

@@ -1,11 +1,11 @@
-//! The papers' numbers and ours, for people.
+//! The papers' numbers and ours as text.
 
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::Table;
 use crate::reproduce::report::{CellReport, Report};
 use analysis::text::{rounded, table};
 
-/// Tables first, what follows from them last.
+/// Tables first, then the conclusions.
 pub(crate) fn text(report: &Report) -> String {
     let mut parts: Vec<String> = report
         .tables()
@@ -18,7 +18,7 @@ pub(crate) fn text(report: &Report) -> String {
     parts.join("\n")
 }
 
-/// What follows from the numbers: `means` of the errors, then gains, then who moved.
+/// Conclusions: `means` of the errors, then gains, then migrations.
 pub(crate) fn conclusions(
     report: &Report,
     means: impl FnOnce(&Report) -> String,
@@ -28,7 +28,7 @@ pub(crate) fn conclusions(
     means.into_iter().chain(gains).chain(agreement(report))
 }
 
-/// A sentence on each scenario: how many of the stated migrations it makes.
+/// A sentence on each scenario: the number of published migrations that it makes.
 fn agreement(report: &Report) -> impl Iterator<Item = String> {
     report.agreement.iter().map(|total| {
         format!(
@@ -62,7 +62,7 @@ pub(crate) fn percent(error: f64) -> String {
     format!("{:.2} %", error * 100.0)
 }
 
-/// How many decimals the numbers of a table are shown with.
+/// Number of decimals of a table.
 pub(crate) const fn decimals(table: Table) -> u8 {
     if table.is_makespans() { 2 } else { 4 }
 }
@@ -130,10 +130,7 @@ fn migrations(statements: &[StatedReport]) -> String {
             ]
         })
     });
-    format!(
-        "Migrations that the papers state\n\n{}",
-        table(&headers, rows)
-    )
+    format!("Published migrations\n\n{}", table(&headers, rows))
 }
 
 fn means(report: &Report) -> String {
@@ -172,10 +169,10 @@ fn gains(report: &Report) -> String {
         ]
     });
     format!(
-        "What scenario iii saves of scenario i's time\n\n{}",
+        "Saving of scenario iii compared with scenario i\n\n{}",
         table(&headers, rows)
     )
 }
 
-/// Said of a cell of the papers that does not go with other cells of theirs.
+/// Mark of a cell that contradicts other cells of the papers.
 pub(crate) const FLAG: &str = "contradicts other cells";

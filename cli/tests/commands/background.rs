@@ -58,7 +58,7 @@ fn only_the_sets_and_links_that_are_named_are_used_by_others() {
 }
 
 #[test]
-fn what_is_in_effect_is_shown_and_gives_the_same_result() {
+fn background_load_is_printed_and_gives_the_same_result() {
     let folder =
         loaded("[load]\nkind = \"on-off\"\nbusy = \"2 s\"\n\n[congestion]\nkind = \"wave\"\n");
     let json = ["simulate", "e.toml", "--format", "json"];
@@ -85,45 +85,45 @@ fn what_is_in_effect_is_shown_and_gives_the_same_result() {
 }
 
 #[test]
-fn what_will_not_do_is_named_with_its_place() {
+fn invalid_background_load_is_named_with_its_place() {
     let check = |section: &str, message: &str| {
         loaded(section).fails(&["simulate", "e.toml"], 4, message);
     };
     check(
         "[load]\nkind = \"walc\"\n",
-        "e.toml:17: load.kind: met \"walc\", expected one of `none`, `on-off`, `walk`, `wave`; did you mean \"walk\"?",
+        "invalid value `\"walc\"` for `load.kind`: must be one of `none`, `on-off`, `walk`, `wave`\n  --> e.toml:17\n  help: did you mean \"walk\"?",
     );
     check(
         "[load]\nkind = \"walk\"\nbusy = 3\n",
-        "e.toml:18: load.busy: means nothing here; this `kind` takes `sets`, `share`, `level`, `step`, `period`",
+        "`load.busy`: not a key of this `kind`, which takes `sets`, `share`, `level`, `step`, `period`\n  --> e.toml:18",
     );
     check(
         "[load]\nkind = \"walk\"\nlevle = 3\n",
-        "e.toml:18: load.levle: unknown key; did you mean `level`?",
+        "unknown key `load.levle`\n  --> e.toml:18\n  help: did you mean `level`?",
     );
     check(
         "[load]\nkind = \"walk\"\nlevel = 1.5\n",
-        "e.toml:18: load.level: met 1.5, expected a number from 0 to 1",
+        "invalid value `1.5` for `load.level`: must be a number from 0 to 1\n  --> e.toml:18",
     );
     check(
         "[congestion]\nkind = \"walk\"\nlevel = 1\n",
-        "e.toml:18: congestion.level: met 1, expected a number from 0 to 0.99; something always gets through a link",
+        "invalid value `1` for `congestion.level`: must be a number from 0 to 0.99: a link is never fully loaded\n  --> e.toml:18",
     );
     check(
         "[load]\nkind = \"on-off\"\nbusy = \"500 ms\"\n",
-        "e.toml:18: load.busy: met 0.5, expected a time of at least one `step`",
+        "invalid value `0.5` for `load.busy`: must be a time of at least one `step`\n  --> e.toml:18",
     );
     check(
         "[load]\nkind = \"wave\"\nstep = \"2 kg\"\n",
-        "e.toml:18: load.step: met \"2 kg\": unknown unit `kg`, did you mean `ns`?; expected seconds, as 0.05 or \"50 ms\"",
+        "invalid value `\"2 kg\"` for `load.step`: unknown unit `kg`, must be seconds, such as 0.05 or \"50 ms\"\n  --> e.toml:18\n  help: did you mean `ns`?",
     );
     check(
         "[load]\nkind = \"wave\"\nsets = [\"slwo\"]\n",
-        "e.toml:18: load.sets: the platform has no Set \"slwo\"; did you mean \"slow\"?",
+        "`load.sets`: the platform has no Set \"slwo\"\n  --> e.toml:18\n  help: did you mean \"slow\"?",
     );
     check(
         "[congestion]\nkind = \"wave\"\nlinks = [\"betwen\"]\n",
-        "e.toml:18: congestion.links: the platform has no link \"betwen\"; did you mean \"between\"?",
+        "`congestion.links`: the platform has no link \"betwen\"\n  --> e.toml:18\n  help: did you mean \"between\"?",
     );
 }
 
@@ -139,7 +139,7 @@ fn a_host_that_the_platform_loads_is_not_loaded_again() {
     folder.fails(
         &["simulate", "e.toml"],
         4,
-        "e.toml:16: load.sets: a second load of host named `a-2`; the platform's file has the first",
+        "`load.sets`: a second load of host named `a-2`; the platform's file has the first\n  --> e.toml:16",
     );
     folder.fails(
         &[
@@ -151,6 +151,6 @@ fn a_host_that_the_platform_loads_is_not_loaded_again() {
             "congestion.kind=walk",
         ],
         2,
-        "--set: congestion.links: no link lies between Sets alone; name those that are congested",
+        "`congestion.links`: no link lies between Sets alone; name those that are congested\n  --> --set",
     );
 }

@@ -101,7 +101,7 @@ fn keys_and_their_folders_are_for_their_owner_alone() {
 }
 
 #[test]
-fn nothing_is_overwritten() {
+fn existing_certificate_files_are_not_overwritten() {
     let folder = folder();
     folder.stdout(&issue("node", "n1", &[]));
     let contents = || {
@@ -122,7 +122,7 @@ fn nothing_is_overwritten() {
     folder.fails(
         &issue("node", "authority", &[]),
         2,
-        "--name authority: these are the files of the authority; expected another name",
+        "--name authority: reserved for the files of the authority; choose another name",
     );
     assert_eq!(contents(), before);
 }
@@ -262,7 +262,7 @@ fn certificates_say_whether_they_are_valid() {
 }
 
 #[test]
-fn what_is_no_certificate_is_refused_by_name() {
+fn invalid_certificate_files_are_refused_by_name() {
     let folder = folder().with("ca/none.pem", "nothing").with("empty/x", "");
     let show = |path: &'static str| ["cert", "show", path];
     folder.fails(&show("ca"), 4, "ca/none.pem: 0 certificates, expected 1");
@@ -274,7 +274,7 @@ fn what_is_no_certificate_is_refused_by_name() {
     folder.fails(
         &show("empty"),
         4,
-        "empty: no certificate; expected files that end in .pem",
+        "empty: no certificate; the folder must have files that end in .pem",
     );
     folder.fails(
         &show("absent.pem"),
@@ -353,7 +353,7 @@ fn the_list_of_the_revoked_grows() {
 }
 
 #[test]
-fn what_a_list_beside_them_names_is_shown_as_revoked() {
+fn revoked_certificates_are_marked_in_the_list() {
     let folder = folder();
     for name in ["n1", "n2"] {
         folder.stdout(&issue("node", name, &[]));
@@ -389,17 +389,17 @@ fn only_what_the_authority_issued_is_revoked() {
     folder.fails(
         &of_another("far/n1.pem"),
         4,
-        "far/n1.pem: a certificate of the cluster elsewhere, expected one of lab, whose authority is in ca",
+        "far/n1.pem: a certificate of the cluster elsewhere, must be one of lab, the cluster of the authority in ca",
     );
     folder.fails(
         &of_another("twin/n1.pem"),
         4,
-        "twin/n1.pem: a certificate that another authority of lab signed, expected the one in ca",
+        "twin/n1.pem: a certificate that another authority of lab signed, must be signed by the one in ca",
     );
     folder.fails(
         &of_another("ca/authority.pem"),
         4,
-        "ca/authority.pem: the certificate of an authority, expected that of a node, a Set Manager or a client",
+        "ca/authority.pem: the certificate of an authority, must be that of a node, a Set Manager or a client",
     );
     folder.fails(
         &of_another("absent.pem"),

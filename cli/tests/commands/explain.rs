@@ -1,4 +1,4 @@
-//! `explain`: what a record says about who moved, who stayed, and what that won.
+//! `explain`: answers from a record about migrations and their gain.
 
 use std::fs;
 
@@ -109,7 +109,7 @@ fn every_fate_has_its_reason() {
         &folder,
         "p22",
         "4",
-        "only the first of the list may be a candidate: p21",
+        "only the first process of the list can be a candidate: p21",
     );
     says(
         &folder,
@@ -122,7 +122,10 @@ fn every_fate_has_its_reason() {
     let all = ["explain", "kept/ii", "--process", "p21", "--superstep", "4"];
     let text = folder.stdout(&all);
     assert!(text.contains("would have moved to aquario-1"), "{text}");
-    assert!(text.contains("in scenario ii nobody moves"), "{text}");
+    assert!(
+        text.contains("processes do not migrate in scenario ii"),
+        "{text}"
+    );
     let alone = folder.stdout(&["explain", "kept/i", "--process", "p21"]);
     assert!(
         alone.contains("p21 stayed on corisco-1: no call was held"),
@@ -224,12 +227,12 @@ fn the_forces_are_drawn() {
 }
 
 #[test]
-fn what_is_not_in_the_run_is_answered_with_what_is() {
+fn unknown_processes_and_calls_are_refused_with_the_nearest() {
     let folder = lbm();
     folder.fails(
         &["explain", "kept", "--process", "p26"],
         2,
-        "--process: there is no process \"p26\", expected p1 to p25; did you mean \"p25\"?",
+        "--process: there is no process \"p26\", must be one of p1 to p25; did you mean \"p25\"?",
     );
     folder.fails(
         &["explain", "kept", "--superstep", "100"],
@@ -244,7 +247,7 @@ fn what_is_not_in_the_run_is_answered_with_what_is() {
 }
 
 #[test]
-fn what_is_no_record_is_refused() {
+fn a_folder_without_a_record_is_refused() {
     let folder = recorded(&["application.supersteps=20"]);
     folder.fails(
         &["explain", "absent"],
@@ -293,7 +296,7 @@ fn what_is_no_record_is_refused() {
     folder.fails(
         &["explain", "kept"],
         4,
-        "kept/iii: scheduler: is missing from the configuration, so nobody can tell by which rules calls were held",
+        "kept/iii: the configuration has no `scheduler`, so the rules of its calls are unknown",
     );
     fs::remove_file(&run).unwrap();
     folder.fails(

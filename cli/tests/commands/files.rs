@@ -47,7 +47,7 @@ fn malformed_toml_is_shown_where_it_breaks() {
 }
 
 #[test]
-fn what_is_no_text_is_refused() {
+fn files_that_are_not_utf8_are_refused() {
     let folder = Folder::new().with("bytes.toml", [b'a', 0xff, 0xfe]);
     folder.fails(
         &["simulate", "bytes.toml"],
@@ -113,7 +113,7 @@ fn usage_errors_end_with_two_and_help_with_zero() {
         "{help}"
     );
     let codes = folder.stdout(&["help", "exit-codes"]);
-    assert!(codes.contains("  4  an input file is at fault"), "{codes}");
+    assert!(codes.contains("  4  invalid input file"), "{codes}");
     assert!(folder.stdout(&["completions", "bash"]).contains("_migbsp"));
 }
 

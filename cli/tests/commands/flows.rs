@@ -33,11 +33,11 @@ fn a_bad_row_is_named() {
     let header = "src,dst,bytes,start\n";
     check(
         "",
-        "flows.csv:1: the column `src` is missing: met ``, expected src,dst,bytes,start",
+        "missing column `src`: the header is ``, must be src,dst,bytes,start\n  --> flows.csv:1",
     );
     check(
         "src,dest,bytes,start\n",
-        "flows.csv:1: the column `dst` is missing: met `src,dest,bytes,start`, expected src,dst,bytes,start",
+        "missing column `dst`: the header is `src,dest,bytes,start`, must be src,dst,bytes,start\n  --> flows.csv:1",
     );
     check(
         "src,dst,bytes,start,src\n",
@@ -49,23 +49,23 @@ fn a_bad_row_is_named() {
     );
     check(
         &format!("{header}slow-1,fast-1,1,0\nslow-1,fst-1,1,0\n"),
-        "flows.csv:3: dst: the platform has no host \"fst-1\"; did you mean \"fast-1\"?",
+        "invalid value `fst-1` for `dst`: the platform has no host \"fst-1\"\n  --> flows.csv:3\n  help: did you mean \"fast-1\"?",
     );
     check(
         &format!("{header}slow-1,fast-1,-5,0\n"),
-        "flows.csv:2: bytes: met -5, expected a whole number of bytes, at least 0",
+        "invalid value `-5` for `bytes`: must be a whole number of bytes, at least 0\n  --> flows.csv:2",
     );
     check(
         &format!("{header}slow-1,fast-1,nan,0\n"),
-        "flows.csv:2: bytes: met \"nan\", expected bytes, as 900000 or \"900 kB\"",
+        "invalid value `nan` for `bytes`: must be bytes, such as 900000 or \"900 kB\"\n  --> flows.csv:2",
     );
     check(
         &format!("{header}slow-1,fast-1,1,-1\n"),
-        "flows.csv:2: start: met -1, expected seconds, at least 0",
+        "invalid value `-1` for `start`: must be at least 0 s\n  --> flows.csv:2",
     );
     check(
         &format!("{header}slow-1,fast-1,1\n"),
-        "flows.csv:2: met 3 columns, expected 4 as in the header",
+        "3 columns, must be 4 as in the header\n  --> flows.csv:2",
     );
 }
 
@@ -81,7 +81,7 @@ fn a_window_of_nothing_is_a_usage_error() {
     let ended = folder.run(&[&FLOWS[..], &["--tcp-window", "0"]].concat());
     assert_eq!(ended.code, Some(2));
     assert!(
-        ended.stderr.contains("expected at least 1 byte"),
+        ended.stderr.contains("must be at least 1 byte"),
         "{}",
         ended.stderr
     );

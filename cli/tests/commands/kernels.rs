@@ -49,7 +49,7 @@ fn without_memory(folder: &Folder, kilobytes: u32, settings: &[&str]) -> Ended {
 
 #[cfg(unix)]
 #[test]
-fn what_no_memory_holds_is_refused_with_the_parameter_that_makes_it_smaller() {
+fn programs_that_exceed_memory_are_refused_with_the_parameter_to_change() {
     let folder = Folder::new().with(
         "a.toml",
         ALIGNMENT.replace("query = \"q.fasta\"\nsubject = \"s.fasta\"\n", ""),
@@ -103,9 +103,9 @@ fn an_alignment_is_shown_and_is_the_same_in_every_scenario() {
 }
 
 #[test]
-fn sequences_that_will_not_do_are_named() {
+fn invalid_sequences_are_named() {
     let check = |query: &str, problem: &str| {
-        let message = format!("a.toml:9: application.smith-waterman-kernel: {problem}");
+        let message = format!("`application.smith-waterman-kernel`: {problem}\n  --> a.toml:9");
         alignment(query).fails(&["simulate", "a.toml"], 4, &message);
     };
     check(
@@ -128,7 +128,7 @@ fn sequences_that_will_not_do_are_named() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
+fn an_invalid_file_named_by_set_is_an_input_error() {
     let section = "application.smith-waterman-kernel";
     let folder = alignment(">q\nACGT\n")
         .with("bad.fasta", "ACGT\n")
@@ -137,7 +137,7 @@ fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
     let set = format!("{section}.query=bad.fasta");
     let problem =
         "bad.fasta is not FASTA: line 1 begins with `A`, expected `>` and the name of a record";
-    let message = format!("{section}: `query`: {problem}");
+    let message = format!("`{section}`: `query`: {problem}");
     folder.fails(&["simulate", "a.toml", "--set", &set], 4, &message);
     let variable = "MIGBSP__APPLICATION__SMITH_WATERMAN_KERNEL__QUERY";
     let folder = folder.with_variable(variable, "bad.fasta");
@@ -153,7 +153,7 @@ fn what_is_wrong_in_a_file_is_no_fault_of_who_named_it() {
     folder.fails(
         &lu,
         4,
-        "application.lu-kernel: `matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number",
+        "`application.lu-kernel`: `matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number",
     );
     // Nothing is wrong with this file: it has to be said which record is meant.
     let set = format!("{section}.query=two.fasta");
@@ -166,17 +166,22 @@ fn files_and_supersteps_of_an_alignment_are_checked() {
     let section = "application.smith-waterman-kernel";
     let folder = alignment(">q\nACGT\n").with("elsewhere/b.toml", ALIGNMENT);
     folder.fails(
-        &["simulate", "a.toml", "--set", &format!("{section}.query=absent.fasta")],
+        &[
+            "simulate",
+            "a.toml",
+            "--set",
+            &format!("{section}.query=absent.fasta"),
+        ],
         2,
         &format!(
-            "--set: {section}: `query` is absent.fasta, which cannot be read: No such file or directory \
-             (os error 2)"
+            "`{section}`: `query` is absent.fasta, which cannot be read: No such file or directory \
+             (os error 2)\n  --> --set"
         ),
     );
     folder.fails(
         &["simulate", "a.toml", "--set", "application.supersteps=8"],
         2,
-        "--set: application.supersteps: met 8, but smith-waterman-kernel ends by itself; leave it out",
+        "invalid value `8` for `application.supersteps`: `smith-waterman-kernel` determines its own length\n  --> --set\n  help: remove `application.supersteps`",
     );
     // As a platform's, names that are typed may be relative to the current folder.
     let [query, subject] =
@@ -249,7 +254,7 @@ fn matrices_that_will_not_do_are_named() {
     decomposition("1\n").fails(
         &["simulate", "l.toml", "--set", "application.supersteps=8"],
         2,
-        "--set: application.supersteps: met 8, but lu-kernel ends by itself; leave it out",
+        "invalid value `8` for `application.supersteps`: `lu-kernel` determines its own length\n  --> --set\n  help: remove `application.supersteps`",
     );
 }
 
@@ -284,12 +289,12 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
     folder.fails(
         &["simulate", "h.toml", "--set", surplus],
         2,
-        "--set: application.heat.mode: met [2, 3, 4], expected 2 elements and not 3",
+        "invalid value `[2, 3, 4]` for `application.heat.mode`: must be a list of 2 elements, not 3\n  --> --set",
     );
     folder.fails(
         &["simulate", "h.toml", "--set", "application.processes=12"],
         4,
-        "h.toml:8: application.heat: `height` is 11, expected at least 12: a row for each process",
+        "`application.heat`: `height` is 11, expected at least 12: a row for each process\n  --> h.toml:8",
     );
     folder.fails(
         &["simulate", "h.toml", "--set", "application.heat.diffusion=0.3"],
@@ -305,7 +310,7 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
             "application.heat.mode=[10,3]",
         ],
         2,
-        "--set: application.heat: `mode[0]` is 10, expected at most `width`, which is 9",
+        "`application.heat`: `mode[0]` is 10, expected at most `width`, which is 9\n  --> --set",
     );
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | file | law |
 //! |---|---|
-//! | `up` | a cluster of one command computes what a simulation does, and leaves nobody behind |
+//! | `up` | a cluster of one command computes what a simulation does, and leaves no process behind |
 //! | `clocks` | clocks that differ by an hour make no difference |
 //! | `daemons` | nodes do one job after the other, and leave in order |
 //! | `failures` | whatever goes wrong ends in a message and an exit code within seconds, and nodes are free again |

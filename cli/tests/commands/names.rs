@@ -1,4 +1,4 @@
-//! Names out of files that somebody sent: none of them gets to drive the terminal.
+//! Names from files of others: none of them controls the terminal.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ fn is_tame(ended: &Ended) {
 }
 
 #[test]
-fn of_a_platform() {
+fn control_characters_in_a_platform_are_escaped() {
     for escape in ESCAPES {
         let platform = format!(
             "[[set]]\nname = \"a{escape}\"\nhosts = 2\nspeed = \"1 Gf\"\nlink = {{ bandwidth = \"1 MBps\" }}\n"
@@ -48,7 +48,7 @@ fn of_a_platform() {
 }
 
 #[test]
-fn of_a_record() {
+fn control_characters_in_a_record_are_escaped() {
     let folder = Folder::new();
     folder.stdout(&[
         "simulate",
@@ -86,7 +86,7 @@ fn of_a_record() {
 }
 
 #[test]
-fn of_an_instance() {
+fn control_characters_in_an_instance_are_refused() {
     for escape in ESCAPES {
         let instance = SMALL.replacen("small", escape, 1);
         let folder = Folder::new().with("i.json", instance);
@@ -94,13 +94,13 @@ fn of_an_instance() {
             &["rebalance", "i.json"][..],
             &["rebalance", "sweep", "i.json"],
         ] {
-            is_refused(&folder.run(arguments), "i.json:2: name: met \"\\u{");
+            is_refused(&folder.run(arguments), "`name`: \"\\u{");
         }
     }
 }
 
 #[test]
-fn of_what_is_unknown_and_of_files_themselves() {
+fn control_characters_in_keys_and_file_names_are_escaped() {
     let folder = Folder::new().with("\u{1b}[2J.toml", "[application]\n\"\\u001b[2J\" = 1\n");
     let ended = folder.run(&["simulate", "\u{1b}[2J.toml"]);
     assert_eq!(ended.code, Some(4), "{ended:?}");

@@ -67,7 +67,7 @@ fn errors_stay_within_their_limits() {
             assert!(error <= limit, "{over}, scenario {scenario}: {error}");
         }
     }
-    // With ten processes nobody moves, so that the barrier is the same with and without rescheduling.
+    // With ten processes no process moves, so the barrier is the same with and without rescheduling.
     let waiting = report["cells"].as_array().unwrap().iter();
     let waiting = waiting.filter(|cell| cell["table"] == "table6" && cell["processes"] == 10);
     for cell in waiting {

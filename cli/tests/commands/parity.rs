@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::invocation::{Folder, root};
 
-/// Runs the shipped experiment `name` live and simulated, and holds the one against the other; how often somebody
-/// moved live.
+/// Runs the shipped experiment `name` live and simulated, and compares the results; the number of
+/// live migrations.
 fn check(name: &str, changes: &[&str]) -> usize {
     let folder = Folder::new();
     let file = root().join("conf").join(name).display().to_string();

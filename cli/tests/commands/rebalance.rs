@@ -101,7 +101,7 @@ fn every_assignment_is_what_it_is_said_to_be() {
 }
 
 #[test]
-fn whoever_is_asked_meets_a_level_that_is_easy() {
+fn every_algorithm_meets_an_easy_level() {
     let folder = with_group("I1,2");
     for algorithm in ALGORITHMS {
         let arguments = ["drawn.json", "--algorithm", algorithm, "--target", "90"];
@@ -154,7 +154,7 @@ fn steps_give_the_same_everywhere() {
 }
 
 #[test]
-fn people_see_who_moves_and_what_that_makes_of_the_machines() {
+fn the_text_shows_moves_and_machines() {
     let text = folder().stdout(&[&["rebalance", "small.json"], &IMLP[..]].concat());
     assert_eq!(text, EXPECTED, "{text}");
 }
@@ -222,7 +222,7 @@ fn a_target_that_is_not_met_is_a_failure_after_the_results() {
         "44",
         "best",
         "impossible",
-        "cannot be met: all work on all machines is 45.00 already; ",
+        "cannot be met: perfect balance is 45.00; ",
         " was reached",
     );
     check(
@@ -238,7 +238,7 @@ fn a_target_that_is_not_met_is_a_failure_after_the_results() {
         "mlp",
         "NO",
         "is not met: mlp reached ",
-        " and was done before 10000 steps were over; another --algorithm may find more",
+        " and ended within 10000 steps; another --algorithm may find more",
     );
 }
 
@@ -299,31 +299,31 @@ fn every_shipped_instance_is_one() {
 }
 
 const EXPECTED: &str = "\
-small: 5 processes on 3 machines in 2 clusters, the highest level 150.00; all work on all machines would be 45.00
+small: 5 processes on 3 machines in 2 clusters, highest level 150.00, perfect balance 45.00
 
  target  level  met  cost s  at least  moves
      60  60.00  yes   0.140     0.140      2
     100  90.00  yes   0.100  1.000e-2      1
 
-Target 60: 2 moves, the dearest first
+Target 60: 2 moves, the most expensive first
 
  process  workload  size MB  from  to  way               cost s
        0      60.0     1.00     0   2  between clusters   0.100
        1      50.0     4.00     0   1  inside a cluster   0.040
 
-Machines by their level before
+Machines by initial level
 
  machine  cluster  capacity  processes  after   level  after
        0        0     1.000          3      1  150.00  40.00
        1        0     1.000          1      2   10.00  60.00
        2        1     2.000          1      2   10.00  40.00
 
-Target 100: 1 move, the dearest first
+Target 100: 1 move, the most expensive first
 
  process  workload  size MB  from  to  way               cost s
        0      60.0     1.00     0   2  between clusters   0.100
 
-Machines by their level before
+Machines by initial level
 
  machine  cluster  capacity  processes  after   level  after
        0        0     1.000          3      2  150.00  90.00

@@ -32,7 +32,7 @@ fn moved(json: &str) -> Vec<(u64, String, String)> {
 }
 
 #[test]
-fn the_script_decides_and_nobody_else() {
+fn a_script_decides_all_migrations() {
     let expected = [
         (4, "p3".to_owned(), "fast-2".to_owned()),
         (4, "p2".to_owned(), "slow-1".to_owned()),
@@ -68,7 +68,7 @@ fn an_empty_script_leaves_it_to_the_model() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_said_on_stderr() {
+fn script_orders_that_are_not_followed_are_warned_of() {
     let check = |moves: &[(&str, &str, &str)], arguments: &[&str], warning: &str| {
         let ended = scripted(moves).run(&[&JSON[..], arguments].concat());
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -87,7 +87,7 @@ fn what_cannot_be_followed_is_said_on_stderr() {
     check(
         &[("4", "p3", "fast-2")],
         &["--set", "scheduler.scenario=ii"],
-        "moves nobody: scenario iii is not run",
+        "has no effect: scenario iii is not run",
     );
 }
 
@@ -99,34 +99,36 @@ fn a_script_of_what_does_not_exist_is_refused() {
     };
     check(
         ("4", "p5", "fast-2"),
-        "e.toml:22: scheduler.script[1].process: there is no process \"p5\", expected p1 to p4; did you mean \"p4\"?",
+        "`scheduler.script[1].process`: there is no process \"p5\", must be one of p1 to p4\n  --> e.toml:22\n  help: did you mean \"p4\"?",
     );
     check(
         ("4", "p2", "fats-2"),
-        "e.toml:23: scheduler.script[1].to: the platform has no host \"fats-2\"; did you mean \"fast-2\"?",
+        "`scheduler.script[1].to`: the platform has no host \"fats-2\"\n  --> e.toml:23\n  help: did you mean \"fast-2\"?",
     );
     check(
         ("0", "p2", "fast-2"),
-        "e.toml:21: scheduler.script[1].superstep: met 0, expected how many supersteps are over, at least 1",
+        "invalid value `0` for `scheduler.script[1].superstep`: must be at least 1\n  --> e.toml:21",
     );
     check(
         ("4", "p1", "fast-2"),
-        "e.toml:22: scheduler.script[1].process: p1 is moved twice after superstep 4",
+        "`scheduler.script[1].process`: p1 is moved twice after superstep 4\n  --> e.toml:22",
     );
     let folder = Folder::new();
     for (set, message) in [
         (
             "[{ superstep = 4, proces = \"p1\", to = \"fast-1\" }]",
-            "[0].proces: unknown key; did you mean `process`?",
+            "unknown key `scheduler.script[0].proces`\n  --> --set\n  help: did you mean `process`?",
         ),
         (
             "[{ superstep = 4, to = \"fast-1\" }]",
-            "[0].process: is missing",
+            "missing key `scheduler.script[0].process`\n  --> --set",
         ),
-        ("4", ": met 4, expected a list, as [1, 2]"),
+        (
+            "4",
+            "invalid value `4` for `scheduler.script`: must be a list, such as [1, 2]\n  --> --set",
+        ),
     ] {
         let set = format!("scheduler.script={set}");
-        let message = format!("--set: scheduler.script{message}");
-        folder.fails(&["simulate", "e.toml", "--set", &set], 2, &message);
+        folder.fails(&["simulate", "e.toml", "--set", &set], 2, message);
     }
 }

@@ -47,7 +47,7 @@ fn a_policy_of_none_is_the_application_alone() {
 }
 
 #[test]
-fn people_are_told_what_was_won() {
+fn the_text_shows_the_gain_of_rescheduling() {
     let folder = Folder::new();
     let long = ["simulate", "e.toml", "--set", "application.supersteps=200"];
     let text = folder.stdout(&long);
@@ -55,7 +55,7 @@ fn people_are_told_what_was_won() {
         text.starts_with("4 processes of synthetic on two.xml"),
         "{text}"
     );
-    assert!(text.contains("Rescheduling won "), "{text}");
+    assert!(text.contains("Rescheduling saved "), "{text}");
     let csv = folder.stdout(&["simulate", "e.toml", "--format", "csv"]);
     assert!(
         csv.starts_with("scenario,seconds,supersteps,calls,migrations,"),

@@ -66,7 +66,7 @@ fn every_decision_of_shipped_experiments_is_decided_again() {
 }
 
 #[test]
-fn all_scenarios_are_verified_as_the_page_shows_it() {
+fn all_scenarios_are_verified_as_documented() {
     let folder = Folder::new();
     recorded(&folder, "lbm.toml", &[]);
     let text = folder.stdout(&["verify", "runs/lbm"]);

@@ -1,4 +1,4 @@
-//! Which hosts and links of a platform others use, and what becomes of these.
+//! Background load on hosts and links of a platform.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -136,8 +136,8 @@ fn check_amount(numbers: &[u32], background: &Background, what: &str) -> Result<
     let total = u64::try_from(count).map_or(u64::MAX, |count| count.saturating_mul(steps));
     if POINTS_MAX < total {
         return Err(format!(
-            "met {count} {what} of {steps} steps each, expected at most {POINTS_MAX} steps \
-             together; fewer of them, a longer `step` or a shorter `period` would do"
+            "{count} {what} of {steps} steps each, must be at most {POINTS_MAX} steps \
+             together; use fewer of them, a longer `step` or a shorter `period`"
         ));
     }
     Ok(())
@@ -168,8 +168,8 @@ mod tests {
         let background = Background::new(pattern, 1.0, seconds(1.0), seconds(1e6)).unwrap();
         assert_eq!(
             hosts(platform, &background, 1, None).unwrap_err(),
-            "met 51 hosts of 1000000 steps each, expected at most 50000000 steps together; fewer of \
-             them, a longer `step` or a shorter `period` would do"
+            "51 hosts of 1000000 steps each, must be at most 50000000 steps together; use fewer of \
+             them, a longer `step` or a shorter `period`"
         );
     }
 

@@ -16,7 +16,7 @@ pub(super) fn address(text: &str) -> Result<String, String> {
     }
     if text.parse::<Ipv6Addr>().is_ok() {
         return Err(format!(
-            "met {text:?}, expected an IPv6 address in brackets: `[{text}]`"
+            "invalid value {text:?}, must be an IPv6 address in brackets: `[{text}]`"
         ));
     }
     let (host, port) = match text.split_once(':') {
@@ -47,7 +47,9 @@ fn is_host(text: &str) -> bool {
 }
 
 fn unfit(text: &str) -> String {
-    format!("met {text:?}, expected HOST or HOST:PORT, as in `10.0.0.7:7447` or `[fd00::7]:7447`")
+    format!(
+        "invalid value {text:?}, must be HOST or HOST:PORT, as in `10.0.0.7:7447` or `[fd00::7]:7447`"
+    )
 }
 
 #[cfg(test)]
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn invalid_addresses_are_refused() {
         for text in [
             "",
             ":7447",
@@ -91,7 +93,7 @@ mod tests {
         ] {
             assert!(address(text).is_err(), "{text:?}");
         }
-        let expect = "met \"fd00::7\", expected an IPv6 address in brackets: `[fd00::7]`";
+        let expect = "invalid value \"fd00::7\", must be an IPv6 address in brackets: `[fd00::7]`";
         assert_eq!(address("fd00::7").unwrap_err(), expect);
     }
 }

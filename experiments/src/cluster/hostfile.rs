@@ -8,7 +8,7 @@ use crate::cluster::address::address;
 use settings::list;
 use settings::nearest;
 
-/// What a line says of a host.
+/// A host, as a line describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) name: Name,
@@ -40,7 +40,7 @@ pub(super) fn line(text: &str) -> Result<Option<Line>, String> {
     settings.line(name).map(Some)
 }
 
-/// A name that a certificate can say.
+/// A name that is valid in a certificate.
 pub(super) fn name(text: &str) -> Result<Name, String> {
     text.parse().map_err(|error| {
         if text.parse::<IpAddr>().is_ok() {
@@ -54,7 +54,7 @@ pub(super) fn name(text: &str) -> Result<Name, String> {
     })
 }
 
-/// What the keys of a line say.
+/// The keys of a line.
 #[derive(Debug, Default)]
 struct Settings {
     slots: Option<u32>,
@@ -72,7 +72,7 @@ impl Settings {
                 None => format!("unknown key `{key}`; known here: {}", list(&KEYS)),
             });
         }
-        let value = value.ok_or_else(|| format!("`{key}` without a value, expected `{key}=…`"))?;
+        let value = value.ok_or_else(|| format!("`{key}` without a value, must be `{key}=…`"))?;
         let within = |problem: String| format!("{key}: {problem}");
         let is_new = match key {
             "slots" => self.slots.replace(count(value).map_err(within)?).is_none(),
@@ -98,11 +98,11 @@ impl Settings {
         if let (Some(slots), Some(max)) = (self.slots, self.slots_max)
             && max < slots
         {
-            return Err(format!("slots: met {slots}, but max_slots is {max}"));
+            return Err(format!("slots: {slots} is above max_slots, which is {max}"));
         }
         Ok(Line {
             name,
-            // As Open MPI has it: a bound alone says how many there are.
+            // As in Open MPI: a bound alone sets the number.
             slots: self.slots.or(self.slots_max).unwrap_or(1),
             set: self.set,
             speed: self.speed,
@@ -113,7 +113,7 @@ impl Settings {
 
 fn count(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| *number != 0);
-    number.ok_or_else(|| format!("met {text:?}, expected a number from 1 on"))
+    number.ok_or_else(|| format!("invalid value {text:?}, must be a number from 1 on"))
 }
 
 fn speed(text: &str) -> Result<f64, String> {
@@ -122,7 +122,7 @@ fn speed(text: &str) -> Result<f64, String> {
         .filter(|number| number.is_finite() && 0.0 < *number)
         .ok_or_else(|| {
             format!(
-                "met {text:?}, expected a factor above zero, without a unit: 1.7 for 1.7 times what \
+                "invalid value {text:?}, must be a factor above zero, without a unit: 1.7 for 1.7 times what \
                  is measured"
             )
         })
@@ -134,7 +134,7 @@ fn set(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(format!(
-            "met {text:?}, expected at most {SET_MAX} letters, digits, `-`, `_` and `.`"
+            "invalid value {text:?}, must be at most {SET_MAX} letters, digits, `-`, `_` and `.`"
         ))
     }
 }
@@ -151,5 +151,5 @@ fn host(text: &str) -> String {
 /// All keys. Open MPI writes the bound in both ways.
 const KEYS: [&str; 6] = ["slots", "max_slots", "max-slots", "set", "speed", "addr"];
 
-/// How long the name of a Set may be.
+/// Maximum length of a Set's name.
 const SET_MAX: usize = 63;

@@ -1,4 +1,4 @@
-//! What Slurm says of a job: which hosts it has, and how much of each.
+//! Slurm's description of a job: its hosts, and its share of each.
 
 mod counts;
 mod hostlist;
@@ -20,7 +20,7 @@ pub(super) struct Hosts {
     pub(super) list: Vec<(Name, u32)>,
 }
 
-/// A variable, and what is wrong with it.
+/// A variable, and its error.
 pub(super) type Problem = (&'static str, String);
 
 /// The hosts that the environment names, if it does: those of the step, else of the job.
@@ -83,10 +83,10 @@ const STEP: &str = "SLURM_STEP_NODELIST";
 /// The hosts of the whole job.
 const JOB: &str = "SLURM_JOB_NODELIST";
 
-/// How many processors the job has on each of its hosts.
+/// Number of processors of the job on each of its hosts.
 const PROCESSORS: &str = "SLURM_JOB_CPUS_PER_NODE";
 
-/// How many tasks each host has.
+/// Number of tasks of each host.
 const TASKS: &str = "SLURM_TASKS_PER_NODE";
 
 /// More hosts than in any cluster; a list may be short and name billions.

@@ -96,19 +96,19 @@ fn a_fault_is_named_with_its_line() {
     );
     fails(
         "a slots",
-        "hosts:1: `slots` without a value, expected `slots=…`",
+        "hosts:1: `slots` without a value, must be `slots=…`",
     );
     fails(
         "a slots==4",
-        "hosts:1: `slots` without a value, expected `slots=…`",
+        "hosts:1: `slots` without a value, must be `slots=…`",
     );
     fails(
         "a slots=0",
-        "hosts:1: slots: met \"0\", expected a number from 1 on",
+        "hosts:1: slots: invalid value \"0\", must be a number from 1 on",
     );
     fails(
         "a slots=-1",
-        "hosts:1: slots: met \"-1\", expected a number from 1 on",
+        "hosts:1: slots: invalid value \"-1\", must be a number from 1 on",
     );
     fails(
         "a slots=1 slots=2",
@@ -116,18 +116,18 @@ fn a_fault_is_named_with_its_line() {
     );
     fails(
         "a slots=4 max_slots=2",
-        "hosts:1: slots: met 4, but max_slots is 2",
+        "hosts:1: slots: 4 is above max_slots, which is 2",
     );
     for speed in ["0", "-1", "inf", "NaN", "2.5Ginstr/s"] {
         let expect = format!(
-            "hosts:1: speed: met {speed:?}, expected a factor above zero, without a unit: 1.7 for \
+            "hosts:1: speed: invalid value {speed:?}, must be a factor above zero, without a unit: 1.7 for \
              1.7 times what is measured"
         );
         fails(&format!("a speed={speed}"), &expect);
     }
     fails(
         "a addr=b:7000\nc addr=b:7000",
-        "hosts:2: the address b:7000 is that of line 1 already; expected one per host, as in \
+        "hosts:2: the address b:7000 is that of line 1 already; must be one per host, as in \
          `addr=HOST:PORT`",
     );
     let two = format!("a slots={}\nb", u32::MAX);
@@ -135,7 +135,7 @@ fn a_fault_is_named_with_its_line() {
     assert!(
         parse("a set=x/y")
             .unwrap_err()
-            .starts_with("hosts:1: set: met \"x/y\"")
+            .starts_with("hosts:1: set: invalid value \"x/y\"")
     );
     assert!(
         parse("a addr=b:x")

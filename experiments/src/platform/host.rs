@@ -9,7 +9,7 @@ use settings::nearest;
 ///
 /// # Errors
 ///
-/// If there is none: says which name is nearest.
+/// If there is none; the error suggests the nearest name.
 pub fn find_host(name: &str, platform: &Platform) -> Result<HostId, String> {
     platform.host_by_name(name).ok_or_else(|| {
         let hosts = platform.hosts().iter();

@@ -17,7 +17,7 @@ pub fn load(file: &Path) -> Result<Platform, Failure> {
     parse(&read(file).map_err(Failure::input)?, file)
 }
 
-/// The platform that `text` describes, which is what `file` holds.
+/// The platform that `text` describes, the contents of `file`.
 ///
 /// # Errors
 ///

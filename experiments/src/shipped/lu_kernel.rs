@@ -62,9 +62,9 @@ impl Workload for LuKernel {
                 let bound = residual.bound / residual.matrix;
                 format!("more than rounding can cause, {bound:.1e}")
             } else if parameters.pivoting {
-                "an overflow; smaller numbers would do".to_owned()
+                "an overflow; use smaller numbers".to_owned()
             } else {
-                "an overflow; smaller numbers, or `pivoting = true`, would do".to_owned()
+                "an overflow; use smaller numbers, or `pivoting = true`".to_owned()
             };
             Err(Rejection::Outputs(format!("{sentence}, which is {why}")))
         }

@@ -79,7 +79,7 @@ fn pair(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Pair, Un
         sequence.map_err(|error| {
             let problem = format!("`{key}`: {} {error}", files.path(key, file).display());
             match error {
-                // Which record is meant says the parameter.
+                // The parameter selects the record.
                 SequenceError::Several { .. } | SequenceError::NoSuchRecord { .. } => {
                     Unbuilt::Parameter(problem)
                 }

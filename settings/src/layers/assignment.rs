@@ -13,8 +13,8 @@ pub fn assignments(arguments: &[String]) -> Result<Node, Fault> {
     let mut layers = Vec::with_capacity(arguments.len());
     for argument in arguments {
         let malformed = || {
-            let expected = "expected section.key=value, as scheduler.interval=8";
-            Fault::new(Some(ORIGIN), "", format!("met {argument:?}, {expected}"))
+            let rule = "must be section.key=value, such as scheduler.interval=8";
+            Fault::invalid(Some(ORIGIN), "", argument, rule)
         };
         let (path, text) = argument.split_once('=').ok_or_else(malformed)?;
         let keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
@@ -30,7 +30,7 @@ pub fn assignments(arguments: &[String]) -> Result<Node, Fault> {
 pub(super) fn value(text: &str, origin: &str) -> Node {
     let text = text.trim();
     let parsed = parse(&format!("value = {text}\n"), "").ok();
-    // A line break could smuggle in more than one value.
+    // A line break could add a second value.
     let value = parsed
         .filter(|node| node.entries().len() == 1)
         .and_then(|node| node.get("value").cloned())
@@ -80,17 +80,17 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_several_wins() {
+    fn the_last_assignment_to_a_key_wins() {
         let node = assignments(&["a.b=1".to_owned(), "a.b=2".to_owned()]).unwrap();
         assert_eq!(node.find("a.b").unwrap().value, Value::Integer(2));
     }
 
     #[test]
-    fn what_is_no_assignment_is_refused() {
+    fn a_malformed_assignment_is_refused() {
         for argument in ["interval", "interval=4", ".a=1", "a.=1", "=1"] {
             let fault = assignments(&[argument.to_owned()]).unwrap_err();
             assert!(
-                fault.to_string().contains("expected section.key=value"),
+                fault.to_string().contains("must be section.key=value"),
                 "{fault}"
             );
         }

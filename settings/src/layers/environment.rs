@@ -14,7 +14,7 @@ use crate::tree::Node;
 ///
 /// # Errors
 ///
-/// If a name or a value is no text, or a name has an empty part.
+/// If a name or a value is not text, or a name has an empty part.
 pub fn environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     hyphenated: &[&str],
@@ -30,14 +30,18 @@ pub fn environment(
             .map_err(|_| Fault::new(Some(&origin), "", "the value is not UTF-8 text"))?;
         ours.push((name[PREFIX.len()..].to_lowercase(), text, origin));
     }
-    // Variables come in no order; theirs decides which one wins if two differ in case only.
+    // Variables are unordered; sorting decides which one wins if two differ in case only.
     ours.sort();
     let mut layers = Vec::new();
     for (path, text, origin) in ours {
         let mut keys: Vec<&str> = path.split("__").collect();
         if keys.len() < 2 || keys.iter().any(|key| key.is_empty()) {
-            let problem = "expected MIGBSP__SECTION__KEY, as MIGBSP__SCHEDULER__INTERVAL=8";
-            return Err(Fault::new(Some(&origin), "", problem));
+            let problem = "must be MIGBSP__SECTION__KEY, such as MIGBSP__SCHEDULER__INTERVAL=8";
+            return Err(Fault::new(
+                Some(&origin),
+                "",
+                format!("invalid variable: {problem}"),
+            ));
         }
         if let ["application", section, ..] = &mut keys[..]
             && !hyphenated.contains(section)
@@ -77,7 +81,7 @@ mod tests {
         let fault = environment([("MIGBSP__RUN".into(), "1".into())], &[]).unwrap_err();
         assert_eq!(
             fault.to_string(),
-            "environment MIGBSP__RUN: expected MIGBSP__SECTION__KEY, as MIGBSP__SCHEDULER__INTERVAL=8"
+            "invalid variable: must be MIGBSP__SECTION__KEY, such as MIGBSP__SCHEDULER__INTERVAL=8\n  --> environment MIGBSP__RUN"
         );
         assert!(environment([("MIGBSP__RUN__".into(), "1".into())], &[]).is_err());
     }

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::tree::{Node, Value};
 
-/// Why a file gives no configuration.
+/// Why a file is no configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It cannot be read.
@@ -25,17 +25,17 @@ pub enum FileError {
     NotText {
         /// Which file.
         path: String,
-        /// The first byte that is no text.
+        /// The first invalid byte.
         byte: usize,
     },
     /// It is not TOML.
-    #[error("{place}: {problem}{excerpt}")]
+    #[error("{problem}\n  --> {place}{excerpt}")]
     NotToml {
         /// `file:line:column`.
         place: String,
-        /// The parser's own words.
+        /// The parser's message.
         problem: String,
-        /// The line in question with a mark below it, on lines of their own.
+        /// The line with a mark below it, on lines of their own.
         excerpt: String,
     },
 }
@@ -44,7 +44,7 @@ pub enum FileError {
 ///
 /// # Errors
 ///
-/// If it cannot be read or is no text.
+/// If it cannot be read or is not text.
 pub fn read(path: &Path) -> Result<String, FileError> {
     let name = path.display().to_string();
     let bytes = fs::read(path).map_err(|source| FileError::Unreadable {
@@ -57,11 +57,11 @@ pub fn read(path: &Path) -> Result<String, FileError> {
     })
 }
 
-/// The values of a TOML document that is called `name` in messages.
+/// The values of a TOML document, which error messages call `name`.
 ///
 /// # Errors
 ///
-/// If the text is not TOML: where, and what was expected.
+/// If the text is not TOML.
 pub fn parse(text: &str, name: &str) -> Result<Node, FileError> {
     let lines = Lines::new(text);
     let document = DeTable::parse(text).map_err(|error| {
@@ -98,12 +98,12 @@ fn table(table: &DeTable<'_>, origin: &impl Fn(usize) -> String) -> Result<Value
     for (key, value) in table {
         let node = Node {
             value: convert(value, origin)?,
-            // Of a value that spans lines, the line of the key is where one looks.
+            // The place of a value that spans lines is its key.
             origin: Some(origin(key.span().start)),
         };
         entries.push((key.span().start, key.get_ref().to_string(), node));
     }
-    // The table is sorted by name; the file's order is the one the author knows.
+    // The table is sorted by name; restore the order of the file.
     entries.sort_by_key(|(at, ..)| *at);
     let entries = entries.into_iter().map(|(_, key, node)| (key, node));
     Ok(Value::Table(entries.collect()))
@@ -176,7 +176,7 @@ impl<'a> Lines<'a> {
         let Some(text) = self.text.lines().nth(line - 1) else {
             return String::new();
         };
-        // Of a line that is long, what is around the place.
+        // A long line is cut around the place.
         let skipped = column.saturating_sub(SHOWN / 2);
         let skipped = if text.chars().count() <= SHOWN {
             0
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_know_their_lines() {
+    fn values_have_their_line() {
         let node = parse("[run]\n# a comment\nseed = 0x10\n", "a.toml").unwrap();
         let seed = node.find("run.seed").unwrap();
         assert_eq!(seed.value, Value::Integer(16));
@@ -207,26 +207,26 @@ mod tests {
     }
 
     #[test]
-    fn malformed_text_is_shown_where_it_breaks() {
+    fn invalid_toml_is_shown_with_an_excerpt() {
         let check = |text: &str, message: &str| {
             assert_eq!(parse(text, "a.toml").unwrap_err().to_string(), message);
         };
         check(
             "[run]\nseed = \n",
-            "a.toml:2:8: string values must be quoted, expected literal string\n  2 | seed = \n    |        ^",
+            "string values must be quoted, expected literal string\n  --> a.toml:2:8\n  2 | seed = \n    |        ^",
         );
         check(
             "seed = 1e999",
-            "a.toml:1:8: the number 1e999 is too large\n  1 | seed = 1e999\n    |        ^",
+            "the number 1e999 is too large\n  --> a.toml:1:8\n  1 | seed = 1e999\n    |        ^",
         );
         check(
             "a = 1\na = 2\n",
-            "a.toml:2:1: duplicate key\n  2 | a = 2\n    | ^",
+            "duplicate key\n  --> a.toml:2:1\n  2 | a = 2\n    | ^",
         );
         let long = parse(&format!("a = [{}x]", "1, ".repeat(200)), "a.toml").unwrap_err();
         let long = long.to_string();
         let lines: Vec<&str> = long.lines().collect();
-        let mark = lines[2].find('^').unwrap();
-        assert_eq!(&lines[1][mark..], "x]");
+        let mark = lines[3].find('^').unwrap();
+        assert_eq!(&lines[2][mark..], "x]");
     }
 }

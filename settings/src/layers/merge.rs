@@ -1,7 +1,7 @@
 //! The layers of a configuration, each a source of the `config` crate.
 //!
-//! Built-in defaults < file < environment < `--set`: the later one wins, key by key. Every value
-//! keeps the place it was written at.
+//! Built-in defaults < file < environment < `--set`: the later layer wins, key by key. Every value
+//! keeps the place where it was written.
 
 use config::{Config, ConfigError, Map, Source, ValueKind};
 
@@ -21,11 +21,11 @@ impl Source for Layer {
     }
 }
 
-/// All layers as one tree; the last one that has a key decides it.
+/// All layers as one tree; the last layer that has a key sets its value.
 ///
 /// # Errors
 ///
-/// None of these sources fails; whatever `config` itself may refuse is passed on.
+/// Errors of `config` itself; these sources do not fail.
 pub fn merge(layers: &[Node]) -> Result<Node, ConfigError> {
     let mut builder = Config::builder();
     for layer in layers {
@@ -37,7 +37,7 @@ pub fn merge(layers: &[Node]) -> Result<Node, ConfigError> {
     Ok(merged)
 }
 
-/// Gives sections, which lose their place when they are merged, that of the last layer with one.
+/// Gives merged sections, which have lost their places, those of the last layer with a place.
 fn locate_sections(merged: &mut Node, layers: &[&Node]) {
     let Value::Table(entries) = &mut merged.value else {
         return;
@@ -86,7 +86,7 @@ fn from_config(value: &config::Value) -> Node {
                 .iter()
                 .map(|(key, value)| (key.clone(), from_config(value)))
                 .collect();
-            // The map has no order of its own.
+            // The map is unordered.
             entries.sort_by(|left, right| left.0.cmp(&right.0));
             Value::Table(entries)
         }
@@ -103,7 +103,7 @@ mod tests {
     use crate::{assignments, environment, parse};
 
     #[test]
-    fn the_later_layer_wins_key_by_key_and_says_so() {
+    fn the_later_layer_wins_key_by_key_and_keeps_its_place() {
         let file = parse("[run]\nseed = 1\nlimit = 5\n", "a.toml").unwrap();
         let environment = environment([("MIGBSP__RUN__SEED".into(), "2".into())], &[]).unwrap();
         let set = assignments(&["run.seed=3".to_owned()]).unwrap();

@@ -1,4 +1,4 @@
-//! A value of an instance file, where it is, and what it has to be.
+//! A value of an instance file, its place, and the rules that it keeps.
 
 use std::iter;
 
@@ -10,7 +10,7 @@ use settings::Node;
 use settings::Value;
 use settings::list;
 
-/// A value, and the way to it.
+/// A value, and the path to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
     source: &'a Source,
@@ -22,19 +22,19 @@ pub(super) struct Place<'a> {
     key: Option<&'a str>,
 }
 
-/// The entries of an object, none of which is unknown or there twice.
+/// The entries of an object, none of which is unknown or duplicated.
 #[derive(Debug)]
 pub(super) struct Entries<'a> {
     place: &'a Place<'a>,
     entries: &'a [(String, Node)],
 }
 
-/// What a number may be, both ends included.
+/// A range of numbers, both ends included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
     pub(super) low: f64,
     pub(super) high: f64,
-    /// Whether 0 will do, too.
+    /// Whether 0 is valid as well.
     pub(super) or_zero: bool,
 }
 
@@ -44,7 +44,7 @@ impl Range {
         (self.low..=self.high).contains(&number) || self.or_zero && number == 0.0
     }
 
-    /// What would do, for messages.
+    /// The range, for messages.
     pub(crate) fn expected(self) -> String {
         if self.or_zero {
             format!("0 or a number from {:e} to {:e}", self.low, self.high)
@@ -75,10 +75,7 @@ impl<'a> Place<'a> {
     ) -> Result<Entries<'a>, Fault> {
         let Value::Table(entries) = &self.node.value else {
             let known = list(keys);
-            return Err(self.fault(format!(
-                "met {}, expected {what}: an object with {known}",
-                self.met()
-            )));
+            return Err(self.invalid(format!("must be {what}: an object with {known}")));
         };
         for (number, (key, node)) in entries.iter().enumerate() {
             let place = self.entry(number, key, node);
@@ -91,7 +88,7 @@ impl<'a> Place<'a> {
             }
             if let Some(first) = entries[..number].iter().position(|(other, _)| other == key) {
                 let first = self.source.place(&self.entry(first, key, node).path());
-                return Err(place.fault(format!("is there twice, first in {first}")));
+                return Err(place.fault(format!("duplicate key, first in {first}")));
             }
         }
         Ok(Entries {
@@ -106,10 +103,10 @@ impl<'a> Place<'a> {
         expected: &str,
     ) -> Result<impl Iterator<Item = Place<'a>>, Fault> {
         let Value::Array(items) = &self.node.value else {
-            return Err(self.fault(format!("met {}, expected {expected}", self.met())));
+            return Err(self.invalid(format!("must be {expected}")));
         };
         if items.is_empty() {
-            return Err(self.fault(format!("met an empty list, expected {expected}")));
+            return Err(self.invalid(format!("must be {expected}")));
         }
         let item = move |(number, node)| Place {
             source: self.source,
@@ -150,7 +147,7 @@ impl<'a> Place<'a> {
         };
         number
             .filter(|number| range.holds(*number))
-            .ok_or_else(|| self.fault(format!("met {}, expected {}", self.met(), range.expected())))
+            .ok_or_else(|| self.invalid(format!("must be {}", range.expected())))
     }
 
     /// A whole number up to `max`.
@@ -161,35 +158,37 @@ impl<'a> Place<'a> {
         };
         number.filter(|number| *number <= max).ok_or_else(|| {
             let range = match max {
-                u64::MAX => "from 0 on".to_owned(),
-                0 => "which can only be 0: there is one machine".to_owned(),
-                max => format!("from 0 to {max}: the place of a machine in `capacities`"),
+                u64::MAX => "a whole number of at least 0".to_owned(),
+                0 => "0: there is one machine".to_owned(),
+                max => format!("a whole number from 0 to {max}: an index into `capacities`"),
             };
-            self.fault(format!(
-                "met {}, expected a whole number {range}",
-                self.met()
-            ))
+            self.invalid(format!("must be {range}"))
         })
     }
 
-    /// A text.
+    /// A string.
     pub(super) fn text(&self) -> Result<&'a str, Fault> {
         match &self.node.value {
             Value::Text(text) => Ok(text),
-            _ => Err(self.fault(format!("met {}, expected a text in quotes", self.met()))),
+            _ => Err(self.invalid("must be a string".to_owned())),
         }
     }
 
-    /// A text that can be shown.
+    /// A string without control characters.
     pub(super) fn shown(&self) -> Result<&'a str, Fault> {
         let text = self.text()?;
-        check_name(text).map_err(|fault| self.fault(format!("met {fault}")))?;
+        check_name(text).map_err(|fault| self.fault(fault.to_string()))?;
         Ok(text)
     }
 
-    /// `problem` is here.
+    /// `problem`, at this place.
     pub(super) fn fault(&self, problem: String) -> Fault {
         Fault::new(Some(&self.origin()), &self.name(), problem)
+    }
+
+    /// The value does not keep `rule`.
+    pub(super) fn invalid(&self, rule: String) -> Fault {
+        Fault::invalid(Some(&self.origin()), &self.name(), self.met(), rule)
     }
 
     fn entry(&'a self, number: usize, key: &'a str, node: &'a Node) -> Self {
@@ -202,7 +201,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// From here to the whole file.
+    /// From this value outwards to the whole file.
     fn outwards(&self) -> impl Iterator<Item = &Self> {
         iter::successors(Some(self), |place| place.within)
     }
@@ -232,12 +231,20 @@ impl<'a> Place<'a> {
             })
     }
 
+    /// The name of the entry `key`.
+    fn key_of(&self, key: &str) -> String {
+        match self.name() {
+            name if name.is_empty() => key.to_owned(),
+            name => format!("{name}.{key}"),
+        }
+    }
+
     fn met(&self) -> String {
         match &self.node.value {
             Value::Nil => "null".to_owned(),
-            Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
-            Value::Array(_) => "a list".to_owned(),
-            Value::Table(_) => "an object".to_owned(),
+            Value::Array(items) if items.is_empty() => "[]".to_owned(),
+            Value::Array(_) => "[…]".to_owned(),
+            Value::Table(_) => "{…}".to_owned(),
             value @ (Value::Boolean(_) | Value::Integer(_) | Value::Float(_) | Value::Text(_)) => {
                 shortened(&value.to_string())
             }
@@ -248,18 +255,20 @@ impl<'a> Place<'a> {
 impl<'a> Entries<'a> {
     /// The value of `key`.
     pub(super) fn required(&self, key: &'static str) -> Result<Place<'a>, Fault> {
-        self.optional(key)
-            .ok_or_else(|| self.place.fault(format!("`{key}` is missing")))
+        self.optional(key).ok_or_else(|| {
+            let key = self.place.key_of(key);
+            Fault::missing(Some(&self.place.origin()), &key)
+        })
     }
 
-    /// The value of `key`, if it is there.
+    /// The value of `key`, if there is one.
     pub(super) fn optional(&self, key: &'static str) -> Option<Place<'a>> {
         let number = self.entries.iter().position(|(name, _)| name == key)?;
         Some(self.place.entry(number, key, &self.entries[number].1))
     }
 }
 
-/// As much of `text` as a line of a message has room for.
+/// `text`, cut to the length that fits a line of a message.
 fn shortened(text: &str) -> String {
     if text.chars().count() <= MET_MAX {
         return text.to_owned();
@@ -267,5 +276,5 @@ fn shortened(text: &str) -> String {
     text.chars().take(MET_MAX).chain(['…']).collect()
 }
 
-/// Characters of what was met that a message shows.
+/// Characters of an invalid value that a message shows.
 const MET_MAX: usize = 40;

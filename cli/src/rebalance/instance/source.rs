@@ -1,4 +1,4 @@
-//! The text of an instance file, and which line of it holds what.
+//! The text of an instance file, and the line of each value.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -7,10 +7,10 @@ use experiments::Failure;
 use settings::Node;
 use settings::read;
 
-/// A JSON text and what it holds.
+/// A JSON text and its value.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// What messages call it.
+    /// Its name in messages.
     name: String,
     text: String,
     pub(super) tree: Node,
@@ -26,7 +26,7 @@ impl Source {
                 .map_err(|error| Failure::input(format!("stdin: cannot be read: {error}")))?;
             let text = String::from_utf8(bytes).map_err(|error| {
                 let byte = error.utf8_error().valid_up_to() + 1;
-                Failure::input(format!("stdin: is not UTF-8 at byte {byte}"))
+                Failure::input(format!("stdin: is not UTF-8 text (byte {byte} is not)"))
             })?;
             return Self::new("stdin", text);
         }
@@ -34,7 +34,7 @@ impl Source {
         Self::new(&file.display().to_string(), text)
     }
 
-    /// `text`, which messages say is from `name`.
+    /// `text`, which is from `name`.
     pub(super) fn new(name: &str, text: String) -> Result<Self, Failure> {
         let tree = serde_json::from_str(&text).map_err(|error| {
             let problem = error.to_string();
@@ -43,7 +43,7 @@ impl Source {
                 .map_or(problem.as_str(), |(problem, _)| problem);
             let (line, column) = (error.line(), error.column());
             Failure::input(format!(
-                "{name}:{line}: is not JSON: {problem} (column {column})"
+                "invalid JSON: {problem}\n  --> {name}:{line}:{column}"
             ))
         })?;
         Ok(Self {
@@ -53,7 +53,7 @@ impl Source {
         })
     }
 
-    /// What an instance without a name is called.
+    /// Name of an instance that has none of its own.
     pub(super) fn stem(&self) -> String {
         let stem = Path::new(&self.name).file_stem();
         stem.map_or_else(
@@ -62,8 +62,8 @@ impl Source {
         )
     }
 
-    /// File and line of what is found by taking, from the outside inwards, the entry or item of each
-    /// number.
+    /// File and line of the value at `path`: the number of an entry or item for each level, outermost
+    /// first.
     pub(super) fn place(&self, path: &[usize]) -> String {
         let bytes = self.text.as_bytes();
         let start = bytes
@@ -78,9 +78,9 @@ impl Source {
     }
 }
 
-/// Where the entry or item `number` begins of the value, or the entry's value, that begins `at`.
+/// Start of the entry or item `number` in the value, or the entry's value, that starts `at`.
 ///
-/// The text is JSON, which has been checked.
+/// The text is valid JSON.
 fn child(bytes: &[u8], mut at: usize, number: usize) -> usize {
     let (mut depth, mut commas, mut is_quoted) = (0_usize, 0, false);
     while let Some(byte) = bytes.get(at) {
@@ -128,11 +128,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_located() {
+    fn invalid_json_is_located() {
         let fault = Source::new("f", "{\n\"a\": NaN}".to_owned()).unwrap_err();
         assert_eq!(
             fault.to_string(),
-            "f:2: is not JSON: expected value (column 6)"
+            "invalid JSON: expected value\n  --> f:2:6"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What came of looking, as `--format json` and `csv` show it.
+//! Results of a search, for `--format json` and `csv`.
 
 use migbsp::rebalance::Problem;
 use serde::Serialize;
@@ -8,26 +8,26 @@ use crate::rebalance::search::Found;
 use crate::rebalance::solve::SolveArguments;
 use analysis::text::rounded;
 
-/// All that `migbsp rebalance INSTANCE` found.
+/// Results of `migbsp rebalance INSTANCE`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Report {
     /// `migbsp.rebalance/1`.
     pub(super) schema: &'static str,
     /// The instance's name.
     pub(super) instance: String,
-    /// Who looked.
+    /// The algorithm.
     pub(super) algorithm: String,
-    /// How long for each target, as it may be written.
+    /// Budget for each target, as text.
     pub(super) budget: String,
-    /// Where random choices began.
+    /// Seed of random choices.
     pub(super) seed: u64,
-    /// `seconds` or `moves`: what costs are in.
+    /// `seconds` or `moves`: the unit of costs.
     pub(super) cost_unit: &'static str,
-    /// The highest level before anybody moves.
+    /// The highest initial level.
     pub(super) dc_initial: f64,
-    /// The level that no assignment is below.
+    /// Lower bound of levels.
     pub(super) dc_ideal: f64,
-    /// The workload of each machine before anybody moves.
+    /// The initial workload of each machine.
     pub(super) loads_initial: Vec<f64>,
     /// By target, in the order they were given.
     pub(super) solutions: Vec<Assigned>,
@@ -36,25 +36,25 @@ pub(super) struct Report {
 /// An assignment for a target.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Assigned {
-    /// The level that was to be met.
+    /// The target level.
     pub(super) target: f64,
-    /// Whether it is.
+    /// Whether it is met.
     pub(super) feasible: bool,
     /// The machine of each process, from 0.
     pub(super) assignment: Vec<usize>,
     /// The highest level.
     pub(super) dc: f64,
-    /// What the moves cost, all together.
+    /// Total cost of the moves.
     pub(super) cost: f64,
-    /// What no assignment that meets the target costs less than; null: none meets it.
+    /// Lower bound of the cost of an assignment that meets the target; null: none meets it.
     pub(super) lower_bound: Option<f64>,
-    /// How many processes move.
+    /// Number of processes that move.
     pub(super) migrations: usize,
     /// The workload of each machine.
     pub(super) loads: Vec<f64>,
-    /// The dearest first.
+    /// The most expensive first.
     pub(super) moves: Vec<Move>,
-    /// How long it took to find.
+    /// Search time.
     pub(super) seconds: f64,
     /// Whether the search ended before the budget did.
     #[serde(skip)]
@@ -64,14 +64,14 @@ pub(super) struct Assigned {
 /// A process that moves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Move {
-    /// Its place in the instance.
+    /// Its position in the instance.
     pub(super) process: usize,
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) cost: f64,
 }
 
-/// A row of the CSV: a move, or a target for which nobody moves.
+/// A row of the CSV: a move, or a target without moves.
 #[derive(Debug, Serialize)]
 struct Row {
     target: f64,
@@ -90,7 +90,7 @@ struct Row {
 }
 
 impl Report {
-    /// The report of what was `found` for each target.
+    /// The report of the results `found` for each target.
     pub(super) fn new(
         instance: &Instance,
         problem: &Problem,
@@ -116,7 +116,7 @@ impl Report {
         }
     }
 
-    /// One row per move, and one per target for which nobody moves.
+    /// One row per move, and one per target without moves.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl Report {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// What to say of the targets that are not met, one line each; `None` if all are.
+    /// A message for each target that is not met, one a line; `None` if all are.
     pub(super) fn complaint(&self) -> Option<String> {
         let missed = self.solutions.iter().filter(|solution| !solution.feasible);
         let lines: Vec<String> = missed.map(|solution| self.missed(solution)).collect();
@@ -149,12 +149,14 @@ impl Report {
         let reached = beside(solution.dc, target);
         match solution.lower_bound {
             None if target < self.dc_ideal => format!(
-                "target {target} cannot be met: all work on all machines is {} already; {reached} was reached",
+                "target {target} cannot be met: perfect balance is {}; {reached} was reached",
                 beside(self.dc_ideal, target)
             ),
-            None => format!("target {target} cannot be met, whoever moves; {reached} was reached"),
+            None => {
+                format!("target {target} cannot be met by any assignment; {reached} was reached")
+            }
             Some(_) if solution.is_exhausted => format!(
-                "target {target} is not met: {} reached {reached} and was done before {} were over; another --algorithm may find more",
+                "target {target} is not met: {} reached {reached} and ended within {}; another --algorithm may find more",
                 self.algorithm, self.budget
             ),
             Some(_) => format!(
@@ -218,12 +220,12 @@ impl Row {
     }
 }
 
-/// A level for people.
+/// A level as text.
 pub(super) fn level(number: f64) -> String {
     rounded(number, 2)
 }
 
-/// A level for people, with as many digits as tell on which side of `target` it is.
+/// A level as text, with enough digits to show on which side of `target` it is.
 fn beside(number: f64, target: f64) -> String {
     let side = number.partial_cmp(&target);
     let is_told = |text: &String| {
@@ -234,7 +236,7 @@ fn beside(number: f64, target: f64) -> String {
     texts.find(is_told).unwrap_or_else(|| number.to_string())
 }
 
-/// More would be longer than the number as it is.
+/// Maximum number of digits.
 const DECIMALS_MAX: u8 = 15;
 
 #[cfg(test)]
@@ -242,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_beside_a_target_is_on_its_side() {
+    fn a_shown_level_is_on_the_same_side_of_the_target() {
         for (number, target, text) in [
             (45.0, 44.0, "45.00"),
             (33.33, 33.33, "33.33"),

@@ -1,17 +1,17 @@
-//! What came of looking, for people.
+//! Results of a search as text.
 
 use crate::rebalance::instance::Instance;
 use crate::rebalance::solve::report::{Assigned, Move, Report, level};
 use analysis::text::{counted, rounded, table};
 
-/// What there is to balance, what each target takes, and for each who moves and what that makes of the
+/// The instance, the cost of each target, and for each target its moves and the resulting load of the
 /// machines.
 pub(super) fn text(report: &Report, instance: &Instance) -> String {
     let mut clusters = instance.clusters.clone();
     clusters.sort_unstable();
     clusters.dedup();
     let mut text = format!(
-        "{}: {} on {} in {}, the highest level {}; all work on all machines would be {}\n\n",
+        "{}: {} on {} in {}, highest level {}, perfect balance {}\n\n",
         report.instance,
         counted(instance.processes.len(), "process"),
         counted(instance.capacities.len(), "machine"),
@@ -59,11 +59,11 @@ fn assigned(report: &Report, instance: &Instance, solution: &Assigned) -> String
     };
     let heading = format!("\nTarget {}{met}: ", solution.target);
     if solution.moves.is_empty() {
-        return format!("{heading}nobody moves\n");
+        return format!("{heading}no moves\n");
     }
     let moves = counted(solution.moves.len(), "move");
     format!(
-        "{heading}{moves}, the dearest first\n\n{}\nMachines by their level before\n\n{}",
+        "{heading}{moves}, the most expensive first\n\n{}\nMachines by initial level\n\n{}",
         move_table(report, instance, &solution.moves),
         machines(report, instance, solution),
     )
@@ -124,7 +124,7 @@ fn machines(report: &Report, instance: &Instance, solution: &Assigned) -> String
     cut(&headers, order.into_iter().map(row).collect())
 }
 
-/// How many processes there are on each machine.
+/// Number of processes on each machine.
 fn counts(places: impl Iterator<Item = usize>, instance: &Instance) -> Vec<usize> {
     let mut counts = vec![0; instance.capacities.len()];
     for place in places {
@@ -133,10 +133,10 @@ fn counts(places: impl Iterator<Item = usize>, instance: &Instance) -> Vec<usize
     counts
 }
 
-/// A table, and how to see the rest of it.
+/// A table, and a hint if it is cut.
 fn cut(headers: &[&str], rows: Vec<Vec<String>>) -> String {
     let more = rows.len().saturating_sub(ROWS);
-    // One more line is no longer than the line that says so.
+    // One more row is no longer than the hint.
     let shown = if more <= 1 { rows.len() } else { ROWS };
     let mut text = table(headers, rows.into_iter().take(shown));
     if 1 < more {
@@ -154,5 +154,5 @@ fn unit(report: &Report, what: &str) -> String {
     }
 }
 
-/// As many rows of a table are shown.
+/// Maximum number of rows of a table.
 const ROWS: usize = 10;

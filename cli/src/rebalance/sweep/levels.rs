@@ -1,10 +1,9 @@
-//! Which levels are worth a look.
+//! Levels of a sweep.
 
 use migbsp::rebalance::Problem;
 
-/// At most so many levels, rising: from just above the ideal one to the one before anybody moves, each
-/// further from the ideal one than the one before it by the same factor. What a level costs rises the faster
-/// the lower it is.
+/// At most this number of levels, rising: from just above the ideal one to the initial one, each further
+/// from the ideal one than the one before by the same factor. The cost rises faster at lower levels.
 pub(super) fn levels(problem: &Problem, points: u32) -> Vec<f64> {
     let ideal = problem.ideal();
     let before = problem.level(&problem.homes());
@@ -21,12 +20,12 @@ pub(super) fn levels(problem: &Problem, points: u32) -> Vec<f64> {
     levels
 }
 
-/// `level` with four digits: as people write them.
+/// `level` with four digits.
 fn short(level: f64) -> f64 {
     format!("{level:.3e}").parse().unwrap_or(level)
 }
 
-/// How far above the ideal level the lowest one is: as a part of it.
+/// Distance of the lowest level from the ideal one, as a part of it.
 const NEAREST: f64 = 0.02;
 
 #[cfg(test)]
@@ -60,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_is_well_there_is_one_level() {
+    fn a_balanced_instance_has_one_level() {
         assert_eq!(levels(&problem(&[100.0, 100.0]), 5), [100.0]);
         assert_eq!(levels(&problem(&[0.0]), 5), [0.0]);
     }

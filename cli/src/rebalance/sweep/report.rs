@@ -1,4 +1,4 @@
-//! What each level costs, as `--format json` and `csv` show it.
+//! The cost of each level, for `--format json` and `csv`.
 
 use migbsp::rebalance::Problem;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::rebalance::search::Found;
 use crate::rebalance::sweep::SweepArguments;
 use analysis::chart::{Lines, Series, Style};
 
-/// All that `migbsp rebalance sweep` found.
+/// Results of `migbsp rebalance sweep`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Report {
     /// `migbsp.rebalance-sweep/1`.
@@ -18,43 +18,43 @@ pub(super) struct Report {
     pub(super) instance: String,
     /// In the order they were given.
     pub(super) algorithms: Vec<String>,
-    /// How long each looked for each level, as it may be written.
+    /// Budget for each level, as text.
     pub(super) budget: String,
-    /// Where random choices began.
+    /// Seed of random choices.
     pub(super) seed: u64,
-    /// `seconds` or `moves`: what costs are in.
+    /// `seconds` or `moves`: the unit of costs.
     pub(super) cost_unit: &'static str,
-    /// The highest level before anybody moves.
+    /// The highest initial level.
     pub(super) dc_initial: f64,
-    /// The level that no assignment is below.
+    /// Lower bound of levels.
     pub(super) dc_ideal: f64,
     /// By level, the lowest first, then by algorithm.
     pub(super) points: Vec<Point>,
 }
 
-/// What an algorithm found for a level.
+/// The result of an algorithm for a level.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Point {
-    /// The level that was to be met.
+    /// The target level.
     pub(super) target: f64,
-    /// Who looked.
+    /// The algorithm.
     pub(super) algorithm: String,
     /// Whether it is met.
     pub(super) feasible: bool,
-    /// The level that was found.
+    /// The level that was reached.
     pub(super) dc: f64,
-    /// What the moves cost.
+    /// Cost of the moves.
     pub(super) cost: f64,
-    /// What no assignment that meets the target costs less than; null: none meets it.
+    /// Lower bound of the cost of an assignment that meets the target; null: none meets it.
     pub(super) lower_bound: Option<f64>,
-    /// How many processes move.
+    /// Number of processes that move.
     pub(super) migrations: usize,
-    /// How long it took to find.
+    /// Search time.
     pub(super) seconds: f64,
 }
 
 impl Point {
-    /// What was `found` for a target with a lower bound.
+    /// The result `found` for a target with a lower bound.
     pub(super) fn new(
         (target, lower_bound): (f64, Option<f64>),
         algorithm: &Algorithm,
@@ -146,7 +146,7 @@ impl Report {
             style: Style::Dashed,
         });
         Lines {
-            title: format!("{}: what each level costs", self.instance),
+            title: format!("{}: cost of each level", self.instance),
             x_label: "highest level of a machine (target)".to_owned(),
             y_label: match self.cost_unit {
                 "moves" => "moves".to_owned(),

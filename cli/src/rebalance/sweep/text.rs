@@ -1,4 +1,4 @@
-//! What each level costs, for people.
+//! The cost of each level as text.
 
 use crate::rebalance::sweep::report::{Point, Report};
 use analysis::text::{rounded, table};
@@ -24,11 +24,11 @@ pub(super) fn text(report: &Report) -> String {
         row
     });
     let what = match report.cost_unit {
-        "moves" => "how many processes have to move",
+        "moves" => "number of moves",
         _ => "cost in seconds of migration",
     };
     format!(
-        "{}: {what}, by the level that no machine may be above\n\n{}\n{}",
+        "{}: {what}, by highest allowed level of a machine\n\n{}\n{}",
         report.instance,
         table(&headers, rows),
         legend(report)
@@ -49,7 +49,7 @@ fn best(level: &[Point]) -> Option<&Point> {
     met.min_by(|left, right| left.cost.total_cmp(&right.cost))
 }
 
-/// Which part of what balancing could win at most a level that was reached wins.
+/// The part of the possible gain that a level reaches.
 fn spared(report: &Report, reached: f64) -> String {
     let most = report.dc_initial - report.dc_ideal;
     let part = (report.dc_initial - reached) / most;
@@ -62,7 +62,7 @@ fn spared(report: &Report, reached: f64) -> String {
 
 fn legend(report: &Report) -> String {
     format!(
-        "Before anybody moves the highest level is {}; all work on all machines would be {}. `at least` is a lower\n\
+        "The initial highest level is {}, perfect balance {}. `at least` is a lower\n\
          bound, `moves` are those of the cheapest, `spared` is the part of the imbalance that goes. \
          An empty place: not met.\n\
          Budget: {} for each number; seed {}.\n",
@@ -73,7 +73,7 @@ fn legend(report: &Report) -> String {
     )
 }
 
-/// What tells the rows apart: as they were given if two would read the same.
+/// The labels of the rows: as given if two would look the same.
 fn names(report: &Report) -> fn(f64) -> String {
     let texts: Vec<String> = report
         .levels()

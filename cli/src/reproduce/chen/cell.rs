@@ -1,77 +1,77 @@
-//! Numbers of the paper beside ours, and what it says about them.
+//! Published numbers beside ours, and claims about them.
 
 use migbsp::rebalance::Group;
 use serde::Serialize;
 
-/// All that was compared.
+/// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Report {
     /// `migbsp.reproduce-chen2008/1`.
     pub(super) schema: &'static str,
     /// `table2`, `table3`, `table4`, `figures`.
     pub(super) part: &'static str,
-    /// How many instances means are taken over.
+    /// Number of instances in a mean.
     pub(super) instances: u32,
     /// In the paper's order.
     pub(super) cells: Vec<Cell>,
-    /// What the paper says about them.
+    /// The paper's claims.
     pub(super) claims: Vec<Claim>,
 }
 
-/// A number, and the paper's if it prints one.
+/// A number, with the published one if there is one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Cell {
     /// The number of the figure, if it is one.
     pub(super) figure: Option<u8>,
     /// `I3,5`.
     pub(super) group: String,
-    /// The level that was to be met.
+    /// The target level.
     pub(super) target: Option<f64>,
-    /// Who looked.
+    /// The algorithm.
     pub(super) algorithm: Option<String>,
-    /// What it is.
+    /// The quantity.
     pub(super) quantity: Quantity,
-    /// What the paper prints.
+    /// The published value.
     pub(super) paper: Option<f64>,
-    /// What ours is; none: there is nothing that it could be the mean of.
+    /// Our value; none: the mean of no values.
     pub(super) ours: Option<f64>,
     /// `ours / paper - 1`.
     pub(super) error: Option<f64>,
 }
 
-/// What a number is.
+/// A quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Quantity {
-    /// The highest level before anybody moves.
+    /// The highest initial level.
     DcInitial,
     /// The part of the instances, in percent, for which the target is met.
     Success,
-    /// What moving costs, in seconds.
+    /// Cost of the migrations, in seconds.
     Cost,
-    /// What no assignment costs less than, in seconds.
+    /// Lower bound of the cost, in seconds.
     LowerBound,
-    /// How many processes move.
+    /// Number of migrations.
     Migrations,
-    /// How long was looked, in seconds.
+    /// Search time, in seconds.
     SecondsTotal,
-    /// How long until the best was seen, in seconds.
+    /// Time until the best assignment was found, in seconds.
     SecondsToBest,
 }
 
-/// Something that the paper says, and in how many cases it holds.
+/// A claim of the paper, and the number of cases in which it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Claim {
-    /// What the paper says.
+    /// The text of the claim.
     pub(super) claim: String,
-    /// In how many cases it holds here.
+    /// Number of cases in which it holds here.
     pub(super) holds: usize,
-    /// Of how many.
+    /// Number of cases.
     pub(super) of: usize,
 }
 
 impl Cell {
-    /// A number of `group` that is compared with nothing yet.
+    /// A number of `group`, without a published value.
     pub(super) fn new(group: Group, quantity: Quantity, ours: Option<f64>) -> Self {
         Self {
             figure: None,
@@ -98,7 +98,7 @@ impl Cell {
         self
     }
 
-    /// Beside what the paper prints, if it does.
+    /// With the published value, if there is one.
     pub(super) fn beside(mut self, paper: Option<f64>) -> Self {
         self.paper = paper;
         let pair = paper.filter(|paper| *paper != 0.0).zip(self.ours);
@@ -108,7 +108,7 @@ impl Cell {
 }
 
 impl Claim {
-    /// What holds in those of `cases` that are true.
+    /// A claim that holds in those of `cases` that are true.
     pub(super) fn new(claim: impl Into<String>, cases: impl IntoIterator<Item = bool>) -> Self {
         let cases: Vec<bool> = cases.into_iter().collect();
         Self {

@@ -1,6 +1,6 @@
-//! Figures 4 to 7: what each level costs, whoever looks.
+//! Figures 4 to 7: cost of each level, by algorithm.
 //!
-//! The paper's curves are drawn, not printed; what its text says about them is compared.
+//! The paper draws its curves without numbers; the claims of its text are compared.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ struct Case {
 #[derive(Debug, Default)]
 struct Costs {
     costs: BTreeMap<Key, f64>,
-    /// On how many percent of the instances the target is met.
+    /// Percentage of instances for which the target is met.
     success: BTreeMap<Key, f64>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn compare(
             cases.extend((1..=u64::from(instances)).map(case));
         }
     }
-    // The longest first, so that no core is left with a long one at the end.
+    // The longest first, so that no core ends with a long run.
     cases.sort_by_key(|case| {
         let work = case.group.machines() * case.group.processes();
         (Reverse(work * algorithms(case.figure).len()), case.number)
@@ -92,7 +92,7 @@ pub(super) fn compare(
 /// The figures, and the groups that they have.
 fn curves() -> Vec<(u8, Group)> {
     let group = |family, size| Group::new(family, size).expect("sizes are from 1 to 5");
-    // The paper does not say which group its figures 4 and 5 are of.
+    // The paper does not name the group of its figures 4 and 5.
     let parameters = [4, 5].map(|figure| (figure, group(Family::I3, 3)));
     let of = |figure, family| (1..=5).map(move |size| (figure, group(family, size)));
     let others = of(6, Family::I3).chain(of(7, Family::I4));
@@ -119,7 +119,7 @@ fn algorithms(figure: u8) -> &'static [&'static str] {
     }
 }
 
-/// What the text says about the figures.
+/// Claims of the text about the figures.
 fn claims(costs: &Costs) -> Vec<Claim> {
     let mut claims = about_levels(costs).to_vec();
     claims.extend(about_penalties(costs));
@@ -221,7 +221,7 @@ impl Costs {
         reaches.collect()
     }
 
-    /// Where nobody has to move, nobody is cheaper.
+    /// Where no process has to move, no algorithm is cheaper.
     fn cost(&self, (figure, group, number): (u8, Group, usize), name: &'static str) -> Option<f64> {
         let cost = self.costs.get(&(figure, group, number, name)).copied();
         cost.filter(|cost| 0.0 < *cost)
@@ -241,7 +241,7 @@ const METHODS: [&str; 5] = ["imlp", "islp", "mlp", "tabu", OURS];
 
 const OURS: &str = "best";
 
-/// Ours is not compared with theirs at their budget, which is a millisecond's on a machine of today.
+/// Ours is not compared with theirs at their budget, which takes a millisecond on a current machine.
 const STEPS_OURS: u64 = 1_000_000;
 
 const CRS: &str = "imlp:levels=6,thresholds=crs2";
@@ -265,5 +265,5 @@ const PENALTIES: [&str; 8] = [
     FULL025, FULL1, FULL4, FULL8, LIMIT025, LIMIT1, LIMIT4, LIMIT8,
 ];
 
-/// Levels between the ideal one, 74, and those before anybody moves.
+/// Levels between the ideal one, 74, and the initial ones.
 const TARGETS: [f64; 6] = [75.5, 77.0, 80.0, 85.0, 95.0, 110.0];

@@ -1,4 +1,4 @@
-//! The paper's numbers and ours as a page that needs nothing else.
+//! The paper's numbers and ours as a self-contained page.
 
 use maud::{Markup, PreEscaped, html};
 

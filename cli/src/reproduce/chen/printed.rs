@@ -1,4 +1,4 @@
-//! What the paper prints.
+//! Published values.
 
 use migbsp::rebalance::Group;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ pub(super) struct Uniform {
     pub(super) algorithm: String,
     /// Percent.
     pub(super) success: f64,
-    /// None where the paper has nothing, or nothing that can be read.
+    /// None where the paper has no legible value.
     pub(super) migrations: Option<f64>,
     pub(super) milliseconds: Option<f64>,
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_are_understood() {
+    fn the_published_tables_parse() {
         let groups: Vec<Group> = levels().iter().map(|(group, _)| *group).collect();
         assert_eq!(groups, Group::all().collect::<Vec<_>>());
         let groups: Vec<Group> = times().iter().map(|(group, _)| *group).collect();

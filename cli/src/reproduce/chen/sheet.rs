@@ -1,4 +1,4 @@
-//! What was compared as tables of texts, for a terminal or a page.
+//! Results as tables of texts, for a terminal or a page.
 
 use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
@@ -12,7 +12,7 @@ pub(super) struct Sheet {
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// The tables of a part, in the paper's order, and then what the paper says about them.
+/// The tables of a part, in the paper's order, then the claims.
 pub(super) fn sheets(part: Part, report: &Report) -> Vec<Sheet> {
     let mut sheets = match part {
         Part::Table2 => vec![levels(report)],
@@ -36,7 +36,7 @@ fn levels(report: &Report) -> Sheet {
         ]
     };
     Sheet {
-        title: "Table 2: the highest level before anybody moves (DC_I)".to_owned(),
+        title: "Table 2: the highest initial level (DC_I)".to_owned(),
         headers: ["group", "paper", "ours", "error"]
             .map(str::to_owned)
             .to_vec(),
@@ -60,7 +60,7 @@ fn times(report: &Report) -> Sheet {
         row
     });
     Sheet {
-        title: "Table 3: seconds in all, and until the best was seen".to_owned(),
+        title: "Table 3: total seconds, and seconds until the best was found".to_owned(),
         headers: headers(&[
             "met",
             "cost s",
@@ -158,7 +158,7 @@ pub(super) fn names(cells: &[Cell]) -> Vec<&str> {
     names
 }
 
-/// What a figure shows.
+/// Title of a figure.
 pub(super) fn title(cell: &Cell) -> String {
     let figure = cell.figure.unwrap_or_default();
     let varied = match figure {
@@ -194,7 +194,7 @@ fn claims(report: &Report) -> Sheet {
         ]
     });
     Sheet {
-        title: "What the paper says, and in how many cases it holds here".to_owned(),
+        title: "Claims of the paper, and the number of cases in which they hold here".to_owned(),
         headers: ["claim", "holds in"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

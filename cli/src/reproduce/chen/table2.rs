@@ -1,4 +1,4 @@
-//! Table 2: the groups, and their levels before anybody moves.
+//! Table 2: the groups, and their initial levels.
 
 use crate::reproduce::chen::cell::{Cell, Claim, Quantity};
 use crate::reproduce::chen::printed::levels;

@@ -1,4 +1,4 @@
-//! Table 3: how long the algorithms look until they see their best, and whose best is cheapest.
+//! Table 3: search times of the algorithms, and their order by cost.
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ use experiments::batch::{self, Progress};
 
 const METHODS: [Method; 4] = [Method::Imlp, Method::Islp, Method::Mlp, Method::Tabu];
 
-/// An instance: what the four came to, and the lower bound.
+/// An instance: the results of the four algorithms, and the lower bound.
 type Outcome = ([Trial; 4], f64);
 
 pub(super) fn compare(
@@ -25,7 +25,7 @@ pub(super) fn compare(
         .iter()
         .flat_map(|(group, _)| (1..=u64::from(instances)).map(|seed| (*group, seed)))
         .collect();
-    // The longest first, so that no core is left with a long one at the end.
+    // The longest first, so that no core ends with a long run.
     cases.sort_by_key(|(group, seed)| {
         (Reverse(group.machines() * group.processes()), *group, *seed)
     });
@@ -84,7 +84,7 @@ fn append(
     paper: [(f64, f64); 4],
 ) -> [(f64, f64); 4] {
     let target = target(group);
-    // Costs are compared where all have one.
+    // Costs are compared where all algorithms have one.
     let is_met = |(trials, _): &&&Outcome| trials.iter().all(|trial| trial.is_met);
     let met: Vec<&&Outcome> = outcomes.iter().filter(is_met).collect();
     let indices = [0, 1, 2, 3];
@@ -121,7 +121,7 @@ fn is_rising(numbers: [f64; 4]) -> bool {
     numbers.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// The paper does not say which target its times are of. Ours are levels that all four meet: for I4,2 to I4,5 those of
+/// The paper does not name the target of its times. Ours are levels that all four meet: for I4,2 to I4,5 those of
 /// its Table 4, which they do not meet for I4,1, and which has none for I3.
 fn target(group: Group) -> f64 {
     let size = group.to_string();

@@ -1,4 +1,4 @@
-//! Table 4: every move costs 1; who meets the target, with how many moves.
+//! Table 4: every move costs 1; which algorithms meet the target, with how many moves.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use experiments::batch::{self, Progress};
 
 const METHODS: [Method; 3] = [Method::Islp, Method::Mparv, Method::Tabu];
 
-/// ISLP as the paper's numbers are: two processes change places only where no single move meets the target.
+/// ISLP as in the paper's numbers: two processes swap only where no single move meets the target.
 const NEEDED: &str = "islp:exchanges=needed";
 
 /// The algorithms on one instance.
@@ -44,7 +44,7 @@ pub(super) fn compare(
         };
         cases.extend((1..=u64::from(instances)).map(case));
     }
-    // The longest first, so that no core is left with a long one at the end.
+    // The longest first, so that no core ends with a long run.
     cases.sort_by_key(|case| {
         let work = case.group.machines() * case.group.processes();
         (Reverse(work), case.number, case.seed)
@@ -93,7 +93,7 @@ pub(super) fn compare(
     Ok((cells, claims))
 }
 
-/// What each of [`METHODS`] comes to, and [`NEEDED`].
+/// Results of each of [`METHODS`], and of [`NEEDED`].
 fn outcome(case: &Case) -> [Trial; 4] {
     let problem = uniform(&case.group.draw(case.seed));
     let steps = budget(&problem, case.target);
@@ -111,7 +111,7 @@ fn outcome(case: &Case) -> [Trial; 4] {
     ]
 }
 
-/// The numbers of an algorithm beside one's of the paper; migrations are means over the instances where the target is met.
+/// The numbers of an algorithm beside those of the paper; migrations are means over the instances where the target is met.
 fn method(
     group: Group,
     algorithm: &str,
@@ -140,6 +140,6 @@ fn method(
     ]
 }
 
-/// No limit: MPARV ends by itself. Cut off where the others are, it would be judged by the first few of its
-/// levels.
+/// No limit: MPARV ends by itself. With the limit of the others, only the first few of its levels would
+/// count.
 const STEPS_MPARV: u64 = u64::MAX;

@@ -1,11 +1,11 @@
-//! The paper's numbers and ours, for people.
+//! The paper's numbers and ours as text.
 
 use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::Report;
 use crate::reproduce::chen::sheet::sheets;
 use analysis::text::table;
 
-/// Tables first, what the paper says about them next, how they came about last.
+/// Tables first, then the claims, then notes on method.
 pub(super) fn text(part: Part, report: &Report) -> String {
     let tables = sheets(part, report).into_iter().map(|sheet| {
         let headers: Vec<&str> = sheet.headers.iter().map(String::as_str).collect();
@@ -16,7 +16,7 @@ pub(super) fn text(part: Part, report: &Report) -> String {
     parts.join("\n")
 }
 
-/// How the numbers came about, and which of the paper's there are none of.
+/// Notes on method, and on published numbers without a counterpart.
 pub(super) fn preface(part: Part, instances: u32) -> String {
     let drawn = format!(
         "Means over {instances} instances of each group, drawn anew; the paper has 100 of its own."

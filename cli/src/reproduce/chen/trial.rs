@@ -4,19 +4,19 @@ use migbsp::rebalance::{Budget, Method, Problem, Way};
 
 use crate::rebalance::{Algorithm, Limit};
 
-/// What an algorithm came to.
+/// Result of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
     pub(super) is_met: bool,
     pub(super) cost: f64,
     pub(super) migrations: usize,
-    /// How long it looked, in seconds: the mean over many runs, if that is short.
+    /// Search time, in seconds: the mean over many runs, if it is short.
     pub(super) seconds: f64,
-    /// How long until it saw the best, in seconds.
+    /// Time until the best assignment was found, in seconds.
     pub(super) seconds_to_best: f64,
 }
 
-/// What `algorithm` finds in so many steps.
+/// The result of `algorithm` within this number of steps.
 pub(super) fn trial(
     algorithm: &Algorithm,
     problem: &Problem,
@@ -26,7 +26,7 @@ pub(super) fn trial(
 ) -> Trial {
     let search = |budget: Budget<'_>| algorithm.search(problem, target, budget, seed);
     let (found, mut all) = Limit::Steps(steps).spend(search);
-    // What takes microseconds is timed over many runs.
+    // Searches of microseconds are timed over many runs.
     let mut runs = 1.0;
     while all < TIMED_MIN {
         all += Limit::Steps(steps).spend(search).1;
@@ -43,8 +43,8 @@ pub(super) fn trial(
     }
 }
 
-/// The budget of all that do not end by themselves: the steps of sixteen first iterations of IMLP, which is
-/// what the paper's total times come to.
+/// Budget of algorithms that do not end by themselves: the steps of sixteen first iterations of IMLP, which
+/// match the paper's total times.
 pub(super) fn budget(problem: &Problem, target: f64) -> u64 {
     let first = Method::Mlp.search(problem, target, Budget::Steps(u64::MAX), 0);
     first.steps.saturating_mul(ITERATIONS).max(STEPS_MIN)
@@ -67,7 +67,7 @@ pub(super) fn uniform(problem: &Problem) -> Problem {
     .expect("only what moves cost was changed")
 }
 
-/// The mean of `numbers`; none if there is none.
+/// The mean of `numbers`; none if there are none.
 pub(super) fn mean(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
     let numbers: Vec<f64> = numbers.into_iter().collect();
     let count = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
@@ -86,8 +86,8 @@ pub(crate) const fn real(count: u64) -> f64 {
 
 const ITERATIONS: u64 = 16;
 
-/// A mean over runs that take less, all together, would say more about caches than about the search; in seconds.
+/// Minimum total time of the runs of a mean, in seconds; a shorter one would measure caches.
 const TIMED_MIN: f64 = 2e-3;
 
-/// Where the first iteration takes next to nothing, sixteen of it do, too.
+/// Minimum steps, for a first iteration that takes almost none.
 const STEPS_MIN: u64 = 1000;

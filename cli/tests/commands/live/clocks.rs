@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::live::cluster::Cluster;
 
-/// Starts a command whose clock that never goes back is an hour ahead.
+/// Starts a command with a monotonic clock that is an hour ahead.
 const SINCE_BOOT: [&str; 7] = [
     "unshare",
     "--time",

@@ -26,7 +26,7 @@ struct Daemon {
 }
 
 impl Cluster {
-    /// Nodes `node-1`, `node-2` and so on: Sets of so many each.
+    /// Nodes `node-1`, `node-2` and so on: Sets of these sizes.
     pub(crate) fn start(sets: &[usize]) -> Self {
         let mut hosts = Vec::new();
         for (set, count) in sets.iter().enumerate() {
@@ -160,7 +160,7 @@ impl Cluster {
         shown["nodes"].as_array().unwrap().clone()
     }
 
-    /// Waits until no node of `hosts` has a job, for at most so many seconds.
+    /// Waits until no node of `hosts` has a job, at most this number of seconds.
     #[track_caller]
     pub(crate) fn is_free_within(&self, seconds: u64, hosts: &str) {
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What is wrong with what is given is named.
+//! Invalid inputs are named.
 
 use crate::invocation::Folder;
 use crate::live::cluster::{Cluster, HEAT};
@@ -40,30 +40,24 @@ fn check(folder: &Folder, arguments: &[&str], code: i32, message: &str) {
 fn a_mistake_in_the_configuration_of_a_node_is_named() {
     let folder = folder();
     for (text, message) in [
-        (
-            "",
-            "node.toml: node.name: missing; expected the name in the certificate",
-        ),
-        (
-            "[node]\nname = \"N_1\"",
-            "node.toml:2: node.name: met \"N_1\"",
-        ),
+        ("", "missing key `node.name`\n  --> node.toml"),
+        ("[node]\nname = \"N_1\"", "`node.name`: \"N_1\" is no name"),
         (
             "[node]\nnam = \"n\"",
-            "node.toml:2: node.nam: unknown key; did you mean `name`?",
+            "unknown key `node.nam`\n  --> node.toml:2\n  help: did you mean `name`?",
         ),
-        ("[nodes]\n", "node.toml:1: nodes: unknown key"),
+        ("[nodes]\n", "unknown key `nodes`\n  --> node.toml:1"),
         (
             "[node]\nname = \"node-1\"\nidentity = \"ca\"\nshare = 0",
-            "node.toml:4: node.share: met 0, expected a fraction from 0.001 to 1",
+            "invalid value `0` for `node.share`: must be a fraction from 0.001 to 1\n  --> node.toml:4",
         ),
         (
             "[node]\nname = \"node-1\"\nidentity = \"ca\"\nspeed = -1.0",
-            "node.toml:4: node.speed: met -1, expected instructions per second",
+            "invalid value `-1` for `node.speed`: must be instructions per second",
         ),
         (
             "[node]\nname = \"node-1\"\nlisten = \"here\"",
-            "node.toml:3: node.listen: ",
+            "for `node.listen`: ",
         ),
         (
             "[node]\nname = \"node-1\"\nidentity = \"empty\"",
@@ -143,7 +137,7 @@ fn a_cluster_that_is_not_there_is_named() {
         &folder,
         &ideal,
         4,
-        "barrier.shape: met \"ideal\", which only a simulated platform can do",
+        "invalid value `\"ideal\"` for `barrier.shape`: needs a simulated platform",
     );
     let silent = "set-manager node-1 at 127.0.0.1:9: no answer in 5 s: check whether it runs and its port is open";
     check(&folder, &run, 5, silent);
@@ -182,9 +176,9 @@ fn a_mistake_in_what_is_to_be_up_is_named() {
         (
             &["--slow", "1:0"],
             2,
-            "expected a fraction from 0.001 to 1, as in 4:0.4",
+            "must have a fraction from 0.001 to 1, such as 4:0.4",
         ),
-        (&["--slow", "1"], 2, "expected NODE:FRACTION, as 4:0.4"),
+        (&["--slow", "1"], 2, "must be NODE:FRACTION, such as 4:0.4"),
         (&["--local", "-1"], 2, "-1 is not in 1..=256"),
         (&["--", "fly"], 2, "unrecognized subcommand 'fly'"),
         (

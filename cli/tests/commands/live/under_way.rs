@@ -37,7 +37,7 @@ impl UnderWay {
         signal(self.pid, name);
     }
 
-    /// Waits for its end, which has to come within so many seconds.
+    /// Waits for its end, at most this number of seconds.
     #[track_caller]
     pub(crate) fn ends_within(&self, seconds: u64) -> Ended {
         let Ok(ended) = self.ended.recv_timeout(Duration::from_secs(seconds)) else {

@@ -62,7 +62,7 @@ fn nodes_say_how_they_are() {
 }
 
 #[test]
-fn nobody_is_left_behind() {
+fn no_node_process_outlives_up() {
     let folder = Folder::new().with("heat.toml", HEAT);
     for kind in ["KILL", "INT"] {
         let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
@@ -82,7 +82,7 @@ fn nobody_is_left_behind() {
 }
 
 #[test]
-fn a_node_that_stops_holds_nobody_up() {
+fn a_stopped_node_does_not_block_the_end() {
     let folder = Folder::new().with("heat.toml", HEAT);
     let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
     let up = [&["up", "--local", "2", "--"], &run[..], &["--out", "runs"]].concat();

@@ -13,55 +13,55 @@ fn check(from: &str, to: &str, message: &str) {
 }
 
 #[test]
-fn what_is_no_instance_is_located() {
-    let rate = "expected a number above 0, from 1e-12 to 1e15";
-    let amount = "expected 0 or a number from 1e-15 to 1e15";
-    let machine = "expected a whole number from 0 to 2: the place of a machine in `capacities`";
+fn invalid_instances_are_located() {
+    let rate = "must be a number above 0, from 1e-12 to 1e15";
+    let amount = "must be 0 or a number from 1e-15 to 1e15";
+    let machine = "must be a whole number from 0 to 2: an index into `capacities`";
     let row = "[workload, size in MB, machine]";
     for (from, to, message) in [
-        ("{", "[", "i.json:2: is not JSON: expected `,` or `]` (column 9)".to_owned()),
-        ("[1, 1, 2]", "[1, NaN, 2]", "i.json:3: is not JSON: expected value (column 21)".to_owned()),
-        ("[1, 1, 2]", "[1, 1e999, 2]", "i.json:3: is not JSON: number out of range (column 25)".to_owned()),
-        ("[1, 1, 2]", "[]", "i.json:3: capacities: met an empty list, expected a list of numbers".to_owned()),
-        ("[1, 1, 2]", "3", "i.json:3: capacities: met 3, expected a list of numbers".to_owned()),
-        ("[1, 1, 2]", "[1, 0, 2]", format!("i.json:3: capacities[1]: met 0, {rate}")),
-        ("[1, 1, 2]", "[1, -1.5, 2]", format!("i.json:3: capacities[1]: met -1.5, {rate}")),
-        ("[1, 1, 2]", "[1, 1e300, 2]", format!("i.json:3: capacities[1]: met 1e300, {rate}")),
-        ("[1, 1, 2]", "[1, \"1\", 2]", format!("i.json:3: capacities[1]: met \"1\", {rate}")),
-        ("[1, 1, 2]", "[1, null, 2]", format!("i.json:3: capacities[1]: met null, {rate}")),
-        ("[0, 0, 1]", "[0, 0]", "i.json:4: cluster: met 2 clusters for 3 capacities, expected one for each machine".to_owned()),
-        ("[0, 0, 1]", "[0, 0, 0.5]", "i.json:4: cluster[2]: met 0.5, expected a whole number from 0 on".to_owned()),
-        ("[0, 0, 1]", "[0, 0, -1]", "i.json:4: cluster[2]: met -1, expected a whole number from 0 on".to_owned()),
-        ("\"intra\": 100", "\"intra\": 0", format!("i.json:5: bandwidth.intra: met 0, {rate}")),
-        ("\"inter\": 10", "\"intr\": 10", "i.json:5: bandwidth.intr: unknown key; did you mean `inter`?".to_owned()),
-        (", \"inter\": 10", "", "i.json:5: bandwidth: `inter` is missing".to_owned()),
-        ("{\"intra\": 100, \"inter\": 10}", "10", "i.json:5: bandwidth: met 10, expected bandwidth: an object with `intra`, `inter`".to_owned()),
-        ("[50, 4, 0]", "[50, 4, 3]", format!("i.json:8: processes[1][2]: met 3, {machine}")),
-        ("[50, 4, 0]", "[50, 4, -1]", format!("i.json:8: processes[1][2]: met -1, {machine}")),
-        ("[50, 4, 0]", "[50, 4, 0.5]", format!("i.json:8: processes[1][2]: met 0.5, {machine}")),
-        ("[50, 4, 0]", "[-50, 4, 0]", format!("i.json:8: processes[1][0]: met -50, {amount}")),
-        ("[50, 4, 0]", "[1e-60, 4, 0]", format!("i.json:8: processes[1][0]: met 1e-60, {amount}")),
-        ("[50, 4, 0]", "[50, 1e-60, 0]", format!("i.json:8: processes[1][1]: met 1e-60, {amount}")),
-        ("[50, 4, 0]", "[50, \"4 MB\", 0]", format!("i.json:8: processes[1][1]: met \"4 MB\", {amount}")),
-        ("[50, 4, 0]", "[50, [4], 0]", format!("i.json:8: processes[1][1]: met a list, {amount}")),
-        ("[50, 4, 0]", "[50, 4]", format!("i.json:8: processes[1]: met 2 values, expected {row}")),
-        ("[50, 4, 0]", "[50, 4, 0, 0]", format!("i.json:8: processes[1]: met 4 values, expected {row}")),
-        ("[50, 4, 0]", "7", format!("i.json:8: processes[1]: met 7, expected {row}")),
-        ("[60, 100]", "[60, 0]", format!("i.json:13: targets[1]: met 0, {rate}")),
-        ("[60, 100]", "[-60, 100]", format!("i.json:13: targets[0]: met -60, {rate}")),
-        ("[60, 100]", "\"60\"", "i.json:13: targets: met \"60\", expected a list of numbers".to_owned()),
-        ("\"targets\"", "\"target\"", "i.json:13: target: unknown key; did you mean `targets`?".to_owned()),
-        ("\"targets\"", "\"cluster\"", "i.json:13: cluster: is there twice, first in i.json:4".to_owned()),
-        ("\"targets\"", "\"colour\"", "i.json:13: colour: unknown key; known here: `name`, `capacities`, `cluster`, `bandwidth`, `processes`, `targets`".to_owned()),
-        ("\"name\": \"small\"", "\"name\": 5", "i.json:2: name: met 5, expected a text in quotes".to_owned()),
-        ("\"capacities\": [1, 1, 2],", "", "i.json:1: `capacities` is missing".to_owned()),
+        ("{", "[", "invalid JSON: expected `,` or `]`\n  --> i.json:2:9".to_owned()),
+        ("[1, 1, 2]", "[1, NaN, 2]", "invalid JSON: expected value\n  --> i.json:3:21".to_owned()),
+        ("[1, 1, 2]", "[1, 1e999, 2]", "invalid JSON: number out of range\n  --> i.json:3:25".to_owned()),
+        ("[1, 1, 2]", "[]", "invalid value `[]` for `capacities`: must be a list of numbers\n  --> i.json:3".to_owned()),
+        ("[1, 1, 2]", "3", "invalid value `3` for `capacities`: must be a list of numbers\n  --> i.json:3".to_owned()),
+        ("[1, 1, 2]", "[1, 0, 2]", format!("invalid value `0` for `capacities[1]`: {rate}\n  --> i.json:3")),
+        ("[1, 1, 2]", "[1, -1.5, 2]", format!("invalid value `-1.5` for `capacities[1]`: {rate}\n  --> i.json:3")),
+        ("[1, 1, 2]", "[1, 1e300, 2]", format!("invalid value `1e300` for `capacities[1]`: {rate}\n  --> i.json:3")),
+        ("[1, 1, 2]", "[1, \"1\", 2]", format!("invalid value `\"1\"` for `capacities[1]`: {rate}\n  --> i.json:3")),
+        ("[1, 1, 2]", "[1, null, 2]", format!("invalid value `null` for `capacities[1]`: {rate}\n  --> i.json:3")),
+        ("[0, 0, 1]", "[0, 0]", "`cluster`: 2 clusters for 3 capacities, must be one for each machine\n  --> i.json:4".to_owned()),
+        ("[0, 0, 1]", "[0, 0, 0.5]", "invalid value `0.5` for `cluster[2]`: must be a whole number of at least 0\n  --> i.json:4".to_owned()),
+        ("[0, 0, 1]", "[0, 0, -1]", "invalid value `-1` for `cluster[2]`: must be a whole number of at least 0\n  --> i.json:4".to_owned()),
+        ("\"intra\": 100", "\"intra\": 0", format!("invalid value `0` for `bandwidth.intra`: {rate}\n  --> i.json:5")),
+        ("\"inter\": 10", "\"intr\": 10", "unknown key `bandwidth.intr`\n  --> i.json:5\n  help: did you mean `inter`?".to_owned()),
+        (", \"inter\": 10", "", "missing key `bandwidth.inter`\n  --> i.json:5".to_owned()),
+        ("{\"intra\": 100, \"inter\": 10}", "10", "invalid value `10` for `bandwidth`: must be bandwidth: an object with `intra`, `inter`\n  --> i.json:5".to_owned()),
+        ("[50, 4, 0]", "[50, 4, 3]", format!("invalid value `3` for `processes[1][2]`: {machine}\n  --> i.json:8")),
+        ("[50, 4, 0]", "[50, 4, -1]", format!("invalid value `-1` for `processes[1][2]`: {machine}\n  --> i.json:8")),
+        ("[50, 4, 0]", "[50, 4, 0.5]", format!("invalid value `0.5` for `processes[1][2]`: {machine}\n  --> i.json:8")),
+        ("[50, 4, 0]", "[-50, 4, 0]", format!("invalid value `-50` for `processes[1][0]`: {amount}\n  --> i.json:8")),
+        ("[50, 4, 0]", "[1e-60, 4, 0]", format!("invalid value `1e-60` for `processes[1][0]`: {amount}\n  --> i.json:8")),
+        ("[50, 4, 0]", "[50, 1e-60, 0]", format!("invalid value `1e-60` for `processes[1][1]`: {amount}\n  --> i.json:8")),
+        ("[50, 4, 0]", "[50, \"4 MB\", 0]", format!("invalid value `\"4 MB\"` for `processes[1][1]`: {amount}\n  --> i.json:8")),
+        ("[50, 4, 0]", "[50, [4], 0]", format!("invalid value `[…]` for `processes[1][1]`: {amount}\n  --> i.json:8")),
+        ("[50, 4, 0]", "[50, 4]", format!("`processes[1]`: 2 values, must be {row}\n  --> i.json:8")),
+        ("[50, 4, 0]", "[50, 4, 0, 0]", format!("`processes[1]`: 4 values, must be {row}\n  --> i.json:8")),
+        ("[50, 4, 0]", "7", format!("invalid value `7` for `processes[1]`: must be {row}\n  --> i.json:8")),
+        ("[60, 100]", "[60, 0]", format!("invalid value `0` for `targets[1]`: {rate}\n  --> i.json:13")),
+        ("[60, 100]", "[-60, 100]", format!("invalid value `-60` for `targets[0]`: {rate}\n  --> i.json:13")),
+        ("[60, 100]", "\"60\"", "invalid value `\"60\"` for `targets`: must be a list of numbers\n  --> i.json:13".to_owned()),
+        ("\"targets\"", "\"target\"", "unknown key `target`\n  --> i.json:13\n  help: did you mean `targets`?".to_owned()),
+        ("\"targets\"", "\"cluster\"", "`cluster`: duplicate key, first in i.json:4\n  --> i.json:13".to_owned()),
+        ("\"targets\"", "\"colour\"", "unknown key `colour`: expected one of `name`, `capacities`, `cluster`, `bandwidth`, `processes`, `targets`\n  --> i.json:13".to_owned()),
+        ("\"name\": \"small\"", "\"name\": 5", "invalid value `5` for `name`: must be a string\n  --> i.json:2".to_owned()),
+        ("\"capacities\": [1, 1, 2],", "", "missing key `capacities`\n  --> i.json:1".to_owned()),
     ] {
         check(from, to, &message);
     }
 }
 
 #[test]
-fn a_file_that_holds_something_else_is_named() {
+fn an_unreadable_instance_file_is_named() {
     let folder = Folder::new()
         .with("bytes.json", b"\xff\xfe{")
         .with("empty.json", "")
@@ -74,16 +74,16 @@ fn a_file_that_holds_something_else_is_named() {
     );
     fails(
         "empty.json",
-        "empty.json:1: is not JSON: EOF while parsing a value (column 0)",
+        "invalid JSON: EOF while parsing a value\n  --> empty.json:1:0",
     );
     fails(
         "list.json",
-        "list.json:1: met an empty list, expected an instance: an object with `name`, `capacities`, \
-         `cluster`, `bandwidth`, `processes`, `targets`",
+        "invalid value `[]`: must be an instance: an object with `name`, `capacities`, `cluster`, \
+         `bandwidth`, `processes`, `targets`\n  --> list.json:1",
     );
     fails(
         "deep.json",
-        "deep.json:1: is not JSON: recursion limit exceeded (column 128)",
+        "invalid JSON: recursion limit exceeded\n  --> deep.json:1:128",
     );
     let ended = folder.run(&["rebalance", "bytes.json"]);
     assert_eq!(ended.code, Some(4), "{ended:?}");
@@ -91,7 +91,7 @@ fn a_file_that_holds_something_else_is_named() {
 }
 
 #[test]
-fn notes_of_others_do_no_harm() {
+fn notes_in_an_instance_are_ignored() {
     let noted = SMALL.replacen(
         "\"targets\"",
         "\"best_known_cost\": [1, null], \"lower_bound\": \"?\", \"dc_initial\": 3, \"targets\"",
@@ -111,7 +111,7 @@ fn an_instance_without_targets_asks_for_one() {
     folder.fails(
         &["rebalance", "i.json"],
         2,
-        "no target: i.json has no `targets`, so give --target",
+        "missing option --target: i.json has no `targets`",
     );
     folder.stdout(&[
         "rebalance",
@@ -124,7 +124,7 @@ fn an_instance_without_targets_asks_for_one() {
 }
 
 #[test]
-fn arguments_that_mean_nothing_say_what_would_do() {
+fn invalid_arguments_show_the_rule_that_they_break() {
     let folder = folder();
     for (arguments, words) in [
         (&["--algorithm", "impl"][..], "did you mean `imlp`?"),
@@ -133,24 +133,21 @@ fn arguments_that_mean_nothing_say_what_would_do() {
             &["--algorithm", "best:levels=2"],
             "`best` has no parameters",
         ),
-        (&["--target", "0"], "met `0`, expected a level"),
-        (&["--target", "-76"], "met `-76`, expected a level"),
-        (&["--target", "NaN"], "met `NaN`, expected a level"),
-        (&["--target", "inf"], "met `inf`, expected a level"),
-        (&["--target", "low"], "met `low`, expected a level"),
-        (&["--budget", "0"], "expected more than 0"),
-        (&["--budget", "-1"], "expected more than 0"),
+        (&["--target", "0"], "not `0`"),
+        (&["--target", "-76"], "not `-76`"),
+        (&["--target", "NaN"], "not `NaN`"),
+        (&["--target", "inf"], "not `inf`"),
+        (&["--target", "low"], "not `low`"),
+        (&["--budget", "0"], "must be more than 0"),
+        (&["--budget", "-1"], "must be more than 0"),
         (&["--budget", "0 steps"], "a whole number of steps from 1"),
-        (&["--budget", "soon"], "expected \"100 ms\""),
-        (
-            &["--seed", "-1"],
-            "met `-1`, expected a seed: a whole number from 0",
-        ),
-        (&["--seed", "one"], "met `one`, expected a seed"),
+        (&["--budget", "soon"], "must be \"100 ms\""),
+        (&["--seed", "-1"], "must be a whole number from 0"),
+        (&["--seed", "one"], "not `one`"),
         (&["--cost", "euros"], "possible values: seconds, moves"),
         (
             &["sweep"],
-            "the subcommand `sweep` stands behind small.json, expected it before",
+            "the subcommand `sweep` must precede `small.json`",
         ),
     ] {
         let ended = folder.run(&[&["rebalance", "small.json"][..], arguments].concat());
@@ -196,15 +193,15 @@ fn a_mistyped_subcommand_is_answered_with_the_nearest() {
     };
     usage(
         &["swep", "small.json"],
-        "swep: is no subcommand; did you mean `sweep`?",
+        "unknown subcommand `swep`; did you mean `sweep`?",
     );
     usage(
         &["genrate", "--seed", "2", "small.json"],
-        "genrate: is no subcommand; did you mean `generate`?",
+        "unknown subcommand `genrate`; did you mean `generate`?",
     );
     usage(
         &["swap", "small.json"],
-        "met swap and small.json, expected one instance",
+        "expected one instance, found `swap` and `small.json`",
     );
     folder.fails(
         &["rebalance", "sweep.json"],

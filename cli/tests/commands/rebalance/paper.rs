@@ -19,7 +19,7 @@ fn reproduce(part: &str, instances: &str) -> Value {
 }
 
 #[test]
-fn levels_before_anybody_moves_are_near_the_printed_ones() {
+fn initial_levels_are_near_the_published_ones() {
     let json = reproduce("table2", "100");
     assert_eq!(json["schema"], "migbsp.reproduce-chen2008/1");
     let cells = json["cells"].as_array().unwrap();
@@ -99,7 +99,7 @@ fn options_of_others_are_refused() {
     folder.fails(
         &["reproduce", "chen2008-table2", "--ties", "rank"],
         2,
-        "--ties is not for chen2008: nobody reschedules there",
+        "--ties does not apply to chen2008, which has no rescheduling",
     );
     folder.fails(
         &["reproduce", "table2", "--instances", "3"],

@@ -78,12 +78,7 @@ fn the_curve_is_drawn() {
     let arguments = ["rebalance", "sweep", "small.json", "--budget", "1 ksteps"];
     folder.stdout(&[&arguments[..], &["--svg", "cost.svg"]].concat());
     let svg = fs::read_to_string(folder.path().join("cost.svg")).unwrap();
-    for text in [
-        "imlp",
-        "best",
-        "lower bound",
-        "small: what each level costs",
-    ] {
+    for text in ["imlp", "best", "lower bound", "small: cost of each level"] {
         assert!(svg.contains(text), "{text}: {svg}");
     }
     folder.fails(
@@ -94,14 +89,14 @@ fn the_curve_is_drawn() {
 }
 
 #[test]
-fn people_see_a_row_for_each_level() {
+fn the_text_has_a_row_for_each_level() {
     let arguments = ["rebalance", "sweep", "small.json", "--points", "4"];
     let text = folder().stdout(&[&arguments[..], &IMLP[..]].concat());
     assert_eq!(text, EXPECTED, "{text}");
 }
 
 const EXPECTED: &str = "\
-small: cost in seconds of migration, by the level that no machine may be above
+small: cost in seconds of migration, by highest allowed level of a machine
 
  target   imlp  at least  moves  spared
   45.90            0.211
@@ -109,7 +104,7 @@ small: cost in seconds of migration, by the level that no machine may be above
   66.49  0.140     0.130      2    86 %
  150.00  0.000     0.000      0     0 %
 
-Before anybody moves the highest level is 150.00; all work on all machines would be 45.00. `at least` is a lower
+The initial highest level is 150.00, perfect balance 45.00. `at least` is a lower
 bound, `moves` are those of the cheapest, `spared` is the part of the imbalance that goes. An empty place: not met.
 Budget: 10000 steps for each number; seed 1.
 ";

@@ -64,15 +64,15 @@ fn bad_parameters_are_named() {
         let output = life(folder.path(), &["simulate", "life.toml", "--set", set]);
         assert_eq!(output.status.code(), Some(2));
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(stderr, format!("error: --set: {expected}\n"));
+        assert_eq!(stderr, format!("error: {expected}\n"));
     };
     check(
         "application.life.size=11",
-        "application.life: `size` is 11, expected at least 12: a row for each process, and room for a \
-         glider",
+        "`application.life`: `size` is 11, expected at least 12: a row for each process, and room for a \
+         glider\n  --> --set",
     );
     check(
         "application.life.sise=11",
-        "application.life.sise: unknown key; did you mean `size`?",
+        "unknown key `application.life.sise`\n  --> --set\n  help: did you mean `size`?",
     );
 }

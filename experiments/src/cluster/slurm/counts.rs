@@ -9,7 +9,7 @@ use crate::cluster::slurm::HOSTS_MAX;
 /// The numbers of `text`, one per host.
 pub(super) fn counts(text: &str) -> Result<Vec<u32>, String> {
     let runs: Vec<(u32, usize)> = separated(1.., run, ',').parse(text).map_err(|_| {
-        format!("met {text:?}, expected a number per host, from 1 on, as in `4(x3),2`")
+        format!("invalid value {text:?}, must be a number per host, from 1 on, as in `4(x3),2`")
     })?;
     let met = runs
         .iter()
@@ -23,7 +23,7 @@ pub(super) fn counts(text: &str) -> Result<Vec<u32>, String> {
         .collect())
 }
 
-/// A number, and how many hosts have it.
+/// A number, and the number of hosts that have it.
 fn run(input: &mut &str) -> ModalResult<(u32, usize)> {
     let number = digit1.parse_to().verify(|number| *number != 0);
     let hosts = digit1.parse_to().verify(|hosts| *hosts != 0);

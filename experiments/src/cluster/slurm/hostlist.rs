@@ -18,7 +18,7 @@ pub(super) fn hostlist(text: &str) -> Result<Vec<String>, String> {
         if rest.is_empty() {
             format!("ends too early; {expected}")
         } else {
-            format!("met {rest:?}; {expected}")
+            format!("invalid text {rest:?}; {expected}")
         }
     })?;
     let number = |host: &Vec<Part<'_>>| host.iter().map(Part::len).fold(1, u64::saturating_mul);
@@ -44,7 +44,7 @@ struct Numbers {
 }
 
 impl Part<'_> {
-    /// How many texts it stands for.
+    /// Number of texts that it stands for.
     fn len(&self) -> u64 {
         match self {
             Self::Text(_) => 1,
@@ -94,7 +94,7 @@ fn host<'a>(input: &mut &'a str) -> ModalResult<Vec<Part<'a>>> {
 }
 
 /// One or more of `item` with commas between. Behind a comma there is no way back, so that an error
-/// says where the list breaks.
+/// has its position in the list.
 fn list<'a, Item>(
     mut item: fn(&mut &'a str) -> ModalResult<Item>,
 ) -> impl ModalParser<&'a str, Vec<Item>, ContextError> {
@@ -121,13 +121,13 @@ fn numbers(input: &mut &str) -> ModalResult<Numbers> {
         .parse_next(input)
 }
 
-/// What a name may have: any longer one is refused as a name.
+/// Maximum length of a name.
 const NAME_MAX: usize = 253;
 
 /// Texts and brackets that a name is made of, at most.
 const PARTS_MAX: usize = 16;
 
-/// Digits of a number, at most: what fits.
+/// Maximum digits of a number.
 const DIGITS_MAX: usize = 18;
 
 /// How much of a list an error shows.
@@ -160,17 +160,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused_where_it_breaks() {
+    fn invalid_host_lists_are_refused_with_the_position() {
         for (text, met) in [
             ("", "ends too early"),
             ("n1,", "ends too early"),
             ("n[1-2", "ends too early"),
-            ("n[]", "met \"]\""),
-            ("n[2-1]", "met \"2-1]\""),
-            ("n[a-b]", "met \"a-b]\""),
-            ("n1]", "met \"]\""),
-            ("n1 n2", "met \" n2\""),
-            ("n[1234567890123456789]", "met \"1234567890123456789]\""),
+            ("n[]", "invalid text \"]\""),
+            ("n[2-1]", "invalid text \"2-1]\""),
+            ("n[a-b]", "invalid text \"a-b]\""),
+            ("n1]", "invalid text \"]\""),
+            ("n1 n2", "invalid text \" n2\""),
+            (
+                "n[1234567890123456789]",
+                "invalid text \"1234567890123456789]\"",
+            ),
         ] {
             let error = hostlist(text).unwrap_err();
             assert!(error.starts_with(met), "{text:?}: {error}");

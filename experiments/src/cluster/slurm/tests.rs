@@ -19,7 +19,7 @@ fn check(variables: &[(&str, &str)], expect: &[(&str, u32)]) {
 }
 
 #[test]
-fn without_slurm_there_are_none() {
+fn without_slurm_there_are_no_hosts() {
     assert_eq!(hosts_of(&[]), Ok(None));
     assert_eq!(hosts_of(&[(PROCESSORS, "4")]), Ok(None));
 }
