@@ -267,7 +267,10 @@ fn invalid_arguments_show_the_rule_that_they_break() {
         &["--assert", "migbsp <= absent"],
         "unknown policy `absent`, must be one of none, migbsp",
     );
-    check(&["--assert-each", "menon <= none"], "unknown policy `menon`");
+    check(
+        &["--assert-each", "menon <= none"],
+        "unknown policy `menon`",
+    );
     check(&["--set", "run.seed=4"], "use --seeds");
     check(&["--set", "scheduler.policy=none"], "use --policy");
     check(

@@ -144,12 +144,7 @@ fn every_fate_has_its_reason() {
         .unwrap();
     let refused = refused["process"].as_str().unwrap();
     says(&crowded, refused, "4", "exceeds the threshold of");
-    says(
-        &crowded,
-        refused,
-        "4",
-        "has already received a process",
-    );
+    says(&crowded, refused, "4", "has already received a process");
     let moved = json(&crowded, &["--process", "p41", "--superstep", "4"]);
     let together = &moved["process"]["moved_with"];
     assert!(together.as_array().is_some(), "{moved}");
@@ -193,7 +188,12 @@ fn scripts_and_plans_are_explained_too() {
         .unwrap();
     let superstep = moved["superstep"].to_string();
     let mover = moved["moved"][0]["process"].as_str().unwrap();
-    says(&planned, mover, &superstep, "the plan of the policy moves it");
+    says(
+        &planned,
+        mover,
+        &superstep,
+        "the plan of the policy moves it",
+    );
     says(
         &planned,
         "p1",

@@ -300,7 +300,12 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
         "`application.heat`: `height` is 11, expected at least 12: a row for each process\n  --> h.toml:8",
     );
     folder.fails(
-        &["simulate", "h.toml", "--set", "application.heat.diffusion=0.3"],
+        &[
+            "simulate",
+            "h.toml",
+            "--set",
+            "application.heat.diffusion=0.3",
+        ],
         2,
         "`application.heat`: `diffusion` is 0.3, expected a number above 0 and up to 0.25, beyond \
          which the scheme is unstable\n  --> --set",
