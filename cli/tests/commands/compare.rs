@@ -242,7 +242,7 @@ fn invalid_arguments_show_the_rule_that_they_break() {
         &["--policy", "migbsp:planning.horizn=8"],
         "did you mean `horizon`?",
     );
-    check(&["--policy", "none:interval=8"], "it has no parameters");
+    check(&["--policy", "none:interval=8"], "`none` has no parameters");
     check(
         &["--policy", "none", "--policy", "none"],
         "--policy none is given twice",
@@ -254,7 +254,7 @@ fn invalid_arguments_show_the_rule_that_they_break() {
     );
     check(
         &["--policy", "migbsp:interval=4,interval=8"],
-        "interval: is there twice, as `4` and as `8`",
+        "interval: given twice, as `4` and as `8`",
     );
     check(&["--seeds", "-1"], "must be seeds as in 7");
     check(&["--seeds", "5..1"], "holds no seed");
@@ -267,9 +267,12 @@ fn invalid_arguments_show_the_rule_that_they_break() {
         &["--assert", "migbsp <= absent"],
         "unknown policy `absent`, must be one of none, migbsp",
     );
-    check(&["--assert-each", "menon <= none"], "`menon` takes no part");
-    check(&["--set", "run.seed=4"], "give --seeds");
-    check(&["--set", "scheduler.policy=none"], "give --policy");
+    check(
+        &["--assert-each", "menon <= none"],
+        "unknown policy `menon`",
+    );
+    check(&["--set", "run.seed=4"], "use --seeds");
+    check(&["--set", "scheduler.policy=none"], "use --policy");
     check(
         &["--set", "scheduler.intervall=4"],
         "did you mean `interval`?",

@@ -144,12 +144,7 @@ fn every_fate_has_its_reason() {
         .unwrap();
     let refused = refused["process"].as_str().unwrap();
     says(&crowded, refused, "4", "exceeds the threshold of");
-    says(
-        &crowded,
-        refused,
-        "4",
-        "has taken a migrated process already",
-    );
+    says(&crowded, refused, "4", "has already received a process");
     let moved = json(&crowded, &["--process", "p41", "--superstep", "4"]);
     let together = &moved["process"]["moved_with"];
     assert!(together.as_array().is_some(), "{moved}");
@@ -175,12 +170,12 @@ fn every_fate_has_its_reason() {
 fn scripts_and_plans_are_explained_too() {
     let script = "scheduler.script=[{ superstep = 4, process = \"p21\", to = \"ice-1\" }]";
     let scripted = recorded(&[script, "application.supersteps=20"]);
-    says(&scripted, "p21", "4", "the script says so");
+    says(&scripted, "p21", "4", "the script names it");
     says(
         &scripted,
         "p22",
         "4",
-        "a script decides in this run, and it does not name p22",
+        "a script decides in this run and does not name p22",
     );
 
     let policy = "scheduler.policy=adaptive";
@@ -193,15 +188,20 @@ fn scripts_and_plans_are_explained_too() {
         .unwrap();
     let superstep = moved["superstep"].to_string();
     let mover = moved["moved"][0]["process"].as_str().unwrap();
-    says(&planned, mover, &superstep, "its policy's plan says so");
+    says(
+        &planned,
+        mover,
+        &superstep,
+        "the plan of the policy moves it",
+    );
     says(
         &planned,
         "p1",
         &superstep,
-        "its policy's plan leaves it where it is",
+        "the plan of the policy does not move it",
     );
     let text = planned.stdout(&["explain", "kept", "--superstep", &superstep]);
-    assert!(text.contains("Its policy let the plan through"), "{text}");
+    assert!(text.contains("The policy accepted the plan"), "{text}");
     assert!(text.contains("Plans that were compared"), "{text}");
 }
 

@@ -34,12 +34,12 @@ fn a_platform_is_no_experiment() {
 }
 
 #[test]
-fn malformed_toml_is_shown_where_it_breaks() {
+fn invalid_toml_is_shown_with_an_excerpt() {
     let folder = Folder::new().with("bad.toml", "[run]\nseed 1\n");
     let ended = folder.run(&["simulate", "bad.toml"]);
     assert_eq!(ended.code, Some(4));
     assert!(
-        ended.stderr.starts_with("error: bad.toml:2:"),
+        ended.stderr.contains("\n  --> bad.toml:2:6\n"),
         "{}",
         ended.stderr
     );

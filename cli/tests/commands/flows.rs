@@ -41,11 +41,11 @@ fn a_bad_row_is_named() {
     );
     check(
         "src,dst,bytes,start,src\n",
-        "flows.csv:1: there are two columns `src`",
+        "there are two columns `src`\n  --> flows.csv:1",
     );
     check(
         "src,dst,bytes,start,end\n",
-        "flows.csv:1: the column `end` is what the output adds; leave it out",
+        "the output adds the column `end`; remove it\n  --> flows.csv:1",
     );
     check(
         &format!("{header}slow-1,fast-1,1,0\nslow-1,fst-1,1,0\n"),

@@ -224,7 +224,7 @@ fn factors_are_verified_and_are_the_same_in_every_scenario() {
 }
 
 #[test]
-fn matrices_that_will_not_do_are_named() {
+fn invalid_matrices_are_named() {
     let arguments = ["simulate", "l.toml"];
     decomposition("1, 2\n2, 4\n").fails(
         &arguments,
@@ -242,14 +242,14 @@ fn matrices_that_will_not_do_are_named() {
     decomposition("1, 2, 3\n4, 5, 6\n").fails(
         &arguments,
         4,
-        "l.toml:6: application.lu-kernel: `matrix`: m.csv has 2 rows of 3 elements, expected as many of \
-         the ones as of the others",
+        "`application.lu-kernel`: `matrix`: m.csv has 2 rows of 3 elements, expected as many of \
+         the ones as of the others\n  --> l.toml:6",
     );
     decomposition("1, x\n2, 4\n").fails(
         &arguments,
         4,
-        "l.toml:6: application.lu-kernel: `matrix`: m.csv has \"x\" as element 2 of line 1, expected a \
-         finite number",
+        "`application.lu-kernel`: `matrix`: m.csv has \"x\" as element 2 of line 1, expected a \
+         finite number\n  --> l.toml:6",
     );
     decomposition("1\n").fails(
         &["simulate", "l.toml", "--set", "application.supersteps=8"],
@@ -297,10 +297,15 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
         "`application.heat`: `height` is 11, expected at least 12: a row for each process\n  --> h.toml:8",
     );
     folder.fails(
-        &["simulate", "h.toml", "--set", "application.heat.diffusion=0.3"],
+        &[
+            "simulate",
+            "h.toml",
+            "--set",
+            "application.heat.diffusion=0.3",
+        ],
         2,
-        "--set: application.heat: `diffusion` is 0.3, expected a number above 0 and up to 0.25, beyond \
-         which the scheme is unstable",
+        "`application.heat`: `diffusion` is 0.3, expected a number above 0 and up to 0.25, beyond \
+         which the scheme is unstable\n  --> --set",
     );
     folder.fails(
         &[

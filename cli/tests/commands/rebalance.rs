@@ -262,7 +262,7 @@ fn an_instance_may_come_from_stdin() {
     folder.fails(
         &["rebalance", "-"],
         4,
-        "stdin:1: is not JSON: EOF while parsing a value (column 0)",
+        "invalid JSON: EOF while parsing a value\n  --> stdin:1:0",
     );
 }
 

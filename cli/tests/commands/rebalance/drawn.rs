@@ -49,11 +49,11 @@ fn an_instance_goes_where_it_is_told_to() {
 }
 
 #[test]
-fn an_unknown_group_is_answered_with_those_there_are() {
+fn an_unknown_group_shows_the_valid_range() {
     for (group, words) in [
         ("I5,1", "unknown group `I5,1`, must be from I1,1 to I4,5"),
         ("I11", "must be from I1,1 to I4,5"),
-        ("", "which is no group"),
+        ("", "unknown group ``"),
     ] {
         let ended = folder().run(&["rebalance", "generate", "--group", group]);
         assert_eq!(ended.code, Some(2), "{ended:?}");
