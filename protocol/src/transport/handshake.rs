@@ -24,7 +24,7 @@ pub(super) struct Handshake {
 /// Why a handshake message was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(super) enum HandshakeError {
-    #[error("a handshake: {0}: run the same release at both ends")]
+    #[error("handshake: {0}: run the same release at both ends")]
     Opening(Refusal),
     #[error("at {}, expected {}", JobId::describe(*found), JobId::describe(*expected))]
     Job {
