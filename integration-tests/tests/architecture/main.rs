@@ -1,9 +1,11 @@
-//! What the architecture forbids: dependencies between crates that lead upwards, and circles of files inside a crate.
+//! What the repository forbids: dependencies between crates that lead upwards, circles of files inside a crate, and
+//! prose that is hard to read.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod circles;
 mod floors;
+mod prose;
 
 use std::path::Path;
 
