@@ -10,14 +10,14 @@ use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
 use crate::cert::{self, CertCommand};
+use crate::commands::rebalance::{self, REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
+use crate::commands::reproduce::{self, REPRODUCE_ABOUT, REPRODUCE_HELP, ReproduceArguments};
 use crate::compare::{self, CompareArguments, Contender};
 use crate::exit::{EXIT_CODES, exit_code};
 use crate::explain::{self, ExplainArguments};
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
 use crate::output::{self, Format};
 use crate::platform::{self, FlowArguments};
-use crate::rebalance::{self, REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
-use crate::reproduce::{self, ReproduceArguments};
 use crate::simulate;
 use crate::verify::{self, VerifyArguments};
 use experiments::Failure;
@@ -434,39 +434,6 @@ Examples:
   migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'adaptive <= migbsp' --format csv
 
 Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";
-
-const REPRODUCE_ABOUT: &str = "\
-Set the tables of the papers beside what our runs say.
-
-Every number that the papers print for Lattice Boltzmann, Smith-Waterman and LU, that of our run, and the \
-relative error. The experiments are those of conf/paper, which are in this binary: nothing is read, and \
-MIGBSP__ variables change nothing.
-
-Scenario i is the application alone, ii pays for rescheduling and moves nobody, in iii processes migrate. \
-The papers' scenario iii is compared with up to three runs: iii breaks ties between equal potentials by \
-rank, iii-receive-time by the time of receiving, and iii-forced makes the migrations that the papers \
-state and no others. Numbers that contradict other numbers of the papers are flagged; means are given \
-with them and without.";
-
-const REPRODUCE_HELP: &str = "\
-Formats:
-  table  every number, then the means, what is gained, and how many stated migrations agree
-  json   one object, schema migbsp.reproduce/1: cells, means, gains, migrations, agreement
-  csv    one row per number; of `migrations` one row per stated migration
-
-The chen2008 parts are about `migbsp rebalance` (Chen, Wang and Lau 2008) and not in `all`: means over
-instances drawn anew, --instances of each group (the paper has 100). Algorithms have the steps of sixteen
-first iterations of IMLP each; but mparv runs to its end, and best has a million steps. Neither --ties nor
---summary is for them. Schema migbsp.reproduce-chen2008/1, one row per number.
-
-Examples:
-  migbsp reproduce table2                            Lattice Boltzmann on 25 processes
-  migbsp reproduce table7 --ties rank --format csv
-  migbsp reproduce migrations                        who moves, when and where to
-  migbsp reproduce --html tables.html                all of it, with charts
-  migbsp reproduce chen2008-table4 --instances 100   how many moves rebalancing needs
-
-What the columns mean and how stated migrations are forced: docs/tables.md.";
 
 const FLOWS_ABOUT: &str = "\
 Time messages on a platform, all on their way together.

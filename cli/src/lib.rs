@@ -9,6 +9,7 @@ mod bar;
 mod cert;
 mod chart;
 mod command;
+mod commands;
 mod compare;
 mod exit;
 mod explain;
@@ -19,6 +20,7 @@ mod platform;
 mod rebalance;
 mod reproduce;
 mod simulate;
+mod text;
 mod verify;
 
 pub use command::run;

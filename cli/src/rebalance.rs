@@ -1,65 +1,17 @@
-//! `migbsp rebalance`: who had better be where, and what getting there costs.
+//! Processes assigned to machines so that no machine is above a level, and what getting there costs.
 
 mod algorithm;
-mod arguments;
 mod budget;
 mod generate;
-mod help;
 mod instance;
+mod level;
 mod search;
-mod solve;
-mod sweep;
-
-use clap::{Args, Subcommand};
-
-use crate::bar::RunBar;
-use crate::rebalance::generate::GenerateArguments;
-use crate::rebalance::solve::SolveArguments;
-use crate::rebalance::sweep::SweepArguments;
-use experiments::Failure;
+pub(crate) mod solve;
+pub(crate) mod sweep;
 
 pub(crate) use algorithm::Algorithm;
 pub(crate) use budget::Limit;
-pub(crate) use help::{REBALANCE_ABOUT, REBALANCE_HELP};
-pub(crate) use search::lower_bound;
-
-/// What `rebalance` is told.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub(crate) struct RebalanceArguments {
-    #[command(subcommand)]
-    command: Option<RebalanceCommand>,
-    #[command(flatten)]
-    solve: SolveArguments,
-    /// Whether a bar on stderr is wanted.
-    #[arg(skip)]
-    pub(crate) progress: bool,
-}
-
-#[derive(Debug, Subcommand)]
-enum RebalanceCommand {
-    /// Set what each level would cost beside each other, for several algorithms
-    #[command(long_about = help::SWEEP_ABOUT, after_long_help = help::SWEEP_HELP)]
-    Sweep(SweepArguments),
-    /// Draw an instance like those of the paper
-    #[command(long_about = help::GENERATE_ABOUT, after_long_help = help::GENERATE_HELP)]
-    Generate(GenerateArguments),
-}
-
-/// Looks for assignments, sweeps over levels, or draws an instance.
-///
-/// # Errors
-///
-/// Whatever is wrong with the arguments, the instance or the disk; [`Failure::Verification`] if a target
-/// of an instance is not met.
-pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), Failure> {
-    let progress = &RunBar::new(arguments.progress);
-    match &arguments.command {
-        Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, progress),
-        Some(RebalanceCommand::Generate(generate)) => generate::command(generate),
-        None => solve::command(&arguments.solve, progress),
-    }
-}
-
-/// As they are written.
-const SUBCOMMANDS: [&str; 2] = ["sweep", "generate"];
+pub(crate) use generate::generate;
+pub(crate) use instance::{Cost, Instance};
+pub(crate) use level::read_level;
+pub(crate) use search::{Search, lower_bound};

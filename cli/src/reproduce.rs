@@ -1,13 +1,16 @@
-//! `migbsp reproduce`: what the papers print, and what our runs say.
+//! What the papers print, and what our runs say.
 
 mod agreement;
 mod application;
 mod cell;
-mod chen;
+mod cell_report;
+pub(crate) mod chen;
+mod execute;
 mod forced;
 mod gain;
 mod html;
 mod mean;
+mod part;
 mod plot;
 mod report;
 mod run;
@@ -17,160 +20,44 @@ mod text;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-
-use crate::bar::RunBar;
-use crate::file::{check_writable, write};
-use crate::output::{Format, print, print_json};
 use crate::reproduce::agreement::StatedReport;
-use crate::reproduce::cell::{Cell, Table};
+use crate::reproduce::cell::Cell;
+use crate::reproduce::execute::{Outcome, execute};
 use crate::reproduce::forced::forced;
-use crate::reproduce::report::Report;
-use crate::reproduce::run::{Outcome, Run, Variant};
+use crate::reproduce::run::Run;
 use crate::reproduce::stated::Stated;
 use experiments::Failure;
 use experiments::batch::{self, Progress};
 
-/// What `reproduce` is told.
-#[derive(Debug, Args)]
-pub(crate) struct ReproduceArguments {
-    /// Which part of the papers
-    #[arg(value_name = "PART", value_enum, default_value_t)]
-    part: Part,
-    /// Who comes first among processes of equal potential; if left out, both are run
-    #[arg(long, value_enum, value_name = "FIRST")]
-    ties: Option<Ties>,
-    /// How to show the results
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Show means, gains and who moved, and leave the cells out
-    #[arg(long)]
-    summary: bool,
-    /// Write a page with tables and charts to this file besides
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Over how many instances of each group means are taken; of chen2008 only [default: 100, of table4 and figures 20]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    instances: Option<u32>,
-    /// Whether a bar on stderr is wanted.
-    #[arg(skip)]
-    pub(crate) progress: bool,
-}
+pub(crate) use cell::Table;
+pub(crate) use html::page;
+pub(crate) use part::Part;
+pub(crate) use report::Report;
+pub(crate) use run::Variant;
+pub(crate) use summary::summary;
+pub(crate) use text::text;
 
-/// A part of the papers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Part {
-    /// Lattice Boltzmann on 10 processes
-    Table1,
-    /// on 25
-    Table2,
-    /// on 50
-    Table3,
-    /// on 100
-    Table4,
-    /// on 200
-    Table5,
-    /// What p1 waits at the last barrier
-    Table6,
-    /// Smith-Waterman
-    Table7,
-    /// LU decomposition of orders up to 2000
-    Table9,
-    /// LU decomposition of order 5000
-    Fig16,
-    /// The migrations that the papers state
-    Migrations,
-    /// Everything of these
-    #[default]
-    All,
-    /// Chen, Wang and Lau 2008: levels before anybody moves
-    #[value(name = "chen2008-table2")]
-    ChenTable2,
-    /// what algorithms of rebalancing cost and how long they look
-    #[value(name = "chen2008-table3")]
-    ChenTable3,
-    /// how many moves they need
-    #[value(name = "chen2008-table4")]
-    ChenTable4,
-    /// costs against levels, figures 4 to 7
-    #[value(name = "chen2008-figures")]
-    ChenFigures,
-}
-
-/// Who comes first among processes of equal potential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Ties {
-    /// The lowest rank: scenario iii
-    Rank,
-    /// Who spends least time receiving: scenario iii-receive-time
-    ReceiveTime,
-}
-
-/// Runs what the part needs and shows it beside the papers.
+/// Runs what `part` needs and sets it beside what the papers print.
+///
+/// The papers' scenario iii is compared with the runs of `ties`, each [`Variant::Iii`] or [`Variant::ReceiveTime`].
 ///
 /// # Errors
 ///
-/// If an option is not of the part, or results cannot be written.
-pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    if let Some(part) = arguments.part.chen() {
-        for (is_given, option) in [
-            (arguments.ties.is_some(), "--ties"),
-            (arguments.summary, "--summary"),
-        ] {
-            if is_given {
-                let problem = format!("{option} is not for chen2008: nobody reschedules there");
-                return Err(Failure::Usage(problem));
-            }
-        }
-        let orders = chen::Orders {
-            instances: arguments.instances,
-            format: arguments.format,
-            html: arguments.html.as_deref(),
-            progress: &RunBar::new(arguments.progress),
-        };
-        return chen::command(part, orders);
-    }
-    if arguments.summary && arguments.format != Format::Table {
-        let problem = "--summary is a table: leave it out, or --format";
-        return Err(Failure::Usage(problem.to_owned()));
-    }
-    if arguments.instances.is_some() {
-        let problem = "--instances is for chen2008 alone: other parts have no instances";
-        return Err(Failure::Usage(problem.to_owned()));
-    }
-    if let Some(file) = &arguments.html {
-        // A place that takes nothing is better known before the runs than after them.
-        check_writable(file)?;
-    }
-    let report = reproduce(arguments)?;
-    if let Some(file) = &arguments.html {
-        write(file, &html::page(&report))?;
-    }
-    match arguments.format {
-        Format::Table if arguments.summary => print(&summary::summary(&report)),
-        Format::Table => print(&text::text(&report)),
-        Format::Json => print_json(&report),
-        Format::Csv => print(&report.csv().map_err(Failure::run)?),
-    }
-}
-
-fn reproduce(arguments: &ReproduceArguments) -> Result<Report, Failure> {
-    let ties: &[Variant] = match arguments.ties {
-        None => &[Variant::Iii, Variant::ReceiveTime],
-        Some(Ties::Rank) => &[Variant::Iii],
-        Some(Ties::ReceiveTime) => &[Variant::ReceiveTime],
-    };
+/// If an experiment is at fault, which a test excludes for all that are in the binary.
+pub(crate) fn reproduce(
+    part: Part,
+    ties: &[Variant],
+    progress: &dyn Progress,
+) -> Result<Report, Failure> {
     let stated = stated::stated();
-    let cells: Vec<(Cell, Vec<Run>)> = arguments
-        .part
+    let cells: Vec<(Cell, Vec<Run>)> = part
         .tables()
         .flat_map(Table::cells)
         .map(|cell| (cell, runs_of(&cell, ties, &stated)))
         .collect();
     let mut runs: Vec<Run> = cells.iter().flat_map(|(_, runs)| runs).copied().collect();
-    if arguments.part.has_migrations() {
+    if part.has_migrations() {
         let of = |stated: &Stated| {
             ties.iter()
                 .map(|ties| Run::of_stated(stated, *ties))
@@ -178,16 +65,16 @@ fn reproduce(arguments: &ReproduceArguments) -> Result<Report, Failure> {
         };
         runs.extend(stated.iter().flat_map(of));
     }
-    if arguments.part == Part::All {
+    if part == Part::All {
         runs.extend(gain::runs());
     }
-    let outcomes = outcomes(runs, &RunBar::new(arguments.progress), &stated)?;
-    let migrations = if arguments.part.has_migrations() {
+    let outcomes = outcomes(runs, progress, &stated)?;
+    let migrations = if part.has_migrations() {
         compare(&stated, ties, &outcomes)
     } else {
         Vec::new()
     };
-    let gains = if arguments.part == Part::All {
+    let gains = if part == Part::All {
         gain::gains(&outcomes)
     } else {
         Vec::new()
@@ -223,7 +110,7 @@ fn outcomes(
     // The longest first, so that no core is left with a long one at the end.
     runs.sort_unstable_by_key(|run| (Reverse(run.weight()), *run));
     runs.dedup();
-    let outcomes = batch::run(&runs, progress, |run| run.execute(stated))?;
+    let outcomes = batch::run(&runs, progress, |run| execute(run, stated))?;
     Ok(runs.into_iter().zip(outcomes).collect())
 }
 
@@ -244,39 +131,4 @@ fn compare(
         StatedReport::new(stated, &runs)
     };
     stated.iter().map(report).collect()
-}
-
-impl Part {
-    fn tables(self) -> impl Iterator<Item = Table> {
-        let name = self
-            .to_possible_value()
-            .map(|value| value.get_name().to_owned());
-        Table::ALL
-            .into_iter()
-            .filter(move |table| self == Self::All || name.as_deref() == Some(table.name()))
-    }
-
-    const fn chen(self) -> Option<chen::Part> {
-        match self {
-            Self::ChenTable2 => Some(chen::Part::Table2),
-            Self::ChenTable3 => Some(chen::Part::Table3),
-            Self::ChenTable4 => Some(chen::Part::Table4),
-            Self::ChenFigures => Some(chen::Part::Figures),
-            Self::Table1
-            | Self::Table2
-            | Self::Table3
-            | Self::Table4
-            | Self::Table5
-            | Self::Table6
-            | Self::Table7
-            | Self::Table9
-            | Self::Fig16
-            | Self::Migrations
-            | Self::All => None,
-        }
-    }
-
-    const fn has_migrations(self) -> bool {
-        matches!(self, Self::Migrations | Self::All)
-    }
 }

@@ -1,4 +1,4 @@
-//! `--algorithm`: who looks for an assignment, and the parameters it is to have.
+//! Algorithms that look for an assignment, and their parameters.
 
 use std::fmt;
 use std::str::FromStr;

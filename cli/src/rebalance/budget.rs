@@ -1,4 +1,4 @@
-//! `--budget`: how long to look for an assignment, and looking that long.
+//! Budgets: how long to look for an assignment, and looking that long.
 
 use std::fmt;
 use std::str::FromStr;

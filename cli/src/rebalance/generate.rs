@@ -1,60 +1,21 @@
-//! `migbsp rebalance generate`: an instance like those of the paper.
+//! Instances like those of the paper.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use migbsp::rebalance::{Group, Workloads};
 
-use crate::file::write;
-use crate::output::print;
-use crate::rebalance::arguments::{seed, target};
 use crate::rebalance::instance::Instance;
-use experiments::Failure;
 
-/// What `rebalance generate` is told.
-#[derive(Debug, Args)]
-pub(crate) struct GenerateArguments {
-    /// A group of the paper's Table 2: I1,1 to I4,5
-    #[arg(long, value_name = "GROUP", value_parser = group)]
+/// The instance of `group` that `seed` draws, with `targets` that are to be met.
+pub(crate) fn generate(
     group: Group,
-    /// Which instance of the group
-    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = seed)]
     seed: u64,
-    /// A level that is to be met; may be given several times
-    #[arg(long = "target", value_name = "LEVEL", value_parser = target, default_values = ["76", "80", "90"])]
+    workloads: Workloads,
     targets: Vec<f64>,
-    /// Draw the workloads of I4 as the paper prints them, not as its levels say that they were drawn
-    #[arg(long)]
-    literal: bool,
-    /// Write it to this file instead of stdout
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-}
-
-/// Draws the instance and writes it.
-///
-/// # Errors
-///
-/// If the file, or stdout, does not take it.
-pub(super) fn command(arguments: &GenerateArguments) -> Result<(), Failure> {
-    let (reading, how) = if arguments.literal {
-        (Workloads::Literal, " literal")
-    } else {
-        (Workloads::Swapped, "")
+) -> Instance {
+    let how = match workloads {
+        Workloads::Literal => " literal",
+        Workloads::Swapped => "",
     };
-    let (group, seed) = (arguments.group, arguments.seed);
     let name = format!("{group}{how}, seed {seed}");
-    let problem = group.draw_with(seed, reading);
-    let text = Instance::drawn(name, &problem, arguments.targets.clone()).json();
-    match &arguments.out {
-        Some(file) => write(file, &text),
-        None => print(&text),
-    }
-}
-
-fn group(text: &str) -> Result<Group, String> {
-    // A point or a dash instead of the comma leaves no doubt about what is meant.
-    let name = text.trim().to_uppercase().replace(['.', '-', '_'], ",");
-    name.parse()
-        .map_err(|_| format!("met `{text}`, which is no group; expected one from I1,1 to I4,5"))
+    let problem = group.draw_with(seed, workloads);
+    Instance::drawn(name, &problem, targets)
 }

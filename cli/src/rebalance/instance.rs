@@ -5,9 +5,7 @@ mod source;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
-use clap::ValueEnum;
 use migbsp::rebalance::{Machine, Problem, Resident, Way};
 use serde_json::Value;
 
@@ -39,12 +37,11 @@ pub(crate) struct Instance {
 }
 
 /// What a move costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
-    /// The seconds that the process is under way: its size by the bandwidth
-    #[default]
+    /// The seconds that the process is under way: its size by the bandwidth.
     Seconds,
-    /// 1, whatever moves where
+    /// 1, whatever moves where.
     Moves,
 }
 
@@ -59,13 +56,13 @@ impl Cost {
 }
 
 impl Instance {
-    /// What `file` says, `-` being stdin.
+    /// The instance that `text` describes; messages call its file `name`.
     ///
     /// # Errors
     ///
-    /// If it cannot be read, is not JSON, or says something that will not do: where, what, and what would.
-    pub(crate) fn read(file: &Path) -> Result<Self, Failure> {
-        let source = Source::read(file)?;
+    /// If `text` is not JSON, or has an invalid value: says where, what is there, and what is expected.
+    pub(crate) fn from_json(name: &str, text: String) -> Result<Self, Failure> {
+        let source = Source::new(name, text)?;
         Ok(Self::of(&source)?)
     }
 

@@ -4,12 +4,17 @@ use migbsp::rebalance::{Budget, Problem, Solution, bound};
 
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::budget::Limit;
+use crate::rebalance::instance::Cost;
 
-/// How to look.
+/// How to look for assignments.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Search {
-    pub(super) limit: Limit,
-    pub(super) seed: u64,
+pub(crate) struct Search {
+    /// How long for each.
+    pub(crate) limit: Limit,
+    /// Where random choices begin.
+    pub(crate) seed: u64,
+    /// What a move costs.
+    pub(crate) cost: Cost,
 }
 
 /// What was found for a target.

@@ -1,115 +1,33 @@
-//! `migbsp rebalance INSTANCE`: an assignment for each target.
+//! An assignment for each target.
 
 mod report;
 mod text;
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
-use crate::output::{Format, print, print_json};
-use crate::rebalance::SUBCOMMANDS;
 use crate::rebalance::algorithm::Algorithm;
-use crate::rebalance::arguments::{SearchArguments, target};
 use crate::rebalance::instance::Instance;
-use crate::rebalance::search::lower_bound;
-use crate::rebalance::solve::report::Report;
+use crate::rebalance::search::{Search, lower_bound};
 use experiments::Failure;
 use experiments::batch::{self, Progress};
-use settings::nearest;
 
-/// What `rebalance INSTANCE` is told.
-#[derive(Debug, Args)]
-pub(crate) struct SolveArguments {
-    /// The instance, a JSON file; `-` reads stdin
-    #[arg(value_name = "INSTANCE", required = true)]
-    instance: Option<PathBuf>,
-    /// What comes after it, which is one too many.
-    #[arg(hide = true)]
-    more: Vec<PathBuf>,
-    /// Who looks: imlp, islp, mlp, tabu, mparv, hyb or best, and parameters it is to have
-    #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "best")]
-    algorithm: Algorithm,
-    /// The level that no machine may be above; may be given several times; if left out, those of the instance
-    #[arg(long = "target", value_name = "LEVEL", value_parser = target)]
-    targets: Vec<f64>,
-    #[command(flatten)]
-    search: SearchArguments,
-    /// How to show the results
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-}
+pub(crate) use report::Report;
+pub(crate) use text::text;
 
-/// Looks for an assignment for each target, and shows it.
+/// The assignments that `algorithm` finds for `targets`, in their order.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the instance or stdout; [`Failure::Verification`] if a target is not met.
-pub(super) fn command(arguments: &SolveArguments, progress: &dyn Progress) -> Result<(), Failure> {
-    let Some(file) = &arguments.instance else {
-        return Err(Failure::Usage(
-            "no instance: give a file, or `-` for stdin".to_owned(),
-        ));
-    };
-    let meant = mistyped(file);
-    if let Some(second) = arguments.more.first() {
-        return Err(Failure::Usage(one_too_many(file, second, meant)));
-    }
-    let instance = Instance::read(file).map_err(|failure| match meant {
-        Some(subcommand) => Failure::Input(format!(
-            "{failure}; did you mean the subcommand `{subcommand}`?"
-        )),
-        None => failure,
-    })?;
-    let targets = if arguments.targets.is_empty() {
-        &instance.targets
-    } else {
-        &arguments.targets
-    };
-    if targets.is_empty() {
-        return Err(Failure::Usage(format!(
-            "no target: {} has no `targets`, so give --target",
-            file.display()
-        )));
-    }
-    let problem = instance.problem(arguments.search.cost);
-    let search = arguments.search.search();
+/// None: a search does not fail.
+pub(crate) fn solve(
+    instance: &Instance,
+    targets: &[f64],
+    algorithm: &Algorithm,
+    search: Search,
+    progress: &dyn Progress,
+) -> Result<Report, Failure> {
+    let problem = instance.problem(search.cost);
     let found = batch::run(targets, progress, |target| {
-        let found = search.find(&arguments.algorithm, &problem, *target);
+        let found = search.find(algorithm, &problem, *target);
         Ok((*target, found, lower_bound(&problem, *target)))
     })?;
-    let report = Report::new(&instance, &problem, arguments, &found);
-    match arguments.format {
-        Format::Table => print(&text::text(&report, &instance))?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&report.csv(&instance).map_err(Failure::run)?)?,
-    }
-    match report.complaint() {
-        Some(complaint) => Err(Failure::Verification(complaint)),
-        None => Ok(()),
-    }
-}
-
-/// What is wrong with `second` behind `first`, which may be meant to be a subcommand.
-fn one_too_many(first: &Path, second: &Path, meant: Option<&str>) -> String {
-    let is_subcommand = SUBCOMMANDS.iter().any(|name| second == Path::new(name));
-    let (first, second) = (first.display(), second.display());
-    match meant {
-        Some(subcommand) => format!("{first}: is no subcommand; did you mean `{subcommand}`?"),
-        None if is_subcommand => {
-            format!("the subcommand `{second}` stands behind {first}, expected it before")
-        }
-        None => format!("met {first} and {second}, expected one instance"),
-    }
-}
-
-/// The subcommand that somebody may have meant who wrote `file`, which is not there.
-fn mistyped(file: &Path) -> Option<&'static str> {
-    let word = file
-        .to_str()
-        .filter(|word| word.chars().all(char::is_alphabetic))?;
-    if file.exists() {
-        return None;
-    }
-    nearest(word, &SUBCOMMANDS)
+    Ok(Report::new(instance, &problem, algorithm, search, &found))
 }

@@ -1,80 +1,34 @@
-//! `migbsp rebalance sweep`: what each level would cost.
+//! What each level costs, for several algorithms.
 
 mod levels;
 mod report;
 mod text;
 
-use std::path::PathBuf;
-
-use clap::Args;
-
-use crate::file::{check_writable, write};
-use crate::output::{Format, print, print_json};
 use crate::rebalance::algorithm::Algorithm;
-use crate::rebalance::arguments::{SearchArguments, target};
 use crate::rebalance::instance::Instance;
-use crate::rebalance::search::lower_bound;
-use crate::rebalance::sweep::levels::levels;
-use crate::rebalance::sweep::report::{Point, Report};
+use crate::rebalance::search::{Search, lower_bound};
+use crate::rebalance::sweep::report::Point;
 use experiments::Failure;
 use experiments::batch::{self, Progress};
 
-/// What `rebalance sweep` is told.
-#[derive(Debug, Args)]
-pub(crate) struct SweepArguments {
-    /// The instance, a JSON file; `-` reads stdin
-    #[arg(value_name = "INSTANCE")]
-    instance: PathBuf,
-    /// Who looks: imlp, islp, mlp, tabu, mparv, hyb or best, and parameters it is to have; may be given several times
-    #[arg(
-        long = "algorithm",
-        value_name = "NAME[:KEY=VALUE,...]",
-        default_values = ["imlp", "best"]
-    )]
-    algorithms: Vec<Algorithm>,
-    /// A level; may be given several times; if left out, --points of them, closer to each other where they are low
-    #[arg(long = "target", value_name = "LEVEL", value_parser = target)]
-    targets: Vec<f64>,
-    /// How many levels, from the one before anybody moves down to nearly the ideal one
-    #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "targets",
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
-    points: u32,
-    #[command(flatten)]
-    search: SearchArguments,
-    /// How to show the results
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Draw cost against level into this file
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-}
+pub(crate) use levels::Levels;
+pub(crate) use report::Report;
+pub(crate) use text::text;
 
-/// Looks with every algorithm for every level, and sets the costs beside each other.
+/// What every one of `algorithms` finds for every one of `levels`.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the arguments, the instance or the disk.
-pub(super) fn command(arguments: &SweepArguments, progress: &dyn Progress) -> Result<(), Failure> {
-    let algorithms = &arguments.algorithms;
-    let twice = (1..algorithms.len()).find(|at| algorithms[..*at].contains(&algorithms[*at]));
-    if let Some(at) = twice {
-        let problem = format!("--algorithm {} is given twice", algorithms[at]);
-        return Err(Failure::Usage(problem));
-    }
-    let instance = Instance::read(&arguments.instance)?;
-    let problem = instance.problem(arguments.search.cost);
-    let mut targets = if arguments.targets.is_empty() {
-        levels(&problem, arguments.points)
-    } else {
-        arguments.targets.clone()
-    };
-    targets.sort_by(f64::total_cmp);
-    targets.dedup();
-    if let Some(file) = &arguments.svg {
-        // A place that takes nothing is better known before the search than after it.
-        check_writable(file)?;
-    }
-    let search = arguments.search.search();
+/// None: a search does not fail.
+pub(crate) fn sweep(
+    instance: &Instance,
+    levels: Levels,
+    algorithms: &[Algorithm],
+    search: Search,
+    progress: &dyn Progress,
+) -> Result<Report, Failure> {
+    let problem = instance.problem(search.cost);
+    let targets = levels.rising(&problem);
     let bounds = batch::run(&targets, progress, |target| {
         Ok(lower_bound(&problem, *target))
     })?;
@@ -90,14 +44,5 @@ pub(super) fn command(arguments: &SweepArguments, progress: &dyn Progress) -> Re
         let found = search.find(algorithm, &problem, *target);
         Ok(Point::new((*target, *bound), algorithm, &found))
     })?;
-    let report = Report::new(&instance, &problem, arguments, points);
-    match arguments.format {
-        Format::Table => print(&text::text(&report))?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
-    }
-    match &arguments.svg {
-        Some(file) => write(file, &report.chart().svg()),
-        None => Ok(()),
-    }
+    Ok(Report::new(instance, &problem, algorithms, search, points))
 }

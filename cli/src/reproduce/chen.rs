@@ -6,6 +6,7 @@
 mod cell;
 mod figures;
 mod html;
+mod part;
 mod printed;
 mod sheet;
 mod table2;
@@ -14,87 +15,38 @@ mod table4;
 mod text;
 mod trial;
 
-use experiments::batch::Progress;
-use std::path::Path;
-
-use crate::file::{check_writable, write};
-use crate::output::{Format, print, print_json};
 use crate::reproduce::chen::cell::Report;
 use experiments::Failure;
+use experiments::batch::Progress;
 
-/// A part of the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Levels before anybody moves.
-    Table2,
-    /// How long algorithms look, and in which order they are.
-    Table3,
-    /// Uniform costs.
-    Table4,
-    /// Costs against targets.
-    Figures,
-}
+pub(crate) use html::page;
+pub(crate) use part::Part;
+pub(crate) use text::text;
 
-/// How it is to be run and shown.
-#[derive(Clone, Copy)]
-pub(super) struct Orders<'a> {
-    /// How many instances of each group means are taken over; none: as many as are worth waiting for.
-    pub(super) instances: Option<u32>,
-    pub(super) format: Format,
-    pub(super) html: Option<&'a Path>,
-    pub(super) progress: &'a dyn Progress,
-}
-
-impl Part {
-    /// What results call it.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Table2 => "table2",
-            Self::Table3 => "table3",
-            Self::Table4 => "table4",
-            Self::Figures => "figures",
-        }
-    }
-
-    /// As many instances of each group are drawn: the paper has 100.
-    const fn instances(self) -> u32 {
-        match self {
-            Self::Table2 | Self::Table3 => 100,
-            Self::Table4 | Self::Figures => 20,
-        }
-    }
-}
-
-/// Draws what the part needs, runs it and shows it beside the paper.
+/// Draws what `part` needs, runs it and sets it beside the paper.
+///
+/// Means are taken over this many `instances` of each group; none: over as many as are worth waiting for.
 ///
 /// # Errors
 ///
-/// If results cannot be written.
-pub(super) fn command(part: Part, orders: Orders<'_>) -> Result<(), Failure> {
-    if let Some(file) = orders.html {
-        // A place that takes nothing is better known before the runs than after them.
-        check_writable(file)?;
-    }
-    let instances = orders.instances.unwrap_or_else(|| part.instances());
+/// None: a search does not fail.
+pub(crate) fn reproduce(
+    part: Part,
+    instances: Option<u32>,
+    progress: &dyn Progress,
+) -> Result<Report, Failure> {
+    let instances = instances.unwrap_or_else(|| part.instances());
     let (cells, claims) = match part {
         Part::Table2 => table2::compare(instances),
-        Part::Table3 => table3::compare(instances, orders.progress)?,
-        Part::Table4 => table4::compare(instances, orders.progress)?,
-        Part::Figures => figures::compare(instances, orders.progress)?,
+        Part::Table3 => table3::compare(instances, progress)?,
+        Part::Table4 => table4::compare(instances, progress)?,
+        Part::Figures => figures::compare(instances, progress)?,
     };
-    let report = Report {
+    Ok(Report {
         schema: "migbsp.reproduce-chen2008/1",
         part: part.name(),
         instances,
         cells,
         claims,
-    };
-    if let Some(file) = orders.html {
-        write(file, &html::page(part, &report))?;
-    }
-    match orders.format {
-        Format::Table => print(&text::text(part, &report)),
-        Format::Json => print_json(&report),
-        Format::Csv => print(&report.csv().map_err(Failure::run)?),
-    }
+    })
 }

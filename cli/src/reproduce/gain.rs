@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::reproduce::application::Application;
-use crate::reproduce::run::{Outcome, Run, Variant};
+use crate::reproduce::execute::Outcome;
+use crate::reproduce::run::{Run, Variant};
 
 /// A gain that the papers state.
 #[derive(Clone, Copy, Debug)]

@@ -2,12 +2,13 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::output::rounded;
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::Table;
+use crate::reproduce::cell_report::CellReport;
 use crate::reproduce::plot::charts;
-use crate::reproduce::report::{CellReport, Report};
+use crate::reproduce::report::Report;
 use crate::reproduce::text::{FLAG, decimals, percent, share, signed};
+use crate::text::rounded;
 
 /// The page.
 pub(crate) fn page(report: &Report) -> String {

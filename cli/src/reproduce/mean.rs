@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::reproduce::cell::Table;
-use crate::reproduce::report::CellReport;
+use crate::reproduce::cell_report::CellReport;
 use crate::reproduce::run::Variant;
 
 /// The mean absolute relative error of a scenario.

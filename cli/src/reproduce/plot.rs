@@ -3,7 +3,7 @@
 use crate::chart::{Lines, Series, Style};
 use crate::reproduce::application::Application;
 use crate::reproduce::cell::Table;
-use crate::reproduce::report::CellReport;
+use crate::reproduce::cell_report::CellReport;
 use crate::reproduce::run::Variant;
 
 /// The charts of a table as SVG, one for each interval, or for each number of processes.

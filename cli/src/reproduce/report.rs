@@ -7,9 +7,11 @@ use serde::Serialize;
 use crate::reproduce::agreement::{AgreementTotal, StatedReport};
 use crate::reproduce::application::Application;
 use crate::reproduce::cell::{Cell, Table};
+use crate::reproduce::cell_report::CellReport;
+use crate::reproduce::execute::Outcome;
 use crate::reproduce::gain::GainReport;
 use crate::reproduce::mean::{Mean, means};
-use crate::reproduce::run::{Outcome, Run, Variant};
+use crate::reproduce::run::{Run, Variant};
 
 /// All that `migbsp reproduce` found.
 #[derive(Clone, Debug, Serialize)]
@@ -26,31 +28,6 @@ pub(crate) struct Report {
     pub(crate) migrations: Vec<StatedReport>,
     /// How many of them our runs make, too.
     pub(crate) agreement: Vec<AgreementTotal>,
-}
-
-/// A cell of the papers beside ours.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct CellReport {
-    /// `table1` to `table9`, `fig16`.
-    pub(crate) table: &'static str,
-    /// Supersteps of Lattice Boltzmann, the order of the matrix of the others.
-    pub(crate) row: u64,
-    /// How many processes.
-    pub(crate) processes: u32,
-    /// α; scenario i has none.
-    pub(crate) alpha: Option<u32>,
-    /// `i`, `ii`, `iii`, `iii-forced`, `iii-receive-time`.
-    pub(crate) scenario: &'static str,
-    /// What the papers print, in seconds.
-    pub(crate) paper: f64,
-    /// What our run says, in seconds.
-    pub(crate) ours: f64,
-    /// `ours / paper - 1`.
-    pub(crate) error: f64,
-    /// Whether the papers' number contradicts other ones of theirs.
-    pub(crate) flagged: bool,
-    /// How many processes moved in our run.
-    pub(crate) migrations: usize,
 }
 
 impl Report {
@@ -148,26 +125,4 @@ struct MigrationRow<'a> {
     agree_call: usize,
     agree_host: Option<usize>,
     ours: String,
-}
-
-impl CellReport {
-    fn new(cell: &Cell, run: &Run, outcome: &Outcome) -> Self {
-        let ours = if cell.table.is_makespans() {
-            outcome.report.seconds
-        } else {
-            outcome.waiting
-        };
-        Self {
-            table: cell.table.name(),
-            row: cell.row,
-            processes: cell.processes,
-            alpha: cell.interval,
-            scenario: run.variant.name(),
-            paper: cell.seconds,
-            ours,
-            error: ours / cell.seconds - 1.0,
-            flagged: cell.is_contradictory(),
-            migrations: outcome.report.migrations(),
-        }
-    }
 }

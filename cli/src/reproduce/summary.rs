@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::output::table;
 use crate::reproduce::report::Report;
 use crate::reproduce::text::{conclusions, percent};
+use crate::text::table;
 
 /// Means by part and scenario, then gains, then who moved.
 pub(crate) fn summary(report: &Report) -> String {

@@ -1,9 +1,10 @@
 //! The papers' numbers and ours, for people.
 
-use crate::output::{rounded, table};
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::Table;
-use crate::reproduce::report::{CellReport, Report};
+use crate::reproduce::cell_report::CellReport;
+use crate::reproduce::report::Report;
+use crate::text::{rounded, table};
 
 /// Tables first, what follows from them last.
 pub(crate) fn text(report: &Report) -> String {

@@ -1,11 +1,9 @@
 //! The text of an instance file, and which line of it holds what.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use experiments::Failure;
 use settings::Node;
-use settings::read;
 
 /// A JSON text and what it holds.
 #[derive(Debug)]
@@ -17,23 +15,6 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Reads `file`, or stdin if it is called `-`.
-    pub(super) fn read(file: &Path) -> Result<Self, Failure> {
-        if file == Path::new("-") {
-            let mut bytes = Vec::new();
-            std::io::stdin()
-                .read_to_end(&mut bytes)
-                .map_err(|error| Failure::input(format!("stdin: cannot be read: {error}")))?;
-            let text = String::from_utf8(bytes).map_err(|error| {
-                let byte = error.utf8_error().valid_up_to() + 1;
-                Failure::input(format!("stdin: is not UTF-8 at byte {byte}"))
-            })?;
-            return Self::new("stdin", text);
-        }
-        let text = read(file).map_err(Failure::input)?;
-        Self::new(&file.display().to_string(), text)
-    }
-
     /// `text`, which messages say is from `name`.
     pub(super) fn new(name: &str, text: String) -> Result<Self, Failure> {
         let tree = serde_json::from_str(&text).map_err(|error| {

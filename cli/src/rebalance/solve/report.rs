@@ -3,14 +3,14 @@
 use migbsp::rebalance::Problem;
 use serde::Serialize;
 
-use crate::output::rounded;
+use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::instance::Instance;
-use crate::rebalance::search::Found;
-use crate::rebalance::solve::SolveArguments;
+use crate::rebalance::search::{Found, Search};
+use crate::text::rounded;
 
 /// All that `migbsp rebalance INSTANCE` found.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// `migbsp.rebalance/1`.
     pub(super) schema: &'static str,
     /// The instance's name.
@@ -35,7 +35,7 @@ pub(super) struct Report {
 
 /// An assignment for a target.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Assigned {
+pub(crate) struct Assigned {
     /// The level that was to be met.
     pub(super) target: f64,
     /// Whether it is.
@@ -63,7 +63,7 @@ pub(super) struct Assigned {
 
 /// A process that moves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Move {
+pub(crate) struct Move {
     /// Its place in the instance.
     pub(super) process: usize,
     pub(super) from: usize,
@@ -94,18 +94,18 @@ impl Report {
     pub(super) fn new(
         instance: &Instance,
         problem: &Problem,
-        arguments: &SolveArguments,
+        algorithm: &Algorithm,
+        search: Search,
         found: &[(f64, Found, Option<f64>)],
     ) -> Self {
-        let search = arguments.search.search();
         let homes = problem.homes();
         Self {
             schema: "migbsp.rebalance/1",
             instance: instance.name.clone(),
-            algorithm: arguments.algorithm.to_string(),
+            algorithm: algorithm.to_string(),
             budget: search.limit.to_string(),
             seed: search.seed,
-            cost_unit: arguments.search.cost.name(),
+            cost_unit: search.cost.name(),
             dc_initial: problem.level(&homes),
             dc_ideal: problem.ideal(),
             loads_initial: problem.loads(&homes),
@@ -121,7 +121,7 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub(super) fn csv(&self, instance: &Instance) -> Result<String, csv::Error> {
+    pub(crate) fn csv(&self, instance: &Instance) -> Result<String, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         for solution in &self.solutions {
             if solution.moves.is_empty() {
@@ -138,7 +138,7 @@ impl Report {
     }
 
     /// What to say of the targets that are not met, one line each; `None` if all are.
-    pub(super) fn complaint(&self) -> Option<String> {
+    pub(crate) fn complaint(&self) -> Option<String> {
         let missed = self.solutions.iter().filter(|solution| !solution.feasible);
         let lines: Vec<String> = missed.map(|solution| self.missed(solution)).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))

@@ -1,12 +1,12 @@
 //! What came of looking, for people.
 
-use crate::output::{counted, rounded, table};
 use crate::rebalance::instance::Instance;
 use crate::rebalance::solve::report::{Assigned, Move, Report, level};
+use crate::text::{counted, rounded, table};
 
 /// What there is to balance, what each target takes, and for each who moves and what that makes of the
 /// machines.
-pub(super) fn text(report: &Report, instance: &Instance) -> String {
+pub(crate) fn text(report: &Report, instance: &Instance) -> String {
     let mut clusters = instance.clusters.clone();
     clusters.sort_unstable();
     clusters.dedup();

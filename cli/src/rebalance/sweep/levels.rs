@@ -2,10 +2,32 @@
 
 use migbsp::rebalance::Problem;
 
+/// The levels of a sweep.
+#[derive(Clone, Debug)]
+pub(crate) enum Levels {
+    /// These.
+    Given(Vec<f64>),
+    /// At most this many, from the one before any process moves down to nearly the ideal one.
+    Spread(u32),
+}
+
+impl Levels {
+    /// The levels of a sweep over `problem`, each once, the lowest first.
+    pub(super) fn rising(self, problem: &Problem) -> Vec<f64> {
+        let mut levels = match self {
+            Self::Given(levels) => levels,
+            Self::Spread(points) => spread(problem, points),
+        };
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        levels
+    }
+}
+
 /// At most so many levels, rising: from just above the ideal one to the one before anybody moves, each
 /// further from the ideal one than the one before it by the same factor. What a level costs rises the faster
 /// the lower it is.
-pub(super) fn levels(problem: &Problem, points: u32) -> Vec<f64> {
+fn spread(problem: &Problem, points: u32) -> Vec<f64> {
     let ideal = problem.ideal();
     let before = problem.level(&problem.homes());
     let (nearest, furthest) = (ideal * NEAREST, before - ideal);
@@ -55,13 +77,13 @@ mod tests {
 
     #[test]
     fn levels_are_closer_where_they_are_low() {
-        let found = levels(&problem(&[100.0, 300.0]), 5);
+        let found = spread(&problem(&[100.0, 300.0]), 5);
         assert_eq!(found, [204.0, 208.9, 220.0, 244.7, 300.0]);
     }
 
     #[test]
     fn where_all_is_well_there_is_one_level() {
-        assert_eq!(levels(&problem(&[100.0, 100.0]), 5), [100.0]);
-        assert_eq!(levels(&problem(&[0.0]), 5), [0.0]);
+        assert_eq!(spread(&problem(&[100.0, 100.0]), 5), [100.0]);
+        assert_eq!(spread(&problem(&[0.0]), 5), [0.0]);
     }
 }

@@ -6,12 +6,11 @@ use serde::Serialize;
 use crate::chart::{Lines, Series, Style};
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::instance::Instance;
-use crate::rebalance::search::Found;
-use crate::rebalance::sweep::SweepArguments;
+use crate::rebalance::search::{Found, Search};
 
 /// All that `migbsp rebalance sweep` found.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// `migbsp.rebalance-sweep/1`.
     pub(super) schema: &'static str,
     /// The instance's name.
@@ -34,7 +33,7 @@ pub(super) struct Report {
 
 /// What an algorithm found for a level.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Point {
+pub(crate) struct Point {
     /// The level that was to be met.
     pub(super) target: f64,
     /// Who looked.
@@ -78,21 +77,17 @@ impl Report {
     pub(super) fn new(
         instance: &Instance,
         problem: &Problem,
-        arguments: &SweepArguments,
+        algorithms: &[Algorithm],
+        search: Search,
         points: Vec<Point>,
     ) -> Self {
-        let search = arguments.search.search();
         Self {
             schema: "migbsp.rebalance-sweep/1",
             instance: instance.name.clone(),
-            algorithms: arguments
-                .algorithms
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
+            algorithms: algorithms.iter().map(ToString::to_string).collect(),
             budget: search.limit.to_string(),
             seed: search.seed,
-            cost_unit: arguments.search.cost.name(),
+            cost_unit: search.cost.name(),
             dc_initial: problem.level(&problem.homes()),
             dc_ideal: problem.ideal(),
             points,
@@ -109,7 +104,7 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub(super) fn csv(&self) -> Result<String, csv::Error> {
+    pub(crate) fn csv(&self) -> Result<String, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         for point in &self.points {
             writer.serialize(point)?;
@@ -121,7 +116,7 @@ impl Report {
     }
 
     /// Cost against level; where an algorithm did not meet a level, its line has a gap.
-    pub(super) fn chart(&self) -> Lines {
+    pub(crate) fn chart(&self) -> Lines {
         let bound = |level: &[Point]| (level[0].target, level[0].lower_bound.unwrap_or(f64::NAN));
         let mut series: Vec<Series> = self
             .algorithms

@@ -1,10 +1,10 @@
 //! What each level costs, for people.
 
-use crate::output::{rounded, table};
 use crate::rebalance::sweep::report::{Point, Report};
+use crate::text::{rounded, table};
 
 /// A row for each level, the lowest first, and a column for each algorithm.
-pub(super) fn text(report: &Report) -> String {
+pub(crate) fn text(report: &Report) -> String {
     let mut headers = vec!["target"];
     headers.extend(report.algorithms.iter().map(String::as_str));
     headers.push("at least");

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// All that was compared.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// `migbsp.reproduce-chen2008/1`.
     pub(super) schema: &'static str,
     /// `table2`, `table3`, `table4`, `figures`.
@@ -20,7 +20,7 @@ pub(super) struct Report {
 
 /// A number, and the paper's if it prints one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     /// The number of the figure, if it is one.
     pub(super) figure: Option<u8>,
     /// `I3,5`.
@@ -42,7 +42,7 @@ pub(super) struct Cell {
 /// What a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Quantity {
+pub(crate) enum Quantity {
     /// The highest level before anybody moves.
     DcInitial,
     /// The part of the instances, in percent, for which the target is met.
@@ -61,7 +61,7 @@ pub(super) enum Quantity {
 
 /// Something that the paper says, and in how many cases it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Claim {
+pub(crate) struct Claim {
     /// What the paper says.
     pub(super) claim: String,
     /// In how many cases it holds here.
@@ -125,7 +125,7 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub(super) fn csv(&self) -> Result<String, csv::Error> {
+    pub(crate) fn csv(&self) -> Result<String, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         for cell in &self.cells {
             writer.serialize(cell)?;

@@ -3,14 +3,14 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::chart::{Lines, Series, Style};
-use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
+use crate::reproduce::chen::part::Part;
 use crate::reproduce::chen::sheet::{Sheet, curves, names, sheets, short, title};
 use crate::reproduce::chen::text::preface;
 use crate::reproduce::html::page_of;
 
 /// The page.
-pub(super) fn page(part: Part, report: &Report) -> String {
+pub(crate) fn page(part: Part, report: &Report) -> String {
     let charts: Vec<String> = match part {
         Part::Figures => curves(report).map(chart).collect(),
         Part::Table2 | Part::Table3 | Part::Table4 => Vec::new(),

@@ -1,8 +1,8 @@
 //! What was compared as tables of texts, for a terminal or a page.
 
-use crate::output::rounded;
-use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
+use crate::reproduce::chen::part::Part;
+use crate::text::rounded;
 
 /// A table.
 #[derive(Clone, Debug)]

@@ -1,12 +1,12 @@
 //! The paper's numbers and ours, for people.
 
-use crate::output::table;
-use crate::reproduce::chen::Part;
 use crate::reproduce::chen::cell::Report;
+use crate::reproduce::chen::part::Part;
 use crate::reproduce::chen::sheet::sheets;
+use crate::text::table;
 
 /// Tables first, what the paper says about them next, how they came about last.
-pub(super) fn text(part: Part, report: &Report) -> String {
+pub(crate) fn text(part: Part, report: &Report) -> String {
     let tables = sheets(part, report).into_iter().map(|sheet| {
         let headers: Vec<&str> = sheet.headers.iter().map(String::as_str).collect();
         format!("{}\n\n{}", sheet.title, table(&headers, sheet.rows))

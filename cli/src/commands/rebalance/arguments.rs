@@ -1,10 +1,8 @@
-//! What `rebalance` and `rebalance sweep` are both told.
+//! The arguments that `rebalance` and `rebalance sweep` share.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use crate::rebalance::budget::Limit;
-use crate::rebalance::instance::{Cost, RATE};
-use crate::rebalance::search::Search;
+use crate::rebalance::{Cost, Limit, Search};
 
 /// How to look.
 #[derive(Clone, Debug, Args)]
@@ -22,7 +20,7 @@ pub(super) struct SearchArguments {
     seed: u64,
     /// What a move costs
     #[arg(long, value_enum, default_value_t)]
-    pub(super) cost: Cost,
+    cost: CostArgument,
 }
 
 impl SearchArguments {
@@ -31,6 +29,7 @@ impl SearchArguments {
         Search {
             limit: self.budget,
             seed: self.seed,
+            cost: self.cost.into(),
         }
     }
 }
@@ -47,17 +46,21 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
     })
 }
 
-/// The level that `text` gives.
-///
-/// # Errors
-///
-/// If it is none.
-pub(super) fn target(text: &str) -> Result<f64, String> {
-    let number = text.trim().parse().ok();
-    number.filter(|number| RATE.holds(*number)).ok_or_else(|| {
-        format!(
-            "met `{text}`, expected a level: workload by capacity, {}",
-            RATE.expected()
-        )
-    })
+/// `--cost`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum CostArgument {
+    /// The seconds that the process is under way: its size by the bandwidth
+    #[default]
+    Seconds,
+    /// 1, whatever moves where
+    Moves,
+}
+
+impl From<CostArgument> for Cost {
+    fn from(cost: CostArgument) -> Self {
+        match cost {
+            CostArgument::Seconds => Self::Seconds,
+            CostArgument::Moves => Self::Moves,
+        }
+    }
 }
