@@ -7,6 +7,8 @@ pub mod compare;
 pub mod explain;
 pub mod live;
 pub mod platform;
+pub mod rebalance;
+pub mod reproduce;
 pub mod simulate;
 pub mod text;
 pub mod verify;

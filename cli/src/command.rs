@@ -15,14 +15,14 @@ use crate::cert::{self, CertCommand};
 use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
 use crate::commands::explain::{EXPLAIN_ABOUT, EXPLAIN_HELP, ExplainArguments};
 use crate::commands::platform::PlatformCommand;
+use crate::commands::rebalance::{REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
+use crate::commands::reproduce::{REPRODUCE_ABOUT, REPRODUCE_HELP, ReproduceArguments};
 use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments};
 use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
-use crate::commands::{compare, explain, platform, simulate, verify};
+use crate::commands::{compare, explain, platform, rebalance, reproduce, simulate, verify};
 use crate::exit::{EXIT_CODES, exit_code};
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
 use crate::output::{self};
-use crate::rebalance::{self, REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
-use crate::reproduce::{self, ReproduceArguments};
 use analysis::compare::Contender;
 use experiments::Failure;
 use experiments::Registry;
@@ -264,39 +264,6 @@ Examples:
   migbsp cert init --cluster lab                     an authority for a cluster: docs/cluster.md
 
 See also: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
-
-const REPRODUCE_ABOUT: &str = "\
-Reproduce the published tables.
-
-Shows every published number for Lattice Boltzmann, Smith-Waterman and LU, that of our run, and the \
-relative error. The experiments are those of conf/paper, which are in this binary: nothing is read, and \
-MIGBSP__ variables change nothing.
-
-Scenario i is the application alone, ii pays for rescheduling without migrations, in iii processes migrate. \
-The papers' scenario iii is compared with up to three runs: iii breaks ties between equal potentials by \
-rank, iii-receive-time by reception time, and iii-forced makes the migrations that the papers \
-state and no others. Numbers that contradict other numbers of the papers are flagged; means are given \
-with them and without.";
-
-const REPRODUCE_HELP: &str = "\
-Formats:
-  table  every number, then the means, the gains, and the number of published migrations that agree
-  json   one object, schema migbsp.reproduce/1: cells, means, gains, migrations, agreement
-  csv    one row per number; of `migrations` one row per published migration
-
-The chen2008 parts are about `migbsp rebalance` (Chen, Wang and Lau 2008) and not in `all`: means over
-instances drawn anew, --instances of each group (the paper has 100). Algorithms have the steps of sixteen
-first iterations of IMLP each; but mparv runs to its end, and best has a million steps. Neither --ties nor
---summary is for them. Schema migbsp.reproduce-chen2008/1, one row per number.
-
-Examples:
-  migbsp reproduce table2                            Lattice Boltzmann on 25 processes
-  migbsp reproduce table7 --ties rank --format csv
-  migbsp reproduce migrations                        processes, calls and hosts
-  migbsp reproduce --html tables.html                all of it, with charts
-  migbsp reproduce chen2008-table4 --instances 100   how many moves rebalancing needs
-
-The columns, and how published migrations are forced: docs/tables.md.";
 
 const COMPLETIONS_HELP: &str = "\
 Examples:

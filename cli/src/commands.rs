@@ -4,5 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod explain;
 mod flows;
 pub(crate) mod platform;
+pub(crate) mod rebalance;
+pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod verify;

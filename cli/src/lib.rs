@@ -1,9 +1,8 @@
 //! The `migbsp` command as a library.
 //!
-//! A user's program implements [`bsp::Program`] and [`Workload`], and its `main` passes a
-//! [`Registry`] to [`run`]: it then has every command, with the shipped workloads
-//! ([`Registry::shipped`]) or without ([`Registry::new`]). `docs/custom-programs.md` is a guide.
-//! Reading order: [`Workload`]; the commands; the layers of the configuration; `simulate`; `compare`.
+//! A user's `main` passes its registry of workloads and rules of policies to [`run`], and has every
+//! command: `docs/custom-programs.md` is a guide. A command is a file in `commands` (or `cert`, `live`)
+//! with its arguments, its help and what it prints; what it computes is in other crates.
 
 mod bar;
 mod cert;
@@ -14,7 +13,5 @@ mod file;
 mod live;
 mod output;
 mod progress;
-mod rebalance;
-mod reproduce;
 
 pub use command::run;

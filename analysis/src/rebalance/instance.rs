@@ -1,0 +1,299 @@
+//! Instance files: processes, machines, and the costs of moves.
+
+mod place;
+mod source;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use migbsp::rebalance::{Machine, Problem, Resident, Way};
+use serde_json::Value;
+
+use crate::rebalance::instance::place::{Place, Range};
+use crate::rebalance::instance::source::Source;
+use experiments::Failure;
+use settings::Fault;
+
+/// The contents of an instance file.
+///
+/// Invariant: all numbers are within [`AMOUNT`] or [`RATE`]; every home is a machine; there are at
+/// least one machine and one process, and as many clusters as machines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// Its name.
+    pub name: String,
+    /// Of each machine: workload that it does in a unit of time.
+    pub capacities: Vec<f64>,
+    /// Of each machine: the number of its cluster, as written.
+    pub clusters: Vec<u64>,
+    /// MB/s between machines of one cluster.
+    pub bandwidth_intra: f64,
+    /// MB/s between machines of two.
+    pub bandwidth_inter: f64,
+    /// Workload, size in MB, machine.
+    pub processes: Vec<(f64, f64, usize)>,
+    /// Levels to meet.
+    pub targets: Vec<f64>,
+}
+
+/// Cost of a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// The seconds that the process is under way: its size by the bandwidth.
+    Seconds,
+    /// 1, whatever moves where.
+    Moves,
+}
+
+impl Cost {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Moves => "moves",
+        }
+    }
+}
+
+impl Instance {
+    /// The instance that `text` describes; messages call its file `name`.
+    ///
+    /// # Errors
+    ///
+    /// If `text` is not JSON, or has an invalid value: says where, what is there, and what is expected.
+    pub fn from_json(name: &str, text: String) -> Result<Self, Failure> {
+        let source = Source::new(name, text)?;
+        Ok(Self::of(&source)?)
+    }
+
+    fn of(source: &Source) -> Result<Self, Fault> {
+        let root = Place::root(source);
+        let entries = root.entries("an instance", &KEYS, &NOTES)?;
+        let capacities = entries.required("capacities")?.numbers(RATE)?;
+        let clusters = clusters(&entries.required("cluster")?, capacities.len())?;
+        let bandwidth = entries.required("bandwidth")?;
+        let bandwidth = bandwidth.entries("bandwidth", &["intra", "inter"], &[])?;
+        let processes = entries.required("processes")?;
+        let targets = entries.optional("targets");
+        let name = entries.optional("name");
+        Ok(Self {
+            name: match name {
+                Some(name) => name.shown()?.to_owned(),
+                None => source.stem(),
+            },
+            bandwidth_intra: bandwidth.required("intra")?.number(RATE)?,
+            bandwidth_inter: bandwidth.required("inter")?.number(RATE)?,
+            processes: processes
+                .items("a list of [workload, size in MB, machine]")?
+                .map(|place| process(&place, capacities.len()))
+                .collect::<Result<_, _>>()?,
+            targets: targets.map_or(Ok(Vec::new()), |targets| targets.some_numbers(RATE))?,
+            capacities,
+            clusters,
+        })
+    }
+
+    /// A problem of the paper's: its clusters are the groups, and ways are those of its figures.
+    pub fn drawn(name: String, problem: &Problem, targets: Vec<f64>) -> Self {
+        let machines = problem.machines().iter();
+        let processes = problem.residents().iter();
+        Self {
+            name,
+            capacities: machines.clone().map(|machine| machine.capacity).collect(),
+            clusters: machines
+                .map(|machine| u64::try_from(machine.group).expect("a number fits 64 bits"))
+                .collect(),
+            bandwidth_intra: 100.0,
+            bandwidth_inter: 10.0,
+            processes: processes
+                .map(|process| (process.workload, process.size, process.home))
+                .collect(),
+            targets,
+        }
+    }
+
+    /// The problem with this cost of moves.
+    pub fn problem(&self, cost: Cost) -> Problem {
+        let mut groups: BTreeMap<u64, usize> = BTreeMap::new();
+        for cluster in &self.clusters {
+            let next = groups.len();
+            groups.entry(*cluster).or_insert(next);
+        }
+        let machines = self.capacities.iter().zip(&self.clusters);
+        let machines = machines.map(|(&capacity, cluster)| Machine {
+            capacity,
+            group: groups[cluster],
+        });
+        let residents = self
+            .processes
+            .iter()
+            .map(|&(workload, size, home)| Resident {
+                workload,
+                size,
+                home,
+            });
+        let way = |from: usize, to: usize| match cost {
+            Cost::Moves => Way {
+                fixed: 1.0,
+                per_size: 0.0,
+            },
+            Cost::Seconds if from == to => Way {
+                fixed: 0.0,
+                per_size: 1.0 / self.bandwidth_intra,
+            },
+            Cost::Seconds => Way {
+                fixed: 0.0,
+                per_size: 1.0 / self.bandwidth_inter,
+            },
+        };
+        let count = groups.len();
+        let ways = (0..count).map(|from| (0..count).map(|to| way(from, to)).collect());
+        Problem::new(machines.collect(), residents.collect(), ways.collect())
+            .expect("what has been read is within the bounds of a problem")
+    }
+
+    /// As JSON, with a line for each process, so that errors have a line of their own.
+    pub fn json(&self) -> String {
+        let list = |numbers: &[f64]| {
+            let texts: Vec<String> = numbers.iter().map(|number| plain(*number)).collect();
+            format!("[{}]", texts.join(", "))
+        };
+        let clusters: Vec<String> = self.clusters.iter().map(ToString::to_string).collect();
+        let mut text = String::from("{\n");
+        let mut line = |key: &str, value: &str| {
+            writeln!(text, "  \"{key}\": {value},").expect("a string takes everything");
+        };
+        line("name", &Value::from(self.name.as_str()).to_string());
+        line("capacities", &list(&self.capacities));
+        line("cluster", &format!("[{}]", clusters.join(", ")));
+        let (intra, inter) = (plain(self.bandwidth_intra), plain(self.bandwidth_inter));
+        line(
+            "bandwidth",
+            &format!("{{\"intra\": {intra}, \"inter\": {inter}}}"),
+        );
+        line("targets", &list(&self.targets));
+        let rows = self.processes.iter().map(|(workload, size, home)| {
+            format!("    [{}, {}, {home}]", plain(*workload), plain(*size))
+        });
+        let rows: Vec<String> = rows.collect();
+        text + &format!("  \"processes\": [\n{}\n  ]\n}}\n", rows.join(",\n"))
+    }
+}
+
+/// One cluster for each machine.
+fn clusters(place: &Place<'_>, machines: usize) -> Result<Vec<u64>, Fault> {
+    let clusters: Vec<u64> = place
+        .items("a list with the cluster of each machine")?
+        .map(|place| place.whole(u64::MAX))
+        .collect::<Result<_, _>>()?;
+    if clusters.len() != machines {
+        return Err(place.fault(format!(
+            "{} clusters for {machines} capacities, must be one for each machine",
+            clusters.len()
+        )));
+    }
+    let mut distinct = clusters.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if CLUSTERS_MAX < distinct.len() {
+        return Err(place.fault(format!(
+            "{} clusters, must be at most {CLUSTERS_MAX}",
+            distinct.len()
+        )));
+    }
+    Ok(clusters)
+}
+
+/// `[workload, size, machine]`.
+fn process(place: &Place<'_>, machines: usize) -> Result<(f64, f64, usize), Fault> {
+    let expected = "[workload, size in MB, machine]";
+    let mut items = place.items(expected)?;
+    let (Some(workload), Some(size), Some(home), None) =
+        (items.next(), items.next(), items.next(), items.next())
+    else {
+        let met = place.items(expected)?.count();
+        return Err(place.fault(format!("{met} values, must be {expected}")));
+    };
+    let last = machines - 1;
+    let home = home.whole(u64::try_from(last).unwrap_or(u64::MAX))?;
+    Ok((
+        workload.number(AMOUNT)?,
+        size.number(AMOUNT)?,
+        usize::try_from(home).expect("it is below the number of machines"),
+    ))
+}
+
+/// `number` as JSON, whole numbers without a point.
+fn plain(number: f64) -> String {
+    number.to_string()
+}
+
+/// Keys of an instance.
+const KEYS: [&str; 6] = [
+    "name",
+    "capacities",
+    "cluster",
+    "bandwidth",
+    "processes",
+    "targets",
+];
+
+/// Keys with notes, which are ignored.
+const NOTES: [&str; 7] = [
+    "best_known_cost",
+    "comment",
+    "dc_initial",
+    "dc_optimal",
+    "imlp_cost",
+    "lower_bound",
+    "proved_optimal",
+];
+
+/// Range of workloads and sizes: no sum or product of them leaves the range of floats.
+const AMOUNT: Range = Range {
+    low: 1e-15,
+    high: 1e15,
+    or_zero: true,
+};
+
+/// Range of capacities, bandwidths and levels.
+pub(super) const RATE: Range = Range {
+    low: 1e-12,
+    high: 1e15,
+    or_zero: false,
+};
+
+/// Maximum number of clusters: there is a path from each to each.
+const CLUSTERS_MAX: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use migbsp::rebalance::Group;
+
+    use super::*;
+
+    #[test]
+    fn a_drawn_problem_is_read_back_as_it_was() {
+        for group in Group::all() {
+            let drawn = group.draw(7);
+            let text = Instance::drawn("i".to_owned(), &drawn, Vec::new()).json();
+            let read = Instance::of(&Source::new("f.json", text).unwrap()).unwrap();
+            assert_eq!(read.problem(Cost::Seconds), drawn, "{group}");
+        }
+    }
+
+    #[test]
+    fn a_written_instance_reads_back_unchanged() {
+        let instance = Instance {
+            name: "a \"name\"".to_owned(),
+            capacities: vec![1.0, 0.1],
+            clusters: vec![7, 3],
+            bandwidth_intra: 100.0,
+            bandwidth_inter: 1e-3,
+            processes: vec![(20.0, 1.55, 1), (0.1 + 0.2, 0.0, 0)],
+            targets: vec![76.0],
+        };
+        let source = Source::new("f.json", instance.json());
+        assert_eq!(Instance::of(&source.unwrap()).unwrap(), instance);
+    }
+}

@@ -1,0 +1,18 @@
+//! Levels: the work of a machine by its capacity.
+
+use crate::rebalance::instance::RATE;
+
+/// The level that `text` gives.
+///
+/// # Errors
+///
+/// If it is none.
+pub fn read_level(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok();
+    number.filter(|number| RATE.holds(*number)).ok_or_else(|| {
+        format!(
+            "met `{text}`, expected a level: workload by capacity, {}",
+            RATE.expected()
+        )
+    })
+}

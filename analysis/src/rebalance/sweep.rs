@@ -1,0 +1,48 @@
+//! What each level costs, for several algorithms.
+
+mod levels;
+mod report;
+mod text;
+
+use crate::rebalance::algorithm::Algorithm;
+use crate::rebalance::instance::Instance;
+use crate::rebalance::search::{Search, lower_bound};
+use crate::rebalance::sweep::report::Point;
+use experiments::Failure;
+use experiments::batch::{self, Progress};
+
+pub use levels::Levels;
+pub use report::Report;
+pub use text::text;
+
+/// What every one of `algorithms` finds for every one of `levels`.
+///
+/// # Errors
+///
+/// None: a search does not fail.
+pub fn sweep(
+    instance: &Instance,
+    levels: Levels,
+    algorithms: &[Algorithm],
+    search: Search,
+    progress: &dyn Progress,
+) -> Result<Report, Failure> {
+    let problem = instance.problem(search.cost);
+    let targets = levels.rising(&problem);
+    let bounds = batch::run(&targets, progress, |target| {
+        Ok(lower_bound(&problem, *target))
+    })?;
+    let levels = targets.iter().zip(bounds);
+    let cases: Vec<(f64, Option<f64>, &Algorithm)> = levels
+        .flat_map(|(target, bound)| {
+            algorithms
+                .iter()
+                .map(move |algorithm| (*target, bound, algorithm))
+        })
+        .collect();
+    let points = batch::run(&cases, progress, |(target, bound, algorithm)| {
+        let found = search.find(algorithm, &problem, *target);
+        Ok(Point::new((*target, *bound), algorithm, &found))
+    })?;
+    Ok(Report::new(instance, &problem, algorithms, search, points))
+}

@@ -1,0 +1,154 @@
+//! The cost of each level, for `--format json` and `csv`.
+
+use migbsp::rebalance::Problem;
+use serde::Serialize;
+
+use crate::chart::{Lines, Series, Style};
+use crate::rebalance::algorithm::Algorithm;
+use crate::rebalance::instance::Instance;
+use crate::rebalance::search::{Found, Search};
+
+/// Results of `migbsp rebalance sweep`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// `migbsp.rebalance-sweep/1`.
+    pub(super) schema: &'static str,
+    /// The instance's name.
+    pub(super) instance: String,
+    /// In the order they were given.
+    pub(super) algorithms: Vec<String>,
+    /// Budget for each level, as text.
+    pub(super) budget: String,
+    /// Seed of random choices.
+    pub(super) seed: u64,
+    /// `seconds` or `moves`: the unit of costs.
+    pub(super) cost_unit: &'static str,
+    /// The highest initial level.
+    pub(super) dc_initial: f64,
+    /// Lower bound of levels.
+    pub(super) dc_ideal: f64,
+    /// By level, the lowest first, then by algorithm.
+    pub(super) points: Vec<Point>,
+}
+
+/// The result of an algorithm for a level.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Point {
+    /// The target level.
+    pub(super) target: f64,
+    /// The algorithm.
+    pub(super) algorithm: String,
+    /// Whether it is met.
+    pub(super) feasible: bool,
+    /// The level that was reached.
+    pub(super) dc: f64,
+    /// Cost of the moves.
+    pub(super) cost: f64,
+    /// Lower bound of the cost of an assignment that meets the target; null: none meets it.
+    pub(super) lower_bound: Option<f64>,
+    /// Number of processes that move.
+    pub(super) migrations: usize,
+    /// Search time.
+    pub(super) seconds: f64,
+}
+
+impl Point {
+    /// The result `found` for a target with a lower bound.
+    pub(super) fn new(
+        (target, lower_bound): (f64, Option<f64>),
+        algorithm: &Algorithm,
+        found: &Found,
+    ) -> Self {
+        let solution = &found.solution;
+        Self {
+            target,
+            algorithm: algorithm.to_string(),
+            feasible: solution.feasible,
+            dc: solution.level,
+            cost: solution.cost,
+            lower_bound,
+            migrations: solution.migrations,
+            seconds: found.seconds,
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn new(
+        instance: &Instance,
+        problem: &Problem,
+        algorithms: &[Algorithm],
+        search: Search,
+        points: Vec<Point>,
+    ) -> Self {
+        Self {
+            schema: "migbsp.rebalance-sweep/1",
+            instance: instance.name.clone(),
+            algorithms: algorithms.iter().map(ToString::to_string).collect(),
+            budget: search.limit.to_string(),
+            seed: search.seed,
+            cost_unit: search.cost.name(),
+            dc_initial: problem.level(&problem.homes()),
+            dc_ideal: problem.ideal(),
+            points,
+        }
+    }
+
+    /// The points of each level, the lowest level first.
+    pub(super) fn levels(&self) -> impl Iterator<Item = &[Point]> {
+        self.points.chunks(self.algorithms.len())
+    }
+
+    /// One row per level and algorithm.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub fn csv(&self) -> Result<String, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for point in &self.points {
+            writer.serialize(point)?;
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Cost against level; where an algorithm did not meet a level, its line has a gap.
+    pub fn chart(&self) -> Lines {
+        let bound = |level: &[Point]| (level[0].target, level[0].lower_bound.unwrap_or(f64::NAN));
+        let mut series: Vec<Series> = self
+            .algorithms
+            .iter()
+            .enumerate()
+            .map(|(index, algorithm)| Series {
+                name: algorithm.clone(),
+                points: self
+                    .levels()
+                    .map(|level| {
+                        let point = &level[index];
+                        let cost = if point.feasible { point.cost } else { f64::NAN };
+                        (point.target, cost)
+                    })
+                    .collect(),
+                style: Style::Line,
+            })
+            .collect();
+        series.push(Series {
+            name: "lower bound".to_owned(),
+            points: self.levels().map(bound).collect(),
+            style: Style::Dashed,
+        });
+        Lines {
+            title: format!("{}: cost of each level", self.instance),
+            x_label: "highest level of a machine (target)".to_owned(),
+            y_label: match self.cost_unit {
+                "moves" => "moves".to_owned(),
+                unit => format!("cost of migration ({unit})"),
+            },
+            x_is_log: false,
+            series,
+        }
+    }
+}

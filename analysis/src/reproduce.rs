@@ -1,0 +1,130 @@
+//! What the papers print, and what our runs say.
+
+mod agreement;
+mod application;
+mod cell;
+mod cell_report;
+pub mod chen;
+mod execute;
+mod forced;
+mod gain;
+mod html;
+mod mean;
+mod part;
+mod plot;
+mod report;
+mod run;
+mod stated;
+mod summary;
+mod text;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::reproduce::agreement::StatedReport;
+use crate::reproduce::cell::Cell;
+use crate::reproduce::execute::{Outcome, execute};
+use crate::reproduce::forced::forced;
+use crate::reproduce::run::Run;
+use crate::reproduce::stated::Stated;
+use experiments::Failure;
+use experiments::batch::{self, Progress};
+
+pub use cell::Table;
+pub use html::page;
+pub use part::Part;
+pub use report::Report;
+pub use run::Variant;
+pub use summary::summary;
+pub use text::text;
+
+/// Runs what `part` needs and sets it beside what the papers print.
+///
+/// The papers' scenario iii is compared with the runs of `ties`, each [`Variant::Iii`] or [`Variant::ReceiveTime`].
+///
+/// # Errors
+///
+/// If an experiment is at fault, which a test excludes for all that are in the binary.
+pub fn reproduce(part: Part, ties: &[Variant], progress: &dyn Progress) -> Result<Report, Failure> {
+    let stated = stated::stated();
+    let cells: Vec<(Cell, Vec<Run>)> = part
+        .tables()
+        .flat_map(Table::cells)
+        .map(|cell| (cell, runs_of(&cell, ties, &stated)))
+        .collect();
+    let mut runs: Vec<Run> = cells.iter().flat_map(|(_, runs)| runs).copied().collect();
+    if part.has_migrations() {
+        let of = |stated: &Stated| {
+            ties.iter()
+                .map(|ties| Run::of_stated(stated, *ties))
+                .collect::<Vec<_>>()
+        };
+        runs.extend(stated.iter().flat_map(of));
+    }
+    if part == Part::All {
+        runs.extend(gain::runs());
+    }
+    let outcomes = outcomes(runs, progress, &stated)?;
+    let migrations = if part.has_migrations() {
+        compare(&stated, ties, &outcomes)
+    } else {
+        Vec::new()
+    };
+    let gains = if part == Part::All {
+        gain::gains(&outcomes)
+    } else {
+        Vec::new()
+    };
+    Ok(Report::new(&cells, &outcomes, migrations, gains))
+}
+
+/// The runs that `cell` is compared with.
+fn runs_of(cell: &Cell, ties: &[Variant], stated: &[Stated]) -> Vec<Run> {
+    let is_wanted = |run: &Run| match run.variant {
+        Variant::I | Variant::Ii => true,
+        // The barrier of Table 6 is compared with scenario iii without a fixed plan.
+        Variant::Iii if !cell.table.is_makespans() => true,
+        Variant::Iii | Variant::ReceiveTime => {
+            ties.contains(&run.variant) && cell.table.is_makespans()
+        }
+        Variant::Forced => cell.table.is_makespans() && forced(run, stated).is_some(),
+    };
+    Variant::ALL
+        .into_iter()
+        .filter(|variant| variant.scenario() == cell.scenario)
+        .map(|variant| Run::of_cell(cell, variant))
+        .filter(is_wanted)
+        .collect()
+}
+
+/// The results of `runs`; each is run once.
+fn outcomes(
+    mut runs: Vec<Run>,
+    progress: &dyn Progress,
+    stated: &[Stated],
+) -> Result<BTreeMap<Run, Outcome>, Failure> {
+    // The longest first, so that no core ends with a long run.
+    runs.sort_unstable_by_key(|run| (Reverse(run.weight()), *run));
+    runs.dedup();
+    let outcomes = batch::run(&runs, progress, |run| execute(run, stated))?;
+    Ok(runs.into_iter().zip(outcomes).collect())
+}
+
+/// The published results beside ours.
+fn compare(
+    stated: &[Stated],
+    ties: &[Variant],
+    outcomes: &BTreeMap<Run, Outcome>,
+) -> Vec<StatedReport> {
+    let report = |stated: &Stated| {
+        let runs: Vec<_> = ties
+            .iter()
+            .filter_map(|ties| {
+                let outcome = outcomes.get(&Run::of_stated(stated, *ties))?;
+                Some((*ties, &outcome.report))
+            })
+            .collect();
+        StatedReport::new(stated, &runs)
+    };
+    stated.iter().map(report).collect()
+}

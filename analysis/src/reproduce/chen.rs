@@ -1,0 +1,52 @@
+//! The tables of Chen, Wang and Lau 2008, "Load rebalancing", and ours beside them.
+//!
+//! Their instances are drawn anew, group by group, so that means are compared; their clock is a machine of
+//! 2008.
+
+mod cell;
+mod figures;
+mod html;
+mod part;
+mod printed;
+mod sheet;
+mod table2;
+mod table3;
+mod table4;
+mod text;
+mod trial;
+
+use crate::reproduce::chen::cell::Report;
+use experiments::Failure;
+use experiments::batch::Progress;
+
+pub use html::page;
+pub use part::Part;
+pub use text::text;
+
+/// Draws what `part` needs, runs it and sets it beside the paper.
+///
+/// Means are taken over this many `instances` of each group; none: over as many as are worth waiting for.
+///
+/// # Errors
+///
+/// None: a search does not fail.
+pub fn reproduce(
+    part: Part,
+    instances: Option<u32>,
+    progress: &dyn Progress,
+) -> Result<Report, Failure> {
+    let instances = instances.unwrap_or_else(|| part.instances());
+    let (cells, claims) = match part {
+        Part::Table2 => table2::compare(instances),
+        Part::Table3 => table3::compare(instances, progress)?,
+        Part::Table4 => table4::compare(instances, progress)?,
+        Part::Figures => figures::compare(instances, progress)?,
+    };
+    Ok(Report {
+        schema: "migbsp.reproduce-chen2008/1",
+        part: part.name(),
+        instances,
+        cells,
+        claims,
+    })
+}

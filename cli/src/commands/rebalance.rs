@@ -1,0 +1,56 @@
+//! `migbsp rebalance`: which processes to move so that no machine is above a level, and what that costs.
+
+mod arguments;
+mod generate;
+mod help;
+mod instance;
+mod solve;
+mod sweep;
+
+use clap::{Args, Subcommand};
+
+use crate::bar::RunBar;
+use crate::commands::rebalance::generate::GenerateArguments;
+use crate::commands::rebalance::solve::SolveArguments;
+use crate::commands::rebalance::sweep::SweepArguments;
+use experiments::Failure;
+
+pub(crate) use help::{REBALANCE_ABOUT, REBALANCE_HELP};
+
+/// The arguments of `rebalance`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct RebalanceArguments {
+    #[command(subcommand)]
+    command: Option<RebalanceCommand>,
+    #[command(flatten)]
+    solve: SolveArguments,
+    /// Whether to show a progress bar on stderr.
+    #[arg(skip)]
+    pub(crate) progress: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum RebalanceCommand {
+    /// Compare the costs of levels for several algorithms
+    #[command(long_about = help::SWEEP_ABOUT, after_long_help = help::SWEEP_HELP)]
+    Sweep(SweepArguments),
+    /// Draw an instance like those of the paper
+    #[command(long_about = help::GENERATE_ABOUT, after_long_help = help::GENERATE_HELP)]
+    Generate(GenerateArguments),
+}
+
+/// Searches for assignments, sweeps over levels, or draws an instance.
+///
+/// # Errors
+///
+/// Errors of the arguments, the instance or the disk; [`Failure::Verification`] if a target
+/// of an instance is not met.
+pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), Failure> {
+    let progress = &RunBar::new(arguments.progress);
+    match &arguments.command {
+        Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, progress),
+        Some(RebalanceCommand::Generate(generate)) => generate::command(generate),
+        None => solve::command(&arguments.solve, progress),
+    }
+}

@@ -1,0 +1,108 @@
+//! `migbsp rebalance INSTANCE`: an assignment for each target.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::commands::rebalance::arguments::SearchArguments;
+use crate::commands::rebalance::instance::read_instance;
+use crate::output::{Format, print, print_json};
+use analysis::rebalance::solve::{solve, text};
+use analysis::rebalance::{Algorithm, read_level};
+use experiments::Failure;
+use experiments::batch::Progress;
+use settings::nearest;
+
+/// The arguments of `rebalance INSTANCE`.
+#[derive(Debug, Args)]
+pub(crate) struct SolveArguments {
+    /// Instance file, JSON; `-` reads stdin
+    #[arg(value_name = "INSTANCE", required = true)]
+    instance: Option<PathBuf>,
+    /// Surplus argument.
+    #[arg(hide = true)]
+    more: Vec<PathBuf>,
+    /// Algorithm (imlp, islp, mlp, tabu, mparv, hyb or best) with parameters
+    #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "best")]
+    algorithm: Algorithm,
+    /// Highest allowed level of a machine; can be given several times; the instance's targets by default
+    #[arg(long = "target", value_name = "LEVEL", value_parser = read_level)]
+    targets: Vec<f64>,
+    #[command(flatten)]
+    search: SearchArguments,
+    /// Format of the results
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Searches an assignment for each target, and shows it.
+///
+/// # Errors
+///
+/// Errors of the instance or stdout; [`Failure::Verification`] if a target is not met.
+pub(super) fn command(arguments: &SolveArguments, progress: &dyn Progress) -> Result<(), Failure> {
+    let Some(file) = &arguments.instance else {
+        return Err(Failure::Usage(
+            "missing argument <INSTANCE>: a file, or `-` for stdin".to_owned(),
+        ));
+    };
+    let meant = mistyped(file);
+    if let Some(second) = arguments.more.first() {
+        return Err(Failure::Usage(one_too_many(file, second, meant)));
+    }
+    let instance = read_instance(file).map_err(|failure| match meant {
+        Some(subcommand) => Failure::Input(format!(
+            "{failure}; did you mean the subcommand `{subcommand}`?"
+        )),
+        None => failure,
+    })?;
+    let targets = if arguments.targets.is_empty() {
+        &instance.targets
+    } else {
+        &arguments.targets
+    };
+    if targets.is_empty() {
+        return Err(Failure::Usage(format!(
+            "missing option --target: {} has no `targets`",
+            file.display()
+        )));
+    }
+    let search = arguments.search.search();
+    let report = solve(&instance, targets, &arguments.algorithm, search, progress)?;
+    match arguments.format {
+        Format::Table => print(&text(&report, &instance))?,
+        Format::Json => print_json(&report)?,
+        Format::Csv => print(&report.csv(&instance).map_err(Failure::run)?)?,
+    }
+    match report.complaint() {
+        Some(complaint) => Err(Failure::Verification(complaint)),
+        None => Ok(()),
+    }
+}
+
+/// The error of `second` after `first`, which may be a subcommand.
+fn one_too_many(first: &Path, second: &Path, meant: Option<&str>) -> String {
+    let is_subcommand = SUBCOMMANDS.iter().any(|name| second == Path::new(name));
+    let (first, second) = (first.display(), second.display());
+    match meant {
+        Some(subcommand) => format!("unknown subcommand `{first}`; did you mean `{subcommand}`?"),
+        None if is_subcommand => {
+            format!("the subcommand `{second}` must precede `{first}`")
+        }
+        None => format!("expected one instance, found `{first}` and `{second}`"),
+    }
+}
+
+/// The subcommand that the missing file `file` may have meant.
+fn mistyped(file: &Path) -> Option<&'static str> {
+    let word = file
+        .to_str()
+        .filter(|word| word.chars().all(char::is_alphabetic))?;
+    if file.exists() {
+        return None;
+    }
+    nearest(word, &SUBCOMMANDS)
+}
+
+/// The subcommands of `rebalance`.
+const SUBCOMMANDS: [&str; 2] = ["sweep", "generate"];

@@ -1,0 +1,79 @@
+//! `migbsp rebalance sweep`: the cost of each level.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::commands::rebalance::arguments::SearchArguments;
+use crate::commands::rebalance::instance::read_instance;
+use crate::file::{check_writable, write};
+use crate::output::{Format, print, print_json};
+use analysis::rebalance::sweep::{Levels, sweep, text};
+use analysis::rebalance::{Algorithm, read_level};
+use experiments::Failure;
+use experiments::batch::Progress;
+
+/// The arguments of `rebalance sweep`.
+#[derive(Debug, Args)]
+pub(crate) struct SweepArguments {
+    /// Instance file, JSON; `-` reads stdin
+    #[arg(value_name = "INSTANCE")]
+    instance: PathBuf,
+    /// Algorithm (imlp, islp, mlp, tabu, mparv, hyb or best) with parameters; can be given several times
+    #[arg(
+        long = "algorithm",
+        value_name = "NAME[:KEY=VALUE,...]",
+        default_values = ["imlp", "best"]
+    )]
+    algorithms: Vec<Algorithm>,
+    /// Level; can be given several times; by default --points levels, closer to each other where they are low
+    #[arg(long = "target", value_name = "LEVEL", value_parser = read_level)]
+    targets: Vec<f64>,
+    /// Number of levels, from the initial one down to nearly the ideal one
+    #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "targets",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    points: u32,
+    #[command(flatten)]
+    search: SearchArguments,
+    /// Format of the results
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// File for a chart of cost against level
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+/// Searches with every algorithm for every level, and compares the costs.
+///
+/// # Errors
+///
+/// Errors of the arguments, the instance or the disk.
+pub(super) fn command(arguments: &SweepArguments, progress: &dyn Progress) -> Result<(), Failure> {
+    let algorithms = &arguments.algorithms;
+    let twice = (1..algorithms.len()).find(|at| algorithms[..*at].contains(&algorithms[*at]));
+    if let Some(at) = twice {
+        let problem = format!("--algorithm {} is given twice", algorithms[at]);
+        return Err(Failure::Usage(problem));
+    }
+    let instance = read_instance(&arguments.instance)?;
+    if let Some(file) = &arguments.svg {
+        // An unwritable place is reported before the search, not after it.
+        check_writable(file)?;
+    }
+    let levels = if arguments.targets.is_empty() {
+        Levels::Spread(arguments.points)
+    } else {
+        Levels::Given(arguments.targets.clone())
+    };
+    let search = arguments.search.search();
+    let report = sweep(&instance, levels, algorithms, search, progress)?;
+    match arguments.format {
+        Format::Table => print(&text(&report))?,
+        Format::Json => print_json(&report)?,
+        Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
+    }
+    match &arguments.svg {
+        Some(file) => write(file, &report.chart().svg()),
+        None => Ok(()),
+    }
+}
