@@ -58,7 +58,10 @@ fn what_no_memory_holds_is_refused_with_the_parameter_that_makes_it_smaller() {
     for (settings, words) in [
         (
             &["application.smith-waterman-kernel.length=100000"][..],
-            ["memory for 100000 x ", " MB: choose a smaller `length`"],
+            [
+                "memory for 100000 x ",
+                " MB: choose a smaller `length`",
+            ],
         ),
         (
             &["application.smith-waterman-kernel.length=4000000000"],
