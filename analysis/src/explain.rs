@@ -1,5 +1,6 @@
 //! `migbsp explain`: why processes moved or stayed, and what migrations gained, from a record.
 
+mod answer;
 mod call;
 mod csv;
 mod fate;
@@ -10,6 +11,7 @@ mod payback;
 mod process;
 mod question;
 mod report;
+mod rules;
 mod story;
 mod text;
 
@@ -63,7 +65,7 @@ impl Inquiry {
     ///
     /// If the record is not readable any more.
     pub fn answer(&self) -> Result<Explanation, Failure> {
-        report::answer(&self.history, &self.question)
+        answer::answer(&self.history, &self.question)
     }
 
     /// The rows behind the answer.

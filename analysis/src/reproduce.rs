@@ -21,20 +21,23 @@ mod text;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::reproduce::agreement::StatedReport;
-use crate::reproduce::cell::Cell;
-use crate::reproduce::execute::{Outcome, execute};
+use crate::reproduce::execute::execute;
 use crate::reproduce::forced::forced;
-use crate::reproduce::run::Run;
-use crate::reproduce::stated::Stated;
 use experiments::Failure;
 use experiments::batch::{self, Progress};
 
-pub use cell::Table;
+pub use agreement::{Agreement, AgreementTotal, StatedReport};
+pub use application::Application;
+pub use cell::{Cell, Table};
+pub use cell_report::CellReport;
+pub use execute::Outcome;
+pub use gain::GainReport;
 pub use html::page;
+pub use mean::Mean;
 pub use part::Part;
 pub use report::Report;
-pub use run::Variant;
+pub use run::{Run, Variant};
+pub use stated::{Destination, Stated};
 pub use summary::summary;
 pub use text::text;
 

@@ -1,5 +1,6 @@
 //! `migbsp cert`: the authority of a cluster, and the certificates that it issues and revokes.
 
+mod authority;
 mod date;
 mod folder;
 mod init;
@@ -9,14 +10,10 @@ mod revoke;
 mod show;
 mod validity;
 
+pub(crate) use authority::fault;
 pub(crate) use folder::{certificates, folder};
 
-use std::io;
-use std::path::Path;
-
 use clap::Subcommand;
-use protocol::identity::Authority;
-use protocol::identity::files::{FileError, read_authority};
 
 use crate::cert::init::InitArguments;
 use crate::cert::issue::IssueArguments;
@@ -53,39 +50,6 @@ pub(crate) fn command(command: &CertCommand) -> Result<(), Failure> {
         CertCommand::Revoke(arguments) => revoke::command(arguments),
         CertCommand::Show(arguments) => show::command(arguments),
     }
-}
-
-/// Files that are in the way or cannot be written are errors of the run, not of the input.
-pub(crate) fn fault(error: FileError) -> Failure {
-    match error {
-        FileError::Exists { .. } | FileError::Write { .. } => Failure::run(error),
-        FileError::Read { .. }
-        | FileError::TooLong { .. }
-        | FileError::Exposed { .. }
-        | FileError::Content { .. } => Failure::input(error),
-    }
-}
-
-/// The authority in `folder`, which is the one that was `given` or the default.
-///
-/// # Errors
-///
-/// If there is none, which one command changes, or its files are at fault.
-fn authority(folder: &Path, given: Option<&Path>) -> Result<Authority, Failure> {
-    read_authority(folder).map_err(|error| match &error {
-        FileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            let option = option(given);
-            Failure::Input(format!(
-                "{error}; `migbsp cert init --cluster NAME{option}` makes an authority"
-            ))
-        }
-        _ => fault(error),
-    })
-}
-
-/// The option that names `folder`, if it was given; to go on with.
-fn option(dir: Option<&Path>) -> String {
-    dir.map_or_else(String::new, |folder| format!(" --dir {}", folder.display()))
 }
 
 const INIT_ABOUT: &str = "\

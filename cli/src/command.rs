@@ -11,6 +11,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt, registry};
 
+use crate::arguments::taking_negative_numbers;
 use crate::cert::{self, CertCommand};
 use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
 use crate::commands::explain::{EXPLAIN_ABOUT, EXPLAIN_HELP, ExplainArguments};
@@ -215,15 +216,6 @@ fn with_policies(command: clap::Command, registry: &Registry) -> clap::Command {
             argument.value_parser(move |text: &str| Contender::new(text, &policies))
         })
     })
-}
-
-/// Takes `-1` after an option for its value, so that the value's parser reports the error.
-pub(crate) fn taking_negative_numbers(command: clap::Command) -> clap::Command {
-    let command = command.mut_args(|argument| {
-        let is_option = !argument.is_positional() && argument.get_action().takes_values();
-        argument.allow_negative_numbers(is_option)
-    });
-    command.mut_subcommands(taking_negative_numbers)
 }
 
 fn log_to_stderr(verbose: u8, quiet: bool) {

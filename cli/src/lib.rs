@@ -4,6 +4,7 @@
 //! command: `docs/custom-programs.md` is a guide. A command is a file in `commands` (or `cert`, `live`)
 //! with its arguments, its help and what it prints; what it computes is in other crates.
 
+mod arguments;
 mod bar;
 mod cert;
 mod command;

@@ -11,6 +11,8 @@ use protocol::identity::Name;
 
 use crate::cluster::hostfile::Line;
 
+pub use address::PORT;
+
 use crate::failure::Failure;
 
 /// The hosts of a cluster.
@@ -196,9 +198,6 @@ impl Line {
         }
     }
 }
-
-/// Default port of a host.
-pub const PORT: u16 = 7447;
 
 /// The Set of hosts without one.
 const SET: &str = "cluster";

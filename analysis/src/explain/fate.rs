@@ -6,7 +6,7 @@ use agents::record::{Call, Migration};
 use bsp::{HostId, Rank};
 use migbsp::{Answer, NotSelected, Refusal};
 
-use crate::explain::history::Rules;
+use crate::explain::rules::Rules;
 
 /// The outcome of a call for a process.
 #[derive(Clone, Debug, PartialEq)]

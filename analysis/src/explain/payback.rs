@@ -202,7 +202,7 @@ mod tests {
     use bsp::{HostId, Rank};
 
     use super::*;
-    use crate::explain::history::Rules;
+    use crate::explain::rules::Rules;
 
     fn seconds(value: f64) -> Seconds {
         Seconds::new(value).unwrap()

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::explain::forces::Forces;
+use crate::explain::forces::{self, Forces};
 use crate::explain::history::History;
 use crate::explain::payback::{Balance, Payback};
-use crate::explain::question::Question;
-use crate::explain::{call, forces, overview, process};
-use experiments::Failure;
 
 /// The answer to a question about a run.
 #[derive(Debug, Serialize)]
@@ -197,48 +194,6 @@ pub(super) struct Predicted {
     pub(super) first_seconds: Option<f64>,
     /// In every later one.
     pub(super) later_seconds: f64,
-}
-
-/// The answer to `question` about `history`.
-///
-/// # Errors
-///
-/// If the record is no longer readable.
-pub(super) fn answer(history: &History, question: &Question) -> Result<Explanation, Failure> {
-    let mut answer = Explanation {
-        schema: "migbsp.explain/1",
-        record: history.folder.display().to_string(),
-        scenario: history.run.scenario.clone(),
-        policy: history.rules.policy.clone(),
-        processes: history.run.placement.len(),
-        supersteps: history.end.supersteps,
-        seconds: history.end.seconds.get(),
-        sets: history.run.sets.clone(),
-        sentences: Vec::new(),
-        calls: Vec::new(),
-        balance: None,
-        process: None,
-        list: Vec::new(),
-        forces: None,
-        next: Vec::new(),
-    };
-    match *question {
-        Question::Run => overview::explain(&mut answer, history),
-        Question::Call(index) => call::explain(&mut answer, history, index)?,
-        Question::Process {
-            rank,
-            call: Some(index),
-            is_named,
-        } => process::explain(&mut answer, history, (rank, index, is_named))?,
-        Question::Process {
-            rank, call: None, ..
-        } => answer.sentences.push(format!(
-            "{rank} stayed on {}: no call was held in the {} supersteps of this run.",
-            history.run.placement[rank.index()],
-            history.end.supersteps
-        )),
-    }
-    Ok(answer)
 }
 
 impl Explanation {

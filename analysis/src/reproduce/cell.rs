@@ -8,14 +8,23 @@ use experiments::Scenario;
 /// A table of the papers, or a figure that prints numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
+    /// Table 1 of the papers.
     Table1,
+    /// Table 2 of the papers.
     Table2,
+    /// Table 3 of the papers.
     Table3,
+    /// Table 4 of the papers.
     Table4,
+    /// Table 5 of the papers.
     Table5,
+    /// Table 6 of the papers.
     Table6,
+    /// Table 7 of the papers.
     Table7,
+    /// Table 9 of the papers.
     Table9,
+    /// Figure 16 of the papers.
     Fig16,
 }
 

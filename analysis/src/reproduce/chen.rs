@@ -15,7 +15,7 @@ mod table4;
 mod text;
 mod trial;
 
-use crate::reproduce::chen::cell::Report;
+pub use crate::reproduce::chen::cell::Report;
 use experiments::Failure;
 use experiments::batch::Progress;
 

@@ -6,9 +6,10 @@ use clap::Args;
 use protocol::identity::files::write_authority;
 use protocol::identity::{Authority, Name};
 
+use crate::cert::authority::{fault, option};
 use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
-use crate::cert::{fault, option, validity};
+use crate::cert::validity;
 use crate::output::print;
 use experiments::Failure;
 

@@ -7,9 +7,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use protocol::identity::files::write_identity;
 use protocol::identity::{Name, Role};
 
+use crate::cert::authority::{authority, fault};
 use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
-use crate::cert::{authority, fault, validity};
+use crate::cert::validity;
 use crate::output::print;
 use experiments::Failure;
 

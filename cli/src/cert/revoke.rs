@@ -8,8 +8,9 @@ use clap::Args;
 use protocol::identity::files::{list_certificates, read_revocations, write_revocations};
 use protocol::identity::{Authority, Holder, Serial};
 
+use crate::cert::authority::{authority, fault};
 use crate::cert::folder::folder;
-use crate::cert::{authority, fault, validity};
+use crate::cert::validity;
 use crate::output::print;
 use experiments::Failure;
 

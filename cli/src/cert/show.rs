@@ -7,7 +7,7 @@ use clap::Args;
 use protocol::identity::Revocations;
 use protocol::identity::files::{list_certificates, read_revocations};
 
-use crate::cert::fault;
+use crate::cert::authority::fault;
 use crate::cert::folder::{certificates, folder};
 use crate::cert::report::Report;
 use crate::output::{Format, print, print_json};

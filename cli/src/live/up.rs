@@ -15,7 +15,7 @@ use protocol::Member;
 use protocol::identity::files::write_identity;
 use protocol::identity::{Authority, Name, Role, Validity};
 
-use crate::command::taking_negative_numbers;
+use crate::arguments::taking_negative_numbers;
 use crate::live::crew::{Crew, roles};
 use crate::live::node::Orders;
 use crate::live::run::{RunArguments, follow};

@@ -58,10 +58,7 @@ fn programs_that_exceed_memory_are_refused_with_the_parameter_to_change() {
     for (settings, words) in [
         (
             &["application.smith-waterman-kernel.length=100000"][..],
-            [
-                "memory for 100000 x ",
-                " MB: choose a smaller `length`",
-            ],
+            ["memory for 100000 x ", " MB: choose a smaller `length`"],
         ),
         (
             &["application.smith-waterman-kernel.length=4000000000"],

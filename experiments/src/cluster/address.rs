@@ -1,7 +1,5 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::cluster::PORT;
-
 /// `HOST[:PORT]` as `host:port`; an IPv6 address stands in brackets.
 pub(super) fn address(text: &str) -> Result<String, String> {
     if let Some(inner) = text.strip_prefix('[') {
@@ -51,6 +49,9 @@ fn unfit(text: &str) -> String {
         "invalid value {text:?}, must be HOST or HOST:PORT, as in `10.0.0.7:7447` or `[fd00::7]:7447`"
     )
 }
+
+/// Default port of a host.
+pub const PORT: u16 = 7447;
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 mod counts;
 mod hostlist;
+mod limit;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,9 +89,6 @@ const PROCESSORS: &str = "SLURM_JOB_CPUS_PER_NODE";
 
 /// Number of tasks of each host.
 const TASKS: &str = "SLURM_TASKS_PER_NODE";
-
-/// More hosts than in any cluster; a list may be short and name billions.
-const HOSTS_MAX: usize = 65_536;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use winnow::error::ContextError;
 use winnow::token::take_while;
 use winnow::{ModalParser, ModalResult, Parser};
 
-use crate::cluster::slurm::HOSTS_MAX;
+use crate::cluster::slurm::limit::HOSTS_MAX;
 
 /// The hosts of `text`, in the order in which `scontrol show hostnames` prints them.
 pub(super) fn hostlist(text: &str) -> Result<Vec<String>, String> {

@@ -1,0 +1,49 @@
+//! The answer to a question.
+
+use crate::explain::history::History;
+use crate::explain::question::Question;
+use crate::explain::report::Explanation;
+use crate::explain::{call, overview, process};
+use experiments::Failure;
+
+/// The answer to `question` about `history`.
+///
+/// # Errors
+///
+/// If the record is no longer readable.
+pub(super) fn answer(history: &History, question: &Question) -> Result<Explanation, Failure> {
+    let mut answer = Explanation {
+        schema: "migbsp.explain/1",
+        record: history.folder.display().to_string(),
+        scenario: history.run.scenario.clone(),
+        policy: history.rules.policy.clone(),
+        processes: history.run.placement.len(),
+        supersteps: history.end.supersteps,
+        seconds: history.end.seconds.get(),
+        sets: history.run.sets.clone(),
+        sentences: Vec::new(),
+        calls: Vec::new(),
+        balance: None,
+        process: None,
+        list: Vec::new(),
+        forces: None,
+        next: Vec::new(),
+    };
+    match *question {
+        Question::Run => overview::explain(&mut answer, history),
+        Question::Call(index) => call::explain(&mut answer, history, index)?,
+        Question::Process {
+            rank,
+            call: Some(index),
+            is_named,
+        } => process::explain(&mut answer, history, (rank, index, is_named))?,
+        Question::Process {
+            rank, call: None, ..
+        } => answer.sentences.push(format!(
+            "{rank} stayed on {}: no call was held in the {} supersteps of this run.",
+            history.run.placement[rank.index()],
+            history.end.supersteps
+        )),
+    }
+    Ok(answer)
+}
