@@ -120,6 +120,10 @@ fn head(scenario: Scenario, stage: &PreparedExperiment) -> Event {
 }
 
 /// No scenario is run if one of them has no place for its record.
+///
+/// # Errors
+///
+/// If one of the folders is not empty.
 pub fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
     for scenario in scenarios {
         let place = folder.join(scenario.name());
