@@ -28,7 +28,7 @@ pub(crate) fn policy(text: &str, policies: &Policies) -> Result<Option<Policy>, 
                 format!("; did you mean `{nearest}`?")
             });
             Err(format!(
-                "met `{name}`, which is no {kind}{hint}; expected one of {}{}",
+                "unknown {kind} `{name}`, must be one of {}{}{hint}",
                 list(&names),
                 if kind == "policy" { PARTS } else { "" },
             ))

@@ -1,14 +1,15 @@
 //! Typed values out of a tree, with errors that name key, place, invalid value and rule.
 
-use std::fmt::Display;
+mod error;
 
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, EnumAccess, Error, Expected, IntoDeserializer, MapAccess,
-    SeqAccess, Unexpected, VariantAccess, Visitor, value::StrDeserializer,
+    DeserializeOwned, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
+    VariantAccess, Visitor, value::StrDeserializer,
 };
 use serde::{Deserializer, forward_to_deserialize_any};
 
-use crate::fault::{Fault, list, nearest};
+use crate::decode::error::{DecodeError, join};
+use crate::fault::{Fault, list};
 use crate::quantity::Unit;
 use crate::tree::{Node, Value};
 
@@ -28,7 +29,7 @@ pub fn decode<T: DeserializeOwned>(
         unit: units(last_key(path)),
         units,
     };
-    T::deserialize(&reader).map_err(|error| error.at(&reader))
+    T::deserialize(&reader).map_err(|error| error.at(reader.node, &reader.path))
 }
 
 /// A place in the tree.
@@ -37,68 +38,6 @@ struct Reader<'a> {
     path: String,
     unit: Unit,
     units: fn(&str) -> Unit,
-}
-
-/// An error on its way up to the node that it belongs to.
-#[derive(Debug, thiserror::Error)]
-enum DecodeError {
-    /// What is wrong with a value, whose place is not known yet.
-    #[error("{0}")]
-    Problem(String),
-    /// A name that is none of the keys of a section.
-    #[error("unknown key")]
-    UnknownKey(&'static [&'static str]),
-    /// A key that has to be set.
-    #[error("`{0}` is missing")]
-    Missing(&'static str),
-    /// An error whose place is known.
-    #[error(transparent)]
-    Located(#[from] Fault),
-}
-
-impl DecodeError {
-    /// Located at `reader`, unless it already is somewhere deeper.
-    fn at(self, reader: &Reader<'_>) -> Fault {
-        let place = reader.node.place();
-        match self {
-            Self::Problem(problem) if matches!(reader.node.value, Value::Table(_)) => {
-                Fault::new(place, &reader.path, problem)
-            }
-            Self::Problem(rule) => Fault::invalid(place, &reader.path, reader.node, rule),
-            Self::UnknownKey(known) => Fault::unknown_key(place, &reader.path, known),
-            Self::Missing(key) => Fault::missing(place, &join(&reader.path, key)),
-            Self::Located(fault) => fault,
-        }
-    }
-}
-
-impl Error for DecodeError {
-    fn custom<T: Display>(problem: T) -> Self {
-        Self::Problem(problem.to_string())
-    }
-
-    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::Problem(format!("must be {expected}"))
-    }
-
-    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::Problem(format!("must be {expected}"))
-    }
-
-    fn unknown_variant(met: &str, known: &'static [&'static str]) -> Self {
-        let hint = nearest(met, known).map_or_else(String::new, |nearest| {
-            format!("; did you mean \"{nearest}\"?")
-        });
-        Self::Problem(format!("must be one of {}{hint}", list(known)))
-    }
-
-    fn unknown_field(_: &str, known: &'static [&'static str]) -> Self {
-        Self::UnknownKey(known)
-    }
-
-    fn missing_field(key: &'static str) -> Self {
-        Self::Missing(key)
-    }
 }
 
 impl<'a> Reader<'a> {
@@ -359,7 +298,7 @@ impl<'de> SeqAccess<'de> for Items<'_, '_> {
         self.next += 1;
         let value = seed
             .deserialize(&reader)
-            .map_err(|error| error.at(&reader))?;
+            .map_err(|error| error.at(reader.node, &reader.path))?;
         Ok(Some(value))
     }
 }
@@ -381,9 +320,10 @@ impl<'de> MapAccess<'de> for Entries<'_, '_> {
             return Ok(None);
         };
         let name: StrDeserializer<'_, DecodeError> = key.as_str().into_deserializer();
-        let key = seed
-            .deserialize(name)
-            .map_err(|error| error.at(&self.reader.child(key, node)))?;
+        let key = seed.deserialize(name).map_err(|error| {
+            let reader = self.reader.child(key, node);
+            error.at(reader.node, &reader.path)
+        })?;
         Ok(Some(key))
     }
 
@@ -396,7 +336,7 @@ impl<'de> MapAccess<'de> for Entries<'_, '_> {
         let reader = self.reader.child(key, node);
         Ok(seed
             .deserialize(&reader)
-            .map_err(|error| error.at(&reader))?)
+            .map_err(|error| error.at(reader.node, &reader.path))?)
     }
 }
 
@@ -435,7 +375,7 @@ impl<'de> VariantAccess<'de> for Content<'_> {
             None => Ok(()),
             Some(reader) => Err(reader
                 .mismatch("the name alone, as a string")
-                .at(&reader)
+                .at(reader.node, &reader.path)
                 .into()),
         }
     }
@@ -445,14 +385,16 @@ impl<'de> VariantAccess<'de> for Content<'_> {
         seed: T,
     ) -> Result<T::Value, DecodeError> {
         let reader = self.reader()?;
-        Ok(seed.deserialize(reader).map_err(|error| error.at(reader))?)
+        Ok(seed
+            .deserialize(reader)
+            .map_err(|error| error.at(reader.node, &reader.path))?)
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, DecodeError> {
         let reader = self.reader()?;
         Ok(reader
             .deserialize_seq(visitor)
-            .map_err(|error| error.at(reader))?)
+            .map_err(|error| error.at(reader.node, &reader.path))?)
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -463,15 +405,7 @@ impl<'de> VariantAccess<'de> for Content<'_> {
         let reader = self.reader()?;
         Ok(reader
             .deserialize_map(visitor)
-            .map_err(|error| error.at(reader))?)
-    }
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{path}.{key}")
+            .map_err(|error| error.at(reader.node, &reader.path))?)
     }
 }
 
