@@ -33,8 +33,8 @@ impl Progress for Silent {
 
 /// The results of `work` for `items`, in their order.
 ///
-/// As many threads work as the machine has cores; each takes the first item that nobody has taken
-/// yet, so that the longest work is best listed first. `progress` counts the items that are done.
+/// There are as many threads as cores; each takes the first item that is not taken yet, so the longest
+/// work should come first. `progress` counts the items that are done.
 ///
 /// # Errors
 ///

@@ -9,7 +9,7 @@ use settings::nearest;
 ///
 /// # Errors
 ///
-/// What is wrong with it, and what would do.
+/// The part that is not known, with the names that are.
 pub(crate) fn policy(text: &str, policies: &Policies) -> Result<Option<Policy>, String> {
     if text == NONE {
         return Ok(None);

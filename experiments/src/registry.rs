@@ -263,9 +263,10 @@ impl<W: Workload> Entry for Registered<W> {
     }
 }
 
-/// Place of the parameter that `problem` names first, in backquotes.
+/// The place of the parameter that `problem` names first, in backquotes.
 fn place_of<'a>(problem: &str, written: &'a Node) -> Option<&'a str> {
-    let key = problem.split('`').nth(1).unwrap_or_default();
-    let key = key.split('[').next().unwrap_or_default();
-    written.find(key).unwrap_or(written).place()
+    let quoted = problem.split('`').skip(1).step_by(2);
+    let mut keys = quoted.map(|quoted| quoted.split('[').next().unwrap_or_default());
+    let named = keys.find_map(|key| written.find(key).filter(|_| !key.is_empty()));
+    named.unwrap_or(written).place()
 }

@@ -189,9 +189,11 @@ impl Story<'_> {
             Some(Verdict::Admitted) if self.detail.call.migrations.is_empty() => {
                 "processes do not migrate in this scenario"
             }
-            Some(Verdict::Admitted) => "its policy's plan leaves it where it is",
-            Some(Verdict::NotAmortised { .. }) => "nobody moved, because the plan was too dear",
-            Some(Verdict::Unchanged) | None => "nobody moved, because no plan was better",
+            Some(Verdict::Admitted) => "the plan of the policy does not move it",
+            Some(Verdict::NotAmortised { .. }) => {
+                "no process moved, because the plan was too expensive"
+            }
+            Some(Verdict::Unchanged) | None => "no process moved, because no plan was better",
         }
     }
 

@@ -6,12 +6,12 @@ use crate::rebalance::instance::RATE;
 ///
 /// # Errors
 ///
-/// If it is none.
+/// If `text` is no level.
 pub fn read_level(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok();
     number.filter(|number| RATE.holds(*number)).ok_or_else(|| {
         format!(
-            "met `{text}`, expected a level: workload by capacity, {}",
+            "not `{text}`: must be a level, workload by capacity, {}",
             RATE.expected()
         )
     })

@@ -139,7 +139,7 @@ fn chen_command(part: chen::Part, arguments: &ReproduceArguments) -> Result<(), 
         (arguments.summary, "--summary"),
     ] {
         if is_given {
-            let problem = format!("{option} is not for chen2008: nobody reschedules there");
+            let problem = format!("{option} does not apply to chen2008, which has no rescheduling");
             return Err(Failure::Usage(problem));
         }
     }

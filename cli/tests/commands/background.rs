@@ -139,7 +139,7 @@ fn a_host_that_the_platform_loads_is_not_loaded_again() {
     folder.fails(
         &["simulate", "e.toml"],
         4,
-        "`load.sets`: a second load of host named `a-2`; the platform's file has the first\n  --> e.toml:16",
+        "`load.sets`: duplicate load of host `a-2`; the platform's file has the first\n  --> e.toml:16",
     );
     folder.fails(
         &[

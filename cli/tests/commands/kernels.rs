@@ -294,7 +294,7 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
     folder.fails(
         &["simulate", "h.toml", "--set", "application.processes=12"],
         4,
-        "`application.heat`: `height` is 11, expected at least 12: a row for each process\n  --> h.toml:8",
+        "`application.heat`: invalid value `11` for `height`: must be at least 12, a row for each process\n  --> h.toml:8",
     );
     folder.fails(
         &[

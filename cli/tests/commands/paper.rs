@@ -235,7 +235,7 @@ fn one_part_is_run_alone_wherever_the_binary_is() {
 }
 
 #[test]
-fn faults_of_the_command_line_say_what_would_do() {
+fn invalid_arguments_are_usage_errors() {
     let folder = Folder::new();
     let ended = folder.run(&["reproduce", "table8"]);
     assert_eq!(ended.code, Some(2));
@@ -247,7 +247,7 @@ fn faults_of_the_command_line_say_what_would_do() {
     folder.fails(
         &["reproduce", "table1", "--summary", "--format", "csv"],
         2,
-        "--summary is a table: leave it out, or --format",
+        "--summary cannot be used with --format",
     );
     let ended = folder.run(&["reproduce", "table1", "--html", "no/such/folder.html"]);
     assert_eq!(ended.code, Some(1));

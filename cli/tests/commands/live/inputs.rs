@@ -41,7 +41,10 @@ fn a_mistake_in_the_configuration_of_a_node_is_named() {
     let folder = folder();
     for (text, message) in [
         ("", "missing key `node.name`\n  --> node.toml"),
-        ("[node]\nname = \"N_1\"", "`node.name`: \"N_1\" is no name"),
+        (
+            "[node]\nname = \"N_1\"",
+            "`node.name`: invalid name \"N_1\"",
+        ),
         (
             "[node]\nnam = \"n\"",
             "unknown key `node.nam`\n  --> node.toml:2\n  help: did you mean `name`?",
