@@ -3,7 +3,7 @@
 use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use migbsp::Observation;
-use protocol::{Address, Arrived, Evaluate, Installed, Message, Migrate, Report, Start};
+use protocol::{Address, AgentMessage, Arrived, Evaluate, Installed, Migrate, Report, Start};
 use serde::{Deserialize, Serialize};
 
 use crate::record;
@@ -22,7 +22,7 @@ pub struct Process {
     /// When it arrived at the last barrier.
     arrived: Instant,
     /// What it pays at the start of its next superstep.
-    owes: Seconds,
+    deferred_cost: Seconds,
     work: Instructions,
     computation: Seconds,
     halted: bool,
@@ -42,7 +42,7 @@ impl Process {
             host,
             superstep: 0,
             arrived: Instant::START,
-            owes: Seconds::ZERO,
+            deferred_cost: Seconds::ZERO,
             work: Instructions::ZERO,
             computation: Seconds::ZERO,
             halted: false,
@@ -58,7 +58,7 @@ impl Process {
     pub fn on(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
         match event {
             Event::Message {
-                message: Message::Start(start),
+                message: AgentMessage::Start(start),
                 ..
             } => self.start(start, world),
             Event::Computed { work, time, halted } => {
@@ -69,17 +69,17 @@ impl Process {
             }
             Event::Exchanged(exchange) => self.arrive(rules, &exchange, world),
             Event::Message {
-                message: Message::Finish,
+                message: AgentMessage::Finish,
                 ..
             } => world.finished(self.rank),
             Event::Message {
-                message: Message::Evaluate(order),
+                message: AgentMessage::Evaluate(order),
                 ..
             } => {
                 self.evaluate(rules, &order, world);
             }
             Event::Message {
-                message: Message::Migrate(order),
+                message: AgentMessage::Migrate(order),
                 ..
             } => {
                 self.depart(rules, order, world);
@@ -103,7 +103,11 @@ impl Process {
             }
         }
         self.superstep = start.superstep;
-        world.run(self.rank, start.superstep, std::mem::take(&mut self.owes));
+        world.run(
+            self.rank,
+            start.superstep,
+            std::mem::take(&mut self.deferred_cost),
+        );
     }
 
     fn arrive(&mut self, rules: &Rules, exchange: &Exchange, world: &mut dyn World) {
@@ -124,7 +128,7 @@ impl Process {
             world.send(
                 own,
                 Address::Node(self.host),
-                Message::Halted(self.rank),
+                AgentMessage::Halted(self.rank),
                 Cost::Free,
             );
         }
@@ -146,7 +150,7 @@ impl Process {
             }
             Shape::Central => (first, Cost::Network(rules.barrier.message)),
         };
-        world.send(own, to, Message::Arrived(arrived), cost);
+        world.send(own, to, AgentMessage::Arrived(arrived), cost);
     }
 
     fn evaluate(&self, rules: &Rules, order: &Evaluate, world: &mut dyn World) {
@@ -186,7 +190,7 @@ impl Process {
             finished: load.and_then(|load| load.finished),
             received: load.map_or_else(Vec::new, |load| load.received.clone()),
         }));
-        let message = Message::Reported(Box::new(report));
+        let message = AgentMessage::Reported(Box::new(report));
         world.send(
             Address::Process(self.rank),
             Address::Node(self.host),
@@ -198,7 +202,7 @@ impl Process {
     fn depart(&mut self, rules: &Rules, order: Migrate, world: &mut dyn World) {
         let payment = rules.scheduler.as_ref().map(|scheduler| scheduler.payment);
         if payment == Some(Payment::Migrant) {
-            self.owes = order.owes;
+            self.deferred_cost = order.deferred_cost;
         }
         let agent = rmp_serde::to_vec(self).expect("plain numbers always encode");
         world.depart(order, agent);
@@ -219,7 +223,7 @@ impl Process {
         world.send(
             Address::Node(moved.host),
             manager,
-            Message::Installed(installed),
+            AgentMessage::Installed(installed),
             Cost::Encoded,
         );
     }
@@ -256,14 +260,14 @@ mod tests {
         process.on(&same.rules, event, stage);
     }
 
-    fn message(message: Message) -> Event {
+    fn message(message: AgentMessage) -> Event {
         let from = Address::SetManager(SetId(0));
         Event::Message { from, message }
     }
 
     fn start(superstep: u64) -> Event {
         let interval = None;
-        message(Message::Start(Start {
+        message(AgentMessage::Start(Start {
             superstep,
             interval,
         }))
@@ -299,7 +303,7 @@ mod tests {
     #[test]
     fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
         let arrived = |halted| {
-            Message::Arrived(Arrived {
+            AgentMessage::Arrived(Arrived {
                 superstep: 0,
                 processes: 1,
                 halted,
@@ -326,9 +330,9 @@ mod tests {
 
             let (mut stage, mut process) = self::process(shape, None);
             superstep(&mut stage, &mut process, 0, true);
-            let halted = (own, node, Message::Halted(Rank(1)), Cost::Free);
+            let halted = (own, node, AgentMessage::Halted(Rank(1)), Cost::Free);
             assert_eq!(stage.sent, [halted, (own, to, arrived(1), cost)]);
-            tell(&mut stage, &mut process, message(Message::Finish));
+            tell(&mut stage, &mut process, message(AgentMessage::Finish));
             assert_eq!(stage.finished, [Rank(1)]);
         }
     }
@@ -349,9 +353,13 @@ mod tests {
                 from: HostId(0),
                 to: HostId(4),
                 epoch: 7,
-                owes: seconds(0.5),
+                deferred_cost: seconds(0.5),
             };
-            tell(&mut stage, &mut process, message(Message::Migrate(order)));
+            tell(
+                &mut stage,
+                &mut process,
+                message(AgentMessage::Migrate(order)),
+            );
             let Some(Act::Depart(departed, agent)) = stage.acts.last().cloned() else {
                 panic!("nobody departed")
             };
@@ -365,7 +373,7 @@ mod tests {
             tell(&mut stage, &mut moved, Event::Moved(Box::new(arrival)));
             process.host = HostId(4);
             assert_eq!(format!("{moved:?}"), format!("{process:?}"));
-            let installed = Message::Installed(Installed {
+            let installed = AgentMessage::Installed(Installed {
                 rank: Rank(1),
                 host: HostId(4),
                 epoch: 7,
@@ -410,9 +418,9 @@ mod tests {
         tell(
             &mut stage,
             &mut process,
-            message(Message::Evaluate(Box::new(order))),
+            message(AgentMessage::Evaluate(Box::new(order))),
         );
-        let [(_, to, Message::Reported(report), Cost::Free)] = &stage.sent[..] else {
+        let [(_, to, AgentMessage::Reported(report), Cost::Free)] = &stage.sent[..] else {
             panic!("one report: {:?}", stage.sent)
         };
         assert_eq!(*to, Address::Node(HostId(0)));

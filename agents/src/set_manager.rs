@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Elapsed, Planner, When};
-use protocol::{Address, Arrived, Confer, Message, Start};
+use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
 
 use crate::record;
 use crate::setup::{Collection, Rules, Scheduler, Shape};
@@ -51,12 +51,12 @@ pub struct SetManager {
     barrier_busy: Vec<Seconds>,
     call: Option<Call>,
     /// Messages of a call that has not begun here, in the order they came.
-    early: Vec<(Address, Message)>,
+    early: Vec<(Address, AgentMessage)>,
     /// What the next superstep starts with, once the time has come.
     held: Option<Start>,
     /// What the first process beside the first Manager is told, once everybody else has been: it is
     /// the master of a central barrier, and goes on when its own messages have arrived.
-    last: Option<Message>,
+    last: Option<AgentMessage>,
 }
 
 impl SetManager {
@@ -97,17 +97,17 @@ impl SetManager {
         match event {
             Event::Message {
                 from,
-                message: Message::Arrived(arrived),
+                message: AgentMessage::Arrived(arrived),
             } => {
                 self.gather(rules, from, arrived, world);
             }
             Event::Message {
                 from,
-                message: Message::Confer(confer),
+                message: AgentMessage::StartCall(confer),
             } => {
                 assert!(self.superstep <= confer.superstep, "a call about the past");
                 if self.call.is_some() {
-                    self.early.push((from, Message::Confer(confer)));
+                    self.early.push((from, AgentMessage::StartCall(confer)));
                 } else {
                     self.superstep = confer.superstep;
                     let began = world.now();
@@ -139,7 +139,7 @@ impl SetManager {
         );
         if self.superstep < arrived.superstep {
             // Another Manager was released first and its Set was quick.
-            self.early.push((from, Message::Arrived(arrived)));
+            self.early.push((from, AgentMessage::Arrived(arrived)));
             return;
         }
         let is_first = from == Address::Process(Rank(0));
@@ -150,7 +150,7 @@ impl SetManager {
         }
         if let Some(own_set) = self.gathering.absorb(rules, self.set, from, arrived) {
             let cost = Cost::Network(rules.barrier.message);
-            self.tell_managers(rules, &Message::Arrived(own_set), cost, world);
+            self.tell_managers(rules, &AgentMessage::Arrived(own_set), cost, world);
         }
         if let Some(all) = self.gathering.complete() {
             self.end_superstep(rules, all, world);
@@ -180,7 +180,7 @@ impl SetManager {
         }
         if self.calls(rules, &all) && !self.gathering.is_over() {
             if rules.barrier.shape != Shape::Hierarchical {
-                let confer = Message::Confer(Confer {
+                let confer = AgentMessage::StartCall(StartCall {
                     superstep: self.superstep,
                 });
                 self.tell_managers(rules, &confer, Cost::Encoded, world);
@@ -257,9 +257,9 @@ impl SetManager {
         let mut waits = false;
         self.gathering.release(|to, halted| {
             let message = if halted {
-                Message::Finish
+                AgentMessage::Finish
             } else {
-                Message::Start(start)
+                AgentMessage::Start(start)
             };
             if to == Address::Process(Rank(0)) && self.is_home {
                 self.is_home = !halted;
@@ -287,7 +287,13 @@ impl SetManager {
     }
 
     /// To all other Managers.
-    fn tell_managers(&self, rules: &Rules, message: &Message, cost: Cost, world: &mut dyn World) {
+    fn tell_managers(
+        &self,
+        rules: &Rules,
+        message: &AgentMessage,
+        cost: Cost,
+        world: &mut dyn World,
+    ) {
         let all = (0..rules.managers.len()).map(SetId::from_index);
         for set in all.filter(|set| *set != self.set) {
             self.send(set, message.clone(), cost, world);
@@ -295,7 +301,7 @@ impl SetManager {
     }
 
     /// To another Manager.
-    fn send(&self, to: SetId, message: Message, cost: Cost, world: &mut dyn World) {
+    fn send(&self, to: SetId, message: AgentMessage, cost: Cost, world: &mut dyn World) {
         world.send(
             Address::SetManager(self.set),
             Address::SetManager(to),

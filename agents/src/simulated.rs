@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use actix::{Actor, Context, Handler};
 use bsp::{HostId, Rank, SetId};
-use protocol::{Address, Message, Start};
+use protocol::{Address, AgentMessage, Start};
 
 use crate::actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent, Surroundings};
 use crate::error::RunError;
@@ -127,7 +127,7 @@ impl Simulation {
         let rules = &surroundings.rules;
         let mut residents = vec![BTreeSet::new(); setup.platform.hosts().len()];
         let mut processes = Vec::with_capacity(setup.placement.len());
-        let start = Message::Start(Start {
+        let start = AgentMessage::Start(Start {
             superstep: 0,
             interval: None,
         });

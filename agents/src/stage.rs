@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use protocol::{Address, Message, Migrate, Start, State};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage, Start};
 use simulator::{NetworkOptions, Platform};
 
 use crate::deliberation::Deliberation;
@@ -54,7 +54,7 @@ pub(crate) enum Act {
 /// Something that will arrive.
 #[derive(Debug)]
 enum Pending {
-    Letter(Address, Address, Message),
+    Letter(Address, Address, AgentMessage),
     Computed(Rank),
     Woken(Address),
 }
@@ -73,7 +73,7 @@ pub(crate) struct Stage {
     pending: Vec<Pending>,
     /// Messages under way and whether their end is waited for, by Set.
     under_way: Vec<(u32, bool)>,
-    pub(crate) sent: Vec<(Address, Address, Message, Cost)>,
+    pub(crate) sent: Vec<(Address, Address, AgentMessage, Cost)>,
     pub(crate) acts: Vec<Act>,
     pub(crate) events: Vec<record::Event>,
     pub(crate) finished: Vec<Rank>,
@@ -198,7 +198,7 @@ impl Stage {
     /// Runs everybody to the end; of everything under way, `pick` says what arrives next.
     pub(crate) fn play(&mut self, cast: &mut Cast, mut pick: impl FnMut(usize) -> usize) {
         for rank in (0..self.hosts.len()).map(Rank::from_index) {
-            let message = Message::Start(Start {
+            let message = AgentMessage::Start(Start {
                 superstep: 0,
                 interval: None,
             });
@@ -290,7 +290,7 @@ impl World for Stage {
         Instant::START
     }
 
-    fn send(&mut self, from: Address, to: Address, message: Message, cost: Cost) {
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
         self.sent.push((from, to, message.clone(), cost));
         let is_instant = match cost {
             Cost::Free => true,
@@ -331,7 +331,7 @@ impl World for Stage {
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
         self.acts.push(Act::Depart(order, agent.clone()));
-        let state = State {
+        let state = ProcessImage {
             rank: order.rank,
             epoch: order.epoch,
             agent: u32::try_from(agent.len()).unwrap(),
@@ -339,10 +339,15 @@ impl World for Stage {
             payload: agent.into(),
         };
         let (from, to) = (Address::Node(order.from), Address::Node(order.to));
-        self.send(from, to, Message::State(Box::new(state)), Cost::Encoded);
+        self.send(
+            from,
+            to,
+            AgentMessage::ProcessImage(Box::new(state)),
+            Cost::Encoded,
+        );
     }
 
-    fn install(&mut self, host: HostId, state: State) {
+    fn install(&mut self, host: HostId, state: ProcessImage) {
         self.acts.push(Act::Install(host, state.rank));
         self.hosts[state.rank.index()] = host;
         self.record(record::Event::Moved(record::Moved {

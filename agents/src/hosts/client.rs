@@ -13,7 +13,7 @@ use std::time::Duration;
 use bsp::HostId;
 use protocol::identity::Identity;
 use protocol::transport::{Bounds, Endpoint, Guests, Peer, Sender};
-use protocol::{Address, Errand, Member, Message, encode};
+use protocol::{Address, JobMessage, Member, Message, encode};
 
 use super::failure::JobError;
 use super::job::{call, role_of, rules};
@@ -155,8 +155,8 @@ async fn connect(endpoint: &Arc<Endpoint>, request: &Request) -> Result<Vec<Peer
     Ok(peers)
 }
 
-fn tell(sender: &Sender, errand: Errand) -> Result<(), JobError> {
-    let message = Message::Errand(Box::new(errand));
+fn tell(sender: &Sender, message: JobMessage) -> Result<(), JobError> {
+    let message = Message::Job(Box::new(message));
     let frame = encode(Address::Client, Address::Node(HostId(0)), &message);
     Ok(sender.push(frame)?)
 }

@@ -1,6 +1,6 @@
 //! What the processes of a node exchange with each other and with those of other nodes, superstep by superstep.
 
-mod parcels;
+mod batches;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -8,18 +8,18 @@ use bsp::reference::check_receiver;
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::Reception;
-use protocol::{Letter, Limits, Parcel};
+use protocol::{Batch, Limits, MessageHeader};
 
-use self::parcels::{Last, pack, unpack};
+use self::batches::{Last, pack, unpack};
 use crate::error::RunError;
 use crate::programs::{Content, Executed, Incoming};
 use crate::world::Exchange;
 
 /// Where everybody lives, as one node knows it, and what is on its way there.
 ///
-/// A node sends a [`Parcel`] to those for whose processes it has messages, and to those who expect one of it: who
+/// A node sends a [`Batch`] to those for whose processes it has messages, and to those who expect one of it: who
 /// has sent one that was not empty is expected to send one in the next superstep, too, until a few in a row were
-/// empty. What is expected is waited for. Whoever sends a parcel that is not expected waits himself, until it has been
+/// empty. What is expected is waited for. Whoever sends a batch that is not expected waits himself, until it has been
 /// [taken](protocol::Message::Taken): he arrives at the barrier only then, so that nobody goes on without it. That a
 /// process has halted is told to everybody, and has to be taken by everybody, who say so when they have sent what they
 /// have for it themselves.
@@ -41,15 +41,15 @@ pub(super) struct Exchanges {
     running: usize,
     /// What processes here receive in the superstep to come, ordered by sender.
     inboxes: BTreeMap<Rank, Vec<Incoming>>,
-    /// Nodes that expect a parcel of this one in every superstep, and how many in a row were empty.
+    /// Nodes that expect a batch of this one in every superstep, and how many in a row were empty.
     awaiting: BTreeMap<HostId, u32>,
-    /// Nodes of which this one expects a parcel in every superstep in which processes live there.
+    /// Nodes of which this one expects a batch in every superstep in which processes live there.
     expected: BTreeSet<HostId>,
     /// The last superstep that is complete here.
     completed: Option<u64>,
-    /// Parcels of supersteps that have not begun here.
-    early: BTreeMap<HostId, VecDeque<(Parcel, Seconds)>>,
-    /// Parcels that are here, of nodes that wait for being told so.
+    /// Batches of supersteps that have not begun here.
+    early: BTreeMap<HostId, VecDeque<(Batch, Seconds)>>,
+    /// Batches that are here, of nodes that wait for being told so.
     untold: Vec<Untold>,
     round: Option<Round>,
     /// Messages that processes here sent, and their bytes.
@@ -67,18 +67,18 @@ struct Round {
     sent: BTreeMap<Rank, u32>,
     /// Whether what goes to other nodes is on its way.
     has_left: bool,
-    /// Nodes whose last parcel is still to come.
+    /// Nodes whose last batch is still to come.
     waiting: BTreeSet<HostId>,
     /// Nodes that have not taken yet what they have to.
     untaken: BTreeSet<HostId>,
     /// For processes here: to whom, and what.
-    letters: Vec<(Rank, Incoming)>,
+    incoming: Vec<(Rank, Incoming)>,
     /// For processes elsewhere, by host.
-    leaving: BTreeMap<HostId, Vec<(Letter, Content)>>,
+    leaving: BTreeMap<HostId, Vec<(MessageHeader, Content)>>,
     received: BTreeMap<Rank, Received>,
 }
 
-/// A parcel whose sender waits for being told that it is here.
+/// A batch whose sender waits for being told that it is here.
 #[derive(Debug)]
 struct Untold {
     host: HostId,
@@ -207,7 +207,7 @@ impl Exchanges {
                 .filter(|host| self.expected.contains(host))
                 .collect(),
             untaken: BTreeSet::new(),
-            letters: Vec::new(),
+            incoming: Vec::new(),
             leaving: BTreeMap::new(),
             received: BTreeMap::new(),
         };
@@ -226,11 +226,11 @@ impl Exchanges {
             }
         }
         self.round = Some(round);
-        for (host, parcels) in std::mem::take(&mut self.early) {
-            for (parcel, took) in parcels {
-                if superstep <= parcel.superstep {
-                    self.check(host, &parcel)?;
-                    self.put(host, parcel, took);
+        for (host, batches) in std::mem::take(&mut self.early) {
+            for (batch, took) in batches {
+                if superstep <= batch.superstep {
+                    self.check(host, &batch)?;
+                    self.put(host, batch, took);
                 }
             }
         }
@@ -255,7 +255,7 @@ impl Exchanges {
             self.bytes += bytes;
             let host = self.hosts[to.index()];
             if host == self.own {
-                round.letters.push((
+                round.incoming.push((
                     to,
                     Incoming {
                         from: rank,
@@ -277,7 +277,7 @@ impl Exchanges {
                         longest,
                     });
                 }
-                let letter = Letter {
+                let header = MessageHeader {
                     from: rank,
                     to,
                     bytes,
@@ -287,7 +287,7 @@ impl Exchanges {
                     .leaving
                     .entry(host)
                     .or_default()
-                    .push((letter, content));
+                    .push((header, content));
             }
         }
         Ok(())
@@ -300,21 +300,21 @@ impl Exchanges {
     }
 
     /// What goes to `others` now that everybody here has computed.
-    pub(super) fn parcels(
+    pub(super) fn batches(
         &mut self,
         others: impl Iterator<Item = HostId>,
         now: Seconds,
-    ) -> Vec<(HostId, Parcel)> {
+    ) -> Vec<(HostId, Batch)> {
         let round = self.round.as_mut().expect("everybody has computed");
         round.has_left = true;
         let superstep = round.superstep;
         let has_halted = |rank: &&Rank| self.halted[rank.index()] == Some(superstep);
         let halted: Vec<Rank> = round.residents.iter().filter(has_halted).copied().collect();
-        let mut parcels = Vec::new();
+        let mut batches = Vec::new();
         for host in others {
-            let letters = round.leaving.remove(&host).unwrap_or_default();
+            let messages = round.leaving.remove(&host).unwrap_or_default();
             let empty = self.awaiting.remove(&host);
-            if letters.is_empty() && halted.is_empty() && empty.is_none() {
+            if messages.is_empty() && halted.is_empty() && empty.is_none() {
                 continue;
             }
             // A host without processes waits for nothing, but has to know who has halted before it has some.
@@ -322,7 +322,7 @@ impl Exchanges {
                 round.untaken.insert(host);
             }
             let empty = match empty {
-                _ if !letters.is_empty() => Some(0),
+                _ if !messages.is_empty() => Some(0),
                 None => None,
                 Some(before) => Some(before + 1).filter(|empty| *empty < PATIENCE),
             };
@@ -331,56 +331,56 @@ impl Exchanges {
                 is_followed: empty.is_some(),
                 halted: halted.clone(),
             };
-            parcels.extend(pack(superstep, now, letters, last).map(|parcel| (host, parcel)));
+            batches.extend(pack(superstep, now, messages, last).map(|batch| (host, batch)));
         }
-        parcels
+        batches
     }
 
-    /// A parcel has come from `host`, after `took`.
+    /// A batch has come from `host`, after `took`.
     pub(super) fn take(
         &mut self,
         host: HostId,
-        parcel: Parcel,
+        batch: Batch,
         took: Seconds,
     ) -> Result<(), RunError> {
-        self.check(host, &parcel)?;
-        for rank in &parcel.halted {
-            self.halt(*rank, parcel.superstep);
+        self.check(host, &batch)?;
+        for rank in &batch.halted {
+            self.halt(*rank, batch.superstep);
         }
-        if parcel.is_last {
+        if batch.is_last {
             let was_expected = self.expected.remove(&host);
-            let has_halted = !parcel.halted.is_empty();
+            let has_halted = !batch.halted.is_empty();
             if !was_expected || has_halted {
                 self.untold.push(Untold {
                     host,
-                    superstep: parcel.superstep,
+                    superstep: batch.superstep,
                     has_halted,
                 });
             }
-            if parcel.is_followed {
+            if batch.is_followed {
                 self.expected.insert(host);
             }
         }
         match &mut self.round {
-            Some(round) if round.superstep == parcel.superstep => self.put(host, parcel, took),
+            Some(round) if round.superstep == batch.superstep => self.put(host, batch, took),
             // Nobody lived here then, so that nobody waited for it.
-            Some(round) if parcel.superstep < round.superstep => {
-                if !parcel.is_followed {
+            Some(round) if batch.superstep < round.superstep => {
+                if !batch.is_followed {
                     round.waiting.remove(&host);
                 }
             }
-            None if self.completed == Some(parcel.superstep) => self.put_late(parcel, took)?,
+            None if self.completed == Some(batch.superstep) => self.put_late(batch, took)?,
             Some(_) | None => {
                 let early = self.early.entry(host).or_default();
                 // No node is more than one superstep ahead of another.
-                early.retain(|(other, _)| parcel.superstep <= other.superstep.saturating_add(1));
-                early.push_back((parcel, took));
+                early.retain(|(other, _)| batch.superstep <= other.superstep.saturating_add(1));
+                early.push_back((batch, took));
             }
         }
         Ok(())
     }
 
-    /// Who may be told now that a parcel of a superstep has been taken.
+    /// Who may be told now that a batch of a superstep has been taken.
     pub(super) fn tell(&mut self) -> Vec<(HostId, u64)> {
         let (round, completed) = (self.round.as_ref(), self.completed);
         let is_empty = self.is_empty();
@@ -413,30 +413,30 @@ impl Exchanges {
             return Ok(());
         }
         Err(RunError::Peer(format!(
-            "{host} has taken a parcel of superstep {superstep} that was not sent"
+            "{host} has taken a batch of superstep {superstep} that was not sent"
         )))
     }
 
-    /// What is in a parcel of the superstep under way belongs to it.
-    fn put(&mut self, host: HostId, parcel: Parcel, took: Seconds) {
+    /// What is in a batch of the superstep under way belongs to it.
+    fn put(&mut self, host: HostId, batch: Batch, took: Seconds) {
         let round = self.round.as_mut().expect("it is under way");
-        if parcel.is_last {
+        if batch.is_last {
             round.waiting.remove(&host);
         }
-        for (to, bytes, took_alone, incoming) in unpack(parcel, took) {
+        for (to, bytes, took_alone, incoming) in unpack(batch, took) {
             let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
             let ends = (incoming.from, to);
             round.received((&self.sets, hosts), ends, bytes, took_alone);
             let received = round.received.entry(to).or_default();
             received.longest = received.longest.max(took);
-            round.letters.push((to, incoming));
+            round.incoming.push((to, incoming));
         }
     }
 
-    /// What is in a parcel of the superstep that is complete here counts in the next.
-    fn put_late(&mut self, parcel: Parcel, took: Seconds) -> Result<(), RunError> {
-        let superstep = parcel.superstep;
-        for (to, _, took_alone, mut incoming) in unpack(parcel, took) {
+    /// What is in a batch of the superstep that is complete here counts in the next.
+    fn put_late(&mut self, batch: Batch, took: Seconds) -> Result<(), RunError> {
+        let superstep = batch.superstep;
+        for (to, _, took_alone, mut incoming) in unpack(batch, took) {
             let is_sized = matches!(incoming.content, Content::Sized(_));
             check_receiver((incoming.from, to), is_sized, superstep, &self.halted)?;
             incoming.late = Some(took_alone);
@@ -448,40 +448,40 @@ impl Exchanges {
         Ok(())
     }
 
-    /// Whether the sender of a parcel from `host` is to be trusted.
-    fn check(&self, host: HostId, parcel: &Parcel) -> Result<(), RunError> {
-        self.stranger(host, parcel)
+    /// Whether the sender of a batch from `host` is to be trusted.
+    fn check(&self, host: HostId, batch: &Batch) -> Result<(), RunError> {
+        self.stranger(host, batch)
             .map_or(Ok(()), |stranger| Err(RunError::Peer(stranger)))
     }
 
-    /// What is wrong with a parcel from `host`, if its sender is not to be trusted.
-    fn stranger(&self, host: HostId, parcel: &Parcel) -> Option<String> {
+    /// What is wrong with a batch from `host`, if its sender is not to be trusted.
+    fn stranger(&self, host: HostId, batch: &Batch) -> Option<String> {
         let size = self.size();
         let lives = |rank: Rank, on: HostId| rank.0 < size && self.hosts[rank.index()] == on;
         let is_late = self
             .round
             .as_ref()
-            .is_some_and(|round| parcel.superstep < round.superstep);
-        if is_late && !parcel.letters.is_empty() {
-            let superstep = parcel.superstep;
+            .is_some_and(|round| batch.superstep < round.superstep);
+        if is_late && !batch.messages.is_empty() {
+            let superstep = batch.superstep;
             return Some(format!(
                 "{host} sent messages of superstep {superstep}, which is over"
             ));
         }
         // A host that has not heard of the last moves yet keeps what comes early for somebody on his way.
-        let is_known = self.round.is_some() || self.completed == Some(parcel.superstep);
-        let letter = parcel.letters.iter().find(|letter| {
-            size <= letter.from.0
-                || size <= letter.to.0
-                || (is_known && !(lives(letter.from, host) && lives(letter.to, self.own)))
+        let is_known = self.round.is_some() || self.completed == Some(batch.superstep);
+        let header = batch.messages.iter().find(|header| {
+            size <= header.from.0
+                || size <= header.to.0
+                || (is_known && !(lives(header.from, host) && lives(header.to, self.own)))
         });
-        if let Some(Letter { from, to, .. }) = letter {
+        if let Some(MessageHeader { from, to, .. }) = header {
             return Some(format!(
                 "{host} sent a message from {from} to {to}, which do not live there and here"
             ));
         }
         let strange = |rank: &&Rank| size <= rank.0 || (is_known && !lives(**rank, host));
-        let halted = parcel.halted.iter().find(strange);
+        let halted = batch.halted.iter().find(strange);
         halted.map(|rank| format!("{host} says that {rank} has halted, which does not live there"))
     }
 
@@ -502,7 +502,7 @@ impl Exchanges {
             return Ok(None);
         };
         self.completed = Some(round.superstep);
-        for (to, incoming) in &round.letters {
+        for (to, incoming) in &round.incoming {
             let is_sized = matches!(incoming.content, Content::Sized(_));
             check_receiver(
                 (incoming.from, *to),
@@ -511,10 +511,10 @@ impl Exchanges {
                 &self.halted,
             )?;
         }
-        let mut letters = round.letters;
+        let mut incoming = round.incoming;
         // Stable: those of one sender stay in the order sent.
-        letters.sort_by_key(|(to, incoming)| (*to, incoming.from));
-        for (to, incoming) in letters {
+        incoming.sort_by_key(|(to, incoming)| (*to, incoming.from));
+        for (to, incoming) in incoming {
             self.inboxes.entry(to).or_default().push(incoming);
         }
         let mut received = round.received;
@@ -560,7 +560,7 @@ impl Received {
     }
 }
 
-/// Empty parcels in a row after which none is expected: sending again costs an answer then.
+/// Empty batches in a row after which none is expected: sending again costs an answer then.
 const PATIENCE: u32 = 8;
 
 #[cfg(test)]

@@ -12,7 +12,10 @@ use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use protocol::identity::{Name, Role};
 use protocol::transport::{Delivered, Endpoint, Opened, Peer, PeerError, Received, Sender, Voice};
-use protocol::{Address, Errand, Member, Message, Start, State, Submit, encode};
+use protocol::{
+    Address, AgentMessage, JobMessage, Member, Message, NodeMessage, ProcessImage, Start, Submit,
+    encode,
+};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -49,7 +52,7 @@ pub(super) struct Job {
 /// Something that comes from another machine.
 pub(super) enum Input {
     /// The client says something.
-    Errand(Errand),
+    Job(JobMessage),
     /// The client has gone; in order, if nothing is wrong.
     ClientGone(Option<PeerError>),
     /// A message from an agent on a host.
@@ -57,7 +60,7 @@ pub(super) enum Input {
     /// The state of a process that starts here, from the client.
     State(Box<Delivered>),
     /// The state of a process that moves here begins to come, and the way on which the rest does.
-    Coming(Address, Address, Box<State>, Coming),
+    Coming(Address, Address, Box<ProcessImage>, Coming),
     /// A node has gone; in order, with its words, or not.
     Gone(HostId, Result<String, PeerError>),
     /// A node cannot be connected to.
@@ -91,7 +94,7 @@ impl Job {
         let words = match &result {
             Ok(()) => "the job is over".to_owned(),
             Err(error) => {
-                let failed = Errand::Failed(error.clone().into());
+                let failed = JobMessage::Failed(error.clone().into());
                 self.tell(failed);
                 error.message.clone()
             }
@@ -136,7 +139,7 @@ impl Job {
                 }
                 if !is_ready && world.has_probed() {
                     is_ready = true;
-                    self.tell(Errand::Ready);
+                    self.tell(JobMessage::Ready);
                 }
             }
             tokio::select! {
@@ -146,7 +149,7 @@ impl Job {
                 }
                 Some(happened) = local.recv() => world.borrow_mut().happened(happened),
                 Some(input) = self.inputs.recv() => {
-                    let is_begin = matches!(input, Input::Errand(Errand::Begin));
+                    let is_begin = matches!(input, Input::Job(JobMessage::Begin));
                     if is_begin && (held.is_none() || !is_ready) {
                         return Err(self.fault(input));
                     }
@@ -236,13 +239,13 @@ impl Job {
         let mut world = world.borrow_mut();
         match input {
             // States have streams of their own.
-            Input::Message(host, _, Message::State(state), _) => {
+            Input::Message(host, _, Message::Agent(AgentMessage::ProcessImage(state)), _) => {
                 let problem = format!("{host} sent the state of {} among its messages", state.rank);
                 return Err(JobError::cluster(problem));
             }
             Input::Message(host, ends, message, came) => world.take(host, ends, message, came),
             Input::Coming(from, to, state, coming) => world.take_state((from, to), *state, coming),
-            Input::Errand(Errand::Begin) => world.begin(),
+            Input::Job(JobMessage::Begin) => world.begin(),
             Input::ClientGone(None) if world.has_ended() => {
                 return Ok(std::ops::ControlFlow::Break(()));
             }
@@ -267,8 +270,8 @@ impl Job {
                 let name = &self.submit.members[self.submit.host.index()].name;
                 JobError::cluster(format!("{name} has been told to leave"))
             }
-            Input::Errand(errand) => {
-                JobError::cluster(format!("the client said at the wrong time: {errand:?}"))
+            Input::Job(message) => {
+                JobError::cluster(format!("the client said at the wrong time: {message:?}"))
             }
             Input::Message(host, (from, _), _, _) => JobError::cluster(format!(
                 "{host} sent a message of {from:?} before the job began"
@@ -300,7 +303,7 @@ impl Job {
                     return Err(JobError::cluster(format!("not all other nodes have come in {waited} s")));
                 }
                 Some(input) = self.inputs.recv() => match input {
-                    Input::Errand(Errand::Meet { counts }) => {
+                    Input::Job(JobMessage::Meet { counts }) => {
                         assembly.counts = counts;
                         assembly.met = Some(tokio::time::Instant::now());
                         self.call_others(rules);
@@ -365,8 +368,8 @@ impl Job {
         }
     }
 
-    fn tell(&self, errand: Errand) {
-        let message = Message::Errand(Box::new(errand));
+    fn tell(&self, message: JobMessage) {
+        let message = Message::Job(Box::new(message));
         let frame = encode(Address::Node(self.submit.host), Address::Client, &message);
         // If it has gone, that is said where it is heard.
         drop(self.client.push(frame));
@@ -384,9 +387,11 @@ async fn overdue(met: Option<tokio::time::Instant>) {
 /// Whether it has to wait until the job begins here, too.
 fn waits(input: &Input) -> bool {
     match input {
-        Input::Message(_, _, message, _) => !matches!(message, Message::Probe(_)),
+        Input::Message(_, _, message, _) => {
+            !matches!(message, Message::Node(NodeMessage::Probe(_)))
+        }
         Input::Coming(..) => true,
-        Input::Errand(_)
+        Input::Job(_)
         | Input::ClientGone(_)
         | Input::State(_)
         | Input::Gone(..)
@@ -397,7 +402,7 @@ fn waits(input: &Input) -> bool {
 
 /// All processes here begin.
 fn begin(rules: &Rules, cast: &Cast, world: &mut HostWorld) {
-    let message = Message::Start(Start {
+    let message = AgentMessage::Start(Start {
         superstep: 0,
         interval: None,
     });

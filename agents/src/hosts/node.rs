@@ -16,7 +16,7 @@ use protocol::identity::{Identity, Role};
 use protocol::transport::{
     BindError, Bounds, Endpoint, Guests, JobId, Peer, Received, Sender, StateReceiver,
 };
-use protocol::{Address, Errand, Frame, JobStatus, Message, Status, Submit, encode};
+use protocol::{Address, Frame, JobMessage, JobStatus, Message, Status, Submit, encode};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -187,17 +187,17 @@ impl Desk {
         let mut running = None;
         loop {
             let next = match messages.receive().await {
-                Ok(Received::Message(_, _, Message::Errand(errand))) => match (*errand, &input) {
-                    (Errand::Inquire, _) => {
+                Ok(Received::Message(_, _, Message::Job(message))) => match (*message, &input) {
+                    (JobMessage::Inquire, _) => {
                         // It waits while the client does not read.
                         drop(
                             sender
-                                .send(frame(Errand::Status(Box::new(self.status()))))
+                                .send(frame(JobMessage::Status(Box::new(self.status()))))
                                 .await,
                         );
                         continue;
                     }
-                    (Errand::Submit(submit), None) => {
+                    (JobMessage::Submit(submit), None) => {
                         self.see_off().await;
                         match self.enter(*submit, party.to_string(), &sender) {
                             Ok((job, inputs)) => {
@@ -207,13 +207,13 @@ impl Desk {
                                 input = Some(inputs);
                                 running = Some(actix_rt::spawn(Rc::clone(&self).work(job)));
                                 let counts = self.machine.pace.counted.is_some();
-                                tell(&sender, Errand::Accepted { counts });
+                                tell(&sender, JobMessage::Accepted { counts });
                             }
-                            Err(error) => tell(&sender, Errand::Failed(error.into())),
+                            Err(error) => tell(&sender, JobMessage::Failed(error.into())),
                         }
                         continue;
                     }
-                    (errand, _) => Input::Errand(errand),
+                    (message, _) => Input::Job(message),
                 },
                 // One that sends anything else is no client of ours any more.
                 Ok(Received::Message(..) | Received::Closed { .. }) => Input::ClientGone(None),
@@ -337,7 +337,10 @@ impl Desk {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "a job has ended without a result"),
             // The panic's own words are in the log already.
-            Err(_) => tell(&client, Errand::Failed(JobError::cluster(PANICKED).into())),
+            Err(_) => tell(
+                &client,
+                JobMessage::Failed(JobError::cluster(PANICKED).into()),
+            ),
         }
         self.endpoint.end();
         *self.current.borrow_mut() = None;
@@ -404,13 +407,13 @@ async fn hand_on(mut states: StateReceiver, input: mpsc::Sender<Input>) {
     }
 }
 
-fn tell(client: &Sender, errand: Errand) {
+fn tell(client: &Sender, message: JobMessage) {
     // If it has gone, that is heard where it is listened to.
-    drop(client.push(frame(errand)));
+    drop(client.push(frame(message)));
 }
 
-fn frame(errand: Errand) -> Frame {
-    let message = Message::Errand(Box::new(errand));
+fn frame(message: JobMessage) -> Frame {
+    let message = Message::Job(Box::new(message));
     encode(Address::Node(bsp::HostId(0)), Address::Client, &message)
 }
 

@@ -17,7 +17,9 @@ use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use bytes::Bytes;
 use protocol::transport::{Endpoint, Sender};
-use protocol::{Address, Message, Migrate, Placed, State, encode};
+use protocol::{
+    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProcessImage, encode,
+};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::Machine;
@@ -214,41 +216,55 @@ impl HostWorld {
         came: Clock,
     ) {
         match message {
-            Message::Parcel(parcel) => {
+            Message::Node(NodeMessage::Batch(batch)) => {
                 let round_trip = self.round_trip(host);
                 let now = seconds(came.saturating_duration_since(self.began));
                 let way = self.ways.get_mut(&host).expect("a peer");
-                let took = way.took(parcel.sent, now, round_trip);
-                let bytes = u64::try_from(parcel.payload.len()).expect("lengths fit 64 bits");
+                let took = way.took(batch.sent, now, round_trip);
+                let bytes = u64::try_from(batch.payload.len()).expect("lengths fit 64 bits");
                 self.rates.learn(self.rules.sets[host.index()], bytes, took);
-                if let Err(error) = self.exchanges.take(host, *parcel, took) {
+                if let Err(error) = self.exchanges.take(host, *batch, took) {
                     self.fail(error);
                 }
                 self.tell_taken();
                 self.tell_exchanged();
             }
-            Message::Taken(superstep) => {
+            Message::Node(NodeMessage::BatchAcknowledged(superstep)) => {
                 if let Err(error) = self.exchanges.taken(host, superstep) {
                     self.fail(error);
                 }
                 self.tell_exchanged();
             }
-            Message::Placed(placed) => self.take_placed(from, &placed),
-            Message::Probe(probe) => self.take_probe(host, &probe, came),
-            message => {
-                let speaks = match from {
-                    Address::Process(_) => self.host_of(from) == Some(host),
-                    // For others the connection has been told for whom its peer speaks.
-                    Address::Node(_) | Address::SetManager(_) | Address::Client => true,
-                };
-                if speaks {
-                    self.deliver(to, Event::Message { from, message });
-                } else {
-                    self.fail(RunError::Peer(format!(
-                        "{host} spoke for {from:?}, which is not there"
-                    )));
-                }
+            Message::Node(NodeMessage::Placed(placed)) => self.take_placed(from, &placed),
+            Message::Node(NodeMessage::Probe(probe)) => self.take_probe(host, &probe, came),
+            Message::Job(message) => self.fail(RunError::Peer(format!(
+                "{host} sent a message of a client: {message:?}"
+            ))),
+            Message::Call(message) => {
+                self.deliver_from(host, (from, to), AgentMessage::Call(message));
             }
+            Message::Agent(message) => self.deliver_from(host, (from, to), message),
+        }
+    }
+
+    /// Delivers a message that has come from `host`, if its sender runs there.
+    fn deliver_from(
+        &mut self,
+        host: HostId,
+        (from, to): (Address, Address),
+        message: AgentMessage,
+    ) {
+        let speaks = match from {
+            Address::Process(_) => self.host_of(from) == Some(host),
+            // For others the connection has been told for whom its peer speaks.
+            Address::Node(_) | Address::SetManager(_) | Address::Client => true,
+        };
+        if speaks {
+            self.deliver(to, Event::Message { from, message });
+        } else {
+            self.fail(RunError::Peer(format!(
+                "{host} spoke for {from:?}, which is not there"
+            )));
         }
     }
 
@@ -311,11 +327,16 @@ impl HostWorld {
         self.endpoint.retire(epoch.saturating_sub(1));
     }
 
-    /// Tells other nodes that their parcels have been taken.
+    /// Tells other nodes that their batches have been taken.
     fn tell_taken(&mut self) {
         for (host, superstep) in self.exchanges.tell() {
             let (own, other) = (Address::Node(self.own), Address::Node(host));
-            self.post(host, own, other, &Message::Taken(superstep));
+            self.post(
+                host,
+                own,
+                other,
+                &Message::Node(NodeMessage::BatchAcknowledged(superstep)),
+            );
         }
     }
 
@@ -351,10 +372,10 @@ impl World for HostWorld {
         Instant::START + seconds(self.began.elapsed())
     }
 
-    fn send(&mut self, from: Address, to: Address, message: Message, _: Cost) {
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
         match self.host_of(to) {
             Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
-            Some(host) => self.post(host, from, to, &message),
+            Some(host) => self.post(host, from, to, &message.into()),
             None => self.fail(RunError::Peer(format!("{from:?} has a message for {to:?}"))),
         }
     }
@@ -401,7 +422,7 @@ impl World for HostWorld {
         self.send_off(order, agent);
     }
 
-    fn install(&mut self, _: HostId, state: State) {
+    fn install(&mut self, _: HostId, state: ProcessImage) {
         let coming = self.arriving.remove(&state.rank);
         let coming = coming.expect("its node was told of it when it began to come");
         self.unpack(&state, coming);
@@ -413,7 +434,7 @@ impl World for HostWorld {
         }
         let moves: Vec<(Rank, HostId)> = moves.iter().map(|order| (order.rank, order.to)).collect();
         self.place(epoch, &moves);
-        let placed = Message::Placed(Box::new(Placed { epoch, moves }));
+        let placed = Message::Node(NodeMessage::Placed(Box::new(Placed { epoch, moves })));
         let sets = self.rules.sets.iter().enumerate();
         let told = sets.filter(|(_, of)| self.teller(**of) == set);
         let hosts = told.map(|(index, _)| HostId::from_index(index));

@@ -15,8 +15,8 @@ use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
 use migbsp::{Concluded, Digest, Entry, Processor, SetView, Spacing, Weighed};
 use protocol::{
-    Address, Ask, Capacity, Decided, Evaluate, Measure, Measured, Message, Migrate, Planned,
-    Report, Reports, Standing, Start,
+    Address, AgentMessage, Ask, CallMessage, Capacity, Decided, Evaluate, Measure, Measured,
+    Migrate, Planned, Report, Reports, SetReport, Start,
 };
 
 use super::SetManager;
@@ -39,7 +39,7 @@ pub(super) struct Call {
     reports_missing: usize,
     /// What the own Set's processes found, by rank.
     reports: BTreeMap<Rank, Report>,
-    standings: BTreeMap<SetId, Standing>,
+    standings: BTreeMap<SetId, SetReport>,
     /// What each superstep since the last call took, once everybody has told.
     supersteps: Vec<Digest>,
     /// The list of potentials, highest first, likewise.
@@ -104,7 +104,7 @@ impl SetManager {
     pub(super) fn begin_call(&mut self, rules: &Rules, began: Instant, world: &mut dyn World) {
         assert!(self.call.is_none(), "one call at a time");
         self.call = Some(Call::new(self.superstep, began));
-        let measure = Message::Measure(Measure {
+        let measure = AgentMessage::Measure(Measure {
             superstep: self.superstep,
         });
         for host in &self.hosts {
@@ -124,10 +124,13 @@ impl SetManager {
         &mut self,
         rules: &Rules,
         from: Address,
-        message: Message,
+        message: AgentMessage,
         world: &mut dyn World,
     ) {
-        let superstep = superstep_of(&message).unwrap_or(self.superstep);
+        let superstep = match &message {
+            AgentMessage::Call(message) => message.superstep(),
+            _ => self.superstep,
+        };
         let Some(call) = self
             .call
             .as_mut()
@@ -141,30 +144,40 @@ impl SetManager {
             return;
         };
         match message {
-            Message::Measured(measured) => {
+            AgentMessage::Call(CallMessage::Measured(measured)) => {
                 call.measured.push(measured);
                 if call.measured.len() == self.hosts.len() {
                     self.tell_capacity(rules, world);
                 }
             }
-            Message::Capacity(capacity) => self.take_capacity(rules, *capacity, world),
-            Message::ReportsBefore(reports) => call.keep(*reports),
-            Message::Reports(reports) => {
+            AgentMessage::Call(CallMessage::Capacity(capacity)) => {
+                self.take_capacity(rules, *capacity, world)
+            }
+            AgentMessage::Call(CallMessage::ReportsBefore(reports)) => call.keep(*reports),
+            AgentMessage::Call(CallMessage::Reports(reports)) => {
                 call.keep(*reports);
                 call.reports_missing -= 1;
                 if call.reports_missing == 0 {
                     self.tell_standing(rules, world);
                 }
             }
-            Message::Standing(standing) => self.take_standing(rules, *standing, world),
-            Message::Ask(ask) => {
+            AgentMessage::Call(CallMessage::SetReport(standing)) => {
+                self.take_standing(rules, *standing, world)
+            }
+            AgentMessage::Call(CallMessage::Ask(ask)) => {
                 call.asks.insert(ask.request.rank, *ask);
                 self.negotiate(rules, world);
             }
-            Message::Answered(answered) => self.take_answer(rules, &answered, world),
-            Message::Decided(decided) => self.take_decided(rules, *decided, world),
-            Message::Planned(planned) => self.take_planned(rules, *planned, world),
-            Message::Installed(installed) => {
+            AgentMessage::Call(CallMessage::Answered(answered)) => {
+                self.take_answer(rules, &answered, world)
+            }
+            AgentMessage::Call(CallMessage::Decided(decided)) => {
+                self.take_decided(rules, *decided, world)
+            }
+            AgentMessage::Call(CallMessage::Planned(planned)) => {
+                self.take_planned(rules, *planned, world)
+            }
+            AgentMessage::Installed(installed) => {
                 assert_eq!(
                     installed.epoch,
                     self.epoch + 1,
@@ -174,7 +187,12 @@ impl SetManager {
                 if rules.sets[installed.host.index()] == self.set
                     && matches!(from, Address::Node(_))
                 {
-                    self.tell_managers(rules, &Message::Installed(installed), Cost::Encoded, world);
+                    self.tell_managers(
+                        rules,
+                        &AgentMessage::Installed(installed),
+                        Cost::Encoded,
+                        world,
+                    );
                 }
                 let call = self.call.as_mut().expect("a call is being held");
                 call.installed += 1;
@@ -197,7 +215,7 @@ impl SetManager {
         };
         self.tell_managers(
             rules,
-            &Message::Capacity(Box::new(capacity.clone())),
+            &AgentMessage::Call(CallMessage::Capacity(Box::new(capacity.clone()))),
             Cost::Encoded,
             world,
         );
@@ -225,7 +243,7 @@ impl SetManager {
         call.reports_missing = nodes.len();
         let is_empty = nodes.len() == 0;
         for host in nodes {
-            let message = Message::Evaluate(Box::new(order.clone()));
+            let message = AgentMessage::Evaluate(Box::new(order.clone()));
             let own = Address::SetManager(self.set);
             world.send(own, Address::Node(host), message, Cost::Encoded);
         }
@@ -259,7 +277,7 @@ impl SetManager {
         }));
         let times: Vec<_> = reports.iter().map(|report| &report.times[..]).collect();
         let pace = when.pace();
-        let mut standing = Standing {
+        let mut standing = SetReport {
             superstep: call.superstep,
             set: self.set,
             interval: pace.interval,
@@ -273,7 +291,8 @@ impl SetManager {
             let wants_inventory = set == rules.first && scheduler.plans();
             standing.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
             if set != self.set {
-                let message = Message::Standing(Box::new(standing.clone()));
+                let message =
+                    AgentMessage::Call(CallMessage::SetReport(Box::new(standing.clone())));
                 self.send(set, message, Cost::Encoded, world);
             }
         }
@@ -282,7 +301,7 @@ impl SetManager {
         self.take_standing(rules, standing, world);
     }
 
-    fn take_standing(&mut self, rules: &Rules, standing: Standing, world: &mut dyn World) {
+    fn take_standing(&mut self, rules: &Rules, standing: SetReport, world: &mut dyn World) {
         let pace = self.when.as_ref().expect("there is a scheduler").pace();
         assert_eq!(
             standing.interval, pace.interval,
@@ -322,7 +341,7 @@ impl SetManager {
         {
             let node = Address::Node(order.from);
             let own = Address::SetManager(self.set);
-            world.send(own, node, Message::Migrate(*order), Cost::Encoded);
+            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
         }
         let call = self.call.as_mut().expect("a call is being held");
         call.moves = Some(moves);
@@ -386,35 +405,5 @@ impl SetManager {
             self.held = Some(start);
             world.wake(Address::SetManager(self.set), hold);
         }
-    }
-}
-
-/// Which superstep a message of a call follows; `None`: it does not say, and cannot come early.
-fn superstep_of(message: &Message) -> Option<u64> {
-    match message {
-        Message::Measured(measured) => Some(measured.superstep),
-        Message::Capacity(capacity) => Some(capacity.superstep),
-        Message::Reports(reports) | Message::ReportsBefore(reports) => Some(reports.superstep),
-        Message::Standing(standing) => Some(standing.superstep),
-        Message::Ask(ask) => Some(ask.superstep),
-        Message::Answered(answered) => Some(answered.superstep),
-        Message::Decided(decided) => Some(decided.superstep),
-        Message::Planned(planned) => Some(planned.superstep),
-        Message::Start(_)
-        | Message::Finish
-        | Message::Arrived(_)
-        | Message::Confer(_)
-        | Message::Measure(_)
-        | Message::Evaluate(_)
-        | Message::Reported(_)
-        | Message::Migrate(_)
-        | Message::State(_)
-        | Message::Installed(_)
-        | Message::Halted(_)
-        | Message::Parcel(_)
-        | Message::Taken(_)
-        | Message::Placed(_)
-        | Message::Probe(_)
-        | Message::Errand(_) => None,
     }
 }

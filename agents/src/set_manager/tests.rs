@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use bsp::units::Seconds;
 use migbsp::{GATES, Heuristic, PLANS, WHENS};
 use proptest::prelude::*;
-use protocol::Standing;
+use protocol::{AgentMessage, CallMessage, SetReport};
 
 use super::*;
 use crate::replay::{Difference, Replay};
@@ -163,7 +163,7 @@ fn of_several_orders_for_one_process_the_first_counts() {
 fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
     Event::Message {
         from: Address::Process(Rank(rank)),
-        message: Message::Arrived(Arrived {
+        message: AgentMessage::Arrived(Arrived {
             superstep,
             processes: 1,
             halted,
@@ -203,7 +203,7 @@ fn the_arrival_of_one_s_messages_is_asked_for_once() {
     tell(&mut stage, &mut cast, Event::Flushed);
     let last = stage.sent.last().unwrap();
     assert_eq!(last.1, Address::Process(Rank(0)));
-    assert_eq!(last.2, Message::Finish);
+    assert_eq!(last.2, AgentMessage::Finish);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn an_ideal_barrier_has_no_master() {
 }
 
 /// What a Manager says when it meets `standing` of another in a call.
-fn meets(standing: Standing) -> String {
+fn meets(standing: SetReport) -> String {
     let mut stage = four(Shape::Central, Some(scheduler(|_| {})));
     let mut cast = stage.cast();
     for rank in 0..4 {
@@ -230,7 +230,7 @@ fn meets(standing: Standing) -> String {
     }
     let event = Event::Message {
         from: Address::SetManager(standing.set),
-        message: Message::Standing(Box::new(standing)),
+        message: AgentMessage::Call(CallMessage::SetReport(Box::new(standing))),
     };
     let met = catch_unwind(AssertUnwindSafe(|| tell(&mut stage, &mut cast, event)));
     let Err(panic) = met else {
@@ -241,7 +241,7 @@ fn meets(standing: Standing) -> String {
 
 #[test]
 fn managers_that_disagree_end_the_run() {
-    let standing = Standing {
+    let standing = SetReport {
         superstep: 0,
         set: SetId(1),
         interval: Some(1),
@@ -252,19 +252,19 @@ fn managers_that_disagree_end_the_run() {
         inventory: None,
     };
     assert_eq!(meets(standing.clone()), "nothing");
-    let interval = meets(Standing {
+    let interval = meets(SetReport {
         interval: Some(2),
         ..standing.clone()
     });
     assert!(interval.contains("another interval"), "{interval}");
-    let tolerance = meets(Standing {
+    let tolerance = meets(SetReport {
         tolerance: Some(2e-9),
         ..standing.clone()
     });
     assert!(tolerance.contains("another tolerance"), "{tolerance}");
     // A message about a call that is to come is kept.
     assert_eq!(
-        meets(Standing {
+        meets(SetReport {
             superstep: 3,
             ..standing
         }),

@@ -112,7 +112,7 @@ mod tests {
                     from: expected[rank.index()],
                     to: HostId(to),
                     epoch: 1,
-                    owes: Seconds::ZERO,
+                    deferred_cost: Seconds::ZERO,
                 };
                 whereabouts.apply(rules, &order);
                 expected[rank.index()] = order.to;

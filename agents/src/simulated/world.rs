@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use protocol::{Address, Message, Migrate, State};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 use simulator::{Activity, Engine, LinkId, Platform};
 
 use super::traffic::Traffic;
@@ -64,7 +64,7 @@ pub(super) struct SimulatedWorld {
 struct Letter {
     from: Address,
     to: Address,
-    message: Message,
+    message: AgentMessage,
     bytes: Bytes,
     sent: Instant,
 }
@@ -249,7 +249,7 @@ impl SimulatedWorld {
     }
 
     fn open(&mut self, letter: Letter) {
-        if let Message::State(state) = &letter.message {
+        if let AgentMessage::ProcessImage(state) = &letter.message {
             let Address::Node(host) = letter.to else {
                 unreachable!("states go to nodes")
             };
@@ -353,7 +353,10 @@ impl SimulatedWorld {
         self.rules.barrier.collection == Collection::ByRank
             && self.rules.barrier.shape == Shape::Central
             && letter.from == Address::SetManager(self.rules.first)
-            && matches!(letter.message, Message::Start(_) | Message::Finish)
+            && matches!(
+                letter.message,
+                AgentMessage::Start(_) | AgentMessage::Finish
+            )
     }
 
     /// Lets a message leave, if its receiver need not wait for it or does.
@@ -371,7 +374,7 @@ impl SimulatedWorld {
 
     /// Whether a message need not wait until the first Manager listens, or may leave now.
     fn is_heard(&self, letter: &Letter) -> bool {
-        let Message::Arrived(arrived) = &letter.message else {
+        let AgentMessage::Arrived(arrived) = &letter.message else {
             return true;
         };
         let waits = self.start == TransferStart::Rendezvous
@@ -412,7 +415,7 @@ impl World for SimulatedWorld {
         self.engine.now()
     }
 
-    fn send(&mut self, from: Address, to: Address, message: Message, cost: Cost) {
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
         let bytes = match cost {
             Cost::Free => None,
             Cost::Network(bytes) => Some(bytes),
@@ -490,7 +493,7 @@ impl World for SimulatedWorld {
         let length = u32::try_from(agent.len()).expect("an agent's state is small");
         let mut payload = agent;
         payload.extend(program);
-        let state = State {
+        let state = ProcessImage {
             rank: order.rank,
             epoch: order.epoch,
             agent: length,
@@ -503,13 +506,13 @@ impl World for SimulatedWorld {
             .as_ref()
             .is_some_and(|scheduler| scheduler.payment == Payment::Migrant);
         let cost = if is_paid { Cost::Free } else { Cost::Encoded };
-        let message = Message::State(Box::new(state));
+        let message = AgentMessage::ProcessImage(Box::new(state));
         let (from, to) = (Address::Node(order.from), Address::Node(order.to));
         self.moved += message.wire_size(from, to);
         self.send(from, to, message, cost);
     }
 
-    fn install(&mut self, host: HostId, state: State) {
+    fn install(&mut self, host: HostId, state: ProcessImage) {
         let length = usize::try_from(state.agent).expect("u32 fits usize");
         let (agent, program) = (state.payload.slice(..length), state.payload.slice(length..));
         let unpacked = self.programs.unpack(state.rank, &program);

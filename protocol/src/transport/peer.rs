@@ -13,7 +13,7 @@ use crate::transport::greeting::Greeting;
 use crate::transport::rights;
 use crate::transport::session::{Order, Session};
 use crate::transport::{Bounds, JobId, Receiver, Refusal, Sender, StateReceiver};
-use crate::{Address, Message};
+use crate::{Address, AgentMessage, Message};
 
 /// Another operating-system process, and the two ways to hear from it.
 ///
@@ -141,11 +141,11 @@ impl Link {
         let Subject { role, name, .. } = &self.peer.subject;
         let has_job = self.job.is_some();
         // Processes come from a client, and what they leave goes there.
-        let may_be_either = matches!(message, Message::State(_));
+        let may_be_either = matches!(message, Message::Agent(AgentMessage::ProcessImage(_)));
         let is_of_a_job = if may_be_either {
             has_job
         } else {
-            !matches!(message, Message::Errand(_))
+            !matches!(message, Message::Job(_))
         };
         if is_of_a_job != has_job {
             let message = rights::name(message);

@@ -2,7 +2,7 @@
 
 use crate::identity::Role;
 use crate::transport::Refusal;
-use crate::{Address, Errand, Message};
+use crate::{Address, AgentMessage, CallMessage, JobMessage, Message, NodeMessage};
 
 /// Whether a peer in this role may send `message` as `from`.
 pub(super) fn check(role: Role, from: Address, message: &Message) -> Result<(), Refusal> {
@@ -32,100 +32,128 @@ fn speaks_for(role: Role, from: Address) -> bool {
     }
 }
 
-/// Orders come from Set Managers, reports from those they are about; jobs come from clients.
+/// Whether an agent like `from` may send `message`: Set Managers send orders, processes and nodes send reports, clients
+/// submit jobs.
 fn says(from: Address, message: &Message) -> bool {
-    if let Message::Errand(errand) = message {
-        return match from {
-            Address::Client => is_asked(errand),
-            Address::Node(_) => !is_asked(errand),
-            Address::Process(_) | Address::SetManager(_) => false,
-        };
-    }
     let (process, node, manager) = match message {
-        Message::Start(_)
-        | Message::Finish
-        | Message::Confer(_)
-        | Message::Measure(_)
-        | Message::Capacity(_)
-        | Message::Evaluate(_)
-        | Message::Standing(_)
-        | Message::Ask(_)
-        | Message::Answered(_)
-        | Message::Decided(_)
-        | Message::Planned(_)
-        | Message::Migrate(_)
-        | Message::Placed(_) => (false, false, true),
-        Message::Arrived(_) | Message::Installed(_) => (true, true, true),
-        Message::Measured(_)
-        | Message::Reports(_)
-        | Message::ReportsBefore(_)
-        | Message::Parcel(_)
-        | Message::Taken(_)
-        | Message::Probe(_) => (false, true, false),
-        Message::Reported(_) | Message::Halted(_) => (true, false, false),
-        Message::State(_) => (true, true, false),
-        Message::Errand(_) => unreachable!("looked at above"),
+        Message::Agent(message) => match message {
+            AgentMessage::Start(_)
+            | AgentMessage::Finish
+            | AgentMessage::StartCall(_)
+            | AgentMessage::Measure(_)
+            | AgentMessage::Evaluate(_)
+            | AgentMessage::Migrate(_) => (false, false, true),
+            AgentMessage::Arrived(_) | AgentMessage::Installed(_) => (true, true, true),
+            AgentMessage::Reported(_) | AgentMessage::Halted(_) => (true, false, false),
+            // A client sends processes that have not started.
+            AgentMessage::ProcessImage(_) if from == Address::Client => return true,
+            AgentMessage::ProcessImage(_) => (true, true, false),
+            AgentMessage::Call(message) => may_send_in_call(message),
+        },
+        Message::Call(message) => may_send_in_call(message),
+        Message::Node(message) => match message {
+            NodeMessage::Placed(_) => (false, false, true),
+            NodeMessage::Batch(_) | NodeMessage::BatchAcknowledged(_) | NodeMessage::Probe(_) => {
+                (false, true, false)
+            }
+        },
+        Message::Job(message) => {
+            return match from {
+                Address::Client => is_asked(message),
+                Address::Node(_) => !is_asked(message),
+                Address::Process(_) | Address::SetManager(_) => false,
+            };
+        }
     };
     match from {
         Address::Process(_) => process,
         Address::Node(_) => node,
         Address::SetManager(_) => manager,
-        // A process that has not begun.
-        Address::Client => matches!(message, Message::State(_)),
+        Address::Client => false,
+    }
+}
+
+/// Whether processes, nodes and Set Managers may send `message`.
+const fn may_send_in_call(message: &CallMessage) -> (bool, bool, bool) {
+    match message {
+        CallMessage::Measured(_) | CallMessage::Reports(_) | CallMessage::ReportsBefore(_) => {
+            (false, true, false)
+        }
+        CallMessage::Capacity(_)
+        | CallMessage::SetReport(_)
+        | CallMessage::Ask(_)
+        | CallMessage::Answered(_)
+        | CallMessage::Decided(_)
+        | CallMessage::Planned(_) => (false, false, true),
     }
 }
 
 /// Whether it is the client who says it, and not the node.
-fn is_asked(errand: &Errand) -> bool {
-    match errand {
-        Errand::Submit(_) | Errand::Meet { .. } | Errand::Begin | Errand::Inquire => true,
-        Errand::Accepted { .. }
-        | Errand::Ready
-        | Errand::Recorded(_)
-        | Errand::Ended(_)
-        | Errand::Failed(_)
-        | Errand::Status(_) => false,
+fn is_asked(message: &JobMessage) -> bool {
+    match message {
+        JobMessage::Submit(_)
+        | JobMessage::Meet { .. }
+        | JobMessage::Begin
+        | JobMessage::Inquire => true,
+        JobMessage::Accepted { .. }
+        | JobMessage::Ready
+        | JobMessage::Recorded(_)
+        | JobMessage::Ended(_)
+        | JobMessage::Failed(_)
+        | JobMessage::Status(_) => false,
     }
 }
 
-pub(super) fn name(message: &Message) -> &'static str {
+/// The name of `message`.
+pub(super) const fn name(message: &Message) -> &'static str {
     match message {
-        Message::Start(_) => "Start",
-        Message::Finish => "Finish",
-        Message::Arrived(_) => "Arrived",
-        Message::Confer(_) => "Confer",
-        Message::Measure(_) => "Measure",
-        Message::Measured(_) => "Measured",
-        Message::Capacity(_) => "Capacity",
-        Message::Evaluate(_) => "Evaluate",
-        Message::Reported(_) => "Reported",
-        Message::Reports(_) => "Reports",
-        Message::ReportsBefore(_) => "ReportsBefore",
-        Message::Standing(_) => "Standing",
-        Message::Ask(_) => "Ask",
-        Message::Answered(_) => "Answered",
-        Message::Decided(_) => "Decided",
-        Message::Planned(_) => "Planned",
-        Message::Migrate(_) => "Migrate",
-        Message::State(_) => "State",
-        Message::Installed(_) => "Installed",
-        Message::Halted(_) => "Halted",
-        Message::Parcel(_) => "Parcel",
-        Message::Taken(_) => "Taken",
-        Message::Placed(_) => "Placed",
-        Message::Probe(_) => "Probe",
-        Message::Errand(errand) => match **errand {
-            Errand::Submit(_) => "Submit",
-            Errand::Accepted { .. } => "Accepted",
-            Errand::Meet { .. } => "Meet",
-            Errand::Ready => "Ready",
-            Errand::Begin => "Begin",
-            Errand::Recorded(_) => "Recorded",
-            Errand::Ended(_) => "Ended",
-            Errand::Failed(_) => "Failed",
-            Errand::Inquire => "Inquire",
-            Errand::Status(_) => "Status",
+        Message::Call(message) => call_name(message),
+        Message::Agent(message) => match message {
+            AgentMessage::Start(_) => "Start",
+            AgentMessage::Finish => "Finish",
+            AgentMessage::Arrived(_) => "Arrived",
+            AgentMessage::StartCall(_) => "StartCall",
+            AgentMessage::Measure(_) => "Measure",
+            AgentMessage::Evaluate(_) => "Evaluate",
+            AgentMessage::Reported(_) => "Reported",
+            AgentMessage::Call(message) => call_name(message),
+            AgentMessage::Migrate(_) => "Migrate",
+            AgentMessage::ProcessImage(_) => "ProcessImage",
+            AgentMessage::Installed(_) => "Installed",
+            AgentMessage::Halted(_) => "Halted",
         },
+        Message::Node(message) => match message {
+            NodeMessage::Batch(_) => "Batch",
+            NodeMessage::BatchAcknowledged(_) => "BatchAcknowledged",
+            NodeMessage::Placed(_) => "Placed",
+            NodeMessage::Probe(_) => "Probe",
+        },
+        Message::Job(message) => match **message {
+            JobMessage::Submit(_) => "Submit",
+            JobMessage::Accepted { .. } => "Accepted",
+            JobMessage::Meet { .. } => "Meet",
+            JobMessage::Ready => "Ready",
+            JobMessage::Begin => "Begin",
+            JobMessage::Recorded(_) => "Recorded",
+            JobMessage::Ended(_) => "Ended",
+            JobMessage::Failed(_) => "Failed",
+            JobMessage::Inquire => "Inquire",
+            JobMessage::Status(_) => "Status",
+        },
+    }
+}
+
+const fn call_name(message: &CallMessage) -> &'static str {
+    match message {
+        CallMessage::Measured(_) => "Measured",
+        CallMessage::Capacity(_) => "Capacity",
+        CallMessage::Reports(_) => "Reports",
+        CallMessage::ReportsBefore(_) => "ReportsBefore",
+        CallMessage::SetReport(_) => "SetReport",
+        CallMessage::Ask(_) => "Ask",
+        CallMessage::Answered(_) => "Answered",
+        CallMessage::Decided(_) => "Decided",
+        CallMessage::Planned(_) => "Planned",
     }
 }
 
@@ -169,7 +197,7 @@ mod tests {
             Address::Node(HostId(1)),
             Address::SetManager(SetId(1)),
         ];
-        let reports = ["Arrived", "Halted", "Installed", "Reported", "State"];
+        let reports = ["Arrived", "Halted", "Installed", "Reported", "ProcessImage"];
         let of_hosts = [
             "Accepted",
             "Arrived",
@@ -177,22 +205,22 @@ mod tests {
             "Failed",
             "Installed",
             "Measured",
-            "Parcel",
+            "Batch",
             "Probe",
             "Ready",
             "Recorded",
             "Reports",
             "ReportsBefore",
-            "State",
+            "ProcessImage",
             "Status",
-            "Taken",
+            "BatchAcknowledged",
         ];
         let orders = [
             "Answered",
             "Arrived",
             "Ask",
             "Capacity",
-            "Confer",
+            "StartCall",
             "Decided",
             "Evaluate",
             "Finish",
@@ -201,7 +229,7 @@ mod tests {
             "Migrate",
             "Placed",
             "Planned",
-            "Standing",
+            "SetReport",
             "Start",
         ];
         for role in [Role::Node, Role::SetManager] {
@@ -213,7 +241,7 @@ mod tests {
         for from in [process, node, manager] {
             assert!(allowed(Role::Client, from).is_empty());
         }
-        let jobs = ["Begin", "Inquire", "Meet", "State", "Submit"];
+        let jobs = ["Begin", "Inquire", "Meet", "ProcessImage", "Submit"];
         assert_eq!(allowed(Role::Client, Address::Client), jobs);
         for role in [Role::Node, Role::SetManager] {
             assert!(allowed(role, Address::Client).is_empty());

@@ -12,7 +12,7 @@ use crate::transport::peer::Link;
 use crate::transport::session::{Order, STAMP_LEN, Stamp};
 use crate::transport::source::{Fault, Source};
 use crate::transport::{Refusal, chunks, rights};
-use crate::{Address, Message, PREFIX_LEN, Prefix, State, encode};
+use crate::{Address, AgentMessage, Message, PREFIX_LEN, Prefix, ProcessImage, encode};
 
 /// The migrated states that come from a peer, each on a stream of its own.
 ///
@@ -32,7 +32,7 @@ pub struct Delivered {
     /// Its receiver.
     pub to: Address,
     /// Itself.
-    pub state: State,
+    pub state: ProcessImage,
     /// How long it took from its first byte to its last.
     pub took: Duration,
 }
@@ -45,7 +45,7 @@ pub struct Opened {
     /// Its receiver.
     pub to: Address,
     /// Itself, without its payload.
-    pub state: State,
+    pub state: ProcessImage,
     /// When it began to come.
     pub began: Instant,
     /// Its payload.
@@ -92,7 +92,7 @@ impl StateReceiver {
         let Body { source, length, .. } = &mut opened.body;
         let payload = chunks::read(source, *length).await?;
         source.end().await?;
-        let state = State {
+        let state = ProcessImage {
             payload,
             ..opened.state
         };
@@ -123,7 +123,7 @@ impl StateReceiver {
         }
         let (from, to, message) = prefix.open_state(&head).map_err(Refusal::from)?;
         self.link.check(from, &message)?;
-        let Message::State(state) = message else {
+        let Message::Agent(AgentMessage::ProcessImage(state)) = message else {
             let role = self.link.peer.subject.role;
             return Err(rights::denied(role, from, &message).into());
         };
@@ -203,9 +203,13 @@ pub(super) async fn send(
     stamp: Stamp,
     from: Address,
     to: Address,
-    state: State,
+    state: ProcessImage,
 ) -> Result<(), WriteError> {
-    let frame = encode(from, to, &Message::State(Box::new(state)));
+    let frame = encode(
+        from,
+        to,
+        &Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
+    );
     let before = before(stamp, &frame.head);
     chunks::write(&mut stream, before, frame.payload).await?;
     finish(stream).await

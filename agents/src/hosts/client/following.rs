@@ -7,7 +7,7 @@ use std::time::Duration;
 use bsp::units::{Bytes, Instant};
 use bsp::{HostId, Rank};
 use protocol::transport::{JobId, Peer, PeerError, Received, Sender, StateReceiver};
-use protocol::{Address, Ended, Errand, Fault, Message, State, Submit};
+use protocol::{Address, Ended, Fault, JobMessage, Message, ProcessImage, Submit};
 use tokio::sync::mpsc;
 
 use super::super::failure::JobError;
@@ -56,7 +56,7 @@ impl Done {
 
 /// Something that comes from a node.
 enum News {
-    Errand(Errand),
+    Job(JobMessage),
     Output(Rank, bytes::Bytes),
     Gone(Result<String, PeerError>),
 }
@@ -108,11 +108,11 @@ impl<'a> Following<'a> {
                 processes: u32::try_from(self.request.setup.placement.len())
                     .expect("ranks fit 32 bits"),
             };
-            self.tell(host, Errand::Submit(Box::new(submit)))?;
+            self.tell(host, JobMessage::Submit(Box::new(submit)))?;
         }
         let mut counts = true;
-        let accepts = |errand: &Errand| match errand {
-            Errand::Accepted { counts: it_counts } => {
+        let accepts = |message: &JobMessage| match message {
+            JobMessage::Accepted { counts: it_counts } => {
                 counts &= it_counts;
                 true
             }
@@ -120,13 +120,13 @@ impl<'a> Following<'a> {
         };
         self.await_all(accepts, ANSWERING).await?;
         for host in self.hosts() {
-            self.tell(host, Errand::Meet { counts })?;
+            self.tell(host, JobMessage::Meet { counts })?;
         }
         self.send_states(states).await?;
-        self.await_all(|errand| *errand == Errand::Ready, MEETING)
+        self.await_all(|message| *message == JobMessage::Ready, MEETING)
             .await?;
         for host in self.hosts() {
-            self.tell(host, Errand::Begin)?;
+            self.tell(host, JobMessage::Begin)?;
         }
         while !self.is_over() {
             let (host, news) = self.next().await?;
@@ -143,7 +143,7 @@ impl<'a> Following<'a> {
         }
         let listening = async {
             while let Some((_, news)) = self.news.recv().await {
-                if let News::Errand(Errand::Failed(failed)) = news
+                if let News::Job(JobMessage::Failed(failed)) = news
                     && failed.fault != Fault::Cluster
                 {
                     return Some(failed.into());
@@ -159,15 +159,15 @@ impl<'a> Following<'a> {
         (0..self.senders.len()).map(HostId::from_index)
     }
 
-    fn tell(&self, host: HostId, errand: Errand) -> Result<(), JobError> {
-        tell(&self.senders[host.index()], errand)
+    fn tell(&self, host: HostId, message: JobMessage) -> Result<(), JobError> {
+        tell(&self.senders[host.index()], message)
     }
 
     /// Every process to the host where it starts; each is encoded when its turn comes.
     async fn send_states(&mut self, states: States) -> Result<(), JobError> {
         for (index, state) in states.enumerate() {
             let rank = Rank::from_index(index);
-            let state = State {
+            let state = ProcessImage {
                 rank,
                 epoch: 0,
                 agent: 0,
@@ -183,7 +183,7 @@ impl<'a> Following<'a> {
                     sent = &mut sending => break sent?,
                     Some((host, news)) = self.news.recv() => match news {
                         // A node that has all that it needs, as one on which no process starts.
-                        News::Errand(Errand::Ready) => self.early.push_back((host, news)),
+                        News::Job(JobMessage::Ready) => self.early.push_back((host, news)),
                         // One that refuses says why.
                         news => return Err(self.fault(host, news)),
                     },
@@ -196,7 +196,7 @@ impl<'a> Following<'a> {
     /// Waits until all nodes have said what is `expected`.
     async fn await_all(
         &mut self,
-        mut expected: impl FnMut(&Errand) -> bool,
+        mut expected: impl FnMut(&JobMessage) -> bool,
         limit: Duration,
     ) -> Result<(), JobError> {
         let mut missing: Vec<HostId> = self.hosts().collect();
@@ -204,7 +204,7 @@ impl<'a> Following<'a> {
             while !missing.is_empty() {
                 let (host, news) = self.next().await?;
                 match news {
-                    News::Errand(errand) if expected(&errand) => missing.retain(|of| *of != host),
+                    News::Job(message) if expected(&message) => missing.retain(|of| *of != host),
                     news => return Err(self.fault(host, news)),
                 }
             }
@@ -231,7 +231,7 @@ impl<'a> Following<'a> {
 
     fn take(&mut self, host: HostId, news: News) -> Result<(), JobError> {
         match news {
-            News::Errand(Errand::Recorded(lines)) => {
+            News::Job(JobMessage::Recorded(lines)) => {
                 for line in lines.lines() {
                     let event: Event = serde_json::from_str(line).map_err(|error| {
                         let name = self.name(host);
@@ -241,7 +241,7 @@ impl<'a> Following<'a> {
                 }
                 Ok(())
             }
-            News::Errand(Errand::Ended(ended)) => {
+            News::Job(JobMessage::Ended(ended)) => {
                 self.done.ended.insert(host, ended);
                 Ok(())
             }
@@ -253,7 +253,7 @@ impl<'a> Following<'a> {
                     || JobError::cluster(format!("{name} says once more that {rank} is done"));
                 is_new.then_some(()).ok_or_else(problem)
             }
-            news @ (News::Errand(_) | News::Gone(_)) => Err(self.fault(host, news)),
+            news @ (News::Job(_) | News::Gone(_)) => Err(self.fault(host, news)),
         }
     }
 
@@ -282,7 +282,7 @@ impl<'a> Following<'a> {
     fn fault(&self, host: HostId, news: News) -> JobError {
         let name = self.name(host);
         match news {
-            News::Errand(Errand::Failed(failed)) => JobError {
+            News::Job(JobMessage::Failed(failed)) => JobError {
                 fault: failed.fault,
                 message: match failed.fault {
                     Fault::Program | Fault::Input => failed.message,
@@ -291,8 +291,8 @@ impl<'a> Following<'a> {
                     Fault::Cluster => format!("{name} says: {}", failed.message),
                 },
             },
-            News::Errand(errand) => {
-                JobError::cluster(format!("{name} said at the wrong time: {errand:?}"))
+            News::Job(message) => {
+                JobError::cluster(format!("{name} said at the wrong time: {message:?}"))
             }
             News::Output(rank, _) => JobError::cluster(format!("{name} says that {rank} is done")),
             News::Gone(Ok(words)) => JobError::cluster(format!("{name} has left: {words}")),
@@ -312,7 +312,7 @@ fn listen(host: HostId, peer: Peer, news: &mpsc::Sender<(HostId, News)>) {
     drop(tokio::spawn(async move {
         loop {
             let news = match messages.receive().await {
-                Ok(Received::Message(_, _, Message::Errand(errand))) => News::Errand(*errand),
+                Ok(Received::Message(_, _, Message::Job(message))) => News::Job(*message),
                 Ok(Received::Message(..)) => continue,
                 Ok(Received::Closed { reason }) => News::Gone(Ok(reason)),
                 Err(error) => News::Gone(Err(error)),

@@ -2,9 +2,9 @@ use bsp::reference::Error;
 use bytes::Bytes as Raw;
 
 use protocol::transport::Bounds;
-use protocol::{Address, Message, decode, encode};
+use protocol::{Address, Batch, Message, NodeMessage, decode, encode};
 
-use super::parcels::{LETTERS_MAX, PARCEL_LEN};
+use super::batches::{MESSAGES_MAX, PARCEL_LEN};
 use super::*;
 
 const HERE: HostId = HostId(0);
@@ -35,23 +35,23 @@ fn seconds(value: f64) -> Seconds {
 }
 
 /// What process 2 sends from there in a superstep.
-fn parcel(superstep: u64, letters: &[(u32, &'static str)], halts: bool) -> Parcel {
-    let letter = |(to, text): &(u32, &'static str)| {
-        let letter = Letter {
+fn batch(superstep: u64, messages: &[(u32, &'static str)], halts: bool) -> Batch {
+    let header = |(to, text): &(u32, &'static str)| {
+        let header = MessageHeader {
             from: Rank(2),
             to: Rank(*to),
             bytes: text.len() as u64,
             is_sized: false,
         };
-        (letter, value(text))
+        (header, value(text))
     };
     let halted = if halts { vec![Rank(2)] } else { Vec::new() };
-    let letters = letters.iter().map(letter).collect();
+    let messages = messages.iter().map(header).collect();
     let last = Last {
         is_followed: true,
         halted,
     };
-    pack(superstep, Seconds::ZERO, letters, last)
+    pack(superstep, Seconds::ZERO, messages, last)
         .next()
         .unwrap()
 }
@@ -75,12 +75,12 @@ fn a_superstep_is_complete_when_all_have_computed_and_all_parcels_are_here() {
         )
         .unwrap();
     assert!(exchanges.all_computed() && exchanges.is_awaited_by(2));
-    let parcels = exchanges.parcels([THERE, HostId(2)].into_iter(), Seconds::ZERO);
-    let [(_, there), (_, idle)] = &parcels[..] else {
+    let batches = exchanges.batches([THERE, HostId(2)].into_iter(), Seconds::ZERO);
+    let [(_, there), (_, idle)] = &batches[..] else {
         panic!("one for every other host")
     };
     assert_eq!(there.payload, &b"far\0\0\0"[..]);
-    assert!(idle.letters.is_empty() && idle.is_last);
+    assert!(idle.messages.is_empty() && idle.is_last);
     assert!(
         exchanges.complete().unwrap().is_none(),
         "one is still to come"
@@ -88,7 +88,7 @@ fn a_superstep_is_complete_when_all_have_computed_and_all_parcels_are_here() {
     exchanges
         .take(
             THERE,
-            parcel(0, &[(0, "c"), (0, "d"), (1, "e")], false),
+            batch(0, &[(0, "c"), (0, "d"), (1, "e")], false),
             seconds(3.0),
         )
         .unwrap();
@@ -129,7 +129,7 @@ fn a_superstep_is_complete_when_all_have_computed_and_all_parcels_are_here() {
 fn parcels_may_be_early_and_those_that_have_halted_are_waited_for_no_more() {
     let mut exchanges = exchanges();
     exchanges
-        .take(THERE, parcel(0, &[(1, "x")], true), Seconds::ZERO)
+        .take(THERE, batch(0, &[(1, "x")], true), Seconds::ZERO)
         .unwrap();
     exchanges.begin(0).unwrap();
     for rank in [0, 1] {
@@ -148,7 +148,7 @@ fn parcels_may_be_early_and_those_that_have_halted_are_waited_for_no_more() {
 #[test]
 fn that_somebody_has_halted_is_taken_when_what_was_sent_to_him_is_on_its_way() {
     let others = || [THERE, HostId(2)].into_iter();
-    let halted = || parcel(0, &[], true);
+    let halted = || batch(0, &[], true);
     let mut here = exchanges();
     here.take(THERE, halted(), Seconds::ZERO).unwrap();
     assert_eq!(here.tell(), []);
@@ -157,8 +157,8 @@ fn that_somebody_has_halted_is_taken_when_what_was_sent_to_him_is_on_its_way() {
     assert_eq!(here.tell(), []);
     let last = executed(&[(2, Content::Sized(3))], false);
     here.computed(Rank(0), last).unwrap();
-    let parcels = here.parcels(others(), Seconds::ZERO);
-    assert_eq!(parcels[0].1.letters.len(), 1);
+    let batches = here.batches(others(), Seconds::ZERO);
+    assert_eq!(batches[0].1.messages.len(), 1);
     assert_eq!(here.tell(), [(THERE, 0)]);
     assert_eq!(here.tell(), []);
     // Nobody lives there who might send anything.
@@ -208,8 +208,7 @@ fn what_a_program_may_not_send_is_the_same_error_as_the_reference_runner_s() {
     // The receiver has halted before.
     let mut two = exchanges();
     two.begin(0).unwrap();
-    two.take(THERE, parcel(0, &[], true), Seconds::ZERO)
-        .unwrap();
+    two.take(THERE, batch(0, &[], true), Seconds::ZERO).unwrap();
     for rank in [0, 1] {
         two.computed(Rank(rank), executed(&[], false)).unwrap();
     }
@@ -223,7 +222,7 @@ fn what_a_program_may_not_send_is_the_same_error_as_the_reference_runner_s() {
     let mut three = exchanges();
     three.begin(0).unwrap();
     three
-        .take(THERE, parcel(0, &[(1, "x")], false), Seconds::ZERO)
+        .take(THERE, batch(0, &[(1, "x")], false), Seconds::ZERO)
         .unwrap();
     three.computed(Rank(1), executed(&[], true)).unwrap();
     three.computed(Rank(0), executed(&[], false)).unwrap();
@@ -235,25 +234,25 @@ fn what_a_program_may_not_send_is_the_same_error_as_the_reference_runner_s() {
 
 #[test]
 fn what_no_node_sends_is_refused() {
-    let refused = |parcel: Parcel| {
+    let refused = |batch: Batch| {
         let mut exchanges = exchanges();
         exchanges.begin(1).unwrap();
         exchanges
-            .take(THERE, parcel, Seconds::ZERO)
+            .take(THERE, batch, Seconds::ZERO)
             .unwrap_err()
             .to_string()
     };
     assert!(
-        refused(parcel(0, &[(1, "x")], false))
+        refused(batch(0, &[(1, "x")], false))
             .starts_with("host 1 sent messages of superstep 0, which is over")
     );
     assert!(
-        refused(parcel(1, &[(2, "x")], false)).contains("to p3, which do not live there and here")
+        refused(batch(1, &[(2, "x")], false)).contains("to p3, which do not live there and here")
     );
     assert!(
-        refused(parcel(1, &[(7, "x")], false)).contains("to p8, which do not live there and here")
+        refused(batch(1, &[(7, "x")], false)).contains("to p8, which do not live there and here")
     );
-    let mut strange = parcel(1, &[], false);
+    let mut strange = batch(1, &[], false);
     strange.halted = vec![Rank(3)];
     assert!(refused(strange).contains("p4 has halted, which does not live there"));
 }
@@ -281,34 +280,34 @@ fn a_message_that_is_too_long_for_the_network_is_named() {
 #[test]
 fn long_messages_go_in_parcels_of_bounded_length() {
     let long = Raw::from(vec![7; PARCEL_LEN]);
-    let letter = Letter {
+    let header = MessageHeader {
         from: Rank(0),
         to: Rank(2),
         bytes: PARCEL_LEN as u64,
         is_sized: false,
     };
-    let letters = vec![(letter, Content::Value(long)); 3];
+    let messages = vec![(header, Content::Value(long)); 3];
     let last = Last {
         is_followed: true,
         halted: vec![Rank(1)],
     };
-    let parcels: Vec<Parcel> = pack(4, Seconds::ZERO, letters, last).collect();
-    let lasts: Vec<_> = parcels
+    let batches: Vec<Batch> = pack(4, Seconds::ZERO, messages, last).collect();
+    let lasts: Vec<_> = batches
         .iter()
-        .map(|parcel| (parcel.is_last, parcel.is_followed, parcel.halted.len()))
+        .map(|batch| (batch.is_last, batch.is_followed, batch.halted.len()))
         .collect();
     let not_last = (false, false, 0);
     assert_eq!(lasts, [not_last, not_last, (true, true, 1)]);
     assert!(
-        parcels
+        batches
             .iter()
-            .all(|parcel| parcel.payload.len() == PARCEL_LEN)
+            .all(|batch| batch.payload.len() == PARCEL_LEN)
     );
 }
 
 #[test]
 fn many_messages_go_in_parcels_of_bounded_heads() {
-    let letter = Letter {
+    let header = MessageHeader {
         from: Rank(u32::MAX),
         to: Rank(u32::MAX),
         bytes: 0,
@@ -318,14 +317,18 @@ fn many_messages_go_in_parcels_of_bounded_heads() {
         is_followed: true,
         halted: Vec::new(),
     };
-    let count = LETTERS_MAX * 2 + 1;
-    let letters = vec![(letter, Content::Sized(0)); count];
-    let parcels: Vec<Parcel> = pack(u64::MAX, Seconds::ZERO, letters, last).collect();
-    let counts: Vec<usize> = parcels.iter().map(|parcel| parcel.letters.len()).collect();
-    assert_eq!(counts, [LETTERS_MAX, LETTERS_MAX, 1]);
+    let count = MESSAGES_MAX * 2 + 1;
+    let messages = vec![(header, Content::Sized(0)); count];
+    let batches: Vec<Batch> = pack(u64::MAX, Seconds::ZERO, messages, last).collect();
+    let counts: Vec<usize> = batches.iter().map(|batch| batch.messages.len()).collect();
+    assert_eq!(counts, [MESSAGES_MAX, MESSAGES_MAX, 1]);
     let (node, other) = (Address::Node(HERE), Address::Node(THERE));
-    for parcel in parcels {
-        let frame = encode(node, other, &Message::Parcel(Box::new(parcel)));
+    for batch in batches {
+        let frame = encode(
+            node,
+            other,
+            &Message::Node(NodeMessage::Batch(Box::new(batch))),
+        );
         let bytes = [frame.head, frame.payload].concat();
         decode(bytes.into(), &Bounds::default().frame).unwrap();
     }
@@ -343,7 +346,7 @@ mod network {
 
     /// What is under way from one node to another.
     enum Frame {
-        Parcel(Parcel),
+        Batch(Batch),
         Taken(u64),
     }
 
@@ -389,15 +392,15 @@ mod network {
             let node = &mut self.nodes[to.index()];
             match frame {
                 Frame::Taken(superstep) => node.taken(from, superstep).unwrap(),
-                Frame::Parcel(parcel) => {
-                    node.take(from, parcel, seconds(1.0)).unwrap();
+                Frame::Batch(batch) => {
+                    node.take(from, batch, seconds(1.0)).unwrap();
                     self.tell(to);
                 }
             }
             true
         }
 
-        /// A node tells whom it may that their parcels are there.
+        /// A node tells whom it may that their batches are there.
         fn tell(&mut self, host: HostId) {
             for (to, superstep) in self.nodes[host.index()].tell() {
                 self.post(host, to, Frame::Taken(superstep));
@@ -435,8 +438,8 @@ mod network {
                     let executed = executed(&own, halts == Some(*rank));
                     node.computed(*rank, executed).unwrap();
                 }
-                for (to, parcel) in node.parcels(others, Seconds::ZERO) {
-                    self.post(*host, to, Frame::Parcel(parcel));
+                for (to, batch) in node.batches(others, Seconds::ZERO) {
+                    self.post(*host, to, Frame::Batch(batch));
                 }
                 self.tell(*host);
                 // Some of what is under way arrives before others have begun.

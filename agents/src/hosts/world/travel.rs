@@ -7,7 +7,7 @@ use bsp::Rank;
 use bsp::units::Seconds;
 use bytes::Bytes;
 use protocol::transport::Sender;
-use protocol::{Address, Message, Migrate, State};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 
 use super::super::failure::JobError;
 use super::super::luggage::{self, Luggage, Unpacked};
@@ -58,17 +58,17 @@ impl HostWorld {
     pub(in super::super) fn take_state(
         &mut self,
         (from, to): (Address, Address),
-        state: State,
+        state: ProcessImage,
         coming: Coming,
     ) {
         self.arriving.insert(state.rank, coming);
-        let message = Message::State(Box::new(state));
+        let message = AgentMessage::ProcessImage(Box::new(state));
         self.deliver(to, Event::Message { from, message });
     }
 
     /// Decodes a process while it comes.
-    pub(super) fn unpack(&self, state: &State, coming: Coming) {
-        let State {
+    pub(super) fn unpack(&self, state: &ProcessImage, coming: Coming) {
+        let ProcessImage {
             rank, epoch, agent, ..
         } = *state;
         let (program_type, tasks) = (self.program_type, self.tasks.clone());
@@ -156,7 +156,7 @@ async fn leave(
     let (bytes, luggage) = weighing.await.map_err(broken)??;
     let (sender, chunks) = chunks::channel();
     let packing = tokio::task::spawn_blocking(move || luggage.pack(ChunkWriter::new(sender)));
-    let state = State {
+    let state = ProcessImage {
         rank,
         epoch,
         agent: length_of_agent,

@@ -2,7 +2,7 @@
 
 use bsp::HostId;
 use bsp::units::Seconds;
-use protocol::{Address, Message};
+use protocol::{Address, Message, NodeMessage};
 
 use super::super::pool::Done;
 use super::super::sharing::shared;
@@ -38,9 +38,14 @@ impl HostWorld {
     fn send_parcels(&mut self) {
         let now = seconds(self.began.elapsed());
         let others: Vec<HostId> = self.peers.keys().copied().collect();
-        for (host, parcel) in self.exchanges.parcels(others.into_iter(), now) {
+        for (host, batch) in self.exchanges.batches(others.into_iter(), now) {
             let (from, to) = (Address::Node(self.own), Address::Node(host));
-            self.post(host, from, to, &Message::Parcel(Box::new(parcel)));
+            self.post(
+                host,
+                from,
+                to,
+                &Message::Node(NodeMessage::Batch(Box::new(batch))),
+            );
         }
         self.tell_taken();
     }
@@ -69,7 +74,7 @@ impl HostWorld {
 
     /// Tells everybody here what they exchanged, once all of it is here.
     pub(super) fn tell_exchanged(&mut self) {
-        // Parcels may be here before a process has been told that it has computed.
+        // Batches may be here before a process has been told that it has computed.
         if !self.exchanges.is_awaited_by(self.exchanging.len()) {
             return;
         }

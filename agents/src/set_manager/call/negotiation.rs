@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Answer, Processors, Request, Selection};
-use protocol::{Address, Answered, Ask, Considered, Decided, Message, Report};
+use protocol::{Address, AgentMessage, Answered, Ask, CallMessage, Considered, Decided, Report};
 
 use super::outcome::negotiated;
 use crate::script;
@@ -94,7 +94,7 @@ impl SetManager {
                         from: self.set,
                         request,
                     };
-                    let message = Message::Ask(Box::new(ask));
+                    let message = AgentMessage::Call(CallMessage::Ask(Box::new(ask)));
                     self.send(candidate.target, message, Cost::Encoded, world);
                     return;
                 }
@@ -117,7 +117,7 @@ impl SetManager {
                     answer,
                 };
                 let own = Address::SetManager(self.set);
-                let message = Message::Answered(Box::new(answered));
+                let message = AgentMessage::Call(CallMessage::Answered(Box::new(answered)));
                 world.send(own, Address::SetManager(ask.from), message, Cost::Encoded);
             }
             negotiation.settled += 1;
@@ -130,7 +130,7 @@ impl SetManager {
         };
         self.tell_managers(
             rules,
-            &Message::Decided(Box::new(decided.clone())),
+            &AgentMessage::Call(CallMessage::Decided(Box::new(decided.clone()))),
             Cost::Encoded,
             world,
         );

@@ -1,7 +1,7 @@
 //! Plans that name processors: the first Manager makes them, all carry them out.
 
 use migbsp::Inventory;
-use protocol::{Message, Planned};
+use protocol::{AgentMessage, CallMessage, Planned};
 
 use super::Call;
 use super::outcome::ordered;
@@ -70,7 +70,7 @@ impl SetManager {
             moves: decision.moves,
             spacing: decision.spacing,
         };
-        let message = Message::Planned(Box::new(planned.clone()));
+        let message = AgentMessage::Call(CallMessage::Planned(Box::new(planned.clone())));
         self.tell_managers(rules, &message, Cost::Encoded, world);
         self.take_planned(rules, planned, world);
     }

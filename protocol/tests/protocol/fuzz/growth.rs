@@ -1,7 +1,10 @@
 use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor};
-use protocol::{Address, Limits, Message, PREFIX_LEN, Report, Reports, Standing, encode};
+use protocol::{
+    Address, AgentMessage, CallMessage, Limits, Message, PREFIX_LEN, Report, Reports, SetReport,
+    encode,
+};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
 use super::{certificates, frames};
@@ -70,7 +73,7 @@ fn long_lists_take_bounded_memory() {
         rates: Vec::new(),
         toll: 0.0,
     };
-    let standing = Standing {
+    let standing = SetReport {
         superstep: 0,
         set: SetId(0),
         interval: None,
@@ -99,14 +102,14 @@ fn long_lists_take_bounded_memory() {
         ..report.clone()
     };
     for message in [
-        Message::Reported(Box::new(evaluated)),
-        Message::Reports(Box::new(Reports {
+        Message::Agent(AgentMessage::Reported(Box::new(evaluated))),
+        Message::Call(CallMessage::Reports(Box::new(Reports {
             superstep: 0,
             host: HostId(0),
             reports: vec![report; 8193],
-        })),
-        Message::Reported(Box::new(timed)),
-        Message::Standing(Box::new(standing)),
+        }))),
+        Message::Agent(AgentMessage::Reported(Box::new(timed))),
+        Message::Call(CallMessage::SetReport(Box::new(standing))),
     ] {
         let frame = encode(HERE, HERE, &message).head;
         for frame in [zeros_as_integers(&frame), frame.to_vec()] {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bsp::{HostId, SetId};
 use protocol::identity::Role;
 use protocol::transport::{Bounds, CHUNK_LEN, Counters, Endpoint, Guests, PeerError, Voice};
-use protocol::{Address, Arrived, Confer, Frame, Limits, Message, decode, encode};
+use protocol::{Address, AgentMessage, Arrived, Frame, Limits, Message, StartCall, decode, encode};
 
 use crate::transport::raw::{self, Shown, greeting, stamp};
 use crate::transport::{EPOCH, MANAGER, NODE, endpoint, identity, name};
@@ -26,7 +26,7 @@ fn encoded(from: Address, message: &Message) -> Vec<u8> {
 fn arrived() -> Vec<u8> {
     encoded(
         NODE,
-        &Message::Arrived(Arrived {
+        &Message::Agent(AgentMessage::Arrived(Arrived {
             superstep: 1,
             processes: 1,
             halted: 0,
@@ -34,7 +34,7 @@ fn arrived() -> Vec<u8> {
             received: 0,
             slowest: (bsp::units::Seconds::ZERO, bsp::Rank(0)),
             computation: 0,
-        }),
+        })),
     )
 }
 
@@ -101,7 +101,7 @@ fn cases() -> Vec<Case> {
         stamp(7, EPOCH + 1, 1),
         good.clone(),
     ];
-    let confer = Message::Confer(Confer { superstep: 1 });
+    let confer = Message::Agent(AgentMessage::StartCall(StartCall { superstep: 1 }));
     let order = |from| stamped(0, &encoded(from, &confer));
     let nested = frame_of(&[vec![0x93], vec![0x91; 10_000]].concat());
     let limit = u32::try_from(Limits::default().head).unwrap();
@@ -115,10 +115,10 @@ fn cases() -> Vec<Case> {
         case(stamped(5, &good), "it is number 5, expected 0", REPLAYED),
         case(
             order(MANAGER),
-            "a node may not send Confer as SetManager",
+            "a node may not send StartCall as SetManager",
             DENIED,
         ),
-        case(order(NODE), "a node may not send Confer as Node", DENIED),
+        case(order(NODE), "a node may not send StartCall as Node", DENIED),
         Case {
             role: Role::Client,
             ..case(
@@ -216,9 +216,13 @@ async fn frames_that_may_not_be_sent_end_the_connection_and_are_counted() {
 /// The frame of a state of a chunk and 5 bytes.
 fn state() -> Frame {
     let of_state = |(_, _, message)| match message {
-        Message::State(mut state) => {
+        Message::Agent(AgentMessage::ProcessImage(mut state)) => {
             state.payload = vec![1; CHUNK_LEN + 5].into();
-            Some(encode(NODE, NODE, &Message::State(state)))
+            Some(encode(
+                NODE,
+                NODE,
+                &Message::Agent(AgentMessage::ProcessImage(state)),
+            ))
         }
         _ => None,
     };
@@ -274,7 +278,10 @@ fn broken_heads() -> Vec<Case> {
     let head = state().head;
     let ours = stamp(7, EPOCH, 0);
     let huge = opened(&ours, &announcing(9, u64::MAX));
-    let halted = opened(&ours, &encoded(NODE, &Message::Halted(bsp::Rank(1))));
+    let halted = opened(
+        &ours,
+        &encoded(NODE, &Message::Agent(AgentMessage::Halted(bsp::Rank(1)))),
+    );
     let under = |stamp: Vec<u8>| opened(&stamp, &head);
     vec![
         case(huge, "a payload of 18446744073709551615", MALFORMED),
