@@ -12,7 +12,7 @@ use actix::{Actor, Context, Handler};
 use bsp::{HostId, Rank, SetId};
 use protocol::{Address, AgentMessage, Start};
 
-use crate::actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent, Surroundings};
+use crate::actors::{AgentContext, Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
 use crate::error::RunError;
 use crate::node::Node;
 use crate::outcome::Outcome;
@@ -123,8 +123,8 @@ impl Simulation {
     fn agents(&mut self, setup: &Setup) -> Agents {
         let rules = Arc::clone(&self.rules);
         let world: Rc<RefCell<dyn crate::world::World>> = self.world.clone();
-        let surroundings = Rc::new(Surroundings { rules, world });
-        let rules = &surroundings.rules;
+        let context = Rc::new(AgentContext { rules, world });
+        let rules = &context.rules;
         let mut residents = vec![BTreeSet::new(); setup.platform.hosts().len()];
         let mut processes = Vec::with_capacity(setup.placement.len());
         let start = AgentMessage::Start(Start {
@@ -136,7 +136,7 @@ impl Simulation {
             residents[host.index()].insert(rank);
             processes.push(ProcessAgent::new(
                 Process::new(rules, rank, *host),
-                &surroundings,
+                &context,
             ));
             let from = Address::SetManager(rules.first);
             let event = Event::Message {
@@ -153,7 +153,7 @@ impl Simulation {
             .enumerate()
             .map(|(index, residents)| {
                 let node = Node::new(rules, HostId::from_index(index), residents);
-                NodeAgent::new(node, &surroundings)
+                NodeAgent::new(node, &context)
             })
             .collect();
         let managers = setup
@@ -164,7 +164,7 @@ impl Simulation {
             .map(|(index, set)| {
                 let id = SetId::from_index(index);
                 let manager = SetManager::new(rules, id, set.hosts.clone());
-                SetManagerAgent::new(manager, &surroundings)
+                SetManagerAgent::new(manager, &context)
             })
             .collect();
         Agents {

@@ -20,11 +20,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Machine;
-use super::cast::Cast;
 use super::failure::JobError;
+use super::local_agents::LocalAgents;
 use super::node::Prepared;
 use super::pool::Done;
-use super::world::{Coming, Company, HostWorld, Local};
+use super::world::{HostWorld, IncomingMigration, JobPeers, Local};
 use crate::chunks::{self, ChunkReader};
 use crate::error::RunError;
 use crate::setup::{Rules, Setup};
@@ -60,7 +60,7 @@ pub(super) enum Input {
     /// The state of a process that starts here, from the client.
     State(Box<Delivered>),
     /// The state of a process that moves here begins to come, and the way on which the rest does.
-    Coming(Address, Address, Box<ProcessImage>, Coming),
+    IncomingMigration(Address, Address, Box<ProcessImage>, IncomingMigration),
     /// A node has gone; in order, with its words, or not.
     Gone(HostId, Result<String, PeerError>),
     /// A node cannot be connected to.
@@ -71,7 +71,7 @@ pub(super) enum Input {
 
 /// Who has come.
 #[derive(Default)]
-struct Assembly {
+struct Meeting {
     senders: BTreeMap<HostId, Sender>,
     states: BTreeMap<Rank, Bytes>,
     /// What has come from nodes that see how far others are.
@@ -111,15 +111,15 @@ impl Job {
         let rules = Arc::new(rules(&self.prepared.setup));
         let (done, mut executed) = mpsc::unbounded_channel();
         let (tasks, mut local) = mpsc::unbounded_channel();
-        let mut assembly = self.gather(&rules).await?;
-        senders.clone_from(&assembly.senders);
-        let early = std::mem::take(&mut assembly.early);
-        let world = self.world(&rules, assembly, (&done, tasks)).await?;
-        let mut cast = Cast::new(self.submit.host, &rules, &world);
+        let mut meeting = self.gather(&rules).await?;
+        senders.clone_from(&meeting.senders);
+        let early = std::mem::take(&mut meeting.early);
+        let world = self.world(&rules, meeting, (&done, tasks)).await?;
+        let mut local_agents = LocalAgents::new(self.submit.host, &rules, &world);
         let mut is_ready = false;
         // Whoever begins before us has to wait: our clock does not run yet.
         let mut held = Some(Vec::new());
-        self.take_all(early, &world)?;
+        self.handle_all(early, &world)?;
         let mut reporting = tokio::time::interval(REPORTING);
         loop {
             loop {
@@ -127,8 +127,8 @@ impl Job {
                 if deliveries.is_empty() {
                     break;
                 }
-                cast.deliver(deliveries).await?;
-                cast.release(world.borrow_mut().departed());
+                local_agents.deliver(deliveries).await?;
+                local_agents.release(world.borrow_mut().departed());
             }
             {
                 let mut world = world.borrow_mut();
@@ -161,8 +161,8 @@ impl Job {
                         return Ok(());
                     }
                     if is_begin {
-                        begin(&rules, &cast, &mut world.borrow_mut());
-                        self.take_all(held.take().unwrap_or_default(), &world)?;
+                        begin(&rules, &local_agents, &mut world.borrow_mut());
+                        self.handle_all(held.take().unwrap_or_default(), &world)?;
                     }
                 }
                 _ = reporting.tick() => {
@@ -178,29 +178,29 @@ impl Job {
     async fn world(
         &self,
         rules: &Arc<Rules>,
-        assembly: Assembly,
+        meeting: Meeting,
         told: (
             &mpsc::UnboundedSender<Vec<Done>>,
             mpsc::UnboundedSender<Local>,
         ),
     ) -> Result<Rc<RefCell<HostWorld>>, JobError> {
         let own = self.submit.host;
-        let company = Company {
+        let company = JobPeers {
             endpoint: Arc::clone(&self.endpoint),
             client: self.client.clone(),
-            peers: assembly.senders,
+            peers: meeting.senders,
         };
         let member = &self.submit.members[own.index()];
         let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
         let machine = self.machine.giving(slots, member.speed);
-        let machine = machine.counting(assembly.counts);
+        let machine = machine.counting(meeting.counts);
         let Prepared {
             setup,
             program_type,
         } = &self.prepared;
         let part = (own, setup, Arc::clone(rules), *program_type);
         let mut world = HostWorld::new(part, company, machine, told);
-        let (program_type, states) = (*program_type, assembly.states);
+        let (program_type, states) = (*program_type, meeting.states);
         // Decoding takes as long as states are large; meanwhile others have their messages carried.
         let unpacking = tokio::task::spawn_blocking(move || {
             let unpack =
@@ -221,7 +221,7 @@ impl Job {
     }
 
     /// What has come from other nodes before it was looked at.
-    fn take_all(&self, inputs: Vec<Input>, world: &RefCell<HostWorld>) -> Result<(), JobError> {
+    fn handle_all(&self, inputs: Vec<Input>, world: &RefCell<HostWorld>) -> Result<(), JobError> {
         for input in inputs {
             if self.take(input, world)?.is_break() {
                 break;
@@ -244,7 +244,9 @@ impl Job {
                 return Err(JobError::cluster(problem));
             }
             Input::Message(host, ends, message, came) => world.take(host, ends, message, came),
-            Input::Coming(from, to, state, coming) => world.take_state((from, to), *state, coming),
+            Input::IncomingMigration(from, to, state, coming) => {
+                world.handle_image((from, to), *state, coming)
+            }
             Input::Job(JobMessage::Begin) => world.begin(),
             Input::ClientGone(None) if world.has_ended() => {
                 return Ok(std::ops::ControlFlow::Break(()));
@@ -276,63 +278,63 @@ impl Job {
             Input::Message(host, (from, _), _, _) => JobError::cluster(format!(
                 "{host} sent a message of {from:?} before the job began"
             )),
-            Input::State(_) | Input::Coming(..) => {
+            Input::State(_) | Input::IncomingMigration(..) => {
                 JobError::cluster("a state came at the wrong time")
             }
         }
     }
 
     /// Waits for the client's word to meet the others, for them, and for the processes that start here.
-    async fn gather(&mut self, rules: &Rules) -> Result<Assembly, JobError> {
+    async fn gather(&mut self, rules: &Rules) -> Result<Meeting, JobError> {
         let own = self.submit.host;
         let placement = rules.placement.iter();
         let residents = placement.filter(|host| **host == own).count();
         let others = self.submit.members.len() - 1;
-        let mut assembly = Assembly::default();
-        let is_complete = |assembly: &Assembly| {
-            assembly.met.is_some()
-                && assembly.senders.len() == others
-                && assembly.states.len() == residents
+        let mut meeting = Meeting::default();
+        let is_complete = |meeting: &Meeting| {
+            meeting.met.is_some()
+                && meeting.senders.len() == others
+                && meeting.states.len() == residents
         };
-        while !is_complete(&assembly) {
+        while !is_complete(&meeting) {
             tokio::select! {
-                Some(peer) = self.peers.recv() => self.welcome(rules, peer, &mut assembly)?,
+                Some(peer) = self.peers.recv() => self.welcome(rules, peer, &mut meeting)?,
                 // States may take as long as they are large; those who bring them are heard of if they are lost.
-                () = overdue(assembly.met), if assembly.senders.len() < others => {
+                () = overdue(meeting.met), if meeting.senders.len() < others => {
                     let waited = MEETING.as_secs();
                     return Err(JobError::cluster(format!("not all other nodes have come in {waited} s")));
                 }
                 Some(input) = self.inputs.recv() => match input {
                     Input::Job(JobMessage::Meet { counts }) => {
-                        assembly.counts = counts;
-                        assembly.met = Some(tokio::time::Instant::now());
+                        meeting.counts = counts;
+                        meeting.met = Some(tokio::time::Instant::now());
                         self.call_others(rules);
                     }
                     Input::State(delivered) => {
                         let state = delivered.state;
                         let place = rules.placement.get(state.rank.index());
-                        if place != Some(&own) || assembly.states.insert(state.rank, state.payload).is_some() {
+                        if place != Some(&own) || meeting.states.insert(state.rank, state.payload).is_some() {
                             return Err(JobError::cluster(format!("{} does not start here", state.rank)));
                         }
                     }
                     // A node that has everybody may already look how far others are.
-                    input @ Input::Message(..) => assembly.early.push(input),
+                    input @ Input::Message(..) => meeting.early.push(input),
                     other => return Err(self.fault(other)),
                 },
             }
         }
-        Ok(assembly)
+        Ok(meeting)
     }
 
     /// A node has come, or let us come.
-    fn welcome(&self, rules: &Rules, peer: Peer, assembly: &mut Assembly) -> Result<(), JobError> {
+    fn welcome(&self, rules: &Rules, peer: Peer, meeting: &mut Meeting) -> Result<(), JobError> {
         let members = &self.submit.members;
         let name = peer.party.subject.name.as_str();
         let place = members.iter().position(|member| member.name == name);
         let host = place
             .map(HostId::from_index)
             .filter(|host| *host != self.submit.host);
-        let Some(host) = host.filter(|host| !assembly.senders.contains_key(host)) else {
+        let Some(host) = host.filter(|host| !meeting.senders.contains_key(host)) else {
             return Err(JobError::cluster(format!("{} is not expected", peer.party)));
         };
         let managed = rules
@@ -344,7 +346,7 @@ impl Job {
             hosts: BTreeSet::from([host]),
             sets: managed.map(|(set, _)| SetId::from_index(set)).collect(),
         });
-        assembly.senders.insert(host, peer.sender.clone());
+        meeting.senders.insert(host, peer.sender.clone());
         listen(host, peer, &self.input);
         Ok(())
     }
@@ -390,7 +392,7 @@ fn waits(input: &Input) -> bool {
         Input::Message(_, _, message, _) => {
             !matches!(message, Message::Node(NodeMessage::Probe(_)))
         }
-        Input::Coming(..) => true,
+        Input::IncomingMigration(..) => true,
         Input::Job(_)
         | Input::ClientGone(_)
         | Input::State(_)
@@ -401,12 +403,12 @@ fn waits(input: &Input) -> bool {
 }
 
 /// All processes here begin.
-fn begin(rules: &Rules, cast: &Cast, world: &mut HostWorld) {
+fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
     let message = AgentMessage::Start(Start {
         superstep: 0,
         interval: None,
     });
-    for rank in cast.ranks() {
+    for rank in local_agents.ranks() {
         let event = crate::world::Event::Message {
             from: Address::SetManager(rules.first),
             message: message.clone(),
@@ -496,8 +498,8 @@ fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
             let (sender, chunks) = chunks::channel();
             let chunks = ChunkReader::new(body.len(), chunks);
             drop(actix_rt::spawn(async move { body.read(sender).await }));
-            let coming = Coming { began, chunks };
-            let input = Input::Coming(from, to, Box::new(state), coming);
+            let coming = IncomingMigration { began, chunks };
+            let input = Input::IncomingMigration(from, to, Box::new(state), coming);
             if inputs.send(input).await.is_err() {
                 return;
             }

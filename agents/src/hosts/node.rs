@@ -24,8 +24,8 @@ use super::Machine;
 use super::counter::counted_speed;
 use super::failure::JobError;
 use super::job::{Input, Job};
-use super::meter::{LoadMeter, Ours, measured_speed, processors};
-use super::pool::Pace;
+use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
+use super::pool::ProcessorSpeed;
 use super::share::Share;
 use crate::programs::ProgramType;
 use crate::setup::Setup;
@@ -43,7 +43,7 @@ pub struct Node {
     /// How much of it programs are given.
     pub share: Share,
     /// Whose computing does not count as others'.
-    pub ours: Ours,
+    pub scope: LoadScope,
     /// What a job is made of.
     pub prepare: Box<Prepare>,
 }
@@ -87,19 +87,19 @@ impl Node {
         let speed = self.speed.unwrap_or_else(measured_speed);
         let machine = Machine {
             processors: processors(),
-            pace: Pace {
+            processor: ProcessorSpeed {
                 speed,
                 share: self.share,
                 counted: counted_speed(),
             },
-            load: LoadMeter::begin(self.ours),
+            load: LoadMeter::begin(self.scope),
         };
         actix_rt::System::new().block_on(async move {
             let guests =
                 Guests::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
             let endpoint = Endpoint::bind(self.identity, self.address, guests, Bounds::default())?;
             ready(endpoint.address()?);
-            let desk = Rc::new(Desk {
+            let service = Rc::new(JobService {
                 endpoint: Arc::new(endpoint),
                 machine,
                 release: self.release,
@@ -109,8 +109,8 @@ impl Node {
                 current: RefCell::new(None),
             });
             tokio::select! {
-                () = Rc::clone(&desk).receive() => {}
-                () = leave => desk.leave().await,
+                () = Rc::clone(&service).receive() => {}
+                () = leave => service.leave().await,
             }
             Ok(())
         })
@@ -129,7 +129,7 @@ impl fmt::Debug for Node {
 }
 
 /// Where clients come to.
-struct Desk {
+struct JobService {
     endpoint: Arc<Endpoint>,
     machine: Machine,
     release: String,
@@ -151,7 +151,7 @@ struct Current {
     is_ending: bool,
 }
 
-impl Desk {
+impl JobService {
     /// Takes whoever comes.
     async fn receive(self: Rc<Self>) {
         while let Some(peer) = self.endpoint.accept().await {
@@ -206,7 +206,7 @@ impl Desk {
                                 }
                                 input = Some(inputs);
                                 running = Some(actix_rt::spawn(Rc::clone(&self).work(job)));
-                                let counts = self.machine.pace.counted.is_some();
+                                let counts = self.machine.processor.counted.is_some();
                                 tell(&sender, JobMessage::Accepted { counts });
                             }
                             Err(error) => tell(&sender, JobMessage::Failed(error.into())),
@@ -215,7 +215,7 @@ impl Desk {
                     }
                     (message, _) => Input::Job(message),
                 },
-                // One that sends anything else is no client of ours any more.
+                // One that sends anything else is no client of scope any more.
                 Ok(Received::Message(..) | Received::Closed { .. }) => Input::ClientGone(None),
                 Err(error) => Input::ClientGone(Some(error)),
             };

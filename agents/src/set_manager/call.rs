@@ -39,7 +39,7 @@ pub(super) struct Call {
     reports_missing: usize,
     /// What the own Set's processes found, by rank.
     reports: BTreeMap<Rank, Report>,
-    standings: BTreeMap<SetId, SetReport>,
+    set_reports: BTreeMap<SetId, SetReport>,
     /// What each superstep since the last call took, once everybody has told.
     supersteps: Vec<Digest>,
     /// The list of potentials, highest first, likewise.
@@ -65,7 +65,7 @@ impl Call {
             capacities: BTreeMap::new(),
             reports_missing: 0,
             reports: BTreeMap::new(),
-            standings: BTreeMap::new(),
+            set_reports: BTreeMap::new(),
             supersteps: Vec::new(),
             list: Vec::new(),
             negotiation: None,
@@ -120,7 +120,7 @@ impl SetManager {
     }
 
     /// A message of a call.
-    pub(super) fn take_part(
+    pub(super) fn handle_call_message(
         &mut self,
         rules: &Rules,
         from: Address,
@@ -147,35 +147,35 @@ impl SetManager {
             AgentMessage::Call(CallMessage::Measured(measured)) => {
                 call.measured.push(measured);
                 if call.measured.len() == self.hosts.len() {
-                    self.tell_capacity(rules, world);
+                    self.send_capacity(rules, world);
                 }
             }
             AgentMessage::Call(CallMessage::Capacity(capacity)) => {
-                self.take_capacity(rules, *capacity, world)
+                self.handle_capacity(rules, *capacity, world)
             }
             AgentMessage::Call(CallMessage::ReportsBefore(reports)) => call.keep(*reports),
             AgentMessage::Call(CallMessage::Reports(reports)) => {
                 call.keep(*reports);
                 call.reports_missing -= 1;
                 if call.reports_missing == 0 {
-                    self.tell_standing(rules, world);
+                    self.send_set_report(rules, world);
                 }
             }
-            AgentMessage::Call(CallMessage::SetReport(standing)) => {
-                self.take_standing(rules, *standing, world)
+            AgentMessage::Call(CallMessage::SetReport(set_report)) => {
+                self.handle_set_report(rules, *set_report, world)
             }
             AgentMessage::Call(CallMessage::Ask(ask)) => {
                 call.asks.insert(ask.request.rank, *ask);
                 self.negotiate(rules, world);
             }
             AgentMessage::Call(CallMessage::Answered(answered)) => {
-                self.take_answer(rules, &answered, world)
+                self.handle_answer(rules, &answered, world)
             }
             AgentMessage::Call(CallMessage::Decided(decided)) => {
-                self.take_decided(rules, *decided, world)
+                self.handle_decided(rules, *decided, world)
             }
             AgentMessage::Call(CallMessage::Planned(planned)) => {
-                self.take_planned(rules, *planned, world)
+                self.handle_planned(rules, *planned, world)
             }
             AgentMessage::Installed(installed) => {
                 assert_eq!(
@@ -187,7 +187,7 @@ impl SetManager {
                 if rules.sets[installed.host.index()] == self.set
                     && matches!(from, Address::Node(_))
                 {
-                    self.tell_managers(
+                    self.send_to_managers(
                         rules,
                         &AgentMessage::Installed(installed),
                         Cost::Encoded,
@@ -203,26 +203,26 @@ impl SetManager {
     }
 
     /// All hosts have answered: the capacity of this Set is known.
-    fn tell_capacity(&mut self, rules: &Rules, world: &mut dyn World) {
+    fn send_capacity(&mut self, rules: &Rules, world: &mut dyn World) {
         let call = self.call.as_mut().expect("a call is being held");
         call.measured.sort_by_key(|measured| measured.host);
         let capacity = Capacity {
             superstep: call.superstep,
             set: self.set,
             capacity: migbsp::capacity(&call.processors(|measured| measured.load)),
-            processes: self.whereabouts.processes(),
+            processes: self.placement_view.processes(),
             processors: call.measured.iter().map(|measured| measured.cores).sum(),
         };
-        self.tell_managers(
+        self.send_to_managers(
             rules,
             &AgentMessage::Call(CallMessage::Capacity(Box::new(capacity.clone()))),
             Cost::Encoded,
             world,
         );
-        self.take_capacity(rules, capacity, world);
+        self.handle_capacity(rules, capacity, world);
     }
 
-    fn take_capacity(&mut self, rules: &Rules, capacity: Capacity, world: &mut dyn World) {
+    fn handle_capacity(&mut self, rules: &Rules, capacity: Capacity, world: &mut dyn World) {
         let call = self.call.as_mut().expect("a call is being held");
         call.capacities.insert(capacity.set, capacity);
         if call.capacities.len() < rules.managers.len() {
@@ -239,7 +239,7 @@ impl SetManager {
             superstep: call.superstep,
             sets,
         };
-        let nodes = self.whereabouts.hosts();
+        let nodes = self.placement_view.hosts();
         call.reports_missing = nodes.len();
         let is_empty = nodes.len() == 0;
         for host in nodes {
@@ -248,12 +248,12 @@ impl SetManager {
             world.send(own, Address::Node(host), message, Cost::Encoded);
         }
         if is_empty {
-            self.tell_standing(rules, world);
+            self.send_set_report(rules, world);
         }
     }
 
     /// All processes of this Set have reported.
-    fn tell_standing(&mut self, rules: &Rules, world: &mut dyn World) {
+    fn send_set_report(&mut self, rules: &Rules, world: &mut dyn World) {
         let Some(scheduler) = &rules.scheduler else {
             unreachable!("nobody else calls")
         };
@@ -277,7 +277,7 @@ impl SetManager {
         }));
         let times: Vec<_> = reports.iter().map(|report| &report.times[..]).collect();
         let pace = when.pace();
-        let mut standing = SetReport {
+        let mut set_report = SetReport {
             superstep: call.superstep,
             set: self.set,
             interval: pace.interval,
@@ -289,40 +289,44 @@ impl SetManager {
         };
         for set in (0..rules.managers.len()).map(SetId::from_index) {
             let wants_inventory = set == rules.first && scheduler.plans();
-            standing.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
+            set_report.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
             if set != self.set {
                 let message =
-                    AgentMessage::Call(CallMessage::SetReport(Box::new(standing.clone())));
+                    AgentMessage::Call(CallMessage::SetReport(Box::new(set_report.clone())));
                 self.send(set, message, Cost::Encoded, world);
             }
         }
         let is_first = self.set == rules.first && scheduler.plans();
-        standing.inventory = is_first.then(|| self.inventory(rules, call, world));
-        self.take_standing(rules, standing, world);
+        set_report.inventory = is_first.then(|| self.inventory(rules, call, world));
+        self.handle_set_report(rules, set_report, world);
     }
 
-    fn take_standing(&mut self, rules: &Rules, standing: SetReport, world: &mut dyn World) {
+    fn handle_set_report(&mut self, rules: &Rules, set_report: SetReport, world: &mut dyn World) {
         let pace = self.when.as_ref().expect("there is a scheduler").pace();
         assert_eq!(
-            standing.interval, pace.interval,
+            set_report.interval, pace.interval,
             "{} has another interval",
-            standing.set
+            set_report.set
         );
         assert_eq!(
-            standing.tolerance.map(f64::to_bits),
+            set_report.tolerance.map(f64::to_bits),
             pace.tolerance.map(f64::to_bits),
             "{} has another tolerance",
-            standing.set
+            set_report.set
         );
         let call = self.call.as_mut().expect("a call is being held");
-        call.standings.insert(standing.set, standing);
-        if call.standings.len() < rules.managers.len() {
+        call.set_reports.insert(set_report.set, set_report);
+        if call.set_reports.len() < rules.managers.len() {
             return;
         }
         let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
-        let standings = call.standings.values();
-        call.supersteps = Digest::merge(standings.clone().map(|standing| &standing.digests[..]));
-        let entries = standings.flat_map(|standing| standing.entries.iter().copied());
+        let set_reports = call.set_reports.values();
+        call.supersteps = Digest::merge(
+            set_reports
+                .clone()
+                .map(|set_report| &set_report.digests[..]),
+        );
+        let entries = set_reports.flat_map(|set_report| set_report.entries.iter().copied());
         call.list = migbsp::merge(&scheduler.model, entries.collect());
         if !scheduler.plans() {
             self.begin_negotiation(rules, world);
@@ -361,12 +365,11 @@ impl SetManager {
         let call = self.call.take().expect("looked at above");
         let moves = call.moves.as_deref().expect("looked at above");
         for order in moves {
-            self.whereabouts.apply(rules, order);
+            self.placement_view.apply(rules, order);
             if order.rank == Rank(0) {
                 self.is_home = order.to == rules.first_host();
             }
-            self.gathering
-                .moved(rules, self.set, (order.from, order.to));
+            self.barrier.moved(rules, self.set, (order.from, order.to));
             if rules.sets[order.to.index()] == self.set {
                 self.has_migrant.insert(order.to);
             }
@@ -385,7 +388,7 @@ impl SetManager {
         when.conclude(&Concluded {
             completed: call.superstep + 1,
             supersteps: &call.supersteps,
-            barrier_busy: &call.standings[&rules.first].barrier_busy,
+            barrier_busy: &call.set_reports[&rules.first].barrier_busy,
             migrations: moves.len(),
             spacing: planned.map_or_else(Spacing::default, |planned| planned.spacing),
         });

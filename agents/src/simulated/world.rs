@@ -78,7 +78,7 @@ struct Unheard {
 
 /// What an activity of the simulator is, packed into its number.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ActivityKind {
     Computation = 0,
     Flight = 1,
     Letter = 2,
@@ -190,7 +190,7 @@ impl SimulatedWorld {
     fn end_activity(&mut self, activity: Activity) {
         let (kind, index) = unpack(activity);
         match kind {
-            Kind::Computation => {
+            ActivityKind::Computation => {
                 let rank = Rank(index);
                 let time = self.engine.now() - self.began[rank.index()];
                 let work = self.plan.work[rank.index()];
@@ -201,15 +201,15 @@ impl SimulatedWorld {
                     event,
                 });
             }
-            Kind::Flight => {
+            ActivityKind::Flight => {
                 let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
                 let sets = &self.rules.sets;
                 let set = |rank: Rank| sets[hosts[rank.index()].index()];
                 let (from, to) = self.traffic.end(index, self.engine.now(), set);
-                self.tell_exchanged(from);
-                self.tell_exchanged(to);
+                self.deliver_exchanges(from);
+                self.deliver_exchanges(to);
             }
-            Kind::Letter => {
+            ActivityKind::Letter => {
                 let letter = self.letters[at(index)].take().expect("it was under way");
                 self.letters_free.push(index);
                 let from = letter.from;
@@ -223,11 +223,11 @@ impl SimulatedWorld {
                 }
                 if let Address::SetManager(set) = from {
                     self.under_way[set.index()].0 -= 1;
-                    self.tell_flushed(set);
+                    self.deliver_flushed(set);
                 }
             }
-            Kind::Delay => self.compute(Rank(index)),
-            Kind::WakeManager => {
+            ActivityKind::Delay => self.compute(Rank(index)),
+            ActivityKind::WakeManager => {
                 let to = Address::SetManager(SetId(index));
                 self.deliver(Delivery {
                     to,
@@ -237,7 +237,7 @@ impl SimulatedWorld {
         }
     }
 
-    fn tell_flushed(&mut self, set: SetId) {
+    fn deliver_flushed(&mut self, set: SetId) {
         let (count, waits) = &mut self.under_way[set.index()];
         if *count == 0 && std::mem::take(waits) {
             let to = Address::SetManager(set);
@@ -277,7 +277,7 @@ impl SimulatedWorld {
         self.began[rank.index()] = self.engine.now();
         let work = self.plan.work[rank.index()];
         self.engine
-            .compute(host, work, pack(Kind::Computation, rank.0));
+            .compute(host, work, pack(ActivityKind::Computation, rank.0));
     }
 
     /// Executes the programs for `superstep`, when its first process starts it.
@@ -292,7 +292,7 @@ impl SimulatedWorld {
         Ok(())
     }
 
-    fn tell_exchanged(&mut self, rank: Rank) {
+    fn deliver_exchanges(&mut self, rank: Rank) {
         if let Some(exchange) = self.traffic.completed(rank) {
             let event = Event::Exchanged(exchange);
             self.deliver(Delivery {
@@ -306,14 +306,14 @@ impl SimulatedWorld {
         let flight = self.traffic.start(number, self.engine.now());
         let from = self.hosts[flight.from.index()];
         let to = self.hosts[flight.to.index()];
-        self.transfer(from, to, flight.bytes, pack(Kind::Flight, number));
+        self.transfer(from, to, flight.bytes, pack(ActivityKind::Flight, number));
     }
 
     fn start_letter(&mut self, number: u32) {
         let letter = self.letters[at(number)].as_ref().expect("it was posted");
         let (from, to) = (self.host_of(letter.from), self.host_of(letter.to));
         let bytes = letter.bytes;
-        self.transfer(from, to, bytes, pack(Kind::Letter, number));
+        self.transfer(from, to, bytes, pack(ActivityKind::Letter, number));
     }
 
     fn transfer(&mut self, from: HostId, to: HostId, bytes: Bytes, activity: Activity) {
@@ -442,7 +442,7 @@ impl World for SimulatedWorld {
         } else if delay == Seconds::ZERO {
             self.compute(rank);
         } else {
-            self.engine.wake(delay, pack(Kind::Delay, rank.0));
+            self.engine.wake(delay, pack(ActivityKind::Delay, rank.0));
         }
     }
 
@@ -459,10 +459,10 @@ impl World for SimulatedWorld {
                 self.traffic.hold(number);
             }
         }
-        while let Some(number) = self.traffic.take_held(rank) {
+        while let Some(number) = self.traffic.pop_held(rank) {
             self.start_flight(number);
         }
-        self.tell_exchanged(rank);
+        self.deliver_exchanges(rank);
     }
 
     fn listen(&mut self, superstep: u64, to: Option<Rank>) {
@@ -539,12 +539,13 @@ impl World for SimulatedWorld {
         let Address::SetManager(set) = agent else {
             unreachable!("only Managers hold back")
         };
-        self.engine.wake(after, pack(Kind::WakeManager, set.0));
+        self.engine
+            .wake(after, pack(ActivityKind::WakeManager, set.0));
     }
 
     fn flush(&mut self, set: SetId) {
         self.under_way[set.index()].1 = true;
-        self.tell_flushed(set);
+        self.deliver_flushed(set);
     }
 
     fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
@@ -633,18 +634,18 @@ impl Unheard {
     }
 }
 
-fn pack(kind: Kind, index: u32) -> Activity {
+fn pack(kind: ActivityKind, index: u32) -> Activity {
     Activity(((kind as u64) << INDEX_BITS) | u64::from(index))
 }
 
-fn unpack(activity: Activity) -> (Kind, u32) {
+fn unpack(activity: Activity) -> (ActivityKind, u32) {
     let index = u32::try_from(activity.0 & u64::from(u32::MAX)).expect("32 bits are left");
     let kind = match activity.0 >> INDEX_BITS {
-        0 => Kind::Computation,
-        1 => Kind::Flight,
-        2 => Kind::Letter,
-        3 => Kind::Delay,
-        4 => Kind::WakeManager,
+        0 => ActivityKind::Computation,
+        1 => ActivityKind::Flight,
+        2 => ActivityKind::Letter,
+        3 => ActivityKind::Delay,
+        4 => ActivityKind::WakeManager,
         other => unreachable!("no activity is of kind {other}"),
     };
     (kind, index)

@@ -1,6 +1,6 @@
 //! The sections of an experiment file that are plain values.
 
-use agents::{Barrier, Collection, Order, PlacementOptions, Shape, TransferStart};
+use agents::{Barrier, Collection, PlacementOptions, PlacementOrder, Shape, TransferStart};
 use bsp::reference::Limit;
 use bsp::units::Bytes;
 use clap::ValueEnum;
@@ -37,7 +37,7 @@ pub(crate) enum Model {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PlacementSection {
     /// Host after host, or Set after Set.
-    pub(crate) order: Order,
+    pub(crate) order: PlacementOrder,
     /// So many consecutive ranks share a host.
     pub(crate) per_host: u32,
     /// So many hosts are skipped first.

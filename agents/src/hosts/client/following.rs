@@ -20,9 +20,9 @@ use crate::record::{Call, End, Event};
 pub(super) struct Following<'a> {
     request: &'a Request,
     senders: Vec<Sender>,
-    news: mpsc::Receiver<(HostId, News)>,
+    news: mpsc::Receiver<(HostId, NodeEvent)>,
     /// What has come before it was waited for.
-    early: VecDeque<(HostId, News)>,
+    early: VecDeque<(HostId, NodeEvent)>,
     journal: Journal,
     observer: &'a mut dyn FnMut(&Event) -> Result<(), JobError>,
     done: Done,
@@ -55,7 +55,7 @@ impl Done {
 }
 
 /// Something that comes from a node.
-enum News {
+enum NodeEvent {
     Job(JobMessage),
     Output(Rank, bytes::Bytes),
     Gone(Result<String, PeerError>),
@@ -143,7 +143,7 @@ impl<'a> Following<'a> {
         }
         let listening = async {
             while let Some((_, news)) = self.news.recv().await {
-                if let News::Job(JobMessage::Failed(failed)) = news
+                if let NodeEvent::Job(JobMessage::Failed(failed)) = news
                     && failed.fault != Fault::Cluster
                 {
                     return Some(failed.into());
@@ -183,7 +183,7 @@ impl<'a> Following<'a> {
                     sent = &mut sending => break sent?,
                     Some((host, news)) = self.news.recv() => match news {
                         // A node that has all that it needs, as one on which no process starts.
-                        News::Job(JobMessage::Ready) => self.early.push_back((host, news)),
+                        NodeEvent::Job(JobMessage::Ready) => self.early.push_back((host, news)),
                         // One that refuses says why.
                         news => return Err(self.fault(host, news)),
                     },
@@ -204,7 +204,9 @@ impl<'a> Following<'a> {
             while !missing.is_empty() {
                 let (host, news) = self.next().await?;
                 match news {
-                    News::Job(message) if expected(&message) => missing.retain(|of| *of != host),
+                    NodeEvent::Job(message) if expected(&message) => {
+                        missing.retain(|of| *of != host)
+                    }
                     news => return Err(self.fault(host, news)),
                 }
             }
@@ -221,7 +223,7 @@ impl<'a> Following<'a> {
         })
     }
 
-    async fn next(&mut self) -> Result<(HostId, News), JobError> {
+    async fn next(&mut self) -> Result<(HostId, NodeEvent), JobError> {
         if let Some(news) = self.early.pop_front() {
             return Ok(news);
         }
@@ -229,9 +231,9 @@ impl<'a> Following<'a> {
         news.ok_or_else(|| JobError::cluster("all nodes have gone"))
     }
 
-    fn take(&mut self, host: HostId, news: News) -> Result<(), JobError> {
+    fn take(&mut self, host: HostId, news: NodeEvent) -> Result<(), JobError> {
         match news {
-            News::Job(JobMessage::Recorded(lines)) => {
+            NodeEvent::Job(JobMessage::Recorded(lines)) => {
                 for line in lines.lines() {
                     let event: Event = serde_json::from_str(line).map_err(|error| {
                         let name = self.name(host);
@@ -241,11 +243,11 @@ impl<'a> Following<'a> {
                 }
                 Ok(())
             }
-            News::Job(JobMessage::Ended(ended)) => {
+            NodeEvent::Job(JobMessage::Ended(ended)) => {
                 self.done.ended.insert(host, ended);
                 Ok(())
             }
-            News::Output(rank, output) => {
+            NodeEvent::Output(rank, output) => {
                 let exists = rank.index() < self.request.setup.placement.len();
                 let is_new = exists && self.done.outputs.insert(rank, output).is_none();
                 let name = self.name(host);
@@ -253,7 +255,7 @@ impl<'a> Following<'a> {
                     || JobError::cluster(format!("{name} says once more that {rank} is done"));
                 is_new.then_some(()).ok_or_else(problem)
             }
-            news @ (News::Job(_) | News::Gone(_)) => Err(self.fault(host, news)),
+            news @ (NodeEvent::Job(_) | NodeEvent::Gone(_)) => Err(self.fault(host, news)),
         }
     }
 
@@ -279,10 +281,10 @@ impl<'a> Following<'a> {
     }
 
     /// Why `news` ends the job.
-    fn fault(&self, host: HostId, news: News) -> JobError {
+    fn fault(&self, host: HostId, news: NodeEvent) -> JobError {
         let name = self.name(host);
         match news {
-            News::Job(JobMessage::Failed(failed)) => JobError {
+            NodeEvent::Job(JobMessage::Failed(failed)) => JobError {
                 fault: failed.fault,
                 message: match failed.fault {
                     Fault::Program | Fault::Input => failed.message,
@@ -291,18 +293,20 @@ impl<'a> Following<'a> {
                     Fault::Cluster => format!("{name} says: {}", failed.message),
                 },
             },
-            News::Job(message) => {
+            NodeEvent::Job(message) => {
                 JobError::cluster(format!("{name} said at the wrong time: {message:?}"))
             }
-            News::Output(rank, _) => JobError::cluster(format!("{name} says that {rank} is done")),
-            News::Gone(Ok(words)) => JobError::cluster(format!("{name} has left: {words}")),
-            News::Gone(Err(error)) => error.into(),
+            NodeEvent::Output(rank, _) => {
+                JobError::cluster(format!("{name} says that {rank} is done"))
+            }
+            NodeEvent::Gone(Ok(words)) => JobError::cluster(format!("{name} has left: {words}")),
+            NodeEvent::Gone(Err(error)) => error.into(),
         }
     }
 }
 
 /// Hands on what comes from a node, until it has gone.
-fn listen(host: HostId, peer: Peer, news: &mpsc::Sender<(HostId, News)>) {
+fn listen(host: HostId, peer: Peer, news: &mpsc::Sender<(HostId, NodeEvent)>) {
     let Peer {
         mut messages,
         states,
@@ -312,25 +316,29 @@ fn listen(host: HostId, peer: Peer, news: &mpsc::Sender<(HostId, News)>) {
     drop(tokio::spawn(async move {
         loop {
             let news = match messages.receive().await {
-                Ok(Received::Message(_, _, Message::Job(message))) => News::Job(*message),
+                Ok(Received::Message(_, _, Message::Job(message))) => NodeEvent::Job(*message),
                 Ok(Received::Message(..)) => continue,
-                Ok(Received::Closed { reason }) => News::Gone(Ok(reason)),
-                Err(error) => News::Gone(Err(error)),
+                Ok(Received::Closed { reason }) => NodeEvent::Gone(Ok(reason)),
+                Err(error) => NodeEvent::Gone(Err(error)),
             };
-            let is_last = matches!(news, News::Gone(_));
+            let is_last = matches!(news, NodeEvent::Gone(_));
             if told.send((host, news)).await.is_err() || is_last {
                 return;
             }
         }
     }));
-    drop(tokio::spawn(take_outputs(host, states, news.clone())));
+    drop(tokio::spawn(receive_outputs(host, states, news.clone())));
 }
 
 /// Hands on what processes leave behind.
-async fn take_outputs(host: HostId, mut states: StateReceiver, news: mpsc::Sender<(HostId, News)>) {
+async fn receive_outputs(
+    host: HostId,
+    mut states: StateReceiver,
+    news: mpsc::Sender<(HostId, NodeEvent)>,
+) {
     // That it has gone is heard elsewhere.
     while let Ok(delivered) = states.receive().await {
-        let output = News::Output(delivered.state.rank, delivered.state.payload);
+        let output = NodeEvent::Output(delivered.state.rank, delivered.state.payload);
         if news.send((host, output)).await.is_err() {
             return;
         }

@@ -32,7 +32,7 @@ pub(super) fn pack(
     let (mut batch, mut payload) = (empty(), Vec::new());
     for (header, content) in messages {
         let length = usize::try_from(header.bytes).expect("what is sent fits memory");
-        let is_full = !payload.is_empty() && PARCEL_LEN < payload.len() + length;
+        let is_full = !payload.is_empty() && BATCH_LEN < payload.len() + length;
         if is_full || batch.messages.len() == MESSAGES_MAX {
             batch.payload = std::mem::take(&mut payload).into();
             batches.push(std::mem::replace(&mut batch, empty()));
@@ -94,7 +94,7 @@ fn ratio(bytes: u64, total: u64) -> f64 {
 }
 
 /// Bytes of messages that are put together into a batch.
-pub(super) const PARCEL_LEN: usize = 8 << 20;
+pub(super) const BATCH_LEN: usize = 8 << 20;
 
 /// Messages that are put together into a batch, however short they are: what is said of each takes a few bytes, too.
 pub(super) const MESSAGES_MAX: usize = 1 << 20;

@@ -66,7 +66,7 @@ impl HostWorld {
     }
 
     /// A probe of another node, or one of ours that is back.
-    pub(super) fn take_probe(&mut self, host: HostId, probe: &Probe, came: Clock) {
+    pub(super) fn handle_probe(&mut self, host: HostId, probe: &Probe, came: Clock) {
         if !probe.is_back {
             let back = Probe {
                 number: probe.number,

@@ -48,7 +48,7 @@ impl HostWorld {
                 bytes: self.exchanges.bytes,
                 moved: self.totals.moved,
             };
-            self.tell_client(JobMessage::Ended(ended));
+            self.send_to_client(JobMessage::Ended(ended));
         }
     }
 
@@ -57,7 +57,7 @@ impl HostWorld {
         self.totals.has_ended
     }
 
-    fn tell_client(&mut self, message: JobMessage) {
+    fn send_to_client(&mut self, message: JobMessage) {
         let message = Message::Job(Box::new(message));
         let frame = encode(Address::Node(self.own), Address::Client, &message);
         if let Err(error) = self.client.push(frame) {

@@ -31,7 +31,7 @@ impl HostWorld {
         }
         if self.exchanges.all_computed() {
             self.send_parcels();
-            self.tell_computed();
+            self.deliver_computed();
         }
     }
 
@@ -47,11 +47,11 @@ impl HostWorld {
                 &Message::Node(NodeMessage::Batch(Box::new(batch))),
             );
         }
-        self.tell_taken();
+        self.send_acknowledgements();
     }
 
     /// Everybody here has computed; they took what they would have taken together.
-    fn tell_computed(&mut self) {
+    fn deliver_computed(&mut self) {
         let mut computed = std::mem::take(&mut self.computed);
         computed.sort_by_key(|computed| computed.rank);
         let held: Vec<Seconds> = computed.iter().map(|computed| computed.held).collect();
@@ -73,7 +73,7 @@ impl HostWorld {
     }
 
     /// Tells everybody here what they exchanged, once all of it is here.
-    pub(super) fn tell_exchanged(&mut self) {
+    pub(super) fn deliver_exchanges(&mut self) {
         // Batches may be here before a process has been told that it has computed.
         if !self.exchanges.is_awaited_by(self.exchanging.len()) {
             return;

@@ -48,7 +48,7 @@ impl SetManager {
                 orders,
                 &call.list,
                 |host| rules.sets[host.index()],
-                |rank| self.whereabouts.of(rank),
+                |rank| self.placement_view.of(rank),
             ),
             None => migbsp::select(model, &call.list),
         };
@@ -128,16 +128,16 @@ impl SetManager {
             set: self.set,
             considered,
         };
-        self.tell_managers(
+        self.send_to_managers(
             rules,
             &AgentMessage::Call(CallMessage::Decided(Box::new(decided.clone()))),
             Cost::Encoded,
             world,
         );
-        self.take_decided(rules, decided, world);
+        self.handle_decided(rules, decided, world);
     }
 
-    pub(super) fn take_answer(
+    pub(super) fn handle_answer(
         &mut self,
         rules: &Rules,
         answered: &Answered,
@@ -162,7 +162,12 @@ impl SetManager {
     }
 
     /// When all Managers have decided, what was decided is done.
-    pub(super) fn take_decided(&mut self, rules: &Rules, decided: Decided, world: &mut dyn World) {
+    pub(super) fn handle_decided(
+        &mut self,
+        rules: &Rules,
+        decided: Decided,
+        world: &mut dyn World,
+    ) {
         let call = self.call.as_mut().expect("a call is being held");
         call.decided.insert(decided.set, decided);
         if call.decided.len() < rules.managers.len() {

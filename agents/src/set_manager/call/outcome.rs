@@ -102,9 +102,9 @@ pub(super) fn describe(rules: &Rules, call: Call, pace: Pace, took: Seconds) -> 
     } else {
         Vec::new()
     };
-    let barrier_busy = call.standings[&rules.first].barrier_busy.iter();
+    let barrier_busy = call.set_reports[&rules.first].barrier_busy.iter();
     let judged = call.supersteps.iter().zip(barrier_busy);
-    let judged = judged.map(|(digest, barrier_busy)| record::Judged {
+    let judged = judged.map(|(digest, barrier_busy)| record::BalanceCheck {
         digest: *digest,
         barrier_busy: *barrier_busy,
     });

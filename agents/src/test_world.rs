@@ -61,7 +61,7 @@ enum Pending {
 
 /// A world in which nothing takes time; what has to wait is asked for.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct TestWorld {
     pub(crate) rules: Rules,
     platform: Arc<Platform>,
     /// The superstep in which each process halts.
@@ -81,7 +81,7 @@ pub(crate) struct Stage {
 
 /// All agents of a run.
 #[derive(Debug)]
-pub(crate) struct Cast {
+pub(crate) struct Agents {
     pub(crate) processes: Vec<Process>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) managers: Vec<SetManager>,
@@ -113,7 +113,7 @@ pub(crate) fn script(moves: &[(u64, u32, u32)]) -> Script {
     script
 }
 
-impl Stage {
+impl TestWorld {
     /// Three Sets: hosts 0 to 2; hosts 3 and 4, twice as fast; host 5. Processes start on `hosts`, of
     /// which process `r` halts in superstep `halts[r]`.
     pub(crate) fn new(
@@ -172,7 +172,7 @@ impl Stage {
         }
     }
 
-    pub(crate) fn cast(&self) -> Cast {
+    pub(crate) fn agents(&self) -> Agents {
         let rules = &self.rules;
         let ranks = || (0..self.hosts.len()).map(Rank::from_index);
         let node = |host: HostId| {
@@ -180,7 +180,7 @@ impl Stage {
             Node::new(rules, host, residents.collect())
         };
         let sets = self.platform.sets().iter().enumerate();
-        Cast {
+        Agents {
             processes: ranks()
                 .map(|rank| Process::new(rules, rank, self.hosts[rank.index()]))
                 .collect(),
@@ -196,7 +196,7 @@ impl Stage {
     }
 
     /// Runs everybody to the end; of everything under way, `pick` says what arrives next.
-    pub(crate) fn play(&mut self, cast: &mut Cast, mut pick: impl FnMut(usize) -> usize) {
+    pub(crate) fn play(&mut self, agents: &mut Agents, mut pick: impl FnMut(usize) -> usize) {
         for rank in (0..self.hosts.len()).map(Rank::from_index) {
             let message = AgentMessage::Start(Start {
                 superstep: 0,
@@ -208,7 +208,7 @@ impl Stage {
         }
         loop {
             while let Some((to, event)) = self.instant.pop_front() {
-                self.tell(cast, to, event);
+                self.tell(agents, to, event);
             }
             if self.pending.is_empty() {
                 break;
@@ -220,28 +220,28 @@ impl Stage {
                         .push_back((to, Event::Message { from, message }));
                     if let Address::SetManager(set) = from {
                         self.under_way[set.index()].0 -= 1;
-                        self.tell_flushed(set);
+                        self.deliver_flushed(set);
                     }
                 }
-                Pending::Computed(rank) => self.tell_computed(rank),
+                Pending::Computed(rank) => self.deliver_computed(rank),
                 Pending::Woken(to) => self.instant.push_back((to, Event::Woken)),
             }
         }
     }
 
-    fn tell(&mut self, cast: &mut Cast, to: Address, event: Event) {
+    fn tell(&mut self, agents: &mut Agents, to: Address, event: Event) {
         // The rules are read while the world is written.
         let rules = std::mem::replace(&mut self.rules, no_rules());
         match to {
-            Address::Process(rank) => cast.processes[rank.index()].on(&rules, event, self),
-            Address::Node(host) => cast.nodes[host.index()].on(&rules, event, self),
-            Address::SetManager(set) => cast.managers[set.index()].on(&rules, event, self),
+            Address::Process(rank) => agents.processes[rank.index()].handle(&rules, event, self),
+            Address::Node(host) => agents.nodes[host.index()].handle(&rules, event, self),
+            Address::SetManager(set) => agents.managers[set.index()].handle(&rules, event, self),
             Address::Client => unreachable!("nobody submits what is staged"),
         }
         self.rules = rules;
     }
 
-    fn tell_computed(&mut self, rank: Rank) {
+    fn deliver_computed(&mut self, rank: Rank) {
         let host = self.platform.host(self.hosts[rank.index()]);
         let work = Instructions(100_000_000 * (1 + u64::from(rank.0) % 3));
         let event = Event::Computed {
@@ -252,7 +252,7 @@ impl Stage {
         self.instant.push_back((Address::Process(rank), event));
     }
 
-    fn tell_flushed(&mut self, set: SetId) {
+    fn deliver_flushed(&mut self, set: SetId) {
         let (count, waits) = &mut self.under_way[set.index()];
         if *count == 0 && std::mem::take(waits) {
             self.instant
@@ -285,7 +285,7 @@ fn no_rules() -> Rules {
     }
 }
 
-impl World for Stage {
+impl World for TestWorld {
     fn now(&self) -> Instant {
         Instant::START
     }
@@ -379,7 +379,7 @@ impl World for Stage {
     fn flush(&mut self, set: SetId) {
         self.acts.push(Act::Flush(set));
         self.under_way[set.index()].1 = true;
-        self.tell_flushed(set);
+        self.deliver_flushed(set);
     }
 
     fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
