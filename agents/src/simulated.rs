@@ -1,6 +1,9 @@
 //! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
 
+mod activity;
+mod rendezvous;
 mod traffic;
+mod transfers;
 mod world;
 
 use std::cell::RefCell;

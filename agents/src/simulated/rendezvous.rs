@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bsp::Rank;
 use protocol::{Address, AgentMessage};
+use smallvec::SmallVec;
 
 use crate::setup::{Collection, Rules, Shape, TransferStart};
 
@@ -83,11 +84,11 @@ impl Rendezvous {
 
     /// The first Manager listens to the messages of `superstep`, to that of one process or to all; the held messages
     /// of these processes, by rank, are to be tried again.
-    pub(super) fn listen(&mut self, superstep: u64, to: Option<Rank>) -> Vec<u32> {
+    pub(super) fn listen(&mut self, superstep: u64, to: Option<Rank>) -> SmallVec<[u32; 1]> {
         self.listening = (superstep + 1, to);
         match to {
             Some(rank) => self.remove(rank).into_iter().collect(),
-            None if self.count == 0 => Vec::new(),
+            None if self.count == 0 => SmallVec::new(),
             None => {
                 let ranks = (0..self.waiting.len()).map(Rank::from_index);
                 ranks.filter_map(|rank| self.remove(rank)).collect()
