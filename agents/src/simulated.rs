@@ -2,6 +2,7 @@
 
 mod activity;
 mod rendezvous;
+mod routes;
 mod traffic;
 mod transfers;
 mod world;

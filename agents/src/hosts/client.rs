@@ -16,7 +16,7 @@ use protocol::transport::{Bounds, Endpoint, Guests, Peer, Sender};
 use protocol::{Address, JobMessage, Member, Message, encode};
 
 use super::failure::JobError;
-use super::job::{call, role_of, rules};
+use super::members::{call, role_of, rules};
 use crate::outcome::Outcome;
 use crate::programs::{Programs, States};
 use crate::record::Event;

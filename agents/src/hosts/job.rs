@@ -2,32 +2,28 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant as Clock};
+use std::time::Duration;
 
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
-use protocol::identity::{Name, Role};
-use protocol::transport::{Delivered, Endpoint, Opened, Peer, PeerError, Received, Sender, Voice};
-use protocol::{
-    Address, AgentMessage, JobMessage, Member, Message, NodeMessage, ProcessImage, Start, Submit,
-    encode,
-};
+use protocol::transport::{Endpoint, Peer, Sender, Voice};
+use protocol::{Address, AgentMessage, JobMessage, Message, Start, Submit, encode};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Machine;
 use super::failure::JobError;
+use super::input::{Input, listen, waits};
 use super::local_agents::LocalAgents;
-use super::node::Prepared;
+use super::members::{call, role_of, rules};
 use super::pool::Done;
-use super::world::{HostWorld, IncomingMigration, JobPeers, Local};
-use crate::chunks::{self, ChunkReader};
+use super::prepared::Prepared;
+use super::world::{HostWorld, JobPeers, Local};
 use crate::error::RunError;
-use crate::setup::{Rules, Setup};
+use crate::setup::Rules;
 
 /// A node's part in a job, from its submission on.
 pub(super) struct Job {
@@ -47,26 +43,6 @@ pub(super) struct Job {
     pub(super) progress: Rc<RefCell<(u64, usize)>>,
     /// Connections being set up: what is not there when the job ends must not come into the next one.
     pub(super) calls: JoinSet<()>,
-}
-
-/// Something that comes from another machine.
-pub(super) enum Input {
-    /// The client says something.
-    Job(JobMessage),
-    /// The client has gone; in order, if nothing is wrong.
-    ClientGone(Option<PeerError>),
-    /// A message from an agent on a host.
-    Message(HostId, (Address, Address), Message, Clock),
-    /// The state of a process that starts here, from the client.
-    State(Box<Delivered>),
-    /// The state of a process that moves here begins to come, and the way on which the rest does.
-    IncomingMigration(Address, Address, Box<ProcessImage>, IncomingMigration),
-    /// A node has gone; in order, with its words, or not.
-    Gone(HostId, Result<String, PeerError>),
-    /// A node cannot be connected to.
-    Unreachable(JobError),
-    /// This node is told to leave.
-    Leave,
 }
 
 /// Who has come.
@@ -386,22 +362,6 @@ async fn overdue(met: Option<tokio::time::Instant>) {
     }
 }
 
-/// Whether it has to wait until the job begins here, too.
-fn waits(input: &Input) -> bool {
-    match input {
-        Input::Message(_, _, message, _) => {
-            !matches!(message, Message::Node(NodeMessage::Probe(_)))
-        }
-        Input::IncomingMigration(..) => true,
-        Input::Job(_)
-        | Input::ClientGone(_)
-        | Input::State(_)
-        | Input::Gone(..)
-        | Input::Unreachable(_)
-        | Input::Leave => false,
-    }
-}
-
 /// All processes here begin.
 fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
     let message = AgentMessage::Start(Start {
@@ -415,96 +375,6 @@ fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
         };
         world.deliver(Address::Process(rank), event);
     }
-}
-
-/// The rules of a job: the first host of each Set is its Manager's.
-pub(super) fn rules(setup: &Setup) -> Rules {
-    let rules = Rules::new(setup);
-    let sets = setup.platform.sets();
-    let managers = sets.iter().map(|set| set.hosts[0]).collect();
-    Rules { managers, ..rules }
-}
-
-/// The role that the certificate of a host has to have.
-pub(super) fn role_of(rules: &Rules, host: HostId) -> Role {
-    if rules.managers.contains(&host) {
-        Role::SetManager
-    } else {
-        Role::Node
-    }
-}
-
-/// Connects to a member of a cluster.
-pub(super) async fn call(
-    endpoint: &Endpoint,
-    member: &Member,
-    role: Role,
-) -> Result<Peer, JobError> {
-    let name: Name = member
-        .name
-        .parse()
-        .map_err(|error| JobError::input(format!("the name of {}: {error}", member.name)))?;
-    let address = resolve(&member.address).await?;
-    Ok(endpoint.connect(address, role, &name).await?)
-}
-
-async fn resolve(address: &str) -> Result<SocketAddr, JobError> {
-    let owned = address.to_owned();
-    // The system's resolver blocks.
-    let resolving =
-        tokio::task::spawn_blocking(move || owned.to_socket_addrs().map(|mut all| all.next()));
-    match resolving.await {
-        Ok(Ok(Some(resolved))) => Ok(resolved),
-        Ok(Ok(None)) => Err(JobError::cluster(format!("{address} has no address"))),
-        Ok(Err(error)) => Err(JobError::cluster(format!("{address}: {error}"))),
-        Err(error) => Err(JobError::cluster(format!("{address}: {error}"))),
-    }
-}
-
-/// Hands on what comes from a node, until it has gone.
-fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
-    let Peer {
-        mut messages,
-        mut states,
-        ..
-    } = peer;
-    let inputs = input.clone();
-    drop(actix_rt::spawn(async move {
-        loop {
-            let input = match messages.receive().await {
-                Ok(Received::Message(from, to, message)) => {
-                    Input::Message(host, (from, to), message, Clock::now())
-                }
-                Ok(Received::Closed { reason }) => Input::Gone(host, Ok(reason)),
-                Err(error) => Input::Gone(host, Err(error)),
-            };
-            let is_last = matches!(input, Input::Gone(..));
-            if inputs.send(input).await.is_err() || is_last {
-                return;
-            }
-        }
-    }));
-    let inputs = input.clone();
-    drop(actix_rt::spawn(async move {
-        // That it has gone is heard above.
-        while let Ok(opened) = states.open().await {
-            let Opened {
-                from,
-                to,
-                state,
-                began,
-                body,
-            } = opened;
-            let (sender, chunks) = chunks::channel();
-            let chunks = ChunkReader::new(body.len(), chunks);
-            drop(actix_rt::spawn(async move { body.read(sender).await }));
-            let coming = IncomingMigration { began, chunks };
-            let input = Input::IncomingMigration(from, to, Box::new(state), coming);
-            if inputs.send(input).await.is_err() {
-                return;
-            }
-        }
-    }));
 }
 
 /// How long nodes may take to meet.

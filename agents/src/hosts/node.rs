@@ -23,12 +23,12 @@ use tokio::task::JoinSet;
 use super::Machine;
 use super::counter::counted_speed;
 use super::failure::JobError;
-use super::job::{Input, Job};
+use super::input::Input;
+use super::job::Job;
 use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
 use super::pool::ProcessorSpeed;
+use super::prepared::Prepared;
 use super::share::Share;
-use crate::programs::ProgramType;
-use crate::setup::Setup;
 
 /// A node of a cluster.
 pub struct Node {
@@ -50,15 +50,6 @@ pub struct Node {
 
 /// What a job is made of, from what its client submits.
 pub type Prepare = dyn Fn(&Submit) -> Result<Prepared, JobError>;
-
-/// What a job is made of.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    /// The job, all hosts being those of the cluster.
-    pub setup: Setup,
-    /// What its processes execute.
-    pub program_type: ProgramType,
-}
 
 /// Why a node does not run.
 #[derive(Debug, thiserror::Error)]

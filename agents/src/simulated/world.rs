@@ -6,10 +6,11 @@ use std::sync::Arc;
 use bsp::units::{Bytes, Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use protocol::{Address, AgentMessage, Migrate, ProcessImage};
-use simulator::{Activity, Engine, LinkId, Platform};
+use simulator::{Activity, Engine, Platform};
 
 use super::activity::{ActivityKind, pack, unpack};
 use super::rendezvous::Rendezvous;
+use super::routes;
 use super::traffic::Traffic;
 use super::transfers::{Transfer, Transfers};
 use crate::attainable::Attainable;
@@ -313,20 +314,6 @@ impl SimulatedWorld {
     }
 }
 
-impl SimulatedWorld {
-    /// Two hosts that stand for the way from one Set to another: those of their Managers, and within a Set the
-    /// Manager's and a neighbour's, if there is one.
-    fn ends(&self, from: SetId, to: SetId) -> (HostId, HostId) {
-        let source = self.rules.managers[from.index()];
-        if from != to {
-            return (source, self.rules.managers[to.index()]);
-        }
-        let hosts = &self.platform.set(to).hosts;
-        let neighbour = hosts.iter().copied().find(|host| *host != source);
-        (source, neighbour.unwrap_or(source))
-    }
-}
-
 impl World for SimulatedWorld {
     fn now(&self) -> Instant {
         self.engine.now()
@@ -483,22 +470,12 @@ impl World for SimulatedWorld {
     }
 
     fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
-        let (source, target) = self.ends(from, to);
-        let mut links: Vec<LinkId> = Vec::new();
-        if self.platform.route(source, target, &mut links).is_err() {
-            // Nobody can move there: the first message to that Manager ends the run.
-            return 0.0;
-        }
-        let bandwidths = links
-            .iter()
-            .map(|link| self.platform.links()[link.index()].bandwidth.get());
-        bandwidths
-            .min_by(f64::total_cmp)
-            .map_or(0.0, |bandwidth| 1.0 / bandwidth)
+        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
+        routes::transfer_rate(&self.platform, source, target)
     }
 
     fn latency(&self, from: SetId, to: SetId) -> Seconds {
-        let (source, target) = self.ends(from, to);
+        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
         // Where no way leads, the first message to that Manager ends the run.
         self.engine.latency(source, target).unwrap_or_default()
     }

@@ -7,7 +7,7 @@ use protocol::transport::{Endpoint, Received};
 use protocol::{JobMessage, Member, Message, Status};
 
 use super::super::failure::JobError;
-use super::super::job::call;
+use super::super::members::call;
 use super::{ANSWERING, endpoint, runtime, tell};
 
 /// How each of `members` is, in their order.
