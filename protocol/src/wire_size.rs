@@ -7,6 +7,7 @@ use crate::message::{Address, AgentMessage, Message};
 impl Message {
     /// Bytes of the frame that [`encode`](crate::encode) would make: prefix, head and payload.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "every message can be encoded")]
     pub fn frame_len(&self, from: Address, to: Address) -> u64 {
         let payload = self.payload().map_or(0, |payload| length_of(payload.len()));
         let head = encoded_len(&(from, to, self)).expect("every message can be encoded");
@@ -22,6 +23,7 @@ impl AgentMessage {
     /// program of a modelled application consists of a few counters; what would have to move is the memory of the
     /// application it stands for.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "every message can be encoded")]
     pub fn wire_size(&self, from: Address, to: Address) -> Bytes {
         let (head, payload) = match self {
             Self::Call(message) => (encoded_len(&(from, to, message)), Bytes::ZERO),

@@ -221,7 +221,7 @@ impl Job {
             }
             Input::Message(host, ends, message, came) => world.take(host, ends, message, came),
             Input::IncomingMigration(from, to, state, coming) => {
-                world.handle_image((from, to), *state, coming)
+                world.handle_image((from, to), *state, coming);
             }
             Input::Job(JobMessage::Begin) => world.begin(),
             Input::ClientGone(None) if world.has_ended() => {

@@ -15,8 +15,8 @@ use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
 use migbsp::{Concluded, Digest, Entry, Processor, SetView, Spacing, Weighed};
 use protocol::{
-    Address, AgentMessage, Ask, CallMessage, Capacity, Decided, Evaluate, Measure, Measured,
-    Migrate, Planned, Report, Reports, SetReport, Start,
+    Address, AgentMessage, Ask, CallMessage, Capacity, Decided, Evaluate, Installed, Measure,
+    Measured, Migrate, Planned, Report, Reports, SetReport, Start,
 };
 
 use super::SetManager;
@@ -151,7 +151,7 @@ impl SetManager {
                 }
             }
             AgentMessage::Call(CallMessage::Capacity(capacity)) => {
-                self.handle_capacity(rules, *capacity, world)
+                self.handle_capacity(rules, *capacity, world);
             }
             AgentMessage::Call(CallMessage::ReportsBefore(reports)) => call.keep(*reports),
             AgentMessage::Call(CallMessage::Reports(reports)) => {
@@ -162,44 +162,52 @@ impl SetManager {
                 }
             }
             AgentMessage::Call(CallMessage::SetReport(set_report)) => {
-                self.handle_set_report(rules, *set_report, world)
+                self.handle_set_report(rules, *set_report, world);
             }
             AgentMessage::Call(CallMessage::Ask(ask)) => {
                 call.asks.insert(ask.request.rank, *ask);
                 self.negotiate(rules, world);
             }
             AgentMessage::Call(CallMessage::Answered(answered)) => {
-                self.handle_answer(rules, &answered, world)
+                self.handle_answer(rules, &answered, world);
             }
             AgentMessage::Call(CallMessage::Decided(decided)) => {
-                self.handle_decided(rules, *decided, world)
+                self.handle_decided(rules, *decided, world);
             }
             AgentMessage::Call(CallMessage::Planned(planned)) => {
-                self.handle_planned(rules, *planned, world)
+                self.handle_planned(rules, *planned, world);
             }
             AgentMessage::Installed(installed) => {
-                assert_eq!(
-                    installed.epoch,
-                    self.epoch + 1,
-                    "{} moved late",
-                    installed.rank
-                );
-                if rules.sets[installed.host.index()] == self.set
-                    && matches!(from, Address::Node(_))
-                {
-                    self.send_to_managers(
-                        rules,
-                        &AgentMessage::Installed(installed),
-                        Cost::Encoded,
-                        world,
-                    );
-                }
-                let call = self.call.as_mut().expect("a call is being held");
-                call.installed += 1;
-                self.conclude_if_settled(rules, world);
+                self.handle_installed(rules, from, installed, world)
             }
             other => unreachable!("the Manager of {} was told {other:?}", self.set),
         }
+    }
+
+    fn handle_installed(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        installed: Installed,
+        world: &mut dyn World,
+    ) {
+        assert_eq!(
+            installed.epoch,
+            self.epoch + 1,
+            "{} moved late",
+            installed.rank
+        );
+        if rules.sets[installed.host.index()] == self.set && matches!(from, Address::Node(_)) {
+            self.send_to_managers(
+                rules,
+                &AgentMessage::Installed(installed),
+                Cost::Encoded,
+                world,
+            );
+        }
+        let call = self.call.as_mut().expect("a call is being held");
+        call.installed += 1;
+        self.conclude_if_settled(rules, world);
     }
 
     /// All hosts have answered: the capacity of this Set is known.

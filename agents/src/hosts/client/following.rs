@@ -205,7 +205,7 @@ impl<'a> Following<'a> {
                 let (host, news) = self.next().await?;
                 match news {
                     NodeEvent::Job(message) if expected(&message) => {
-                        missing.retain(|of| *of != host)
+                        missing.retain(|of| *of != host);
                     }
                     news => return Err(self.fault(host, news)),
                 }

@@ -37,7 +37,7 @@ pub(super) fn ordered(rules: &Rules, moves: &[PlannedMove], epoch: u64) -> Vec<M
     paid(rules, moves.iter().map(order))
 }
 
-/// Orders that are carried out, with what the migrant deferred_cost if it is the one who pays.
+/// Orders that are carried out, with the deferred cost of the migrant if it pays.
 fn paid(rules: &Rules, orders: impl Iterator<Item = Migrate>) -> Vec<Migrate> {
     let Some(Scheduler {
         moves: true,
