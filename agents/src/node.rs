@@ -237,21 +237,21 @@ mod tests {
 
     /// Two processes on host 1, whose Manager sits on host 0.
     fn node(shape: Shape) -> (TestWorld, Node) {
-        let test_world = TestWorld::new(shape, Collection::AsTheyCome, &[0, 1, 1], &[9; 3], None);
-        let node = Node::new(&test_world.rules, HOST, BTreeSet::from([Rank(1), Rank(2)]));
-        (test_world, node)
+        let world = TestWorld::new(shape, Collection::AsTheyCome, &[0, 1, 1], &[9; 3], None);
+        let node = Node::new(&world.rules, HOST, BTreeSet::from([Rank(1), Rank(2)]));
+        (world, node)
     }
 
     fn tell(
-        test_world: &mut TestWorld,
+        world: &mut TestWorld,
         node: &mut Node,
         message: AgentMessage,
     ) -> Vec<(Address, AgentMessage)> {
-        let (rules, _) = self::node(test_world.rules.barrier.shape);
+        let (rules, _) = self::node(world.rules.barrier.shape);
         let from = Address::SetManager(SetId(0));
-        test_world.sent.clear();
-        node.handle(&rules.rules, Event::Message { from, message }, test_world);
-        let sent = test_world.sent.iter();
+        world.sent.clear();
+        node.handle(&rules.rules, Event::Message { from, message }, world);
+        let sent = world.sent.iter();
         sent.map(|(_, to, message, _)| (*to, message.clone()))
             .collect()
     }
@@ -275,10 +275,10 @@ mod tests {
 
     #[test]
     fn those_who_arrive_are_reported_together_and_told_apart() {
-        let (mut test_world, mut node) = node(Shape::Hierarchical);
-        assert_eq!(tell(&mut test_world, &mut node, arrived(2, 0)), []);
+        let (mut world, mut node) = node(Shape::Hierarchical);
+        assert_eq!(tell(&mut world, &mut node, arrived(2, 0)), []);
         assert_eq!(
-            tell(&mut test_world, &mut node, AgentMessage::Halted(Rank(1))),
+            tell(&mut world, &mut node, AgentMessage::Halted(Rank(1))),
             []
         );
         let together = AgentMessage::Arrived(Arrived {
@@ -292,27 +292,27 @@ mod tests {
         });
         let manager = Address::SetManager(SetId(0));
         assert_eq!(
-            tell(&mut test_world, &mut node, arrived(1, 1)),
+            tell(&mut world, &mut node, arrived(1, 1)),
             [(manager, together)]
         );
         let expected = [
             (Address::Process(Rank(1)), AgentMessage::Finish),
             (Address::Process(Rank(2)), START),
         ];
-        assert_eq!(tell(&mut test_world, &mut node, START), expected);
+        assert_eq!(tell(&mut world, &mut node, START), expected);
         // Only one is waited for now.
-        assert_eq!(tell(&mut test_world, &mut node, arrived(2, 0)).len(), 1);
+        assert_eq!(tell(&mut world, &mut node, arrived(2, 0)).len(), 1);
     }
 
     #[test]
     fn a_report_waits_for_all_residents_and_is_in_rank_order() {
-        let (mut test_world, mut node) = node(Shape::Central);
+        let (mut world, mut node) = node(Shape::Central);
         let order = Evaluate {
             superstep: 4,
             sets: Vec::new(),
         };
         let evaluate = AgentMessage::Evaluate(Box::new(order));
-        assert_eq!(tell(&mut test_world, &mut node, evaluate.clone()).len(), 2);
+        assert_eq!(tell(&mut world, &mut node, evaluate.clone()).len(), 2);
         let report = |rank| {
             let entry = migbsp::Entry {
                 rank: Rank(rank),
@@ -338,7 +338,7 @@ mod tests {
             }
         };
         let reported = |rank| AgentMessage::Reported(Box::new(report(rank)));
-        assert_eq!(tell(&mut test_world, &mut node, reported(2)), []);
+        assert_eq!(tell(&mut world, &mut node, reported(2)), []);
         let expected = |ranks: &[u32]| {
             let reports = Reports {
                 superstep: 4,
@@ -350,10 +350,7 @@ mod tests {
                 AgentMessage::Call(CallMessage::Reports(Box::new(reports))),
             )]
         };
-        assert_eq!(
-            tell(&mut test_world, &mut node, reported(1)),
-            expected(&[1, 2])
-        );
+        assert_eq!(tell(&mut world, &mut node, reported(1)), expected(&[1, 2]));
         // What would be too long for one message comes in several.
         let measured = migbsp::ProcessTimes::new(None, Seconds::ZERO, None);
         let long = |rank| Report {
@@ -367,9 +364,9 @@ mod tests {
                 reports: vec![long(rank)],
             })
         };
-        tell(&mut test_world, &mut node, evaluate.clone());
+        tell(&mut world, &mut node, evaluate.clone());
         let reported = |rank| AgentMessage::Reported(Box::new(long(rank)));
-        assert_eq!(tell(&mut test_world, &mut node, reported(2)), []);
+        assert_eq!(tell(&mut world, &mut node, reported(2)), []);
         let manager = Address::SetManager(SetId(0));
         let both = [
             (
@@ -381,16 +378,16 @@ mod tests {
                 AgentMessage::Call(CallMessage::Reports(reports(2))),
             ),
         ];
-        assert_eq!(tell(&mut test_world, &mut node, reported(1)), both);
+        assert_eq!(tell(&mut world, &mut node, reported(1)), both);
         // Those that have halted are asked no more; with nobody left the report is empty.
-        tell(&mut test_world, &mut node, AgentMessage::Halted(Rank(1)));
-        tell(&mut test_world, &mut node, AgentMessage::Halted(Rank(2)));
-        assert_eq!(tell(&mut test_world, &mut node, evaluate), expected(&[]));
+        tell(&mut world, &mut node, AgentMessage::Halted(Rank(1)));
+        tell(&mut world, &mut node, AgentMessage::Halted(Rank(2)));
+        assert_eq!(tell(&mut world, &mut node, evaluate), expected(&[]));
     }
 
     #[test]
     fn a_process_leaves_before_its_state_and_lives_where_that_comes_to() {
-        let (mut test_world, mut node) = node(Shape::Hierarchical);
+        let (mut world, mut node) = node(Shape::Hierarchical);
         let order = Migrate {
             rank: Rank(1),
             from: HOST,
@@ -398,12 +395,12 @@ mod tests {
             epoch: 1,
             deferred_cost: Seconds::ZERO,
         };
-        let sent = tell(&mut test_world, &mut node, AgentMessage::Migrate(order));
+        let sent = tell(&mut world, &mut node, AgentMessage::Migrate(order));
         assert_eq!(
             sent,
             [(Address::Process(Rank(1)), AgentMessage::Migrate(order))]
         );
-        assert_eq!(tell(&mut test_world, &mut node, START).len(), 1);
+        assert_eq!(tell(&mut world, &mut node, START).len(), 1);
         let state = ProcessImage {
             rank: Rank(0),
             epoch: 1,
@@ -412,19 +409,19 @@ mod tests {
             payload: bytes::Bytes::new(),
         };
         tell(
-            &mut test_world,
+            &mut world,
             &mut node,
             AgentMessage::ProcessImage(Box::new(state)),
         );
-        assert_eq!(test_world.acts, [Act::Install(HOST, Rank(0))]);
-        assert_eq!(tell(&mut test_world, &mut node, START).len(), 2);
+        assert_eq!(world.acts, [Act::Install(HOST, Rank(0))]);
+        assert_eq!(tell(&mut world, &mut node, START).len(), 2);
     }
 
     #[test]
     fn a_host_is_measured() {
-        let (mut test_world, mut node) = node(Shape::Ideal);
+        let (mut world, mut node) = node(Shape::Ideal);
         let sent = tell(
-            &mut test_world,
+            &mut world,
             &mut node,
             AgentMessage::Measure(Measure { superstep: 4 }),
         );

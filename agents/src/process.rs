@@ -248,7 +248,7 @@ mod tests {
     use crate::setup::{Collection, Scheduler};
     use crate::test_world::{Act, TestWorld, scheduler};
 
-    /// Process 1 of two on host 0, and the TestWorld it is on.
+    /// Process 1 of two on host 0, and its [`TestWorld`].
     fn process(shape: Shape, scheduler: Option<Scheduler>) -> (TestWorld, Process) {
         let test_world = TestWorld::new(shape, Collection::AsTheyCome, &[0, 0], &[9; 2], scheduler);
         let process = Process::new(&test_world.rules, Rank(1), HostId(0));

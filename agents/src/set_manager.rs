@@ -115,7 +115,7 @@ impl SetManager {
                 }
             }
             Event::Message { from, message } => {
-                self.handle_call_message(rules, from, message, world)
+                self.handle_call_message(rules, from, message, world);
             }
             Event::Woken => {
                 let start = self.held.take().expect("woken to release what is held");

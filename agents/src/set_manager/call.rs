@@ -178,7 +178,7 @@ impl SetManager {
                 self.handle_planned(rules, *planned, world);
             }
             AgentMessage::Installed(installed) => {
-                self.handle_installed(rules, from, installed, world)
+                self.handle_installed(rules, from, installed, world);
             }
             other => unreachable!("the Manager of {} was told {other:?}", self.set),
         }

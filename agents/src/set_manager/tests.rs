@@ -241,7 +241,7 @@ fn meets(set_report: SetReport) -> String {
         message: AgentMessage::Call(CallMessage::SetReport(Box::new(set_report))),
     };
     let met = catch_unwind(AssertUnwindSafe(|| {
-        tell(&mut test_world, &mut agents, event)
+        tell(&mut test_world, &mut agents, event);
     }));
     let Err(panic) = met else {
         return "nothing".to_owned();
