@@ -304,6 +304,31 @@ mod tests {
         assert_eq!(tell(&mut world, &mut node, arrived(2, 0)).len(), 1);
     }
 
+    fn report(rank: u32) -> Report {
+        let entry = migbsp::Entry {
+            rank: Rank(rank),
+            own: SetId(0),
+            target: SetId(0),
+            potential: Seconds::ZERO,
+            receive_time: Seconds::ZERO,
+        };
+        Report {
+            superstep: 4,
+            rank: Rank(rank),
+            host: HOST,
+            evaluation: migbsp::Evaluation {
+                own: SetId(0),
+                potentials: Vec::new(),
+            },
+            entry,
+            instructions: Instructions::ZERO,
+            instructions_resident: Instructions::ZERO,
+            bytes: bsp::units::Bytes::ZERO,
+            times: Vec::new(),
+            load: None,
+        }
+    }
+
     #[test]
     fn a_report_waits_for_all_residents_and_is_in_rank_order() {
         let (mut world, mut node) = node(Shape::Central);
@@ -313,30 +338,6 @@ mod tests {
         };
         let evaluate = AgentMessage::Evaluate(Box::new(order));
         assert_eq!(tell(&mut world, &mut node, evaluate.clone()).len(), 2);
-        let report = |rank| {
-            let entry = migbsp::Entry {
-                rank: Rank(rank),
-                own: SetId(0),
-                target: SetId(0),
-                potential: Seconds::ZERO,
-                receive_time: Seconds::ZERO,
-            };
-            Report {
-                superstep: 4,
-                rank: Rank(rank),
-                host: HOST,
-                evaluation: migbsp::Evaluation {
-                    own: SetId(0),
-                    potentials: Vec::new(),
-                },
-                entry,
-                instructions: Instructions::ZERO,
-                instructions_resident: Instructions::ZERO,
-                bytes: bsp::units::Bytes::ZERO,
-                times: Vec::new(),
-                load: None,
-            }
-        };
         let reported = |rank| AgentMessage::Reported(Box::new(report(rank)));
         assert_eq!(tell(&mut world, &mut node, reported(2)), []);
         let expected = |ranks: &[u32]| {
