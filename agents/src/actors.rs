@@ -35,15 +35,15 @@ impl Message for Handed {
 }
 
 /// What every actor holds beside its machine.
-pub(crate) struct Surroundings {
+pub(crate) struct AgentContext {
     pub(crate) rules: Arc<Rules>,
     pub(crate) world: Rc<RefCell<dyn World>>,
 }
 
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for AgentContext {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Surroundings")
+            .debug_struct("AgentContext")
             .field("rules", &self.rules)
             .finish_non_exhaustive()
     }
@@ -55,12 +55,12 @@ macro_rules! agents {
         #[derive(Debug)]
         pub struct $agent {
             pub(crate) machine: $machine,
-            surroundings: Rc<Surroundings>,
+            context: Rc<AgentContext>,
         }
 
         impl $agent {
-            pub(crate) fn new(machine: $machine, surroundings: &Rc<Surroundings>) -> Self {
-                Self { machine, surroundings: Rc::clone(surroundings) }
+            pub(crate) fn new(machine: $machine, context: &Rc<AgentContext>) -> Self {
+                Self { machine, context: Rc::clone(context) }
             }
         }
 
@@ -72,8 +72,8 @@ macro_rules! agents {
             type Result = ();
 
             fn handle(&mut self, Deliver(event): Deliver, _: &mut Context<Self>) {
-                let Surroundings { rules, world } = &*self.surroundings;
-                self.machine.on(rules, event, &mut *world.borrow_mut());
+                let AgentContext { rules, world } = &*self.context;
+                self.machine.handle(rules, event, &mut *world.borrow_mut());
             }
         }
 

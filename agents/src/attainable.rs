@@ -149,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stage::platform;
+    use crate::test_world::platform;
 
     /// Hosts of so many cores and instructions per second.
     fn attainable(hosts: &[(u32, u32)]) -> Attainable {

@@ -4,22 +4,25 @@
 //! each node has the agents of its host as actors on one thread, which carries messages and nothing else; programs are
 //! executed by other threads, as many as the node gives processors.
 
-mod cast;
 mod client;
 mod counter;
 mod exchanges;
 mod failure;
+mod input;
 mod job;
 mod journal;
-mod luggage;
+mod local_agents;
+mod members;
 mod meter;
+mod migration;
 mod node;
+mod one_way_delay;
 mod pool;
+mod prepared;
 mod queue;
 mod rates;
 mod share;
 mod sharing;
-mod way;
 mod world;
 
 use std::num::NonZeroU32;
@@ -28,9 +31,10 @@ use bsp::units::InstructionsPerSecond;
 
 pub use client::{Request, inquire, run};
 pub use failure::JobError;
-pub use meter::{Ours, measured_speed, processors};
-pub use node::{Node, NodeError, Prepare, Prepared};
-pub use pool::Pace;
+pub use meter::{LoadScope, measured_speed, processors};
+pub use node::{Node, NodeError, Prepare};
+pub use pool::ProcessorSpeed;
+pub use prepared::Prepared;
 pub use share::Share;
 
 use meter::LoadMeter;
@@ -39,31 +43,34 @@ use meter::LoadMeter;
 #[derive(Clone, Debug)]
 struct Machine {
     processors: NonZeroU32,
-    pace: Pace,
+    processor: ProcessorSpeed,
     load: LoadMeter,
 }
 
 impl Machine {
     /// Instructions per second of one processor, as far as programs are given it.
     fn offered(&self) -> InstructionsPerSecond {
-        let Pace { speed, share, .. } = self.pace;
+        let ProcessorSpeed { speed, share, .. } = self.processor;
         InstructionsPerSecond::new(speed.get() * share.get()).expect("a part of a speed")
     }
 
     /// The same machine as it gives `processors`, each worth `factor` of what was measured.
     fn giving(&self, processors: NonZeroU32, factor: f64) -> Self {
-        let speed = InstructionsPerSecond::new(self.pace.speed.get() * factor);
-        let speed = speed.unwrap_or(self.pace.speed);
+        let speed = InstructionsPerSecond::new(self.processor.speed.get() * factor);
+        let speed = speed.unwrap_or(self.processor.speed);
         Self {
             processors,
-            pace: Pace { speed, ..self.pace },
+            processor: ProcessorSpeed {
+                speed,
+                ..self.processor
+            },
             load: self.load.clone(),
         }
     }
 
     /// The same machine, whose own count of instructions is made use of only if all others have one.
     fn counting(mut self, all_count: bool) -> Self {
-        self.pace.counted = self.pace.counted.filter(|_| all_count);
+        self.processor.counted = self.processor.counted.filter(|_| all_count);
         self
     }
 }

@@ -23,7 +23,7 @@ mod set_manager;
 mod setup;
 mod simulated;
 #[cfg(test)]
-mod stage;
+mod test_world;
 mod world;
 
 pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
@@ -31,7 +31,7 @@ pub use deliberation::{Deliberated, Deliberation};
 pub use error::RunError;
 pub use node::Node;
 pub use outcome::Outcome;
-pub use placement::{Order, PlacementError, PlacementOptions, placement};
+pub use placement::{PlacementError, PlacementOptions, PlacementOrder, placement};
 pub use process::Process;
 pub use programs::{Outputs, ProgramType, Programs};
 pub use script::Script;

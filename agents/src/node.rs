@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
-use protocol::{Address, Arrived, Evaluate, Measured, Message, Report, Reports, State};
+use protocol::{
+    Address, AgentMessage, Arrived, CallMessage, Evaluate, Measured, ProcessImage, Report, Reports,
+};
 
 use crate::setup::{Rules, Shape};
 use crate::world::{Cost, Event, World};
 
 /// What a host's agent knows: the processes that live on it and what they told it.
 ///
-/// Told what happened by [`Node::on`].
+/// Told what happened by [`Node::handle`].
 #[derive(Debug)]
 pub struct Node {
     host: HostId,
@@ -49,13 +51,13 @@ impl Node {
     /// # Panics
     ///
     /// If it is something that does not happen to hosts.
-    pub fn on(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
+    pub fn handle(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
         let Event::Message { message, .. } = event else {
             unreachable!("{} was told {event:?}", self.host)
         };
         match message {
-            Message::Arrived(arrived) => self.collect(rules, arrived, world),
-            Message::Halted(rank) => {
+            AgentMessage::Arrived(arrived) => self.collect(rules, arrived, world),
+            AgentMessage::Halted(rank) => {
                 assert!(
                     self.residents.remove(&rank),
                     "{rank} does not live on {}",
@@ -65,8 +67,8 @@ impl Node {
                     self.leaving.push(rank);
                 }
             }
-            Message::Start(_) | Message::Finish => self.pass_down(&message, world),
-            Message::Measure(order) => {
+            AgentMessage::Start(_) | AgentMessage::Finish => self.pass_down(&message, world),
+            AgentMessage::Measure(order) => {
                 let (speed, cores) = world.processors(self.host);
                 let window = rules
                     .scheduler
@@ -84,11 +86,15 @@ impl Node {
                     load,
                     load_recent,
                 };
-                self.report(Message::Measured(measured), Cost::Encoded, world);
+                self.report(
+                    AgentMessage::Call(CallMessage::Measured(measured)),
+                    Cost::Encoded,
+                    world,
+                );
             }
-            Message::Evaluate(order) => self.evaluate(&order, world),
-            Message::Reported(report) => self.take_report(*report, world),
-            Message::Migrate(order) => {
+            AgentMessage::Evaluate(order) => self.evaluate(&order, world),
+            AgentMessage::Reported(report) => self.handle_report(*report, world),
+            AgentMessage::Migrate(order) => {
                 assert!(
                     self.residents.remove(&order.rank),
                     "{} lives elsewhere",
@@ -96,23 +102,10 @@ impl Node {
                 );
                 self.send(Address::Process(order.rank), message, world);
             }
-            Message::State(state) => self.install(*state, world),
-            Message::Confer(_)
-            | Message::Measured(_)
-            | Message::Capacity(_)
-            | Message::Reports(_)
-            | Message::ReportsBefore(_)
-            | Message::Standing(_)
-            | Message::Ask(_)
-            | Message::Answered(_)
-            | Message::Decided(_)
-            | Message::Planned(_)
-            | Message::Installed(_)
-            | Message::Parcel(_)
-            | Message::Taken(_)
-            | Message::Placed(_)
-            | Message::Probe(_)
-            | Message::Errand(_) => unreachable!("{} was told {message:?}", self.host),
+            AgentMessage::ProcessImage(state) => self.install(*state, world),
+            AgentMessage::StartCall(_) | AgentMessage::Call(_) | AgentMessage::Installed(_) => {
+                unreachable!("{} received {message:?}", self.host)
+            }
         }
     }
 
@@ -138,14 +131,14 @@ impl Node {
             } else {
                 Cost::Network(rules.barrier.message)
             };
-            self.report(Message::Arrived(together), cost, world);
+            self.report(AgentMessage::Arrived(together), cost, world);
         }
     }
 
     /// Those that halted are done; the others go on.
-    fn pass_down(&mut self, message: &Message, world: &mut dyn World) {
+    fn pass_down(&mut self, message: &AgentMessage, world: &mut dyn World) {
         for rank in std::mem::take(&mut self.leaving) {
-            self.send(Address::Process(rank), Message::Finish, world);
+            self.send(Address::Process(rank), AgentMessage::Finish, world);
         }
         for rank in &self.residents {
             self.send(Address::Process(*rank), message.clone(), world);
@@ -158,12 +151,12 @@ impl Node {
             self.send_reports(order.superstep, world);
         }
         for rank in &self.residents {
-            let order = Message::Evaluate(Box::new(order.clone()));
+            let order = AgentMessage::Evaluate(Box::new(order.clone()));
             self.send(Address::Process(*rank), order, world);
         }
     }
 
-    fn take_report(&mut self, report: Report, world: &mut dyn World) {
+    fn handle_report(&mut self, report: Report, world: &mut dyn World) {
         self.reports_missing -= 1;
         let superstep = report.superstep;
         self.reports.push(report);
@@ -188,15 +181,21 @@ impl Node {
             times += report.times.len();
             if TIMES_MAX < times && !some.is_empty() {
                 times = report.times.len();
-                let before = Message::ReportsBefore(reports(std::mem::take(&mut some)));
+                let before = AgentMessage::Call(CallMessage::ReportsBefore(reports(
+                    std::mem::take(&mut some),
+                )));
                 self.report(before, Cost::Encoded, world);
             }
             some.push(report);
         }
-        self.report(Message::Reports(reports(some)), Cost::Encoded, world);
+        self.report(
+            AgentMessage::Call(CallMessage::Reports(reports(some))),
+            Cost::Encoded,
+            world,
+        );
     }
 
-    fn install(&mut self, state: State, world: &mut dyn World) {
+    fn install(&mut self, state: ProcessImage, world: &mut dyn World) {
         assert!(
             self.residents.insert(state.rank),
             "{} lives here already",
@@ -206,7 +205,7 @@ impl Node {
     }
 
     /// To the Manager of this host's Set.
-    fn report(&self, message: Message, cost: Cost, world: &mut dyn World) {
+    fn report(&self, message: AgentMessage, cost: Cost, world: &mut dyn World) {
         world.send(
             Address::Node(self.host),
             Address::SetManager(self.set),
@@ -216,7 +215,7 @@ impl Node {
     }
 
     /// To a process on this host.
-    fn send(&self, to: Address, message: Message, world: &mut dyn World) {
+    fn send(&self, to: Address, message: AgentMessage, world: &mut dyn World) {
         world.send(Address::Node(self.host), to, message, Cost::Free);
     }
 }
@@ -232,29 +231,33 @@ mod tests {
 
     use super::*;
     use crate::setup::Collection;
-    use crate::stage::{Act, Stage};
+    use crate::test_world::{Act, TestWorld};
 
     const HOST: HostId = HostId(1);
 
     /// Two processes on host 1, whose Manager sits on host 0.
-    fn node(shape: Shape) -> (Stage, Node) {
-        let stage = Stage::new(shape, Collection::AsTheyCome, &[0, 1, 1], &[9; 3], None);
-        let node = Node::new(&stage.rules, HOST, BTreeSet::from([Rank(1), Rank(2)]));
-        (stage, node)
+    fn node(shape: Shape) -> (TestWorld, Node) {
+        let world = TestWorld::new(shape, Collection::AsTheyCome, &[0, 1, 1], &[9; 3], None);
+        let node = Node::new(&world.rules, HOST, BTreeSet::from([Rank(1), Rank(2)]));
+        (world, node)
     }
 
-    fn tell(stage: &mut Stage, node: &mut Node, message: Message) -> Vec<(Address, Message)> {
-        let (rules, _) = self::node(stage.rules.barrier.shape);
+    fn tell(
+        world: &mut TestWorld,
+        node: &mut Node,
+        message: AgentMessage,
+    ) -> Vec<(Address, AgentMessage)> {
+        let (rules, _) = self::node(world.rules.barrier.shape);
         let from = Address::SetManager(SetId(0));
-        stage.sent.clear();
-        node.on(&rules.rules, Event::Message { from, message }, stage);
-        let sent = stage.sent.iter();
+        world.sent.clear();
+        node.handle(&rules.rules, Event::Message { from, message }, world);
+        let sent = world.sent.iter();
         sent.map(|(_, to, message, _)| (*to, message.clone()))
             .collect()
     }
 
-    fn arrived(rank: u32, halted: u32) -> Message {
-        Message::Arrived(Arrived {
+    fn arrived(rank: u32, halted: u32) -> AgentMessage {
+        AgentMessage::Arrived(Arrived {
             superstep: 4,
             processes: 1,
             halted,
@@ -265,17 +268,20 @@ mod tests {
         })
     }
 
-    const START: Message = Message::Start(Start {
+    const START: AgentMessage = AgentMessage::Start(Start {
         superstep: 5,
         interval: None,
     });
 
     #[test]
     fn those_who_arrive_are_reported_together_and_told_apart() {
-        let (mut stage, mut node) = node(Shape::Hierarchical);
-        assert_eq!(tell(&mut stage, &mut node, arrived(2, 0)), []);
-        assert_eq!(tell(&mut stage, &mut node, Message::Halted(Rank(1))), []);
-        let together = Message::Arrived(Arrived {
+        let (mut world, mut node) = node(Shape::Hierarchical);
+        assert_eq!(tell(&mut world, &mut node, arrived(2, 0)), []);
+        assert_eq!(
+            tell(&mut world, &mut node, AgentMessage::Halted(Rank(1))),
+            []
+        );
+        let together = AgentMessage::Arrived(Arrived {
             superstep: 4,
             processes: 2,
             halted: 1,
@@ -286,53 +292,54 @@ mod tests {
         });
         let manager = Address::SetManager(SetId(0));
         assert_eq!(
-            tell(&mut stage, &mut node, arrived(1, 1)),
+            tell(&mut world, &mut node, arrived(1, 1)),
             [(manager, together)]
         );
         let expected = [
-            (Address::Process(Rank(1)), Message::Finish),
+            (Address::Process(Rank(1)), AgentMessage::Finish),
             (Address::Process(Rank(2)), START),
         ];
-        assert_eq!(tell(&mut stage, &mut node, START), expected);
+        assert_eq!(tell(&mut world, &mut node, START), expected);
         // Only one is waited for now.
-        assert_eq!(tell(&mut stage, &mut node, arrived(2, 0)).len(), 1);
+        assert_eq!(tell(&mut world, &mut node, arrived(2, 0)).len(), 1);
+    }
+
+    fn report(rank: u32) -> Report {
+        let entry = migbsp::Entry {
+            rank: Rank(rank),
+            own: SetId(0),
+            target: SetId(0),
+            potential: Seconds::ZERO,
+            receive_time: Seconds::ZERO,
+        };
+        Report {
+            superstep: 4,
+            rank: Rank(rank),
+            host: HOST,
+            evaluation: migbsp::Evaluation {
+                own: SetId(0),
+                potentials: Vec::new(),
+            },
+            entry,
+            instructions: Instructions::ZERO,
+            instructions_resident: Instructions::ZERO,
+            bytes: bsp::units::Bytes::ZERO,
+            times: Vec::new(),
+            load: None,
+        }
     }
 
     #[test]
     fn a_report_waits_for_all_residents_and_is_in_rank_order() {
-        let (mut stage, mut node) = node(Shape::Central);
+        let (mut world, mut node) = node(Shape::Central);
         let order = Evaluate {
             superstep: 4,
             sets: Vec::new(),
         };
-        let evaluate = Message::Evaluate(Box::new(order));
-        assert_eq!(tell(&mut stage, &mut node, evaluate.clone()).len(), 2);
-        let report = |rank| {
-            let entry = migbsp::Entry {
-                rank: Rank(rank),
-                own: SetId(0),
-                target: SetId(0),
-                potential: Seconds::ZERO,
-                receive_time: Seconds::ZERO,
-            };
-            Report {
-                superstep: 4,
-                rank: Rank(rank),
-                host: HOST,
-                evaluation: migbsp::Evaluation {
-                    own: SetId(0),
-                    potentials: Vec::new(),
-                },
-                entry,
-                instructions: Instructions::ZERO,
-                instructions_resident: Instructions::ZERO,
-                bytes: bsp::units::Bytes::ZERO,
-                times: Vec::new(),
-                load: None,
-            }
-        };
-        let reported = |rank| Message::Reported(Box::new(report(rank)));
-        assert_eq!(tell(&mut stage, &mut node, reported(2)), []);
+        let evaluate = AgentMessage::Evaluate(Box::new(order));
+        assert_eq!(tell(&mut world, &mut node, evaluate.clone()).len(), 2);
+        let reported = |rank| AgentMessage::Reported(Box::new(report(rank)));
+        assert_eq!(tell(&mut world, &mut node, reported(2)), []);
         let expected = |ranks: &[u32]| {
             let reports = Reports {
                 superstep: 4,
@@ -341,10 +348,10 @@ mod tests {
             };
             [(
                 Address::SetManager(SetId(0)),
-                Message::Reports(Box::new(reports)),
+                AgentMessage::Call(CallMessage::Reports(Box::new(reports))),
             )]
         };
-        assert_eq!(tell(&mut stage, &mut node, reported(1)), expected(&[1, 2]));
+        assert_eq!(tell(&mut world, &mut node, reported(1)), expected(&[1, 2]));
         // What would be too long for one message comes in several.
         let measured = migbsp::ProcessTimes::new(None, Seconds::ZERO, None);
         let long = |rank| Report {
@@ -358,62 +365,75 @@ mod tests {
                 reports: vec![long(rank)],
             })
         };
-        tell(&mut stage, &mut node, evaluate.clone());
-        let reported = |rank| Message::Reported(Box::new(long(rank)));
-        assert_eq!(tell(&mut stage, &mut node, reported(2)), []);
+        tell(&mut world, &mut node, evaluate.clone());
+        let reported = |rank| AgentMessage::Reported(Box::new(long(rank)));
+        assert_eq!(tell(&mut world, &mut node, reported(2)), []);
         let manager = Address::SetManager(SetId(0));
         let both = [
-            (manager, Message::ReportsBefore(reports(1))),
-            (manager, Message::Reports(reports(2))),
+            (
+                manager,
+                AgentMessage::Call(CallMessage::ReportsBefore(reports(1))),
+            ),
+            (
+                manager,
+                AgentMessage::Call(CallMessage::Reports(reports(2))),
+            ),
         ];
-        assert_eq!(tell(&mut stage, &mut node, reported(1)), both);
+        assert_eq!(tell(&mut world, &mut node, reported(1)), both);
         // Those that have halted are asked no more; with nobody left the report is empty.
-        tell(&mut stage, &mut node, Message::Halted(Rank(1)));
-        tell(&mut stage, &mut node, Message::Halted(Rank(2)));
-        assert_eq!(tell(&mut stage, &mut node, evaluate), expected(&[]));
+        tell(&mut world, &mut node, AgentMessage::Halted(Rank(1)));
+        tell(&mut world, &mut node, AgentMessage::Halted(Rank(2)));
+        assert_eq!(tell(&mut world, &mut node, evaluate), expected(&[]));
     }
 
     #[test]
     fn a_process_leaves_before_its_state_and_lives_where_that_comes_to() {
-        let (mut stage, mut node) = node(Shape::Hierarchical);
+        let (mut world, mut node) = node(Shape::Hierarchical);
         let order = Migrate {
             rank: Rank(1),
             from: HOST,
             to: HostId(2),
             epoch: 1,
-            owes: Seconds::ZERO,
+            deferred_cost: Seconds::ZERO,
         };
-        let sent = tell(&mut stage, &mut node, Message::Migrate(order));
-        assert_eq!(sent, [(Address::Process(Rank(1)), Message::Migrate(order))]);
-        assert_eq!(tell(&mut stage, &mut node, START).len(), 1);
-        let state = State {
+        let sent = tell(&mut world, &mut node, AgentMessage::Migrate(order));
+        assert_eq!(
+            sent,
+            [(Address::Process(Rank(1)), AgentMessage::Migrate(order))]
+        );
+        assert_eq!(tell(&mut world, &mut node, START).len(), 1);
+        let state = ProcessImage {
             rank: Rank(0),
             epoch: 1,
             agent: 0,
             declared: None,
             payload: bytes::Bytes::new(),
         };
-        tell(&mut stage, &mut node, Message::State(Box::new(state)));
-        assert_eq!(stage.acts, [Act::Install(HOST, Rank(0))]);
-        assert_eq!(tell(&mut stage, &mut node, START).len(), 2);
+        tell(
+            &mut world,
+            &mut node,
+            AgentMessage::ProcessImage(Box::new(state)),
+        );
+        assert_eq!(world.acts, [Act::Install(HOST, Rank(0))]);
+        assert_eq!(tell(&mut world, &mut node, START).len(), 2);
     }
 
     #[test]
     fn a_host_is_measured() {
-        let (mut stage, mut node) = node(Shape::Ideal);
+        let (mut world, mut node) = node(Shape::Ideal);
         let sent = tell(
-            &mut stage,
+            &mut world,
             &mut node,
-            Message::Measure(Measure { superstep: 4 }),
+            AgentMessage::Measure(Measure { superstep: 4 }),
         );
-        let measured = Message::Measured(Measured {
+        let measured = AgentMessage::Call(CallMessage::Measured(Measured {
             superstep: 4,
             host: HOST,
             speed: bsp::units::InstructionsPerSecond::new(1e9).unwrap(),
             cores: 1,
             load: 0.0,
             load_recent: 0.0,
-        });
+        }));
         assert_eq!(sent, [(Address::SetManager(SetId(0)), measured)]);
     }
 }

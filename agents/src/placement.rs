@@ -10,10 +10,10 @@ use simulator::Platform;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacementOptions {
     /// Host after host, or Set after Set.
-    pub order: Order,
+    pub order: PlacementOrder,
     /// So many consecutive ranks share a host before the next host is taken.
     pub per_host: u32,
-    /// So many hosts are skipped first (in each Set, for [`Order::RoundRobin`]); a layout that wraps
+    /// So many hosts are skipped first (in each Set, for [`PlacementOrder::RoundRobin`]); a layout that wraps
     /// comes to them after the last.
     pub offset: u32,
     /// No host may get more processes than this; `None`: the layout wraps for ever.
@@ -23,7 +23,7 @@ pub struct PlacementOptions {
 /// Host after host, or Set after Set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum PlacementOrder {
     /// Hosts in the order of the platform; after the last, the first again.
     #[default]
     Fill,
@@ -77,7 +77,7 @@ pub enum PlacementError {
 impl Default for PlacementOptions {
     fn default() -> Self {
         Self {
-            order: Order::Fill,
+            order: PlacementOrder::Fill,
             per_host: 1,
             offset: 0,
             max_per_host: None,
@@ -112,8 +112,8 @@ pub fn placement(
         .min()
         .unwrap_or(0);
     let skippable = match options.order {
-        Order::Fill => hosts,
-        Order::RoundRobin => shortest,
+        PlacementOrder::Fill => hosts,
+        PlacementOrder::RoundRobin => shortest,
     };
     if skippable <= offset {
         return Err(PlacementError::Offset {
@@ -123,10 +123,10 @@ pub fn placement(
     }
     let ranks = 0..usize::try_from(processes).expect("u32 fits usize");
     let places: Vec<HostId> = match options.order {
-        Order::Fill => ranks
+        PlacementOrder::Fill => ranks
             .map(|rank| HostId::from_index((offset + rank / per_host) % hosts))
             .collect(),
-        Order::RoundRobin => {
+        PlacementOrder::RoundRobin => {
             let sets = platform.sets();
             let place = |rank: usize| {
                 let group = rank / per_host;
@@ -177,15 +177,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stage;
+    use crate::test_world;
 
     /// Sets of so many hosts.
     fn platform(sets: &[u32]) -> Platform {
         let sets: Vec<_> = sets.iter().map(|hosts| (*hosts, 1, 1)).collect();
-        stage::platform(&sets)
+        test_world::platform(&sets)
     }
 
-    fn options(order: Order, per_host: u32, offset: u32) -> PlacementOptions {
+    fn options(order: PlacementOrder, per_host: u32, offset: u32) -> PlacementOptions {
         PlacementOptions {
             order,
             per_host,
@@ -202,13 +202,19 @@ mod tests {
 
     #[test]
     fn hosts_are_filled_one_after_the_other_and_wrap() {
-        assert_eq!(places(options(Order::Fill, 1, 0), 7), [0, 1, 2, 3, 4, 0, 1]);
-        assert_eq!(places(options(Order::Fill, 2, 3), 7), [3, 3, 4, 4, 0, 0, 1]);
+        assert_eq!(
+            places(options(PlacementOrder::Fill, 1, 0), 7),
+            [0, 1, 2, 3, 4, 0, 1]
+        );
+        assert_eq!(
+            places(options(PlacementOrder::Fill, 2, 3), 7),
+            [3, 3, 4, 4, 0, 0, 1]
+        );
     }
 
     #[test]
     fn sets_take_turns_and_each_cycles_through_its_hosts() {
-        let order = Order::RoundRobin;
+        let order = PlacementOrder::RoundRobin;
         assert_eq!(places(options(order, 1, 0), 8), [0, 3, 1, 4, 2, 3, 0, 4]);
         assert_eq!(places(options(order, 2, 1), 6), [1, 1, 4, 4, 2, 2]);
     }
@@ -221,20 +227,20 @@ mod tests {
                 .to_string()
         };
         assert_eq!(
-            fails(options(Order::Fill, 0, 0)),
+            fails(options(PlacementOrder::Fill, 0, 0)),
             "placement.per_host is 0; at least one process has to go to a host"
         );
         assert_eq!(
-            fails(options(Order::Fill, 1, 5)),
+            fails(options(PlacementOrder::Fill, 1, 5)),
             "placement.offset is 5, but there are only 5 hosts to skip"
         );
         assert_eq!(
-            fails(options(Order::RoundRobin, 1, 2)),
+            fails(options(PlacementOrder::RoundRobin, 1, 2)),
             "placement.offset is 2, but there are only 2 hosts to skip"
         );
         let at_most = |max_per_host, per_host| PlacementOptions {
             max_per_host: Some(max_per_host),
-            ..options(Order::Fill, per_host, 0)
+            ..options(PlacementOrder::Fill, per_host, 0)
         };
         assert_eq!(
             fails(at_most(1, 1)),
@@ -258,7 +264,7 @@ mod tests {
             max_per_host in prop::option::of(0_u32..6),
         ) {
             let platform = platform(&sets);
-            let order = if round_robin { Order::RoundRobin } else { Order::Fill };
+            let order = if round_robin { PlacementOrder::RoundRobin } else { PlacementOrder::Fill };
             let options = PlacementOptions { max_per_host, ..options(order, per_host, offset) };
             let hosts: u32 = sets.iter().sum();
             let skippable = if round_robin { *sets.iter().min().unwrap() } else { hosts };

@@ -3,7 +3,7 @@
 use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use migbsp::Observation;
-use protocol::{Address, Arrived, Evaluate, Installed, Message, Migrate, Report, Start};
+use protocol::{Address, AgentMessage, Arrived, Evaluate, Installed, Migrate, Report, Start};
 use serde::{Deserialize, Serialize};
 
 use crate::record;
@@ -13,7 +13,7 @@ use crate::world::{Cost, Event, Exchange, Moved, World};
 /// What a process's agent knows: where it is in the superstep, and the history that its potential of
 /// migration comes from.
 ///
-/// Told what happened by [`Process::on`]; encoded as it is when the process moves.
+/// Told what happened by [`Process::handle`]; encoded as it is when the process moves.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Process {
     rank: Rank,
@@ -22,7 +22,7 @@ pub struct Process {
     /// When it arrived at the last barrier.
     arrived: Instant,
     /// What it pays at the start of its next superstep.
-    owes: Seconds,
+    deferred_cost: Seconds,
     work: Instructions,
     computation: Seconds,
     halted: bool,
@@ -42,7 +42,7 @@ impl Process {
             host,
             superstep: 0,
             arrived: Instant::START,
-            owes: Seconds::ZERO,
+            deferred_cost: Seconds::ZERO,
             work: Instructions::ZERO,
             computation: Seconds::ZERO,
             halted: false,
@@ -55,10 +55,10 @@ impl Process {
     /// # Panics
     ///
     /// If it is something that does not happen to processes.
-    pub fn on(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
+    pub fn handle(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
         match event {
             Event::Message {
-                message: Message::Start(start),
+                message: AgentMessage::Start(start),
                 ..
             } => self.start(start, world),
             Event::Computed { work, time, halted } => {
@@ -69,17 +69,17 @@ impl Process {
             }
             Event::Exchanged(exchange) => self.arrive(rules, &exchange, world),
             Event::Message {
-                message: Message::Finish,
+                message: AgentMessage::Finish,
                 ..
             } => world.finished(self.rank),
             Event::Message {
-                message: Message::Evaluate(order),
+                message: AgentMessage::Evaluate(order),
                 ..
             } => {
                 self.evaluate(rules, &order, world);
             }
             Event::Message {
-                message: Message::Migrate(order),
+                message: AgentMessage::Migrate(order),
                 ..
             } => {
                 self.depart(rules, order, world);
@@ -103,7 +103,11 @@ impl Process {
             }
         }
         self.superstep = start.superstep;
-        world.run(self.rank, start.superstep, std::mem::take(&mut self.owes));
+        world.run(
+            self.rank,
+            start.superstep,
+            std::mem::take(&mut self.deferred_cost),
+        );
     }
 
     fn arrive(&mut self, rules: &Rules, exchange: &Exchange, world: &mut dyn World) {
@@ -124,7 +128,7 @@ impl Process {
             world.send(
                 own,
                 Address::Node(self.host),
-                Message::Halted(self.rank),
+                AgentMessage::Halted(self.rank),
                 Cost::Free,
             );
         }
@@ -146,7 +150,7 @@ impl Process {
             }
             Shape::Central => (first, Cost::Network(rules.barrier.message)),
         };
-        world.send(own, to, Message::Arrived(arrived), cost);
+        world.send(own, to, AgentMessage::Arrived(arrived), cost);
     }
 
     fn evaluate(&self, rules: &Rules, order: &Evaluate, world: &mut dyn World) {
@@ -186,7 +190,7 @@ impl Process {
             finished: load.and_then(|load| load.finished),
             received: load.map_or_else(Vec::new, |load| load.received.clone()),
         }));
-        let message = Message::Reported(Box::new(report));
+        let message = AgentMessage::Reported(Box::new(report));
         world.send(
             Address::Process(self.rank),
             Address::Node(self.host),
@@ -198,7 +202,7 @@ impl Process {
     fn depart(&mut self, rules: &Rules, order: Migrate, world: &mut dyn World) {
         let payment = rules.scheduler.as_ref().map(|scheduler| scheduler.payment);
         if payment == Some(Payment::Migrant) {
-            self.owes = order.owes;
+            self.deferred_cost = order.deferred_cost;
         }
         let agent = rmp_serde::to_vec(self).expect("plain numbers always encode");
         world.depart(order, agent);
@@ -219,7 +223,7 @@ impl Process {
         world.send(
             Address::Node(moved.host),
             manager,
-            Message::Installed(installed),
+            AgentMessage::Installed(installed),
             Cost::Encoded,
         );
     }
@@ -242,28 +246,31 @@ mod tests {
 
     use super::*;
     use crate::setup::{Collection, Scheduler};
-    use crate::stage::{Act, Stage, scheduler};
+    use crate::test_world::{Act, TestWorld, scheduler};
 
-    /// Process 1 of two on host 0, and the Stage it is on.
-    fn process(shape: Shape, scheduler: Option<Scheduler>) -> (Stage, Process) {
-        let stage = Stage::new(shape, Collection::AsTheyCome, &[0, 0], &[9; 2], scheduler);
-        let process = Process::new(&stage.rules, Rank(1), HostId(0));
-        (stage, process)
+    /// Process 1 of two on host 0, and its [`TestWorld`].
+    fn process(shape: Shape, scheduler: Option<Scheduler>) -> (TestWorld, Process) {
+        let test_world = TestWorld::new(shape, Collection::AsTheyCome, &[0, 0], &[9; 2], scheduler);
+        let process = Process::new(&test_world.rules, Rank(1), HostId(0));
+        (test_world, process)
     }
 
-    fn tell(stage: &mut Stage, process: &mut Process, event: Event) {
-        let (same, _) = self::process(stage.rules.barrier.shape, stage.rules.scheduler.clone());
-        process.on(&same.rules, event, stage);
+    fn tell(test_world: &mut TestWorld, process: &mut Process, event: Event) {
+        let (same, _) = self::process(
+            test_world.rules.barrier.shape,
+            test_world.rules.scheduler.clone(),
+        );
+        process.handle(&same.rules, event, test_world);
     }
 
-    fn message(message: Message) -> Event {
+    fn message(message: AgentMessage) -> Event {
         let from = Address::SetManager(SetId(0));
         Event::Message { from, message }
     }
 
     fn start(superstep: u64) -> Event {
         let interval = None;
-        message(Message::Start(Start {
+        message(AgentMessage::Start(Start {
             superstep,
             interval,
         }))
@@ -274,14 +281,14 @@ mod tests {
     }
 
     /// One superstep in which the process computes for two seconds and receives from both Sets.
-    fn superstep(stage: &mut Stage, process: &mut Process, index: u64, halted: bool) {
-        tell(stage, process, start(index));
+    fn superstep(test_world: &mut TestWorld, process: &mut Process, index: u64, halted: bool) {
+        tell(test_world, process, start(index));
         let computed = Event::Computed {
             work: Instructions(2_000_000_000),
             time: seconds(2.0),
             halted,
         };
-        tell(stage, process, computed);
+        tell(test_world, process, computed);
         let reception = |set| Reception {
             set: SetId(set),
             bytes: bsp::units::Bytes(100),
@@ -293,13 +300,13 @@ mod tests {
             longest: seconds(0.25),
             receptions: [reception(0), reception(1)].into_iter().collect(),
         };
-        tell(stage, process, Event::Exchanged(exchange));
+        tell(test_world, process, Event::Exchanged(exchange));
     }
 
     #[test]
     fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
         let arrived = |halted| {
-            Message::Arrived(Arrived {
+            AgentMessage::Arrived(Arrived {
                 superstep: 0,
                 processes: 1,
                 halted,
@@ -318,18 +325,18 @@ mod tests {
             (Shape::Ideal, manager, Cost::Free),
         ];
         for (shape, to, cost) in cases {
-            let (mut stage, mut process) = process(shape, None);
-            superstep(&mut stage, &mut process, 0, false);
+            let (mut test_world, mut process) = process(shape, None);
+            superstep(&mut test_world, &mut process, 0, false);
             let acts = [Act::Run(Rank(1), 0, Seconds::ZERO), Act::Exchange(Rank(1))];
-            assert_eq!(stage.acts, acts);
-            assert_eq!(stage.sent, [(own, to, arrived(0), cost)], "{shape:?}");
+            assert_eq!(test_world.acts, acts);
+            assert_eq!(test_world.sent, [(own, to, arrived(0), cost)], "{shape:?}");
 
-            let (mut stage, mut process) = self::process(shape, None);
-            superstep(&mut stage, &mut process, 0, true);
-            let halted = (own, node, Message::Halted(Rank(1)), Cost::Free);
-            assert_eq!(stage.sent, [halted, (own, to, arrived(1), cost)]);
-            tell(&mut stage, &mut process, message(Message::Finish));
-            assert_eq!(stage.finished, [Rank(1)]);
+            let (mut test_world, mut process) = self::process(shape, None);
+            superstep(&mut test_world, &mut process, 0, true);
+            let halted = (own, node, AgentMessage::Halted(Rank(1)), Cost::Free);
+            assert_eq!(test_world.sent, [halted, (own, to, arrived(1), cost)]);
+            tell(&mut test_world, &mut process, message(AgentMessage::Finish));
+            assert_eq!(test_world.finished, [Rank(1)]);
         }
     }
 
@@ -340,46 +347,50 @@ mod tests {
                 payment,
                 ..scheduler(|_| {})
             };
-            let (mut stage, mut process) = process(Shape::Central, Some(scheduler.clone()));
+            let (mut test_world, mut process) = process(Shape::Central, Some(scheduler.clone()));
             for index in 0..3 {
-                superstep(&mut stage, &mut process, index, false);
+                superstep(&mut test_world, &mut process, index, false);
             }
             let order = Migrate {
                 rank: Rank(1),
                 from: HostId(0),
                 to: HostId(4),
                 epoch: 7,
-                owes: seconds(0.5),
+                deferred_cost: seconds(0.5),
             };
-            tell(&mut stage, &mut process, message(Message::Migrate(order)));
-            let Some(Act::Depart(departed, agent)) = stage.acts.last().cloned() else {
+            tell(
+                &mut test_world,
+                &mut process,
+                message(AgentMessage::Migrate(order)),
+            );
+            let Some(Act::Depart(departed, agent)) = test_world.acts.last().cloned() else {
                 panic!("nobody departed")
             };
             assert_eq!(departed, order);
-            let mut moved = Process::new(&stage.rules, Rank(1), HostId(0));
+            let mut moved = Process::new(&test_world.rules, Rank(1), HostId(0));
             let arrival = Moved {
                 agent: agent.into(),
                 host: HostId(4),
                 epoch: 7,
             };
-            tell(&mut stage, &mut moved, Event::Moved(Box::new(arrival)));
+            tell(&mut test_world, &mut moved, Event::Moved(Box::new(arrival)));
             process.host = HostId(4);
             assert_eq!(format!("{moved:?}"), format!("{process:?}"));
-            let installed = Message::Installed(Installed {
+            let installed = AgentMessage::Installed(Installed {
                 rank: Rank(1),
                 host: HostId(4),
                 epoch: 7,
             });
-            let (from, to, sent, _) = stage.sent.last().unwrap();
+            let (from, to, sent, _) = test_world.sent.last().unwrap();
             assert_eq!(
                 (*from, *to),
                 (Address::Node(HostId(4)), Address::SetManager(SetId(1)))
             );
             assert_eq!(*sent, installed);
 
-            stage.acts.clear();
-            tell(&mut stage, &mut moved, start(3));
-            tell(&mut stage, &mut moved, start(4));
+            test_world.acts.clear();
+            tell(&mut test_world, &mut moved, start(3));
+            tell(&mut test_world, &mut moved, start(4));
             let owed = match payment {
                 Payment::Transfer => Seconds::ZERO,
                 Payment::Migrant => seconds(0.5),
@@ -388,15 +399,15 @@ mod tests {
                 Act::Run(Rank(1), 3, owed),
                 Act::Run(Rank(1), 4, Seconds::ZERO),
             ];
-            assert_eq!(stage.acts, acts, "{payment:?}");
+            assert_eq!(test_world.acts, acts, "{payment:?}");
         }
     }
 
     #[test]
     fn an_evaluation_is_reported_to_the_node_with_what_a_negotiation_needs() {
-        let (mut stage, mut process) = process(Shape::Central, Some(scheduler(|_| {})));
-        superstep(&mut stage, &mut process, 0, false);
-        stage.sent.clear();
+        let (mut test_world, mut process) = process(Shape::Central, Some(scheduler(|_| {})));
+        superstep(&mut test_world, &mut process, 0, false);
+        test_world.sent.clear();
         let view = |capacity| migbsp::SetView {
             capacity,
             processes: 2,
@@ -408,12 +419,12 @@ mod tests {
             sets: vec![view(1e9), view(2e9), view(1e9)],
         };
         tell(
-            &mut stage,
+            &mut test_world,
             &mut process,
-            message(Message::Evaluate(Box::new(order))),
+            message(AgentMessage::Evaluate(Box::new(order))),
         );
-        let [(_, to, Message::Reported(report), Cost::Free)] = &stage.sent[..] else {
-            panic!("one report: {:?}", stage.sent)
+        let [(_, to, AgentMessage::Reported(report), Cost::Free)] = &test_world.sent[..] else {
+            panic!("one report: {:?}", test_world.sent)
         };
         assert_eq!(*to, Address::Node(HostId(0)));
         assert_eq!(

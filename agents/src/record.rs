@@ -4,8 +4,8 @@
 //! and what came of it. `run.json` is written last and in one piece, so that a directory without it
 //! is the trace of a run that did not end.
 
+mod balance_check;
 mod hosts;
-mod judged;
 mod progress;
 mod reader;
 mod writer;
@@ -16,9 +16,9 @@ use migbsp::{Answer, Entry, NotSelected, PlanAssessment, PlannedMove, Potential,
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
+pub use balance_check::BalanceCheck;
 pub use hosts::Hosts;
-pub use judged::Judged;
-pub use reader::{Glance, Kind, ReadError, head, manifest, read, scan};
+pub use reader::{EventHeader, EventKind, ReadError, head, manifest, read, scan};
 pub use writer::{WriteError, Writer};
 
 /// The version of the events, in the head of every record.
@@ -154,7 +154,7 @@ pub struct Call {
     pub balanced: Option<u32>,
     /// The supersteps since the last call, where they were judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub judged: Vec<Judged>,
+    pub judged: Vec<BalanceCheck>,
     /// The potential above which processes are candidates, where the heuristic has one.
     pub threshold: Option<Seconds>,
     /// The list that all Managers agreed on, highest potential first.

@@ -1,27 +1,27 @@
 //! The agent that manages one Set.
 
+mod barrier;
 mod call;
-mod gathering;
-mod whereabouts;
+mod placement_view;
 
 use std::collections::BTreeSet;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Elapsed, Planner, When};
-use protocol::{Address, Arrived, Confer, Message, Start};
+use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
 
 use crate::record;
 use crate::setup::{Collection, Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, World};
+use barrier::Barrier;
 use call::Call;
-use gathering::Gathering;
-use whereabouts::Whereabouts;
+use placement_view::PlacementView;
 
 /// What the Manager of a Set knows: where every process lives, who has arrived at the barrier, and
 /// how far the rescheduling call has come that it may be holding.
 ///
-/// Told what happened by [`SetManager::on`]. All Managers compute the same interval, tolerance and
+/// Told what happened by [`SetManager::handle`]. All Managers compute the same interval, tolerance and
 /// list of potentials from the same exchanged data, and assert it.
 #[derive(Debug)]
 pub struct SetManager {
@@ -29,7 +29,7 @@ pub struct SetManager {
     /// The hosts of this Set.
     hosts: Vec<HostId>,
     /// Where every process lives.
-    whereabouts: Whereabouts,
+    placement_view: PlacementView,
     /// How often the placement has changed.
     epoch: u64,
     /// Whether the first process has not halted and lives beside the first Manager.
@@ -39,7 +39,7 @@ pub struct SetManager {
     when: Option<Box<dyn When>>,
     /// Who plans for the first Manager, where plans name processors; away while a plan is made.
     planner: Option<Planner>,
-    gathering: Gathering,
+    barrier: Barrier,
     /// The superstep being executed, from 0, and when it was started.
     superstep: u64,
     started: Instant,
@@ -51,12 +51,12 @@ pub struct SetManager {
     barrier_busy: Vec<Seconds>,
     call: Option<Call>,
     /// Messages of a call that has not begun here, in the order they came.
-    early: Vec<(Address, Message)>,
+    early: Vec<(Address, AgentMessage)>,
     /// What the next superstep starts with, once the time has come.
     held: Option<Start>,
     /// What the first process beside the first Manager is told, once everybody else has been: it is
     /// the master of a central barrier, and goes on when its own messages have arrived.
-    last: Option<Message>,
+    last: Option<AgentMessage>,
 }
 
 impl SetManager {
@@ -67,8 +67,8 @@ impl SetManager {
         Self {
             set,
             is_home: rules.placement.first() == Some(&rules.first_host()),
-            whereabouts: Whereabouts::new(rules, set, &hosts),
-            gathering: Gathering::new(rules, set, &hosts),
+            placement_view: PlacementView::new(rules, set, &hosts),
+            barrier: Barrier::new(rules, set, &hosts),
             hosts,
             epoch: 0,
             has_migrant: BTreeSet::new(),
@@ -94,28 +94,30 @@ impl SetManager {
     /// # Panics
     ///
     /// If it is something that does not happen to Managers.
-    pub fn on(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
+    pub fn handle(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
         match event {
             Event::Message {
                 from,
-                message: Message::Arrived(arrived),
+                message: AgentMessage::Arrived(arrived),
             } => {
-                self.gather(rules, from, arrived, world);
+                self.handle_arrived(rules, from, arrived, world);
             }
             Event::Message {
                 from,
-                message: Message::Confer(confer),
+                message: AgentMessage::StartCall(confer),
             } => {
                 assert!(self.superstep <= confer.superstep, "a call about the past");
                 if self.call.is_some() {
-                    self.early.push((from, Message::Confer(confer)));
+                    self.early.push((from, AgentMessage::StartCall(confer)));
                 } else {
                     self.superstep = confer.superstep;
                     let began = world.now();
                     self.begin_call(rules, began, world);
                 }
             }
-            Event::Message { from, message } => self.take_part(rules, from, message, world),
+            Event::Message { from, message } => {
+                self.handle_call_message(rules, from, message, world);
+            }
             Event::Woken => {
                 let start = self.held.take().expect("woken to release what is held");
                 self.release(rules, start, world);
@@ -125,7 +127,7 @@ impl SetManager {
                 let own = Address::SetManager(self.set);
                 world.send(own, Address::Process(Rank(0)), message, Cost::Free);
             }
-            Event::Deliberated(deliberated) => self.take_plan(rules, *deliberated, world),
+            Event::Deliberated(deliberated) => self.handle_plan(rules, *deliberated, world),
             Event::Computed { .. } | Event::Exchanged(_) | Event::Moved(_) => {
                 unreachable!("the Manager of {} was told {event:?}", self.set)
             }
@@ -133,14 +135,20 @@ impl SetManager {
     }
 
     /// Processes have arrived; when all have, the superstep is over.
-    fn gather(&mut self, rules: &Rules, from: Address, arrived: Arrived, world: &mut dyn World) {
+    fn handle_arrived(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        arrived: Arrived,
+        world: &mut dyn World,
+    ) {
         assert!(
             self.superstep <= arrived.superstep,
             "an arrival from the past"
         );
         if self.superstep < arrived.superstep {
             // Another Manager was released first and its Set was quick.
-            self.early.push((from, Message::Arrived(arrived)));
+            self.early.push((from, AgentMessage::Arrived(arrived)));
             return;
         }
         let is_first = from == Address::Process(Rank(0));
@@ -149,11 +157,11 @@ impl SetManager {
             // The first process waits for the others once it has computed, sent and received.
             self.listen(rules, arrived.superstep, Some(arrived.slowest.1), world);
         }
-        if let Some(own_set) = self.gathering.absorb(rules, self.set, from, arrived) {
+        if let Some(own_set) = self.barrier.arrive(rules, self.set, from, arrived) {
             let cost = Cost::Network(rules.barrier.message);
-            self.tell_managers(rules, &Message::Arrived(own_set), cost, world);
+            self.send_to_managers(rules, &AgentMessage::Arrived(own_set), cost, world);
         }
-        if let Some(all) = self.gathering.complete() {
+        if let Some(all) = self.barrier.complete() {
             self.end_superstep(rules, all, world);
         }
     }
@@ -179,12 +187,12 @@ impl SetManager {
                     .push(busy - std::mem::replace(&mut self.busy, busy));
             }
         }
-        if self.calls(rules, &all) && !self.gathering.is_over() {
+        if self.calls(rules, &all) && !self.barrier.is_over() {
             if rules.barrier.shape != Shape::Hierarchical {
-                let confer = Message::Confer(Confer {
+                let confer = AgentMessage::StartCall(StartCall {
                     superstep: self.superstep,
                 });
-                self.tell_managers(rules, &confer, Cost::Encoded, world);
+                self.send_to_managers(rules, &confer, Cost::Encoded, world);
             }
             self.begin_call(rules, ended, world);
         } else {
@@ -239,7 +247,7 @@ impl SetManager {
         match rules.barrier.collection {
             Collection::AsTheyCome => world.listen(superstep, None),
             Collection::ByRank => {
-                if let Some(next) = self.gathering.next_living(last) {
+                if let Some(next) = self.barrier.next_living(last) {
                     world.listen(superstep, Some(next));
                 }
             }
@@ -256,11 +264,11 @@ impl SetManager {
         };
         let is_central = rules.barrier.shape == Shape::Central;
         let mut waits = false;
-        self.gathering.release(|to, halted| {
+        self.barrier.release(|to, halted| {
             let message = if halted {
-                Message::Finish
+                AgentMessage::Finish
             } else {
-                Message::Start(start)
+                AgentMessage::Start(start)
             };
             if to == Address::Process(Rank(0)) && self.is_home {
                 self.is_home = !halted;
@@ -283,12 +291,18 @@ impl SetManager {
     /// Handles again what had come too early.
     fn retry_early(&mut self, rules: &Rules, world: &mut dyn World) {
         for (from, message) in std::mem::take(&mut self.early) {
-            self.on(rules, Event::Message { from, message }, world);
+            self.handle(rules, Event::Message { from, message }, world);
         }
     }
 
     /// To all other Managers.
-    fn tell_managers(&self, rules: &Rules, message: &Message, cost: Cost, world: &mut dyn World) {
+    fn send_to_managers(
+        &self,
+        rules: &Rules,
+        message: &AgentMessage,
+        cost: Cost,
+        world: &mut dyn World,
+    ) {
         let all = (0..rules.managers.len()).map(SetId::from_index);
         for set in all.filter(|set| *set != self.set) {
             self.send(set, message.clone(), cost, world);
@@ -296,7 +310,7 @@ impl SetManager {
     }
 
     /// To another Manager.
-    fn send(&self, to: SetId, message: Message, cost: Cost, world: &mut dyn World) {
+    fn send(&self, to: SetId, message: AgentMessage, cost: Cost, world: &mut dyn World) {
         world.send(
             Address::SetManager(self.set),
             Address::SetManager(to),

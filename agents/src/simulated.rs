@@ -1,6 +1,10 @@
 //! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
 
+mod activity;
+mod rendezvous;
+mod routes;
 mod traffic;
+mod transfers;
 mod world;
 
 use std::cell::RefCell;
@@ -10,9 +14,9 @@ use std::sync::Arc;
 
 use actix::{Actor, Context, Handler};
 use bsp::{HostId, Rank, SetId};
-use protocol::{Address, Message, Start};
+use protocol::{Address, AgentMessage, Start};
 
-use crate::actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent, Surroundings};
+use crate::actors::{AgentContext, Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
 use crate::error::RunError;
 use crate::node::Node;
 use crate::outcome::Outcome;
@@ -123,11 +127,11 @@ impl Simulation {
     fn agents(&mut self, setup: &Setup) -> Agents {
         let rules = Arc::clone(&self.rules);
         let world: Rc<RefCell<dyn crate::world::World>> = self.world.clone();
-        let surroundings = Rc::new(Surroundings { rules, world });
-        let rules = &surroundings.rules;
+        let context = Rc::new(AgentContext { rules, world });
+        let rules = &context.rules;
         let mut residents = vec![BTreeSet::new(); setup.platform.hosts().len()];
         let mut processes = Vec::with_capacity(setup.placement.len());
-        let start = Message::Start(Start {
+        let start = AgentMessage::Start(Start {
             superstep: 0,
             interval: None,
         });
@@ -136,7 +140,7 @@ impl Simulation {
             residents[host.index()].insert(rank);
             processes.push(ProcessAgent::new(
                 Process::new(rules, rank, *host),
-                &surroundings,
+                &context,
             ));
             let from = Address::SetManager(rules.first);
             let event = Event::Message {
@@ -153,7 +157,7 @@ impl Simulation {
             .enumerate()
             .map(|(index, residents)| {
                 let node = Node::new(rules, HostId::from_index(index), residents);
-                NodeAgent::new(node, &surroundings)
+                NodeAgent::new(node, &context)
             })
             .collect();
         let managers = setup
@@ -164,7 +168,7 @@ impl Simulation {
             .map(|(index, set)| {
                 let id = SetId::from_index(index);
                 let manager = SetManager::new(rules, id, set.hosts.clone());
-                SetManagerAgent::new(manager, &surroundings)
+                SetManagerAgent::new(manager, &context)
             })
             .collect();
         Agents {

@@ -3,7 +3,7 @@
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::Reception;
-use protocol::{Address, Message, Migrate, State};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 use smallvec::SmallVec;
 
 use crate::deliberation::{Deliberated, Deliberation};
@@ -18,7 +18,7 @@ pub enum Event {
         /// Who sent it.
         from: Address,
         /// What it says.
-        message: Message,
+        message: AgentMessage,
     },
     /// A process's superstep has been computed.
     Computed {
@@ -91,7 +91,7 @@ pub trait World {
     fn now(&self) -> Instant;
 
     /// Sends a message.
-    fn send(&mut self, from: Address, to: Address, message: Message, cost: Cost);
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost);
 
     /// Executes superstep `superstep` of `rank` on its host's processors, `delay` from now; answered
     /// by [`Event::Computed`].
@@ -109,7 +109,7 @@ pub trait World {
     fn depart(&mut self, order: Migrate, agent: Vec<u8>);
 
     /// Puts a process that has come onto its new host; answered by [`Event::Moved`] at its agent.
-    fn install(&mut self, host: HostId, state: State);
+    fn install(&mut self, host: HostId, state: ProcessImage);
 
     /// The Manager of `set` knows that everybody who moves lives on his new host: from here on, the placement
     /// is that of `epoch`. Whoever has to know of it in its Set does so before anything else reaches it.

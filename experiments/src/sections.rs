@@ -1,6 +1,6 @@
 //! The sections of an experiment file that are plain values.
 
-use agents::{Barrier, Collection, Order, PlacementOptions, Shape, TransferStart};
+use agents::{Barrier, Collection, PlacementOptions, PlacementOrder, Shape, TransferStart};
 use bsp::reference::Limit;
 use bsp::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub enum Model {
 #[serde(default, deny_unknown_fields)]
 pub struct PlacementSection {
     /// Host after host, or Set after Set.
-    pub order: Order,
+    pub order: PlacementOrder,
     /// Number of consecutive ranks that share a host.
     pub per_host: u32,
     /// Number of hosts that are skipped first.

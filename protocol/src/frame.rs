@@ -3,7 +3,7 @@
 //! | bytes | field | |
 //! |---|---|---|
 //! | 0..2 | magic and version | `0xB5`, then [`WIRE_VERSION`] |
-//! | 2..4 | kind | 0: a message between agents; others are refused |
+//! | 2..4 | kind | of the message: 0 agents, 1 call, 2 nodes, 3 job; others are refused |
 //! | 4..8 | length of the head | bytes |
 //! | 8..16 | length of the payload | bytes |
 //! | 16.. | head | sender, receiver and message, as compact MessagePack |
@@ -16,10 +16,10 @@ use bytes::{BufMut, Bytes};
 
 use crate::encoding::{encoded_len, length_of};
 use crate::head::{self, HeadError};
-use crate::message::{Address, Message, State};
+use crate::message::{Address, AgentMessage, CallMessage, Message, NodeMessage, ProcessImage};
 
 /// The version of the encoding, the same at both ends; it changes whenever any byte of any frame does.
-pub const WIRE_VERSION: u8 = 1;
+pub const WIRE_VERSION: u8 = 2;
 
 /// Bytes of the prefix of a frame.
 pub const PREFIX_LEN: usize = 16;
@@ -38,8 +38,43 @@ pub struct Frame {
 /// Invariant: both lengths are within the limits it was decoded with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
+    kind: MessageKind,
     head: usize,
     payload: u64,
+}
+
+/// The enum that a head holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MessageKind {
+    Agent,
+    Call,
+    Node,
+    Job,
+}
+
+impl MessageKind {
+    const fn new(message: &Message) -> Self {
+        match message {
+            Message::Agent(_) => Self::Agent,
+            Message::Call(_) => Self::Call,
+            Message::Node(_) => Self::Node,
+            Message::Job(_) => Self::Job,
+        }
+    }
+
+    fn from_wire(kind: u16) -> Option<Self> {
+        let kinds = [Self::Agent, Self::Call, Self::Node, Self::Job];
+        kinds.into_iter().find(|known| known.to_wire() == kind)
+    }
+
+    const fn to_wire(self) -> u16 {
+        match self {
+            Self::Agent => 0,
+            Self::Call => 1,
+            Self::Node => 2,
+            Self::Job => 3,
+        }
+    }
 }
 
 /// The longest frames that a receiver accepts.
@@ -71,7 +106,7 @@ pub enum DecodeError {
         found: u8,
     },
     /// A frame of an unknown kind.
-    #[error("byte 2: a frame of kind {found}, expected {KIND_MESSAGE}")]
+    #[error("byte 2: a frame of kind {found}, expected 0 to 3")]
     Kind {
         /// The kind.
         found: u16,
@@ -162,9 +197,7 @@ impl Prefix {
             return Err(DecodeError::Version { found: version });
         }
         let kind = u16::from_le_bytes([k0, k1]);
-        if kind != KIND_MESSAGE {
-            return Err(DecodeError::Kind { found: kind });
-        }
+        let kind = MessageKind::from_wire(kind).ok_or(DecodeError::Kind { found: kind })?;
         let head = u32::from_le_bytes([h0, h1, h2, h3]);
         let head = usize::try_from(head)
             .ok()
@@ -180,7 +213,11 @@ impl Prefix {
                 limit: limits.payload,
             });
         }
-        Ok(Self { head, payload })
+        Ok(Self {
+            kind,
+            head,
+            payload,
+        })
     }
 
     /// Bytes of the head that follows.
@@ -214,7 +251,7 @@ impl Prefix {
                 expected: self.end(),
             });
         }
-        let (from, to, message) = head::read::<(Address, Address, Message)>(head)?;
+        let (from, to, message) = self.read(head)?;
         Ok((from, to, attach(message, payload)?))
     }
 
@@ -228,11 +265,32 @@ impl Prefix {
         &self,
         head: &[u8],
     ) -> Result<(Address, Address, Message), DecodeError> {
-        let opened = head::read::<(Address, Address, Message)>(head)?;
-        if let Message::State(state) = &opened.2 {
-            check_state(state, self.payload)?;
+        let opened = self.read(head)?;
+        if let Message::Agent(AgentMessage::ProcessImage(image)) = &opened.2 {
+            check_image(image, self.payload)?;
         }
         Ok(opened)
+    }
+
+    fn read(&self, head: &[u8]) -> Result<(Address, Address, Message), HeadError> {
+        Ok(match self.kind {
+            MessageKind::Agent => {
+                let (from, to, message) = head::read(head)?;
+                (from, to, Message::Agent(message))
+            }
+            MessageKind::Call => {
+                let (from, to, message) = head::read(head)?;
+                (from, to, Message::Call(message))
+            }
+            MessageKind::Node => {
+                let (from, to, message) = head::read(head)?;
+                (from, to, Message::Node(message))
+            }
+            MessageKind::Job => {
+                let (from, to, message) = head::read(head)?;
+                (from, to, Message::Job(message))
+            }
+        })
     }
 
     /// The length of the whole frame.
@@ -245,7 +303,7 @@ impl Prefix {
     fn put(&self, bytes: &mut Vec<u8>) {
         bytes.put_u8(MAGIC);
         bytes.put_u8(WIRE_VERSION);
-        bytes.put_u16_le(KIND_MESSAGE);
+        bytes.put_u16_le(self.kind.to_wire());
         bytes.put_u32_le(u32::try_from(self.head).expect("a head takes less than 4 GiB"));
         bytes.put_u64_le(self.payload);
     }
@@ -260,9 +318,9 @@ impl Message {
     )]
     pub fn payload(&self) -> Option<&Bytes> {
         match self {
-            Self::State(state) => Some(&state.payload),
-            Self::Parcel(parcel) => Some(&parcel.payload),
-            Self::Probe(probe) => Some(&probe.payload),
+            Self::Agent(AgentMessage::ProcessImage(image)) => Some(&image.payload),
+            Self::Node(NodeMessage::Batch(batch)) => Some(&batch.payload),
+            Self::Node(NodeMessage::Probe(probe)) => Some(&probe.payload),
             _ => None,
         }
     }
@@ -289,6 +347,7 @@ pub(crate) fn encode_head(parts: (Address, Address, &Message), payload: u64) -> 
     let length = encoded_len(&parts).expect("every message can be encoded");
     let length = usize::try_from(length.0).expect("what fits memory fits a usize");
     let prefix = Prefix {
+        kind: MessageKind::new(parts.2),
         head: length,
         payload,
     };
@@ -333,9 +392,9 @@ pub fn decode(
 )]
 fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> {
     match &mut message {
-        Message::State(state) => state.payload = payload,
-        Message::Parcel(parcel) => parcel.payload = payload,
-        Message::Probe(probe) => probe.payload = payload,
+        Message::Agent(AgentMessage::ProcessImage(image)) => image.payload = payload,
+        Message::Node(NodeMessage::Batch(batch)) => batch.payload = payload,
+        Message::Node(NodeMessage::Probe(probe)) => probe.payload = payload,
         _ if payload.is_empty() => {}
         _ => {
             return Err(DecodeError::Payload {
@@ -349,18 +408,18 @@ fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> 
 
 /// Checks what the types of the fields do not ensure, at both ends.
 fn check(message: &Message) -> Result<(), DecodeError> {
-    if let Message::State(state) = message {
-        check_state(state, length_of(state.payload.len()))?;
+    if let Message::Agent(AgentMessage::ProcessImage(image)) = message {
+        check_image(image, length_of(image.payload.len()))?;
     }
-    if let Message::Parcel(parcel) = message {
-        let lengths = parcel.letters.iter().map(|letter| letter.bytes);
+    if let Message::Node(NodeMessage::Batch(batch)) = message {
+        let lengths = batch.messages.iter().map(|message| message.bytes);
         let expected = lengths.fold(0, u64::saturating_add);
-        let found = length_of(parcel.payload.len());
+        let found = length_of(batch.payload.len());
         if found != expected {
             return Err(DecodeError::Batch { found, expected });
         }
     }
-    if let Message::Measured(measured) = message {
+    if let Message::Call(CallMessage::Measured(measured)) = message {
         let host = measured.host;
         for found in [measured.load, measured.load_recent] {
             if !(0.0..=1.0).contains(&found) {
@@ -371,16 +430,15 @@ fn check(message: &Message) -> Result<(), DecodeError> {
     Ok(())
 }
 
-fn check_state(state: &State, length: u64) -> Result<(), DecodeError> {
-    if length < state.agent.into() {
+fn check_image(image: &ProcessImage, length: u64) -> Result<(), DecodeError> {
+    if length < image.agent.into() {
         return Err(DecodeError::State {
-            rank: state.rank,
+            rank: image.rank,
             found: usize::try_from(length).unwrap_or(usize::MAX),
-            agent: state.agent,
+            agent: image.agent,
         });
     }
     Ok(())
 }
 
 const MAGIC: u8 = 0xB5;
-const KIND_MESSAGE: u16 = 0;

@@ -11,7 +11,6 @@
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
 mod encoding;
-mod errand;
 mod frame;
 mod head;
 pub mod identity;
@@ -20,11 +19,11 @@ pub mod transport;
 mod wire_size;
 
 pub use encoding::encoded_len;
-pub use errand::{Ended, Errand, Failed, Fault, JobStatus, Member, Status, Submit};
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
 pub use head::HeadError;
 pub use message::{
-    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Evaluate, Installed,
-    Letter, Measure, Measured, Message, Migrate, Parcel, Placed, Planned, Probe, Report, Reports,
-    Standing, Start, State,
+    Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity, Considered,
+    Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Measure, Measured,
+    Member, Message, MessageHeader, Migrate, NodeMessage, Placed, Planned, Probe, ProcessImage,
+    Report, Reports, SetReport, Start, StartCall, Status, Submit,
 };

@@ -13,10 +13,10 @@ use std::time::Duration;
 use bsp::HostId;
 use protocol::identity::Identity;
 use protocol::transport::{Bounds, Endpoint, Peer, PeerPolicy, Sender};
-use protocol::{Address, Errand, Member, Message, encode};
+use protocol::{Address, JobMessage, Member, Message, encode};
 
 use super::failure::JobError;
-use super::job::{call, role_of, rules};
+use super::members::{call, role_of, rules};
 use crate::outcome::Outcome;
 use crate::programs::{Programs, States};
 use crate::record::Event;
@@ -155,8 +155,8 @@ async fn connect(endpoint: &Arc<Endpoint>, request: &Request) -> Result<Vec<Peer
     Ok(peers)
 }
 
-fn tell(sender: &Sender, errand: Errand) -> Result<(), JobError> {
-    let message = Message::Errand(Box::new(errand));
+fn tell(sender: &Sender, message: JobMessage) -> Result<(), JobError> {
+    let message = Message::Job(Box::new(message));
     let frame = encode(Address::Client, Address::Node(HostId(0)), &message);
     Ok(sender.push(frame)?)
 }

@@ -1,236 +1,153 @@
-//! What the processes of a node exchange with each other and with those of other nodes, superstep by superstep.
+//! The exchange of programs' messages between nodes, superstep by superstep.
 
-mod parcels;
+mod batches;
+mod census;
+mod expectations;
+mod inboxes;
+mod round;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use bsp::reference::check_receiver;
-use bsp::units::{Bytes, Seconds};
+use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
-use migbsp::Reception;
-use protocol::{Letter, Limits, Parcel};
+use protocol::{Batch, Limits, MessageHeader};
 
-use self::parcels::{Last, pack, unpack};
+use self::batches::{Last, pack, unpack};
+use self::census::Census;
+use self::expectations::Expectations;
+use self::inboxes::Inboxes;
+use self::round::Round;
 use crate::error::RunError;
 use crate::programs::{Content, Executed, Incoming};
 use crate::world::Exchange;
 
-/// Where everybody lives, as one node knows it, and what is on its way there.
+/// One node's part in the exchange of programs' messages.
 ///
-/// A node sends a [`Parcel`] to those for whose processes it has messages, and to those who expect one of it: who
-/// has sent one that was not empty is expected to send one in the next superstep, too, until a few in a row were
-/// empty. What is expected is waited for. Whoever sends a parcel that is not expected waits himself, until it has been
-/// [taken](protocol::Message::Taken): he arrives at the barrier only then, so that nobody goes on without it. That a
-/// process has halted is told to everybody, and has to be taken by everybody, who say so when they have sent what they
-/// have for it themselves.
+/// In every superstep a node sends one [`Batch`] (or several parts of one) to each node that needs one. Three facts
+/// about a pair of nodes, sender and receiver, decide:
 ///
-/// A superstep is complete here when everybody here has computed, what is expected has come, and what has to be
-/// taken has been. What comes when it is complete counts in the next one.
+/// | batch of the sender | the receiver expected it | the receiver did not |
+/// |---|---|---|
+/// | with messages | waits for it; expects the next | acknowledges it; expects the next |
+/// | empty, fewer than 8 in a row | waits for it; expects the next | is not sent |
+/// | empty, the 8th in a row | waits for it; expects no more | is not sent |
+/// | announces halted processes | waits for it, and acknowledges it once its own batches have left | acknowledges it once its own batches have left |
+///
+/// A sender enters the barrier only when all its acknowledgements have arrived, so no process passes the barrier
+/// without a message that was sent to it, and every node knows the halted processes.
+///
+/// The state of a superstep on a node, and what a batch of that superstep does:
+///
+/// | state | until | a batch that arrives |
+/// |---|---|---|
+/// | not begun | a process here starts it | is kept, and received when the superstep begins |
+/// | in progress | all processes here have computed, all expected batches and all acknowledgements have arrived | counts in this superstep |
+/// | complete | the next superstep begins | counts in the next superstep (it was not expected) |
+/// | over | | carries no messages; otherwise its sender is at fault |
 #[derive(Debug)]
 pub(super) struct Exchanges {
-    own: HostId,
-    /// The Set of each host.
-    sets: Vec<SetId>,
-    /// The host of each process.
-    hosts: Vec<HostId>,
-    /// The host where each process started, if its messages count for that one's Set for ever.
-    starts: Option<Vec<HostId>>,
-    /// The superstep in which each process halted.
-    halted: Vec<Option<u64>>,
-    /// How many have not.
-    running: usize,
-    /// What processes here receive in the superstep to come, ordered by sender.
-    inboxes: BTreeMap<Rank, Vec<Incoming>>,
-    /// Nodes that expect a parcel of this one in every superstep, and how many in a row were empty.
-    awaiting: BTreeMap<HostId, u32>,
-    /// Nodes of which this one expects a parcel in every superstep in which processes live there.
-    expected: BTreeSet<HostId>,
+    census: Census,
+    inboxes: Inboxes,
+    expectations: Expectations,
     /// The last superstep that is complete here.
     completed: Option<u64>,
-    /// Parcels of supersteps that have not begun here.
-    early: BTreeMap<HostId, VecDeque<(Parcel, Seconds)>>,
-    /// Parcels that are here, of nodes that wait for being told so.
-    untold: Vec<Untold>,
+    /// Batches of supersteps that have not begun here.
+    early: BTreeMap<HostId, VecDeque<(Batch, Seconds)>>,
     round: Option<Round>,
     /// Messages that processes here sent, and their bytes.
     pub(super) messages: u64,
     pub(super) bytes: u64,
 }
 
-/// A superstep under way.
-#[derive(Debug)]
-struct Round {
-    superstep: u64,
-    /// Processes here that take part.
-    residents: BTreeSet<Rank>,
-    /// What those sent that have computed: how many messages.
-    sent: BTreeMap<Rank, u32>,
-    /// Whether what goes to other nodes is on its way.
-    has_left: bool,
-    /// Nodes whose last parcel is still to come.
-    waiting: BTreeSet<HostId>,
-    /// Nodes that have not taken yet what they have to.
-    untaken: BTreeSet<HostId>,
-    /// For processes here: to whom, and what.
-    letters: Vec<(Rank, Incoming)>,
-    /// For processes elsewhere, by host.
-    leaving: BTreeMap<HostId, Vec<(Letter, Content)>>,
-    received: BTreeMap<Rank, Received>,
-}
-
-/// A parcel whose sender waits for being told that it is here.
-#[derive(Debug)]
-struct Untold {
-    host: HostId,
-    superstep: u64,
-    /// Whether it says who has halted: what is sent from here to those has to be on its way first.
-    has_halted: bool,
-}
-
-/// What a process received.
-#[derive(Debug, Default)]
-struct Received {
-    count: u32,
-    longest: Seconds,
-    /// Bytes, and the time they were under way, by Set of the sender.
-    by_set: BTreeMap<SetId, (u64, f64)>,
-}
-
 impl Exchanges {
-    /// Processes live on `hosts`, by rank, whose Sets are `sets`.
+    /// All processes run on `hosts`, by rank; the Sets of all hosts are `sets`.
     pub(super) fn new(
         own: HostId,
         sets: Vec<SetId>,
         hosts: Vec<HostId>,
         senders_stay: bool,
     ) -> Self {
-        let others = || {
-            let all = (0..sets.len()).map(HostId::from_index);
-            all.filter(move |host| *host != own)
-        };
+        let all = (0..sets.len()).map(HostId::from_index);
         Self {
-            own,
-            awaiting: others().map(|host| (host, 0)).collect(),
-            expected: others().collect(),
+            expectations: Expectations::new(all.filter(move |host| *host != own)),
+            census: Census::new(own, sets, hosts, senders_stay),
+            inboxes: Inboxes::default(),
             completed: None,
-            sets,
-            starts: senders_stay.then(|| hosts.clone()),
-            halted: vec![None; hosts.len()],
-            running: hosts.len(),
-            hosts,
-            inboxes: BTreeMap::new(),
             early: BTreeMap::new(),
-            untold: Vec::new(),
             round: None,
             messages: 0,
             bytes: 0,
         }
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub(super) fn size(&self) -> u32 {
-        u32::try_from(self.hosts.len()).expect("ranks fit 32 bits")
+        self.census.size()
     }
 
-    /// The host of a process, if there is such a one.
+    /// The host of a process, if the process exists.
     pub(super) fn host_of(&self, rank: Rank) -> Option<HostId> {
-        self.hosts.get(rank.index()).copied()
+        self.census.host_of(rank)
     }
 
-    /// A process lives elsewhere from now on.
+    /// A process runs on another host from now on.
     pub(super) fn place(&mut self, rank: Rank, host: HostId) {
-        self.hosts[rank.index()] = host;
+        self.census.place(rank, host);
     }
 
-    /// How many processes live here that have not halted.
+    /// The number of processes here that have not halted.
     pub(super) fn living_here(&self) -> usize {
-        let places = self.hosts.iter().zip(&self.halted);
-        places
-            .filter(|(host, halted)| **host == self.own && halted.is_none())
-            .count()
+        self.census.living_here()
     }
 
-    /// How many supersteps there were, once all processes have halted.
+    /// The number of supersteps, once all processes have halted.
     pub(super) fn supersteps(&self) -> Option<u64> {
-        if 0 < self.running {
-            return None;
-        }
-        self.halted.iter().flatten().max().map(|last| last + 1)
-    }
-
-    /// A process has halted, as may be told more than once.
-    fn halt(&mut self, rank: Rank, superstep: u64) {
-        if self.halted[rank.index()].replace(superstep).is_none() {
-            self.running -= 1;
-        }
+        self.census.supersteps()
     }
 
     /// The lowest of the processes that have not halted.
     pub(super) fn first_running(&self) -> Option<Rank> {
-        let place = self.halted.iter().position(Option::is_none);
-        place.map(Rank::from_index)
+        self.census.first_running()
     }
 
-    /// What a process receives next; taken when it executes its superstep, or leaves.
-    pub(super) fn take_inbox(&mut self, rank: Rank) -> Vec<Incoming> {
-        self.inboxes.remove(&rank).unwrap_or_default()
+    /// Removes the messages for a process that executes its superstep or leaves.
+    pub(super) fn remove_inbox(&mut self, rank: Rank) -> Vec<Incoming> {
+        self.inboxes.remove(rank)
     }
 
-    /// What a process that has come brings with it.
-    pub(super) fn put_inbox(&mut self, rank: Rank, inbox: Vec<Incoming>) {
+    /// The messages that an arriving process brings along.
+    pub(super) fn insert_inbox(&mut self, rank: Rank, inbox: Vec<Incoming>) {
         self.inboxes.insert(rank, inbox);
     }
 
-    /// Superstep `superstep` begins, if it has not.
+    /// Begins superstep `superstep`, unless it is in progress.
     pub(super) fn begin(&mut self, superstep: u64) -> Result<(), RunError> {
         if let Some(round) = &self.round {
             assert_eq!(round.superstep, superstep, "one superstep at a time");
             return Ok(());
         }
-        let takes_part =
-            |rank: &Rank| self.halted[rank.index()].is_none_or(|halted| superstep <= halted);
-        let living = || {
-            (0..self.hosts.len())
-                .map(Rank::from_index)
-                .filter(takes_part)
-        };
-        let own = self.own;
-        let mut round = Round {
-            superstep,
-            residents: living()
-                .filter(|rank| self.hosts[rank.index()] == own)
-                .collect(),
-            sent: BTreeMap::new(),
-            has_left: false,
-            waiting: living()
-                .map(|rank| self.hosts[rank.index()])
-                .filter(|host| self.expected.contains(host))
-                .collect(),
-            untaken: BTreeSet::new(),
-            letters: Vec::new(),
-            leaving: BTreeMap::new(),
-            received: BTreeMap::new(),
-        };
-        let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
+        let own = self.census.own();
+        let here = self.census.taking_part(superstep);
+        let here = here.filter(|(_, host)| *host == own);
+        let hosts = self.census.taking_part(superstep).map(|(_, host)| host);
+        let awaited = hosts.filter(|host| self.expectations.expects(*host));
+        let residents = here.map(|(rank, _)| rank).collect();
+        let mut round = Round::new(superstep, residents, awaited.collect());
         for to in &round.residents.clone() {
-            for Incoming {
-                from,
-                content,
-                late,
-            } in self.inboxes.get(to).into_iter().flatten()
-            {
-                if let Some(took) = late {
-                    let ends = (*from, *to);
-                    round.received((&self.sets, hosts), ends, content.len(), *took);
+            for incoming in self.inboxes.get(*to) {
+                if let Some(took) = incoming.late {
+                    let set = self.census.set_of_sender(incoming.from);
+                    round.count(set, *to, incoming.content.len(), took);
                 }
             }
         }
         self.round = Some(round);
-        for (host, parcels) in std::mem::take(&mut self.early) {
-            for (parcel, took) in parcels {
-                if superstep <= parcel.superstep {
-                    self.check(host, &parcel)?;
-                    self.put(host, parcel, took);
+        for (host, batches) in std::mem::take(&mut self.early) {
+            for (batch, took) in batches {
+                if superstep <= batch.superstep {
+                    self.check(host, &batch)?;
+                    self.receive_in_time(host, batch, took);
                 }
             }
         }
@@ -239,329 +156,233 @@ impl Exchanges {
 
     /// A process here has computed.
     pub(super) fn computed(&mut self, rank: Rank, executed: Executed) -> Result<(), RunError> {
-        let round = self.round.as_ref().expect("it computed in a superstep");
+        let round = self.round.as_mut().expect("it computed in a superstep");
         let superstep = round.superstep;
         if executed.output.is_some() {
-            self.halt(rank, superstep);
+            self.census.halt(rank, superstep);
         }
-        let round = self.round.as_mut().expect("looked at above");
         let count = u32::try_from(executed.sends.len()).expect("a process sends fewer messages");
         round.sent.insert(rank, count);
         self.messages += u64::from(count);
         for (to, content) in executed.sends {
             let is_sized = matches!(content, Content::Sized(_));
-            check_receiver((rank, to), is_sized, superstep, &self.halted)?;
+            check_receiver((rank, to), is_sized, superstep, self.census.halted())?;
             let bytes = content.len();
             self.bytes += bytes;
-            let host = self.hosts[to.index()];
-            if host == self.own {
-                round.letters.push((
-                    to,
-                    Incoming {
-                        from: rank,
-                        content,
-                        late: None,
-                    },
-                ));
-                let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
-                let sets = (&self.sets[..], &hosts[..]);
-                round.received(sets, (rank, to), bytes, Seconds::ZERO);
-            } else {
-                let longest = Limits::default().payload;
-                if longest < bytes {
-                    let from = rank;
-                    return Err(RunError::MessageTooLong {
-                        from,
-                        to,
-                        bytes,
-                        longest,
-                    });
-                }
-                let letter = Letter {
+            let host = self.census.host_of(to).expect("a receiver exists");
+            if host == self.census.own() {
+                let incoming = Incoming {
+                    from: rank,
+                    content,
+                    late: None,
+                };
+                round.incoming.push((to, incoming));
+                round.count(self.census.set_of_sender(rank), to, bytes, Seconds::ZERO);
+                continue;
+            }
+            let longest = Limits::default().payload;
+            if longest < bytes {
+                return Err(RunError::MessageTooLong {
                     from: rank,
                     to,
                     bytes,
-                    is_sized,
-                };
-                round
-                    .leaving
-                    .entry(host)
-                    .or_default()
-                    .push((letter, content));
+                    longest,
+                });
             }
+            let header = MessageHeader {
+                from: rank,
+                to,
+                bytes,
+                is_sized,
+            };
+            let outgoing = round.outgoing.entry(host).or_default();
+            outgoing.push((header, content));
         }
         Ok(())
     }
 
-    /// Whether everybody here has computed.
+    /// Whether all processes here have computed.
     pub(super) fn all_computed(&self) -> bool {
-        let round = self.round.as_ref();
-        round.is_some_and(|round| round.sent.len() == round.residents.len())
+        self.round.as_ref().is_some_and(Round::has_computed)
     }
 
-    /// What goes to `others` now that everybody here has computed.
-    pub(super) fn parcels(
+    /// The batches for `others`, once all processes here have computed.
+    pub(super) fn batches(
         &mut self,
         others: impl Iterator<Item = HostId>,
         now: Seconds,
-    ) -> Vec<(HostId, Parcel)> {
-        let round = self.round.as_mut().expect("everybody has computed");
+    ) -> Vec<(HostId, Batch)> {
+        let round = self.round.as_mut().expect("all processes have computed");
         round.has_left = true;
         let superstep = round.superstep;
-        let has_halted = |rank: &&Rank| self.halted[rank.index()] == Some(superstep);
+        let has_halted = |rank: &&Rank| self.census.halted()[rank.index()] == Some(superstep);
         let halted: Vec<Rank> = round.residents.iter().filter(has_halted).copied().collect();
-        let mut parcels = Vec::new();
+        let mut batches = Vec::new();
         for host in others {
-            let letters = round.leaving.remove(&host).unwrap_or_default();
-            let empty = self.awaiting.remove(&host);
-            if letters.is_empty() && halted.is_empty() && empty.is_none() {
+            let messages = round.outgoing.remove(&host).unwrap_or_default();
+            let (has_messages, has_halted) = (!messages.is_empty(), !halted.is_empty());
+            let Some(sending) = self.expectations.send(host, has_messages, has_halted) else {
                 continue;
-            }
-            // A host without processes waits for nothing, but has to know who has halted before it has some.
-            if empty.is_none() || !halted.is_empty() {
-                round.untaken.insert(host);
-            }
-            let empty = match empty {
-                _ if !letters.is_empty() => Some(0),
-                None => None,
-                Some(before) => Some(before + 1).filter(|empty| *empty < PATIENCE),
             };
-            self.awaiting.extend(empty.map(|empty| (host, empty)));
+            if sending.is_acknowledged {
+                round.unacknowledged.insert(host);
+            }
             let last = Last {
-                is_followed: empty.is_some(),
+                is_followed: sending.is_followed,
                 halted: halted.clone(),
             };
-            parcels.extend(pack(superstep, now, letters, last).map(|parcel| (host, parcel)));
+            batches.extend(pack(superstep, now, messages, last).map(|batch| (host, batch)));
         }
-        parcels
+        batches
     }
 
-    /// A parcel has come from `host`, after `took`.
-    pub(super) fn take(
+    /// A batch has arrived from `host`, after `took`.
+    pub(super) fn receive(
         &mut self,
         host: HostId,
-        parcel: Parcel,
+        batch: Batch,
         took: Seconds,
     ) -> Result<(), RunError> {
-        self.check(host, &parcel)?;
-        for rank in &parcel.halted {
-            self.halt(*rank, parcel.superstep);
+        self.check(host, &batch)?;
+        for rank in &batch.halted {
+            self.census.halt(*rank, batch.superstep);
         }
-        if parcel.is_last {
-            let was_expected = self.expected.remove(&host);
-            let has_halted = !parcel.halted.is_empty();
-            if !was_expected || has_halted {
-                self.untold.push(Untold {
-                    host,
-                    superstep: parcel.superstep,
-                    has_halted,
-                });
-            }
-            if parcel.is_followed {
-                self.expected.insert(host);
-            }
+        if batch.is_last {
+            self.expectations.receive(host, &batch);
         }
         match &mut self.round {
-            Some(round) if round.superstep == parcel.superstep => self.put(host, parcel, took),
-            // Nobody lived here then, so that nobody waited for it.
-            Some(round) if parcel.superstep < round.superstep => {
-                if !parcel.is_followed {
-                    round.waiting.remove(&host);
+            Some(round) if round.superstep == batch.superstep => {
+                self.receive_in_time(host, batch, took);
+            }
+            // This host had no processes then, so none waited for it.
+            Some(round) if batch.superstep < round.superstep => {
+                if !batch.is_followed {
+                    round.awaited.remove(&host);
                 }
             }
-            None if self.completed == Some(parcel.superstep) => self.put_late(parcel, took)?,
+            None if self.completed == Some(batch.superstep) => self.receive_late(batch, took)?,
             Some(_) | None => {
                 let early = self.early.entry(host).or_default();
                 // No node is more than one superstep ahead of another.
-                early.retain(|(other, _)| parcel.superstep <= other.superstep.saturating_add(1));
-                early.push_back((parcel, took));
+                early.retain(|(other, _)| batch.superstep <= other.superstep.saturating_add(1));
+                early.push_back((batch, took));
             }
         }
         Ok(())
     }
 
-    /// Who may be told now that a parcel of a superstep has been taken.
-    pub(super) fn tell(&mut self) -> Vec<(HostId, u64)> {
+    /// The acknowledgements to be sent now: to which host, of which superstep.
+    pub(super) fn acknowledgements(&mut self) -> Vec<(HostId, u64)> {
         let (round, completed) = (self.round.as_ref(), self.completed);
         let is_empty = self.is_empty();
-        let is_due = |untold: &mut Untold| {
-            let superstep = untold.superstep;
-            let has_left = match round {
-                Some(round) if round.superstep == superstep => round.has_left,
-                Some(round) if superstep < round.superstep => true,
-                Some(_) | None => {
-                    is_empty || completed.is_some_and(|completed| superstep <= completed)
-                }
-            };
-            has_left || !untold.has_halted
-        };
-        let due = self.untold.extract_if(.., is_due);
-        due.map(|untold| (untold.host, untold.superstep)).collect()
+        self.expectations.acknowledge(|superstep| match round {
+            Some(round) if round.superstep == superstep => round.has_left,
+            Some(round) if superstep < round.superstep => true,
+            Some(_) | None => is_empty || completed.is_some_and(|completed| superstep <= completed),
+        })
     }
 
-    /// Whether nobody is going to compute here next: nobody lives here, or has come to.
+    /// Whether no process computes here next: none runs here or has arrived.
     fn is_empty(&self) -> bool {
-        let has_halted = |rank: &Rank| self.halted[rank.index()].is_some();
-        self.living_here() == 0 && self.inboxes.keys().all(has_halted)
+        let mut receivers = self.inboxes.ranks();
+        self.census.living_here() == 0 && receivers.all(|rank| self.census.has_halted(rank))
     }
 
-    /// `host` has taken what it had to in `superstep`.
-    pub(super) fn taken(&mut self, host: HostId, superstep: u64) -> Result<(), RunError> {
+    /// `host` has acknowledged its batch of `superstep`.
+    pub(super) fn acknowledged(&mut self, host: HostId, superstep: u64) -> Result<(), RunError> {
         let round = self.round.as_mut();
         let round = round.filter(|round| round.superstep == superstep);
-        if round.is_some_and(|round| round.untaken.remove(&host)) {
+        if round.is_some_and(|round| round.unacknowledged.remove(&host)) {
             return Ok(());
         }
         Err(RunError::Peer(format!(
-            "{host} has taken a parcel of superstep {superstep} that was not sent"
+            "{host} has acknowledged a batch of superstep {superstep} that was not sent"
         )))
     }
 
-    /// What is in a parcel of the superstep under way belongs to it.
-    fn put(&mut self, host: HostId, parcel: Parcel, took: Seconds) {
-        let round = self.round.as_mut().expect("it is under way");
-        if parcel.is_last {
-            round.waiting.remove(&host);
+    /// Receives a batch of the superstep in progress.
+    fn receive_in_time(&mut self, host: HostId, batch: Batch, took: Seconds) {
+        let round = self.round.as_mut().expect("it is in progress");
+        if batch.is_last {
+            round.awaited.remove(&host);
         }
-        for (to, bytes, took_alone, incoming) in unpack(parcel, took) {
-            let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
-            let ends = (incoming.from, to);
-            round.received((&self.sets, hosts), ends, bytes, took_alone);
-            let received = round.received.entry(to).or_default();
-            received.longest = received.longest.max(took);
-            round.letters.push((to, incoming));
+        for (to, bytes, took_alone, incoming) in unpack(batch, took) {
+            let set = self.census.set_of_sender(incoming.from);
+            round.count(set, to, bytes, took_alone);
+            round.lengthen(to, took);
+            round.incoming.push((to, incoming));
         }
     }
 
-    /// What is in a parcel of the superstep that is complete here counts in the next.
-    fn put_late(&mut self, parcel: Parcel, took: Seconds) -> Result<(), RunError> {
-        let superstep = parcel.superstep;
-        for (to, _, took_alone, mut incoming) in unpack(parcel, took) {
+    /// Receives a batch of the superstep that is complete here: it counts in the next.
+    fn receive_late(&mut self, batch: Batch, took: Seconds) -> Result<(), RunError> {
+        let superstep = batch.superstep;
+        for (to, _, took_alone, mut incoming) in unpack(batch, took) {
             let is_sized = matches!(incoming.content, Content::Sized(_));
-            check_receiver((incoming.from, to), is_sized, superstep, &self.halted)?;
+            let ends = (incoming.from, to);
+            check_receiver(ends, is_sized, superstep, self.census.halted())?;
             incoming.late = Some(took_alone);
-            let inbox = self.inboxes.entry(to).or_default();
-            // Those of one sender come together: behind them are those of higher ranks.
-            let place = inbox.partition_point(|other| other.from <= incoming.from);
-            inbox.insert(place, incoming);
+            self.inboxes.insert_late(to, incoming);
         }
         Ok(())
     }
 
-    /// Whether the sender of a parcel from `host` is to be trusted.
-    fn check(&self, host: HostId, parcel: &Parcel) -> Result<(), RunError> {
-        self.stranger(host, parcel)
-            .map_or(Ok(()), |stranger| Err(RunError::Peer(stranger)))
+    /// Checks that a batch from `host` is what such a host may send.
+    fn check(&self, host: HostId, batch: &Batch) -> Result<(), RunError> {
+        self.problem(host, batch)
+            .map_or(Ok(()), |problem| Err(RunError::Peer(problem)))
     }
 
-    /// What is wrong with a parcel from `host`, if its sender is not to be trusted.
-    fn stranger(&self, host: HostId, parcel: &Parcel) -> Option<String> {
-        let size = self.size();
-        let lives = |rank: Rank, on: HostId| rank.0 < size && self.hosts[rank.index()] == on;
-        let is_late = self
-            .round
-            .as_ref()
-            .is_some_and(|round| parcel.superstep < round.superstep);
-        if is_late && !parcel.letters.is_empty() {
-            let superstep = parcel.superstep;
+    /// Why `host` may not send this batch.
+    fn problem(&self, host: HostId, batch: &Batch) -> Option<String> {
+        let (census, size) = (&self.census, self.census.size());
+        let round = self.round.as_ref();
+        let is_late = round.is_some_and(|round| batch.superstep < round.superstep);
+        if is_late && !batch.messages.is_empty() {
+            let superstep = batch.superstep;
             return Some(format!(
                 "{host} sent messages of superstep {superstep}, which is over"
             ));
         }
-        // A host that has not heard of the last moves yet keeps what comes early for somebody on his way.
-        let is_known = self.round.is_some() || self.completed == Some(parcel.superstep);
-        let letter = parcel.letters.iter().find(|letter| {
-            size <= letter.from.0
-                || size <= letter.to.0
-                || (is_known && !(lives(letter.from, host) && lives(letter.to, self.own)))
+        // A host that does not know the last moves yet keeps early messages for arriving processes.
+        let is_known = self.round.is_some() || self.completed == Some(batch.superstep);
+        let header = batch.messages.iter().find(|header| {
+            size <= header.from.0
+                || size <= header.to.0
+                || (is_known
+                    && !(census.lives(header.from, host) && census.lives(header.to, census.own())))
         });
-        if let Some(Letter { from, to, .. }) = letter {
+        if let Some(MessageHeader { from, to, .. }) = header {
             return Some(format!(
                 "{host} sent a message from {from} to {to}, which do not live there and here"
             ));
         }
-        let strange = |rank: &&Rank| size <= rank.0 || (is_known && !lives(**rank, host));
-        let halted = parcel.halted.iter().find(strange);
+        let is_wrong = |rank: &&Rank| size <= rank.0 || (is_known && !census.lives(**rank, host));
+        let halted = batch.halted.iter().find(is_wrong);
         halted.map(|rank| format!("{host} says that {rank} has halted, which does not live there"))
     }
 
-    /// Whether `count` processes are all that wait here for what they receive.
+    /// Whether the processes that take part here are `count`.
     pub(super) fn is_awaited_by(&self, count: usize) -> bool {
         let round = self.round.as_ref();
         round.is_some_and(|round| round.residents.len() == count)
     }
 
-    /// What everybody here exchanged, by rank, once the superstep is complete.
+    /// What each process here exchanged, by rank, once the superstep is complete.
     pub(super) fn complete(&mut self) -> Result<Option<Vec<(Rank, Exchange)>>, RunError> {
-        let is_complete = |round: &mut Round| {
-            round.waiting.is_empty()
-                && round.untaken.is_empty()
-                && round.sent.len() == round.residents.len()
-        };
-        let Some(round) = self.round.take_if(is_complete) else {
+        let Some(mut round) = self.round.take_if(|round| round.is_complete()) else {
             return Ok(None);
         };
         self.completed = Some(round.superstep);
-        for (to, incoming) in &round.letters {
+        for (to, incoming) in &round.incoming {
             let is_sized = matches!(incoming.content, Content::Sized(_));
-            check_receiver(
-                (incoming.from, *to),
-                is_sized,
-                round.superstep,
-                &self.halted,
-            )?;
+            let ends = (incoming.from, *to);
+            check_receiver(ends, is_sized, round.superstep, self.census.halted())?;
         }
-        let mut letters = round.letters;
-        // Stable: those of one sender stay in the order sent.
-        letters.sort_by_key(|(to, incoming)| (*to, incoming.from));
-        for (to, incoming) in letters {
-            self.inboxes.entry(to).or_default().push(incoming);
-        }
-        let mut received = round.received;
-        let exchanged = round.sent.into_iter().map(|(rank, sent)| {
-            let received = received.remove(&rank).unwrap_or_default();
-            let exchange = Exchange {
-                sent,
-                received: received.count,
-                longest: received.longest,
-                receptions: received.receptions().collect(),
-            };
-            (rank, exchange)
-        });
-        Ok(Some(exchanged.collect()))
+        self.inboxes.extend(std::mem::take(&mut round.incoming));
+        Ok(Some(round.exchanges()))
     }
 }
-
-impl Round {
-    /// A message has come.
-    fn received(
-        &mut self,
-        (sets, hosts): (&[SetId], &[HostId]),
-        (from, to): (Rank, Rank),
-        bytes: u64,
-        took: Seconds,
-    ) {
-        let received = self.received.entry(to).or_default();
-        received.count += 1;
-        let set = sets[hosts[from.index()].index()];
-        let (all, time) = received.by_set.entry(set).or_default();
-        *all += bytes;
-        *time += took.get();
-    }
-}
-
-impl Received {
-    fn receptions(&self) -> impl Iterator<Item = Reception> + '_ {
-        self.by_set.iter().map(|(set, (bytes, time))| Reception {
-            set: *set,
-            bytes: Bytes(*bytes),
-            time: Seconds::new(*time).expect("a sum of times"),
-        })
-    }
-}
-
-/// Empty parcels in a row after which none is expected: sending again costs an answer then.
-const PATIENCE: u32 = 8;
 
 #[cfg(test)]
 mod tests;

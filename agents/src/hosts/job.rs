@@ -2,31 +2,28 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant as Clock};
+use std::time::Duration;
 
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
-use protocol::identity::{Name, Role};
-use protocol::transport::{
-    Endpoint, Peer, PeerError, Received, ReceivedState, Sender, SpeakingRights, StateStream,
-};
-use protocol::{Address, Errand, Member, Message, Start, State, Submit, encode};
+use protocol::transport::{Endpoint, Peer, Sender, SpeakingRights};
+use protocol::{Address, AgentMessage, JobMessage, Message, Start, Submit, encode};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Machine;
-use super::cast::Cast;
 use super::failure::JobError;
-use super::node::Prepared;
+use super::input::{Input, listen, waits};
+use super::local_agents::LocalAgents;
+use super::members::{call, role_of, rules};
 use super::pool::Done;
-use super::world::{Coming, Company, HostWorld, Local};
-use crate::chunks::{self, ChunkReader};
+use super::prepared::Prepared;
+use super::world::{HostWorld, JobPeers, Local};
 use crate::error::RunError;
-use crate::setup::{Rules, Setup};
+use crate::setup::Rules;
 
 /// A node's part in a job, from its submission on.
 pub(super) struct Job {
@@ -48,29 +45,9 @@ pub(super) struct Job {
     pub(super) calls: JoinSet<()>,
 }
 
-/// Something that comes from another machine.
-pub(super) enum Input {
-    /// The client says something.
-    Errand(Errand),
-    /// The client has gone; in order, if nothing is wrong.
-    ClientGone(Option<PeerError>),
-    /// A message from an agent on a host.
-    Message(HostId, (Address, Address), Message, Clock),
-    /// The state of a process that starts here, from the client.
-    State(Box<ReceivedState>),
-    /// The state of a process that moves here begins to come, and the way on which the rest does.
-    Coming(Address, Address, Box<State>, Coming),
-    /// A node has gone; in order, with its words, or not.
-    Gone(HostId, Result<String, PeerError>),
-    /// A node cannot be connected to.
-    Unreachable(JobError),
-    /// This node is told to leave.
-    Leave,
-}
-
 /// Who has come.
 #[derive(Default)]
-struct Assembly {
+struct Meeting {
     senders: BTreeMap<HostId, Sender>,
     states: BTreeMap<Rank, Bytes>,
     /// What has come from nodes that see how far others are.
@@ -93,7 +70,7 @@ impl Job {
         let words = match &result {
             Ok(()) => "the job is over".to_owned(),
             Err(error) => {
-                let failed = Errand::Failed(error.clone().into());
+                let failed = JobMessage::Failed(error.clone().into());
                 self.tell(failed);
                 error.message.clone()
             }
@@ -110,15 +87,15 @@ impl Job {
         let rules = Arc::new(rules(&self.prepared.setup));
         let (done, mut executed) = mpsc::unbounded_channel();
         let (tasks, mut local) = mpsc::unbounded_channel();
-        let mut assembly = self.gather(&rules).await?;
-        senders.clone_from(&assembly.senders);
-        let early = std::mem::take(&mut assembly.early);
-        let world = self.world(&rules, assembly, (&done, tasks)).await?;
-        let mut cast = Cast::new(self.submit.host, &rules, &world);
+        let mut meeting = self.gather(&rules).await?;
+        senders.clone_from(&meeting.senders);
+        let early = std::mem::take(&mut meeting.early);
+        let world = self.world(&rules, meeting, (&done, tasks)).await?;
+        let mut local_agents = LocalAgents::new(self.submit.host, &rules, &world);
         let mut is_ready = false;
         // Whoever begins before us has to wait: our clock does not run yet.
         let mut held = Some(Vec::new());
-        self.take_all(early, &world)?;
+        self.handle_all(early, &world)?;
         let mut reporting = tokio::time::interval(REPORTING);
         loop {
             loop {
@@ -126,8 +103,8 @@ impl Job {
                 if deliveries.is_empty() {
                     break;
                 }
-                cast.deliver(deliveries).await?;
-                cast.release(world.borrow_mut().departed());
+                local_agents.deliver(deliveries).await?;
+                local_agents.release(world.borrow_mut().departed());
             }
             {
                 let mut world = world.borrow_mut();
@@ -138,7 +115,7 @@ impl Job {
                 }
                 if !is_ready && world.has_probed() {
                     is_ready = true;
-                    self.tell(Errand::Ready);
+                    self.tell(JobMessage::Ready);
                 }
             }
             tokio::select! {
@@ -148,7 +125,7 @@ impl Job {
                 }
                 Some(happened) = local.recv() => world.borrow_mut().happened(happened),
                 Some(input) = self.inputs.recv() => {
-                    let is_begin = matches!(input, Input::Errand(Errand::Begin));
+                    let is_begin = matches!(input, Input::Job(JobMessage::Begin));
                     if is_begin && (held.is_none() || !is_ready) {
                         return Err(self.fault(input));
                     }
@@ -160,8 +137,8 @@ impl Job {
                         return Ok(());
                     }
                     if is_begin {
-                        begin(&rules, &cast, &mut world.borrow_mut());
-                        self.take_all(held.take().unwrap_or_default(), &world)?;
+                        begin(&rules, &local_agents, &mut world.borrow_mut());
+                        self.handle_all(held.take().unwrap_or_default(), &world)?;
                     }
                 }
                 _ = reporting.tick() => {
@@ -177,29 +154,29 @@ impl Job {
     async fn world(
         &self,
         rules: &Arc<Rules>,
-        assembly: Assembly,
+        meeting: Meeting,
         told: (
             &mpsc::UnboundedSender<Vec<Done>>,
             mpsc::UnboundedSender<Local>,
         ),
     ) -> Result<Rc<RefCell<HostWorld>>, JobError> {
         let own = self.submit.host;
-        let company = Company {
+        let company = JobPeers {
             endpoint: Arc::clone(&self.endpoint),
             client: self.client.clone(),
-            peers: assembly.senders,
+            peers: meeting.senders,
         };
         let member = &self.submit.members[own.index()];
         let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
         let machine = self.machine.giving(slots, member.speed);
-        let machine = machine.counting(assembly.counts);
+        let machine = machine.counting(meeting.counts);
         let Prepared {
             setup,
             program_type,
         } = &self.prepared;
         let part = (own, setup, Arc::clone(rules), *program_type);
         let mut world = HostWorld::new(part, company, machine, told);
-        let (program_type, states) = (*program_type, assembly.states);
+        let (program_type, states) = (*program_type, meeting.states);
         // Decoding takes as long as states are large; meanwhile others have their messages carried.
         let unpacking = tokio::task::spawn_blocking(move || {
             let unpack =
@@ -220,7 +197,7 @@ impl Job {
     }
 
     /// What has come from other nodes before it was looked at.
-    fn take_all(&self, inputs: Vec<Input>, world: &RefCell<HostWorld>) -> Result<(), JobError> {
+    fn handle_all(&self, inputs: Vec<Input>, world: &RefCell<HostWorld>) -> Result<(), JobError> {
         for input in inputs {
             if self.take(input, world)?.is_break() {
                 break;
@@ -238,13 +215,15 @@ impl Job {
         let mut world = world.borrow_mut();
         match input {
             // States have streams of their own.
-            Input::Message(host, _, Message::State(state), _) => {
+            Input::Message(host, _, Message::Agent(AgentMessage::ProcessImage(state)), _) => {
                 let problem = format!("{host} sent the state of {} among its messages", state.rank);
                 return Err(JobError::cluster(problem));
             }
             Input::Message(host, ends, message, came) => world.take(host, ends, message, came),
-            Input::Coming(from, to, state, coming) => world.take_state((from, to), *state, coming),
-            Input::Errand(Errand::Begin) => world.begin(),
+            Input::IncomingMigration(from, to, state, coming) => {
+                world.handle_image((from, to), *state, coming);
+            }
+            Input::Job(JobMessage::Begin) => world.begin(),
             Input::ClientGone(None) if world.has_ended() => {
                 return Ok(std::ops::ControlFlow::Break(()));
             }
@@ -269,69 +248,69 @@ impl Job {
                 let name = &self.submit.members[self.submit.host.index()].name;
                 JobError::cluster(format!("{name} has been told to leave"))
             }
-            Input::Errand(errand) => {
-                JobError::cluster(format!("the client said at the wrong time: {errand:?}"))
+            Input::Job(message) => {
+                JobError::cluster(format!("the client said at the wrong time: {message:?}"))
             }
             Input::Message(host, (from, _), _, _) => JobError::cluster(format!(
                 "{host} sent a message of {from:?} before the job began"
             )),
-            Input::State(_) | Input::Coming(..) => {
+            Input::State(_) | Input::IncomingMigration(..) => {
                 JobError::cluster("a state came at the wrong time")
             }
         }
     }
 
     /// Waits for the client's word to meet the others, for them, and for the processes that start here.
-    async fn gather(&mut self, rules: &Rules) -> Result<Assembly, JobError> {
+    async fn gather(&mut self, rules: &Rules) -> Result<Meeting, JobError> {
         let own = self.submit.host;
         let placement = rules.placement.iter();
         let residents = placement.filter(|host| **host == own).count();
         let others = self.submit.members.len() - 1;
-        let mut assembly = Assembly::default();
-        let is_complete = |assembly: &Assembly| {
-            assembly.met.is_some()
-                && assembly.senders.len() == others
-                && assembly.states.len() == residents
+        let mut meeting = Meeting::default();
+        let is_complete = |meeting: &Meeting| {
+            meeting.met.is_some()
+                && meeting.senders.len() == others
+                && meeting.states.len() == residents
         };
-        while !is_complete(&assembly) {
+        while !is_complete(&meeting) {
             tokio::select! {
-                Some(peer) = self.peers.recv() => self.welcome(rules, peer, &mut assembly)?,
+                Some(peer) = self.peers.recv() => self.welcome(rules, peer, &mut meeting)?,
                 // States may take as long as they are large; those who bring them are heard of if they are lost.
-                () = overdue(assembly.met), if assembly.senders.len() < others => {
+                () = overdue(meeting.met), if meeting.senders.len() < others => {
                     let waited = MEETING.as_secs();
                     return Err(JobError::cluster(format!("not all other nodes have come in {waited} s")));
                 }
                 Some(input) = self.inputs.recv() => match input {
-                    Input::Errand(Errand::Meet { counts }) => {
-                        assembly.counts = counts;
-                        assembly.met = Some(tokio::time::Instant::now());
+                    Input::Job(JobMessage::Meet { counts }) => {
+                        meeting.counts = counts;
+                        meeting.met = Some(tokio::time::Instant::now());
                         self.call_others(rules);
                     }
                     Input::State(delivered) => {
                         let state = delivered.state;
                         let place = rules.placement.get(state.rank.index());
-                        if place != Some(&own) || assembly.states.insert(state.rank, state.payload).is_some() {
+                        if place != Some(&own) || meeting.states.insert(state.rank, state.payload).is_some() {
                             return Err(JobError::cluster(format!("{} does not start here", state.rank)));
                         }
                     }
                     // A node that has everybody may already look how far others are.
-                    input @ Input::Message(..) => assembly.early.push(input),
+                    input @ Input::Message(..) => meeting.early.push(input),
                     other => return Err(self.fault(other)),
                 },
             }
         }
-        Ok(assembly)
+        Ok(meeting)
     }
 
     /// A node has come, or let us come.
-    fn welcome(&self, rules: &Rules, peer: Peer, assembly: &mut Assembly) -> Result<(), JobError> {
+    fn welcome(&self, rules: &Rules, peer: Peer, meeting: &mut Meeting) -> Result<(), JobError> {
         let members = &self.submit.members;
         let name = peer.info.subject.name.as_str();
         let place = members.iter().position(|member| member.name == name);
         let host = place
             .map(HostId::from_index)
             .filter(|host| *host != self.submit.host);
-        let Some(host) = host.filter(|host| !assembly.senders.contains_key(host)) else {
+        let Some(host) = host.filter(|host| !meeting.senders.contains_key(host)) else {
             return Err(JobError::cluster(format!("{} is not expected", peer.info)));
         };
         let managed = rules
@@ -343,7 +322,7 @@ impl Job {
             hosts: BTreeSet::from([host]),
             sets: managed.map(|(set, _)| SetId::from_index(set)).collect(),
         });
-        assembly.senders.insert(host, peer.sender.clone());
+        meeting.senders.insert(host, peer.sender.clone());
         listen(host, peer, &self.input);
         Ok(())
     }
@@ -367,8 +346,8 @@ impl Job {
         }
     }
 
-    fn tell(&self, errand: Errand) {
-        let message = Message::Errand(Box::new(errand));
+    fn tell(&self, message: JobMessage) {
+        let message = Message::Job(Box::new(message));
         let frame = encode(Address::Node(self.submit.host), Address::Client, &message);
         // If it has gone, that is said where it is heard.
         drop(self.client.push(frame));
@@ -383,123 +362,19 @@ async fn overdue(met: Option<tokio::time::Instant>) {
     }
 }
 
-/// Whether it has to wait until the job begins here, too.
-fn waits(input: &Input) -> bool {
-    match input {
-        Input::Message(_, _, message, _) => !matches!(message, Message::Probe(_)),
-        Input::Coming(..) => true,
-        Input::Errand(_)
-        | Input::ClientGone(_)
-        | Input::State(_)
-        | Input::Gone(..)
-        | Input::Unreachable(_)
-        | Input::Leave => false,
-    }
-}
-
 /// All processes here begin.
-fn begin(rules: &Rules, cast: &Cast, world: &mut HostWorld) {
-    let message = Message::Start(Start {
+fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
+    let message = AgentMessage::Start(Start {
         superstep: 0,
         interval: None,
     });
-    for rank in cast.ranks() {
+    for rank in local_agents.ranks() {
         let event = crate::world::Event::Message {
             from: Address::SetManager(rules.first),
             message: message.clone(),
         };
         world.deliver(Address::Process(rank), event);
     }
-}
-
-/// The rules of a job: the first host of each Set is its Manager's.
-pub(super) fn rules(setup: &Setup) -> Rules {
-    let rules = Rules::new(setup);
-    let sets = setup.platform.sets();
-    let managers = sets.iter().map(|set| set.hosts[0]).collect();
-    Rules { managers, ..rules }
-}
-
-/// The role that the certificate of a host has to have.
-pub(super) fn role_of(rules: &Rules, host: HostId) -> Role {
-    if rules.managers.contains(&host) {
-        Role::SetManager
-    } else {
-        Role::Node
-    }
-}
-
-/// Connects to a member of a cluster.
-pub(super) async fn call(
-    endpoint: &Endpoint,
-    member: &Member,
-    role: Role,
-) -> Result<Peer, JobError> {
-    let name: Name = member
-        .name
-        .parse()
-        .map_err(|error| JobError::input(format!("the name of {}: {error}", member.name)))?;
-    let address = resolve(&member.address).await?;
-    Ok(endpoint.connect(address, role, &name).await?)
-}
-
-async fn resolve(address: &str) -> Result<SocketAddr, JobError> {
-    let owned = address.to_owned();
-    // The system's resolver blocks.
-    let resolving =
-        tokio::task::spawn_blocking(move || owned.to_socket_addrs().map(|mut all| all.next()));
-    match resolving.await {
-        Ok(Ok(Some(resolved))) => Ok(resolved),
-        Ok(Ok(None)) => Err(JobError::cluster(format!("{address} has no address"))),
-        Ok(Err(error)) => Err(JobError::cluster(format!("{address}: {error}"))),
-        Err(error) => Err(JobError::cluster(format!("{address}: {error}"))),
-    }
-}
-
-/// Hands on what comes from a node, until it has gone.
-fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
-    let Peer {
-        mut messages,
-        mut states,
-        ..
-    } = peer;
-    let inputs = input.clone();
-    drop(actix_rt::spawn(async move {
-        loop {
-            let input = match messages.receive().await {
-                Ok(Received::Message(from, to, message)) => {
-                    Input::Message(host, (from, to), message, Clock::now())
-                }
-                Ok(Received::Closed { reason }) => Input::Gone(host, Ok(reason)),
-                Err(error) => Input::Gone(host, Err(error)),
-            };
-            let is_last = matches!(input, Input::Gone(..));
-            if inputs.send(input).await.is_err() || is_last {
-                return;
-            }
-        }
-    }));
-    let inputs = input.clone();
-    drop(actix_rt::spawn(async move {
-        // That it has gone is heard above.
-        while let Ok(opened) = states.accept().await {
-            let StateStream {
-                from,
-                to,
-                state,
-                began,
-                payload,
-            } = opened;
-            let (sender, chunks) = chunks::channel();
-            let chunks = ChunkReader::new(payload.len(), chunks);
-            drop(actix_rt::spawn(async move { payload.read(sender).await }));
-            let coming = Coming { began, chunks };
-            let input = Input::Coming(from, to, Box::new(state), coming);
-            if inputs.send(input).await.is_err() {
-                return;
-            }
-        }
-    }));
 }
 
 /// How long nodes may take to meet.

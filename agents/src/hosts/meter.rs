@@ -66,7 +66,7 @@ pub fn processors() -> NonZeroU32 {
 
 /// Whose computing does not count as others'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ours {
+pub enum LoadScope {
     /// This process of the operating system.
     Process,
     /// All that have the same parent: the nodes of a trial on one machine.
@@ -87,7 +87,7 @@ struct History {
 
 impl LoadMeter {
     /// Begins to look, once a second, until nobody holds the meter any more.
-    pub(super) fn begin(ours: Ours) -> Self {
+    pub(super) fn begin(scope: LoadScope) -> Self {
         let average = System::load_average().map_or(0.0, |load| load.fifteen);
         let before = (average / f64::from(processors().get())).clamp(0.0, LOAD_MAX);
         let meter = Self(Arc::new(Mutex::new(History {
@@ -96,7 +96,7 @@ impl LoadMeter {
         })));
         let history = Arc::downgrade(&meter.0);
         let watching = thread::Builder::new().name("load".to_owned());
-        if let Err(error) = watching.spawn(move || watch(&history, ours)) {
+        if let Err(error) = watching.spawn(move || watch(&history, scope)) {
             tracing::warn!(%error, "the load of this machine is not watched");
         }
         meter
@@ -136,13 +136,13 @@ impl History {
     }
 }
 
-fn watch(history: &Weak<Mutex<History>>, ours: Ours) {
+fn watch(history: &Weak<Mutex<History>>, scope: LoadScope) {
     let Ok(mut system) = System::new() else {
         tracing::warn!("the load of this machine is not known");
         return;
     };
     system.refresh_cpu_usage();
-    let mut own = own_time(&mut system, ours);
+    let mut own = own_time(&mut system, scope);
     loop {
         thread::sleep(PERIOD);
         let Some(history) = history.upgrade() else {
@@ -150,7 +150,7 @@ fn watch(history: &Weak<Mutex<History>>, ours: Ours) {
         };
         system.refresh_cpu_usage();
         let busy = f64::from(system.global_cpu_usage()) / 100.0;
-        let now = own_time(&mut system, ours);
+        let now = own_time(&mut system, scope);
         let cores = f64::from(u32::try_from(system.cpus().len().max(1)).unwrap_or(u32::MAX));
         let taken = now.saturating_sub(own).as_secs_f64() / (PERIOD.as_secs_f64() * cores);
         own = now;
@@ -165,8 +165,8 @@ fn watch(history: &Weak<Mutex<History>>, ours: Ours) {
 }
 
 /// How long we have computed.
-fn own_time(system: &mut System, ours: Ours) -> Duration {
-    let Ours::Siblings = ours else {
+fn own_time(system: &mut System, scope: LoadScope) -> Duration {
+    let LoadScope::Siblings = scope else {
         return clock(ClockId::ProcessCPUTime);
     };
     let kind = ProcessRefreshKind::nothing().with_cpu();

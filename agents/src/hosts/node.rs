@@ -16,19 +16,19 @@ use protocol::identity::{Identity, Role};
 use protocol::transport::{
     BindError, Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
 };
-use protocol::{Address, Errand, Frame, JobStatus, Message, Status, Submit, encode};
+use protocol::{Address, Frame, JobMessage, JobStatus, Message, Status, Submit, encode};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Machine;
 use super::counter::counted_speed;
 use super::failure::JobError;
-use super::job::{Input, Job};
-use super::meter::{LoadMeter, Ours, measured_speed, processors};
-use super::pool::Pace;
+use super::input::Input;
+use super::job::Job;
+use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
+use super::pool::ProcessorSpeed;
+use super::prepared::Prepared;
 use super::share::Share;
-use crate::programs::ProgramType;
-use crate::setup::Setup;
 
 /// A node of a cluster.
 pub struct Node {
@@ -43,22 +43,13 @@ pub struct Node {
     /// How much of it programs are given.
     pub share: Share,
     /// Whose computing does not count as others'.
-    pub ours: Ours,
+    pub scope: LoadScope,
     /// What a job is made of.
     pub prepare: Box<Prepare>,
 }
 
 /// What a job is made of, from what its client submits.
 pub type Prepare = dyn Fn(&Submit) -> Result<Prepared, JobError>;
-
-/// What a job is made of.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    /// The job, all hosts being those of the cluster.
-    pub setup: Setup,
-    /// What its processes execute.
-    pub program_type: ProgramType,
-}
 
 /// Why a node does not run.
 #[derive(Debug, thiserror::Error)]
@@ -87,19 +78,19 @@ impl Node {
         let speed = self.speed.unwrap_or_else(measured_speed);
         let machine = Machine {
             processors: processors(),
-            pace: Pace {
+            processor: ProcessorSpeed {
                 speed,
                 share: self.share,
                 counted: counted_speed(),
             },
-            load: LoadMeter::begin(self.ours),
+            load: LoadMeter::begin(self.scope),
         };
         actix_rt::System::new().block_on(async move {
             let guests =
                 PeerPolicy::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
             let endpoint = Endpoint::bind(self.identity, self.address, guests, Bounds::default())?;
             ready(endpoint.address()?);
-            let desk = Rc::new(Desk {
+            let service = Rc::new(JobService {
                 endpoint: Arc::new(endpoint),
                 machine,
                 release: self.release,
@@ -109,8 +100,8 @@ impl Node {
                 current: RefCell::new(None),
             });
             tokio::select! {
-                () = Rc::clone(&desk).receive() => {}
-                () = leave => desk.leave().await,
+                () = Rc::clone(&service).receive() => {}
+                () = leave => service.leave().await,
             }
             Ok(())
         })
@@ -129,7 +120,7 @@ impl fmt::Debug for Node {
 }
 
 /// Where clients come to.
-struct Desk {
+struct JobService {
     endpoint: Arc<Endpoint>,
     machine: Machine,
     release: String,
@@ -151,7 +142,7 @@ struct Current {
     is_ending: bool,
 }
 
-impl Desk {
+impl JobService {
     /// Takes whoever comes.
     async fn receive(self: Rc<Self>) {
         while let Some(peer) = self.endpoint.accept().await {
@@ -187,17 +178,17 @@ impl Desk {
         let mut running = None;
         loop {
             let next = match messages.receive().await {
-                Ok(Received::Message(_, _, Message::Errand(errand))) => match (*errand, &input) {
-                    (Errand::Inquire, _) => {
+                Ok(Received::Message(_, _, Message::Job(message))) => match (*message, &input) {
+                    (JobMessage::Inquire, _) => {
                         // It waits while the client does not read.
                         drop(
                             sender
-                                .send(frame(Errand::Status(Box::new(self.status()))))
+                                .send(frame(JobMessage::Status(Box::new(self.status()))))
                                 .await,
                         );
                         continue;
                     }
-                    (Errand::Submit(submit), None) => {
+                    (JobMessage::Submit(submit), None) => {
                         self.see_off().await;
                         match self.enter(*submit, party.to_string(), &sender) {
                             Ok((job, inputs)) => {
@@ -206,16 +197,16 @@ impl Desk {
                                 }
                                 input = Some(inputs);
                                 running = Some(actix_rt::spawn(Rc::clone(&self).work(job)));
-                                let counts = self.machine.pace.counted.is_some();
-                                tell(&sender, Errand::Accepted { counts });
+                                let counts = self.machine.processor.counted.is_some();
+                                tell(&sender, JobMessage::Accepted { counts });
                             }
-                            Err(error) => tell(&sender, Errand::Failed(error.into())),
+                            Err(error) => tell(&sender, JobMessage::Failed(error.into())),
                         }
                         continue;
                     }
-                    (errand, _) => Input::Errand(errand),
+                    (message, _) => Input::Job(message),
                 },
-                // One that sends anything else is no client of ours any more.
+                // One that sends anything else is no client of scope any more.
                 Ok(Received::Message(..) | Received::Closed { .. }) => Input::ClientGone(None),
                 Err(error) => Input::ClientGone(Some(error)),
             };
@@ -337,7 +328,10 @@ impl Desk {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "a job has ended without a result"),
             // The panic's own words are in the log already.
-            Err(_) => tell(&client, Errand::Failed(JobError::cluster(PANICKED).into())),
+            Err(_) => tell(
+                &client,
+                JobMessage::Failed(JobError::cluster(PANICKED).into()),
+            ),
         }
         self.endpoint.end();
         *self.current.borrow_mut() = None;
@@ -404,13 +398,13 @@ async fn hand_on(mut states: StateReceiver, input: mpsc::Sender<Input>) {
     }
 }
 
-fn tell(client: &Sender, errand: Errand) {
+fn tell(client: &Sender, message: JobMessage) {
     // If it has gone, that is heard where it is listened to.
-    drop(client.push(frame(errand)));
+    drop(client.push(frame(message)));
 }
 
-fn frame(errand: Errand) -> Frame {
-    let message = Message::Errand(Box::new(errand));
+fn frame(message: JobMessage) -> Frame {
+    let message = Message::Job(Box::new(message));
     encode(Address::Node(bsp::HostId(0)), Address::Client, &message)
 }
 

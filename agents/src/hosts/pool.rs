@@ -24,7 +24,7 @@ pub(super) struct Pool {
 
 /// How threads execute.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace {
+pub struct ProcessorSpeed {
     /// Of one processor.
     pub speed: InstructionsPerSecond,
     /// How much of it programs are given.
@@ -57,14 +57,14 @@ impl Pool {
     /// `count` threads that tell `done` what they have executed.
     pub(super) fn new(
         count: NonZeroU32,
-        pace: Pace,
+        processor: ProcessorSpeed,
         done: &mpsc::UnboundedSender<Vec<Done>>,
     ) -> Self {
         let queue = Arc::new(Queue::new());
         for index in 0..count.get() {
             let (queue, done) = (Arc::clone(&queue), done.clone());
             let thread = thread::Builder::new().name(format!("compute-{index}"));
-            let spawned = thread.spawn(move || work(&queue, pace, &done));
+            let spawned = thread.spawn(move || work(&queue, processor, &done));
             spawned.expect("the system has room for a thread per processor");
         }
         Self { queue }
@@ -85,8 +85,8 @@ impl Drop for Pool {
 
 /// Executes what comes, and tells it when there is nothing more to be done, so that whoever waits for all of it
 /// is woken once.
-fn work(queue: &Queue<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Done>>) {
-    let mut counter = pace.counted.and_then(|_| {
+fn work(queue: &Queue<Task>, processor: ProcessorSpeed, done: &mpsc::UnboundedSender<Vec<Done>>) {
+    let mut counter = processor.counted.and_then(|_| {
         let counter = Counter::of_this_thread();
         counter
             .inspect_err(|error| tracing::warn!(%error, "instructions are not counted"))
@@ -96,7 +96,7 @@ fn work(queue: &Queue<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Done>>
         let mut next = Some(first);
         let mut executed = Vec::new();
         while let Some(task) = next {
-            let latest = execute(task, pace, counter.as_mut());
+            let latest = execute(task, processor, counter.as_mut());
             let has_failed = latest.result.is_err();
             executed.push(latest);
             if has_failed || executed.len() == TOLD_TOGETHER {
@@ -110,7 +110,7 @@ fn work(queue: &Queue<Task>, pace: Pace, done: &mpsc::UnboundedSender<Vec<Done>>
     }
 }
 
-fn execute(task: Task, pace: Pace, mut counter: Option<&mut Counter>) -> Done {
+fn execute(task: Task, processor: ProcessorSpeed, mut counter: Option<&mut Counter>) -> Done {
     let Task {
         mut program,
         turn,
@@ -134,18 +134,18 @@ fn execute(task: Task, pace: Pace, mut counter: Option<&mut Counter>) -> Done {
         .into())
     });
     let busy = thread_time().saturating_sub(before);
-    if pace.share != Share::WHOLE {
-        thread::sleep(pace.share.rest(busy));
+    if processor.share != Share::WHOLE {
+        thread::sleep(processor.share.rest(busy));
     }
     let counted = counter
         .and_then(|counter| counter.read())
         .zip(counted_before);
     // What was computed takes so long at the speed that was measured.
-    let worth = match (counted, pace.counted) {
+    let worth = match (counted, processor.counted) {
         (Some((after, before)), Some(counted)) => quotient(after.saturating_sub(before), counted),
         _ => busy.as_secs_f64(),
     };
-    let speed = pace.speed.get();
+    let speed = processor.speed.get();
     Done {
         rank,
         program,

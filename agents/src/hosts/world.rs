@@ -1,7 +1,7 @@
 //! The outside of agents on a real host.
 
 mod probing;
-mod recorded;
+mod record_queue;
 mod telling;
 mod travel;
 mod turns;
@@ -17,16 +17,18 @@ use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use bytes::Bytes;
 use protocol::transport::{Endpoint, Sender};
-use protocol::{Address, Message, Migrate, Placed, State, encode};
+use protocol::{
+    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProcessImage, encode,
+};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::Machine;
 use super::exchanges::Exchanges;
 use super::failure::JobError;
 use super::meter::thread_time;
+use super::one_way_delay::OneWayDelay;
 use super::pool::{Done, Pool, Task};
 use super::rates::Rates;
-use super::way::Way;
 use crate::deliberation::{Deliberated, Deliberation};
 use crate::error::RunError;
 use crate::programs::{HostedProgram, ProgramType, Turn};
@@ -34,10 +36,10 @@ use crate::record;
 use crate::setup::{Rules, Setup, Shape};
 use crate::world::{Cost, Delivery, Event, World};
 use probing::Probing;
-use recorded::Recorded;
-use travel::{Arrival, PACKERS};
+use record_queue::RecordQueue;
+use travel::{PACKERS, ReceivedProcess};
 
-pub(super) use travel::Coming;
+pub(super) use travel::IncomingMigration;
 
 /// What one node sees of a job, and what is under way there.
 pub(super) struct HostWorld {
@@ -60,7 +62,7 @@ pub(super) struct HostWorld {
     /// Processes that wait for what they are to receive.
     exchanging: BTreeSet<Rank>,
     pool: Pool,
-    ways: BTreeMap<HostId, Way>,
+    ways: BTreeMap<HostId, OneWayDelay>,
     rates: Rates,
     /// How often the placement has changed.
     epoch: u64,
@@ -68,7 +70,7 @@ pub(super) struct HostWorld {
     /// Places of those that pack processes which leave.
     packers: Arc<Semaphore>,
     /// States that come and whose agents have not been told yet.
-    arriving: BTreeMap<Rank, Coming>,
+    arriving: BTreeMap<Rank, IncomingMigration>,
     /// What happens at once, to agents here.
     deliveries: VecDeque<Delivery>,
     /// Processes whose agents are not needed here any more.
@@ -76,7 +78,7 @@ pub(super) struct HostWorld {
     /// What processes here left behind, until they know that they are done.
     outputs: BTreeMap<Rank, Bytes>,
     totals: Totals,
-    recorded: Recorded,
+    recorded: RecordQueue,
     tasks: mpsc::UnboundedSender<Local>,
     error: Option<JobError>,
 }
@@ -107,7 +109,7 @@ pub(super) enum Local {
     /// The time has come that an agent asked to be woken at.
     Woken(Address),
     /// A process that has come is decoded.
-    Arrived(Box<Arrival>),
+    Arrived(Box<ReceivedProcess>),
     /// The state of a process has reached its host.
     Sent(HostId, u64, Seconds),
     /// The plan that the Manager of a Set asked for is made.
@@ -117,7 +119,7 @@ pub(super) enum Local {
 }
 
 /// With whom a node is in a job.
-pub(super) struct Company {
+pub(super) struct JobPeers {
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) client: Sender,
     pub(super) peers: BTreeMap<HostId, Sender>,
@@ -128,7 +130,7 @@ impl HostWorld {
     /// happens here `tasks`.
     pub(super) fn new(
         (own, setup, rules, program_type): (HostId, &Setup, Arc<Rules>, ProgramType),
-        company: Company,
+        company: JobPeers,
         machine: Machine,
         (done, tasks): (
             &mpsc::UnboundedSender<Vec<Done>>,
@@ -141,11 +143,11 @@ impl HostWorld {
             program_type,
             superstep_limit: setup.superstep_limit,
             began: Clock::now(),
-            pool: Pool::new(machine.processors, machine.pace, done),
+            pool: Pool::new(machine.processors, machine.processor, done),
             ways: company
                 .peers
                 .keys()
-                .map(|host| (*host, Way::new()))
+                .map(|host| (*host, OneWayDelay::new()))
                 .collect(),
             probing: Probing::new(&rules, own),
             exchanges: Exchanges::new(own, rules.sets.clone(), hosts, setup.senders_stay()),
@@ -166,7 +168,7 @@ impl HostWorld {
             departed: Vec::new(),
             outputs: BTreeMap::new(),
             totals: Totals::default(),
-            recorded: Recorded::default(),
+            recorded: RecordQueue::default(),
             tasks,
             error: None,
         }
@@ -214,53 +216,67 @@ impl HostWorld {
         came: Clock,
     ) {
         match message {
-            Message::Parcel(parcel) => {
+            Message::Node(NodeMessage::Batch(batch)) => {
                 let round_trip = self.round_trip(host);
                 let now = seconds(came.saturating_duration_since(self.began));
                 let way = self.ways.get_mut(&host).expect("a peer");
-                let took = way.took(parcel.sent, now, round_trip);
-                let bytes = u64::try_from(parcel.payload.len()).expect("lengths fit 64 bits");
+                let took = way.took(batch.sent, now, round_trip);
+                let bytes = u64::try_from(batch.payload.len()).expect("lengths fit 64 bits");
                 self.rates.learn(self.rules.sets[host.index()], bytes, took);
-                if let Err(error) = self.exchanges.take(host, *parcel, took) {
+                if let Err(error) = self.exchanges.receive(host, *batch, took) {
                     self.fail(error);
                 }
-                self.tell_taken();
-                self.tell_exchanged();
+                self.send_acknowledgements();
+                self.deliver_exchanges();
             }
-            Message::Taken(superstep) => {
-                if let Err(error) = self.exchanges.taken(host, superstep) {
+            Message::Node(NodeMessage::BatchAcknowledged(superstep)) => {
+                if let Err(error) = self.exchanges.acknowledged(host, superstep) {
                     self.fail(error);
                 }
-                self.tell_exchanged();
+                self.deliver_exchanges();
             }
-            Message::Placed(placed) => self.take_placed(from, &placed),
-            Message::Probe(probe) => self.take_probe(host, &probe, came),
-            message => {
-                let speaks = match from {
-                    Address::Process(_) => self.host_of(from) == Some(host),
-                    // For others the connection has been told for whom its peer speaks.
-                    Address::Node(_) | Address::SetManager(_) | Address::Client => true,
-                };
-                if speaks {
-                    self.deliver(to, Event::Message { from, message });
-                } else {
-                    self.fail(RunError::Peer(format!(
-                        "{host} spoke for {from:?}, which is not there"
-                    )));
-                }
+            Message::Node(NodeMessage::Placed(placed)) => self.handle_placed(from, &placed),
+            Message::Node(NodeMessage::Probe(probe)) => self.handle_probe(host, &probe, came),
+            Message::Job(message) => self.fail(RunError::Peer(format!(
+                "{host} sent a message of a client: {message:?}"
+            ))),
+            Message::Call(message) => {
+                self.deliver_from(host, (from, to), AgentMessage::Call(message));
             }
+            Message::Agent(message) => self.deliver_from(host, (from, to), message),
+        }
+    }
+
+    /// Delivers a message that has come from `host`, if its sender runs there.
+    fn deliver_from(
+        &mut self,
+        host: HostId,
+        (from, to): (Address, Address),
+        message: AgentMessage,
+    ) {
+        let speaks = match from {
+            Address::Process(_) => self.host_of(from) == Some(host),
+            // For others the connection has been told for whom its peer speaks.
+            Address::Node(_) | Address::SetManager(_) | Address::Client => true,
+        };
+        if speaks {
+            self.deliver(to, Event::Message { from, message });
+        } else {
+            self.fail(RunError::Peer(format!(
+                "{host} spoke for {from:?}, which is not there"
+            )));
         }
     }
 
     /// A Manager says where processes live from now on.
-    fn take_placed(&mut self, from: Address, placed: &Placed) {
+    fn handle_placed(&mut self, from: Address, placed: &Placed) {
         let own_set = self.rules.sets[self.own.index()];
         let hosts = self.rules.sets.len();
         let exists = |(rank, host): &(Rank, HostId)| {
             self.exchanges.host_of(*rank).is_some() && host.index() < hosts
         };
-        let is_due =
-            from == Address::SetManager(self.teller(own_set)) && placed.epoch == self.epoch + 1;
+        let is_due = from == Address::SetManager(self.announcing_manager(own_set))
+            && placed.epoch == self.epoch + 1;
         if is_due && placed.moves.iter().all(exists) {
             self.place(placed.epoch, &placed.moves);
         } else {
@@ -273,7 +289,7 @@ impl HostWorld {
 
     /// The Manager that tells the hosts of `set` where processes live: the one that lets theirs go on, so that they
     /// hear it before.
-    fn teller(&self, set: SetId) -> SetId {
+    fn announcing_manager(&self, set: SetId) -> SetId {
         match self.rules.barrier.shape {
             Shape::Hierarchical => set,
             Shape::Central | Shape::Ideal => self.rules.first,
@@ -304,18 +320,23 @@ impl HostWorld {
             self.exchanges.place(*rank, *host);
         }
         // Nobody may live here any more who would have sent anything.
-        self.tell_taken();
+        self.send_acknowledgements();
         self.epoch = epoch;
         self.endpoint.advance(epoch);
         // Whatever was sent before the placement before this one has arrived.
         self.endpoint.retire(epoch.saturating_sub(1));
     }
 
-    /// Tells other nodes that their parcels have been taken.
-    fn tell_taken(&mut self) {
-        for (host, superstep) in self.exchanges.tell() {
+    /// Tells other nodes that their batches have been taken.
+    fn send_acknowledgements(&mut self) {
+        for (host, superstep) in self.exchanges.acknowledgements() {
             let (own, other) = (Address::Node(self.own), Address::Node(host));
-            self.post(host, own, other, &Message::Taken(superstep));
+            self.post(
+                host,
+                own,
+                other,
+                &Message::Node(NodeMessage::BatchAcknowledged(superstep)),
+            );
         }
     }
 
@@ -351,10 +372,10 @@ impl World for HostWorld {
         Instant::START + seconds(self.began.elapsed())
     }
 
-    fn send(&mut self, from: Address, to: Address, message: Message, _: Cost) {
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
         match self.host_of(to) {
             Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
-            Some(host) => self.post(host, from, to, &message),
+            Some(host) => self.post(host, from, to, &message.into()),
             None => self.fail(RunError::Peer(format!("{from:?} has a message for {to:?}"))),
         }
     }
@@ -379,7 +400,7 @@ impl World for HostWorld {
             rank,
             size: self.exchanges.size(),
             superstep,
-            inbox: self.exchanges.take_inbox(rank),
+            inbox: self.exchanges.remove_inbox(rank),
         };
         self.starting.push(Task {
             program,
@@ -390,7 +411,7 @@ impl World for HostWorld {
 
     fn exchange(&mut self, rank: Rank) {
         self.exchanging.insert(rank);
-        self.tell_exchanged();
+        self.deliver_exchanges();
     }
 
     fn listen(&mut self, _: u64, _: Option<Rank>) {
@@ -401,21 +422,21 @@ impl World for HostWorld {
         self.send_off(order, agent);
     }
 
-    fn install(&mut self, _: HostId, state: State) {
+    fn install(&mut self, _: HostId, state: ProcessImage) {
         let coming = self.arriving.remove(&state.rank);
         let coming = coming.expect("its node was told of it when it began to come");
         self.unpack(&state, coming);
     }
 
     fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
-        if self.teller(set) != set {
+        if self.announcing_manager(set) != set {
             return;
         }
         let moves: Vec<(Rank, HostId)> = moves.iter().map(|order| (order.rank, order.to)).collect();
         self.place(epoch, &moves);
-        let placed = Message::Placed(Box::new(Placed { epoch, moves }));
+        let placed = Message::Node(NodeMessage::Placed(Box::new(Placed { epoch, moves })));
         let sets = self.rules.sets.iter().enumerate();
-        let told = sets.filter(|(_, of)| self.teller(**of) == set);
+        let told = sets.filter(|(_, of)| self.announcing_manager(**of) == set);
         let hosts = told.map(|(index, _)| HostId::from_index(index));
         let others: Vec<HostId> = hosts.filter(|host| *host != self.own).collect();
         for host in others {

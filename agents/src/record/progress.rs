@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bsp::{HostId, Rank, SetId};
 
-use super::reader::{Glance, Kind};
+use super::reader::{EventHeader, EventKind};
 use super::{Event, Run};
 
 /// What has been read of a record, as far as the next event depends on it.
@@ -36,20 +36,20 @@ impl Progress {
         }
     }
 
-    /// Goes on by an event, if it belongs after those before it and the run has whom it names at a glance.
-    pub(super) fn follow(&mut self, glance: Glance) -> Result<(), String> {
-        glance.rank.map_or(Ok(()), |rank| self.process(rank))?;
-        glance.host.map_or(Ok(()), |host| self.host(host))?;
+    /// Goes on by an event, if it belongs after those before it and the run has whom it names at a header.
+    pub(super) fn follow(&mut self, header: EventHeader) -> Result<(), String> {
+        header.rank.map_or(Ok(()), |rank| self.process(rank))?;
+        header.host.map_or(Ok(()), |host| self.host(host))?;
         let supersteps = self.supersteps;
-        let (met, what) = match glance.kind {
-            Kind::Run => return Ok(()),
-            Kind::Superstep => (glance.index, "superstep"),
-            Kind::Observed => (glance.superstep, "what a process found after superstep"),
-            Kind::Evaluated => (glance.superstep, "what a Set found after superstep"),
-            Kind::Call => (glance.superstep, "the call after superstep"),
+        let (met, what) = match header.kind {
+            EventKind::Run => return Ok(()),
+            EventKind::Superstep => (header.index, "superstep"),
+            EventKind::Observed => (header.superstep, "what a process found after superstep"),
+            EventKind::Evaluated => (header.superstep, "what a Set found after superstep"),
+            EventKind::Call => (header.superstep, "the call after superstep"),
             // It does not say after which.
-            Kind::Moved => (Some(supersteps), "a move after superstep"),
-            Kind::End => (glance.supersteps, "the end of the run after superstep"),
+            EventKind::Moved => (Some(supersteps), "a move after superstep"),
+            EventKind::End => (header.supersteps, "the end of the run after superstep"),
         };
         if met != Some(supersteps) {
             let met = met.map_or_else(|| "none".to_owned(), |met| met.to_string());
@@ -57,32 +57,34 @@ impl Progress {
                 "{what} {met} comes after {supersteps} supersteps; {FAULTY}"
             ));
         }
-        match glance.kind {
-            Kind::Run => {}
-            Kind::Superstep | Kind::End if self.is_in_call => {
+        match header.kind {
+            EventKind::Run => {}
+            EventKind::Superstep | EventKind::End if self.is_in_call => {
                 return Err(format!(
                     "{what} {supersteps} comes before the call that was begun; {FAULTY}"
                 ));
             }
-            Kind::Superstep => {
+            EventKind::Superstep => {
                 self.supersteps += 1;
                 self.is_called = false;
                 self.evaluated.clear();
             }
-            Kind::End => {}
-            Kind::Observed | Kind::Evaluated | Kind::Moved | Kind::Call if self.is_called => {
+            EventKind::End => {}
+            EventKind::Observed | EventKind::Evaluated | EventKind::Moved | EventKind::Call
+                if self.is_called =>
+            {
                 return Err(format!(
                     "{what} {supersteps} comes when that call is over; {FAULTY}"
                 ));
             }
-            Kind::Call => {
+            EventKind::Call => {
                 self.is_called = true;
                 self.is_in_call = false;
             }
-            Kind::Observed | Kind::Moved => self.is_in_call = true,
-            Kind::Evaluated => {
+            EventKind::Observed | EventKind::Moved => self.is_in_call = true,
+            EventKind::Evaluated => {
                 self.is_in_call = true;
-                if glance.set.is_some_and(|set| !self.evaluated.insert(set)) {
+                if header.set.is_some_and(|set| !self.evaluated.insert(set)) {
                     return Err(format!(
                         "{what} {supersteps} has been told before; {FAULTY}"
                     ));
@@ -93,7 +95,7 @@ impl Progress {
     }
 
     /// Whether the run has the processes and hosts that an event names; of those events that name one of
-    /// each, a glance has told.
+    /// each, a header has told.
     pub(super) fn knows(&self, event: &Event) -> Result<(), String> {
         match event {
             Event::Superstep(superstep) => self.process(superstep.slowest),

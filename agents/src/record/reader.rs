@@ -44,10 +44,10 @@ pub enum ReadError {
 
 /// What can be told of an event without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub struct Glance {
+pub struct EventHeader {
     /// What kind of event.
     #[serde(rename = "event")]
-    pub kind: Kind,
+    pub kind: EventKind,
     /// How many supersteps were over, if it belongs to a call.
     #[serde(default)]
     pub superstep: Option<u64>,
@@ -71,7 +71,7 @@ pub struct Glance {
 /// The kinds of [`Event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum EventKind {
     /// [`Event::Run`].
     Run,
     /// [`Event::Superstep`].
@@ -132,7 +132,7 @@ pub fn head(directory: &Path) -> Result<Run, ReadError> {
     BufReader::new(File::open(path).map_err(at(path))?)
         .read_line(&mut line)
         .map_err(at(path))?;
-    let run = glance(&line, None).and_then(|_run| run(&line));
+    let run = header(&line, None).and_then(|_run| run(&line));
     run.map_err(|message| ReadError::Malformed {
         path: path.clone(),
         line: 1,
@@ -150,7 +150,7 @@ pub fn head(directory: &Path) -> Result<Run, ReadError> {
 /// was there.
 pub fn scan(
     directory: &Path,
-    mut wanted: impl FnMut(Glance) -> bool,
+    mut wanted: impl FnMut(EventHeader) -> bool,
     mut visit: impl FnMut(Event),
 ) -> Result<(), ReadError> {
     let path = &directory.join("events.jsonl");
@@ -170,14 +170,14 @@ pub fn scan(
             break;
         }
         number += 1;
-        let glance = glance(&line, last).map_err(|message| malformed(number, message))?;
-        let event = event(&line, glance, wanted(glance), &mut progress);
+        let header = header(&line, last).map_err(|message| malformed(number, message))?;
+        let event = event(&line, header, wanted(header), &mut progress);
         if let Some(event) = event.map_err(|message| malformed(number, message))? {
             visit(event);
         }
-        last = Some(glance.kind);
+        last = Some(header.kind);
     }
-    if last == Some(Kind::End) {
+    if last == Some(EventKind::End) {
         return Ok(());
     }
     let message = "the record ends before the run does";
@@ -187,26 +187,26 @@ pub fn scan(
 /// The event of a line, if it is wanted and belongs here.
 fn event(
     line: &str,
-    glance: Glance,
+    header: EventHeader,
     is_wanted: bool,
     progress: &mut Progress,
 ) -> Result<Option<Event>, String> {
-    if glance.kind == Kind::Run {
+    if header.kind == EventKind::Run {
         let run = run(line)?;
         *progress = Progress::of(&run);
         return Ok(is_wanted.then_some(Event::Run(run)));
     }
-    progress.follow(glance)?;
+    progress.follow(header)?;
     if !is_wanted {
         return Ok(None);
     }
-    let event = parse(line, glance.kind)?;
+    let event = parse(line, header.kind)?;
     progress.knows(&event)?;
     Ok(Some(event))
 }
 
 /// What can be told of a line that comes after an event of the kind `last`.
-fn glance(line: &str, last: Option<Kind>) -> Result<Glance, String> {
+fn header(line: &str, last: Option<EventKind>) -> Result<EventHeader, String> {
     if last.is_none() {
         // Events of another version need not look like ours.
         let head: Head = from_line(line)?;
@@ -218,26 +218,26 @@ fn glance(line: &str, last: Option<Kind>) -> Result<Glance, String> {
             None => return Err(format!("no schema; a record begins with {SCHEMA:?}")),
         }
     }
-    let glance: Glance = from_line(line)?;
-    match (last, glance.kind) {
-        (None, Kind::Run) => Ok(glance),
+    let header: EventHeader = from_line(line)?;
+    match (last, header.kind) {
+        (None, EventKind::Run) => Ok(header),
         (None, kind) => Err(format!("a record begins with a run, not with {kind:?}")),
-        (Some(Kind::End), _) => Err("the record goes on after the end of the run".to_owned()),
-        (Some(_), Kind::Run) => Err("a second run begins; a record holds one".to_owned()),
-        _ => Ok(glance),
+        (Some(EventKind::End), _) => Err("the record goes on after the end of the run".to_owned()),
+        (Some(_), EventKind::Run) => Err("a second run begins; a record holds one".to_owned()),
+        _ => Ok(header),
     }
 }
 
 /// The event of a line whose kind is known: reading it by its tag would read it twice.
-fn parse(line: &str, kind: Kind) -> Result<Event, String> {
+fn parse(line: &str, kind: EventKind) -> Result<Event, String> {
     Ok(match kind {
-        Kind::Run => Event::Run(run(line)?),
-        Kind::Superstep => Event::Superstep(from_line(line)?),
-        Kind::Observed => Event::Observed(from_line(line)?),
-        Kind::Evaluated => Event::Evaluated(from_line(line)?),
-        Kind::Call => Event::Call(from_line(line)?),
-        Kind::Moved => Event::Moved(from_line(line)?),
-        Kind::End => Event::End(from_line(line)?),
+        EventKind::Run => Event::Run(run(line)?),
+        EventKind::Superstep => Event::Superstep(from_line(line)?),
+        EventKind::Observed => Event::Observed(from_line(line)?),
+        EventKind::Evaluated => Event::Evaluated(from_line(line)?),
+        EventKind::Call => Event::Call(from_line(line)?),
+        EventKind::Moved => Event::Moved(from_line(line)?),
+        EventKind::End => Event::End(from_line(line)?),
     })
 }
 

@@ -15,8 +15,8 @@ use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
 use migbsp::{CallOutcome, Digest, Entry, PlanAssessment, Processor, SetView, Spacing};
 use protocol::{
-    Address, Ask, Capacity, Decided, Evaluate, Measure, Measured, Message, Migrate, Planned,
-    Report, Reports, Standing, Start,
+    Address, AgentMessage, Ask, CallMessage, Capacity, Decided, Evaluate, Installed, Measure,
+    Measured, Migrate, Planned, Report, Reports, SetReport, Start,
 };
 
 use super::SetManager;
@@ -39,7 +39,7 @@ pub(super) struct Call {
     reports_missing: usize,
     /// What the own Set's processes found, by rank.
     reports: BTreeMap<Rank, Report>,
-    standings: BTreeMap<SetId, Standing>,
+    set_reports: BTreeMap<SetId, SetReport>,
     /// What each superstep since the last call took, once everybody has told.
     supersteps: Vec<Digest>,
     /// The list of potentials, highest first, likewise.
@@ -65,7 +65,7 @@ impl Call {
             capacities: BTreeMap::new(),
             reports_missing: 0,
             reports: BTreeMap::new(),
-            standings: BTreeMap::new(),
+            set_reports: BTreeMap::new(),
             supersteps: Vec::new(),
             list: Vec::new(),
             negotiation: None,
@@ -104,7 +104,7 @@ impl SetManager {
     pub(super) fn begin_call(&mut self, rules: &Rules, began: Instant, world: &mut dyn World) {
         assert!(self.call.is_none(), "one call at a time");
         self.call = Some(Call::new(self.superstep, began));
-        let measure = Message::Measure(Measure {
+        let measure = AgentMessage::Measure(Measure {
             superstep: self.superstep,
         });
         for host in &self.hosts {
@@ -120,14 +120,17 @@ impl SetManager {
     }
 
     /// A message of a call.
-    pub(super) fn take_part(
+    pub(super) fn handle_call_message(
         &mut self,
         rules: &Rules,
         from: Address,
-        message: Message,
+        message: AgentMessage,
         world: &mut dyn World,
     ) {
-        let superstep = superstep_of(&message).unwrap_or(self.superstep);
+        let superstep = match &message {
+            AgentMessage::Call(message) => message.superstep(),
+            _ => self.superstep,
+        };
         let Some(call) = self
             .call
             .as_mut()
@@ -141,70 +144,93 @@ impl SetManager {
             return;
         };
         match message {
-            Message::Measured(measured) => {
+            AgentMessage::Call(CallMessage::Measured(measured)) => {
                 call.measured.push(measured);
                 if call.measured.len() == self.hosts.len() {
-                    self.tell_capacity(rules, world);
+                    self.send_capacity(rules, world);
                 }
             }
-            Message::Capacity(capacity) => self.take_capacity(rules, *capacity, world),
-            Message::ReportsBefore(reports) => call.keep(*reports),
-            Message::Reports(reports) => {
+            AgentMessage::Call(CallMessage::Capacity(capacity)) => {
+                self.handle_capacity(rules, *capacity, world);
+            }
+            AgentMessage::Call(CallMessage::ReportsBefore(reports)) => call.keep(*reports),
+            AgentMessage::Call(CallMessage::Reports(reports)) => {
                 call.keep(*reports);
                 call.reports_missing -= 1;
                 if call.reports_missing == 0 {
-                    self.tell_standing(rules, world);
+                    self.send_set_report(rules, world);
                 }
             }
-            Message::Standing(standing) => self.take_standing(rules, *standing, world),
-            Message::Ask(ask) => {
+            AgentMessage::Call(CallMessage::SetReport(set_report)) => {
+                self.handle_set_report(rules, *set_report, world);
+            }
+            AgentMessage::Call(CallMessage::Ask(ask)) => {
                 call.asks.insert(ask.request.rank, *ask);
                 self.negotiate(rules, world);
             }
-            Message::Answered(answered) => self.take_answer(rules, &answered, world),
-            Message::Decided(decided) => self.take_decided(rules, *decided, world),
-            Message::Planned(planned) => self.take_planned(rules, *planned, world),
-            Message::Installed(installed) => {
-                assert_eq!(
-                    installed.epoch,
-                    self.epoch + 1,
-                    "{} moved late",
-                    installed.rank
-                );
-                if rules.sets[installed.host.index()] == self.set
-                    && matches!(from, Address::Node(_))
-                {
-                    self.tell_managers(rules, &Message::Installed(installed), Cost::Encoded, world);
-                }
-                let call = self.call.as_mut().expect("a call is being held");
-                call.installed += 1;
-                self.conclude_if_settled(rules, world);
+            AgentMessage::Call(CallMessage::Answered(answered)) => {
+                self.handle_answer(rules, &answered, world);
+            }
+            AgentMessage::Call(CallMessage::Decided(decided)) => {
+                self.handle_decided(rules, *decided, world);
+            }
+            AgentMessage::Call(CallMessage::Planned(planned)) => {
+                self.handle_planned(rules, *planned, world);
+            }
+            AgentMessage::Installed(installed) => {
+                self.handle_installed(rules, from, installed, world);
             }
             other => unreachable!("the Manager of {} was told {other:?}", self.set),
         }
     }
 
+    fn handle_installed(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        installed: Installed,
+        world: &mut dyn World,
+    ) {
+        assert_eq!(
+            installed.epoch,
+            self.epoch + 1,
+            "{} moved late",
+            installed.rank
+        );
+        if rules.sets[installed.host.index()] == self.set && matches!(from, Address::Node(_)) {
+            self.send_to_managers(
+                rules,
+                &AgentMessage::Installed(installed),
+                Cost::Encoded,
+                world,
+            );
+        }
+        let call = self.call.as_mut().expect("a call is being held");
+        call.installed += 1;
+        self.conclude_if_settled(rules, world);
+    }
+
     /// All hosts have answered: the capacity of this Set is known.
-    fn tell_capacity(&mut self, rules: &Rules, world: &mut dyn World) {
+    fn send_capacity(&mut self, rules: &Rules, world: &mut dyn World) {
         let call = self.call.as_mut().expect("a call is being held");
         call.measured.sort_by_key(|measured| measured.host);
         let capacity = Capacity {
             superstep: call.superstep,
             set: self.set,
             capacity: migbsp::capacity(&call.processors(|measured| measured.load)),
-            processes: self.whereabouts.processes(),
+            processes: self.placement_view.processes(),
             processors: call.measured.iter().map(|measured| measured.cores).sum(),
         };
-        self.tell_managers(
+        self.send_to_managers(
             rules,
-            &Message::Capacity(Box::new(capacity.clone())),
+            &AgentMessage::Call(CallMessage::Capacity(Box::new(capacity.clone()))),
             Cost::Encoded,
             world,
         );
-        self.take_capacity(rules, capacity, world);
+        self.handle_capacity(rules, capacity, world);
     }
 
-    fn take_capacity(&mut self, rules: &Rules, capacity: Capacity, world: &mut dyn World) {
+    fn handle_capacity(&mut self, rules: &Rules, capacity: Capacity, world: &mut dyn World) {
         let call = self.call.as_mut().expect("a call is being held");
         call.capacities.insert(capacity.set, capacity);
         if call.capacities.len() < rules.managers.len() {
@@ -221,21 +247,21 @@ impl SetManager {
             superstep: call.superstep,
             sets,
         };
-        let nodes = self.whereabouts.hosts();
+        let nodes = self.placement_view.hosts();
         call.reports_missing = nodes.len();
         let is_empty = nodes.len() == 0;
         for host in nodes {
-            let message = Message::Evaluate(Box::new(order.clone()));
+            let message = AgentMessage::Evaluate(Box::new(order.clone()));
             let own = Address::SetManager(self.set);
             world.send(own, Address::Node(host), message, Cost::Encoded);
         }
         if is_empty {
-            self.tell_standing(rules, world);
+            self.send_set_report(rules, world);
         }
     }
 
     /// All processes of this Set have reported.
-    fn tell_standing(&mut self, rules: &Rules, world: &mut dyn World) {
+    fn send_set_report(&mut self, rules: &Rules, world: &mut dyn World) {
         let Some(scheduler) = &rules.scheduler else {
             unreachable!("nobody else calls")
         };
@@ -259,7 +285,7 @@ impl SetManager {
         }));
         let times: Vec<_> = reports.iter().map(|report| &report.times[..]).collect();
         let pace = when.pace();
-        let mut standing = Standing {
+        let mut set_report = SetReport {
             superstep: call.superstep,
             set: self.set,
             interval: pace.interval,
@@ -271,39 +297,44 @@ impl SetManager {
         };
         for set in (0..rules.managers.len()).map(SetId::from_index) {
             let wants_inventory = set == rules.first && scheduler.plans();
-            standing.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
+            set_report.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
             if set != self.set {
-                let message = Message::Standing(Box::new(standing.clone()));
+                let message =
+                    AgentMessage::Call(CallMessage::SetReport(Box::new(set_report.clone())));
                 self.send(set, message, Cost::Encoded, world);
             }
         }
         let is_first = self.set == rules.first && scheduler.plans();
-        standing.inventory = is_first.then(|| self.inventory(rules, call, world));
-        self.take_standing(rules, standing, world);
+        set_report.inventory = is_first.then(|| self.inventory(rules, call, world));
+        self.handle_set_report(rules, set_report, world);
     }
 
-    fn take_standing(&mut self, rules: &Rules, standing: Standing, world: &mut dyn World) {
+    fn handle_set_report(&mut self, rules: &Rules, set_report: SetReport, world: &mut dyn World) {
         let pace = self.when.as_ref().expect("there is a scheduler").pace();
         assert_eq!(
-            standing.interval, pace.interval,
+            set_report.interval, pace.interval,
             "{} has another interval",
-            standing.set
+            set_report.set
         );
         assert_eq!(
-            standing.tolerance.map(f64::to_bits),
+            set_report.tolerance.map(f64::to_bits),
             pace.tolerance.map(f64::to_bits),
             "{} has another tolerance",
-            standing.set
+            set_report.set
         );
         let call = self.call.as_mut().expect("a call is being held");
-        call.standings.insert(standing.set, standing);
-        if call.standings.len() < rules.managers.len() {
+        call.set_reports.insert(set_report.set, set_report);
+        if call.set_reports.len() < rules.managers.len() {
             return;
         }
         let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
-        let standings = call.standings.values();
-        call.supersteps = Digest::merge(standings.clone().map(|standing| &standing.digests[..]));
-        let entries = standings.flat_map(|standing| standing.entries.iter().copied());
+        let set_reports = call.set_reports.values();
+        call.supersteps = Digest::merge(
+            set_reports
+                .clone()
+                .map(|set_report| &set_report.digests[..]),
+        );
+        let entries = set_reports.flat_map(|set_report| set_report.entries.iter().copied());
         call.list = migbsp::merge(&scheduler.model, entries.collect());
         if !scheduler.plans() {
             self.begin_negotiation(rules, world);
@@ -322,7 +353,7 @@ impl SetManager {
         {
             let node = Address::Node(order.from);
             let own = Address::SetManager(self.set);
-            world.send(own, node, Message::Migrate(*order), Cost::Encoded);
+            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
         }
         let call = self.call.as_mut().expect("a call is being held");
         call.moves = Some(moves);
@@ -342,12 +373,11 @@ impl SetManager {
         let call = self.call.take().expect("looked at above");
         let moves = call.moves.as_deref().expect("looked at above");
         for order in moves {
-            self.whereabouts.apply(rules, order);
+            self.placement_view.apply(rules, order);
             if order.rank == Rank(0) {
                 self.is_home = order.to == rules.first_host();
             }
-            self.gathering
-                .moved(rules, self.set, (order.from, order.to));
+            self.barrier.moved(rules, self.set, (order.from, order.to));
             if rules.sets[order.to.index()] == self.set {
                 self.has_migrant.insert(order.to);
             }
@@ -366,7 +396,7 @@ impl SetManager {
         when.conclude(&CallOutcome {
             completed: call.superstep + 1,
             supersteps: &call.supersteps,
-            barrier_busy: &call.standings[&rules.first].barrier_busy,
+            barrier_busy: &call.set_reports[&rules.first].barrier_busy,
             migrations: moves.len(),
             spacing: planned.map_or_else(Spacing::default, |planned| planned.spacing),
         });
@@ -386,35 +416,5 @@ impl SetManager {
             self.held = Some(start);
             world.wake(Address::SetManager(self.set), hold);
         }
-    }
-}
-
-/// Which superstep a message of a call follows; `None`: it does not say, and cannot come early.
-fn superstep_of(message: &Message) -> Option<u64> {
-    match message {
-        Message::Measured(measured) => Some(measured.superstep),
-        Message::Capacity(capacity) => Some(capacity.superstep),
-        Message::Reports(reports) | Message::ReportsBefore(reports) => Some(reports.superstep),
-        Message::Standing(standing) => Some(standing.superstep),
-        Message::Ask(ask) => Some(ask.superstep),
-        Message::Answered(answered) => Some(answered.superstep),
-        Message::Decided(decided) => Some(decided.superstep),
-        Message::Planned(planned) => Some(planned.superstep),
-        Message::Start(_)
-        | Message::Finish
-        | Message::Arrived(_)
-        | Message::Confer(_)
-        | Message::Measure(_)
-        | Message::Evaluate(_)
-        | Message::Reported(_)
-        | Message::Migrate(_)
-        | Message::State(_)
-        | Message::Installed(_)
-        | Message::Halted(_)
-        | Message::Parcel(_)
-        | Message::Taken(_)
-        | Message::Placed(_)
-        | Message::Probe(_)
-        | Message::Errand(_) => None,
     }
 }

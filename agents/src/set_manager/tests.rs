@@ -3,25 +3,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use bsp::units::Seconds;
 use migbsp::{Heuristic, Policies};
 use proptest::prelude::*;
-use protocol::Standing;
+use protocol::{AgentMessage, CallMessage, SetReport};
 
 use super::*;
 use crate::replay::{Difference, Replay};
 use crate::setup::Scheduler;
-use crate::stage::{Act, Cast, SHAPES, Stage, scheduler, script};
+use crate::test_world::{Act, Agents, SHAPES, TestWorld, scheduler, script};
 
 /// Plays a run in an order of arrival and answers what was recorded, by kind and in order.
-fn play(mut stage: Stage, order: &[usize]) -> (Vec<record::Superstep>, Vec<record::Call>) {
-    let mut cast = stage.cast();
+fn play(mut test_world: TestWorld, order: &[usize]) -> (Vec<record::Superstep>, Vec<record::Call>) {
+    let mut agents = test_world.agents();
     let mut picks = order.iter().cycle();
-    stage.play(&mut cast, |count| picks.next().unwrap() % count);
-    let mut finished = std::mem::take(&mut stage.finished);
+    test_world.play(&mut agents, |count| picks.next().unwrap() % count);
+    let mut finished = std::mem::take(&mut test_world.finished);
     finished.sort();
-    let everybody: Vec<Rank> = (0..cast.processes.len()).map(Rank::from_index).collect();
+    let everybody: Vec<Rank> = (0..agents.processes.len()).map(Rank::from_index).collect();
     assert_eq!(finished, everybody, "everybody finishes once");
     let mut supersteps = Vec::new();
     let mut calls = Vec::new();
-    for event in stage.events {
+    for event in test_world.events {
         match event {
             record::Event::Superstep(superstep) => supersteps.push(superstep),
             record::Event::Call(call) => calls.push(call),
@@ -31,17 +31,17 @@ fn play(mut stage: Stage, order: &[usize]) -> (Vec<record::Superstep>, Vec<recor
     (supersteps, calls)
 }
 
-/// What deciding everything again says that was played on `stage`, otherwise than its record does.
-fn decided_again(mut stage: Stage) -> Vec<Difference> {
-    let run = stage.run();
-    let mut replay = Replay::new(stage.rules.scheduler.clone(), &run).unwrap();
-    let mut cast = stage.cast();
-    stage.play(&mut cast, |_| 0);
+/// What deciding everything again says that was played on `test_world`, otherwise than its record does.
+fn decided_again(mut test_world: TestWorld) -> Vec<Difference> {
+    let run = test_world.run();
+    let mut replay = Replay::new(test_world.rules.scheduler.clone(), &run).unwrap();
+    let mut agents = test_world.agents();
+    test_world.play(&mut agents, |_| 0);
     let read = |event: &record::Event| {
         let line = serde_json::to_string(event).unwrap();
         serde_json::from_str(&line).unwrap()
     };
-    let events = stage.events.iter().map(read);
+    let events = test_world.events.iter().map(read);
     let checked = events.filter_map(|event| replay.take(event).unwrap());
     checked.flat_map(|checked| checked.differences).collect()
 }
@@ -103,10 +103,10 @@ proptest! {
         order in prop::collection::vec(any::<usize>(), 1..200),
     ) {
         let collection = if by_rank { Collection::ByRank } else { Collection::AsTheyCome };
-        let stage = || Stage::new(SHAPES[shape], collection, &hosts, &halts, scheduler.clone());
-        let first_come = play(stage(), &[0]);
+        let test_world = || TestWorld::new(SHAPES[shape], collection, &hosts, &halts, scheduler.clone());
+        let first_come = play(test_world(), &[0]);
         prop_assert_eq!(first_come.0.len() as u64, halts.iter().max().unwrap() + 1);
-        prop_assert_eq!(play(stage(), &order), first_come);
+        prop_assert_eq!(play(test_world(), &order), first_come);
     }
 }
 
@@ -119,14 +119,14 @@ proptest! {
         scheduler in schedulers(),
         shape in 0_usize..3,
     ) {
-        let stage = Stage::new(SHAPES[shape], Collection::AsTheyCome, &hosts, &halts, scheduler);
-        prop_assert_eq!(decided_again(stage), []);
+        let test_world = TestWorld::new(SHAPES[shape], Collection::AsTheyCome, &hosts, &halts, scheduler);
+        prop_assert_eq!(decided_again(test_world), []);
     }
 }
 
 /// Four processes on the slow Set, one per host but the first.
-fn four(shape: Shape, scheduler: Option<Scheduler>) -> Stage {
-    Stage::new(
+fn four(shape: Shape, scheduler: Option<Scheduler>) -> TestWorld {
+    TestWorld::new(
         shape,
         Collection::AsTheyCome,
         &[0, 0, 1, 2],
@@ -168,7 +168,7 @@ fn of_several_orders_for_one_process_the_first_counts() {
 fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
     Event::Message {
         from: Address::Process(Rank(rank)),
-        message: Message::Arrived(Arrived {
+        message: AgentMessage::Arrived(Arrived {
             superstep,
             processes: 1,
             halted,
@@ -181,63 +181,73 @@ fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
 }
 
 /// Tells the first Manager something, outside of a play.
-fn tell(stage: &mut Stage, cast: &mut Cast, event: Event) {
-    let rules = four(stage.rules.barrier.shape, stage.rules.scheduler.clone()).rules;
-    cast.managers[0].on(&rules, event, stage);
+fn tell(test_world: &mut TestWorld, agents: &mut Agents, event: Event) {
+    let rules = four(
+        test_world.rules.barrier.shape,
+        test_world.rules.scheduler.clone(),
+    )
+    .rules;
+    agents.managers[0].handle(&rules, event, test_world);
 }
 
-fn flushes(stage: &Stage) -> usize {
+fn flushes(test_world: &TestWorld) -> usize {
     let flush = |act: &&Act| matches!(act, Act::Flush(_));
-    stage.acts.iter().filter(flush).count()
+    test_world.acts.iter().filter(flush).count()
 }
 
 #[test]
 fn the_arrival_of_one_s_messages_is_asked_for_once() {
-    let mut stage = four(Shape::Central, None);
-    let mut cast = stage.cast();
+    let mut test_world = four(Shape::Central, None);
+    let mut agents = test_world.agents();
     for rank in 0..4 {
         let halted = u32::from(rank == 0);
-        tell(&mut stage, &mut cast, arrived(rank, 0, halted));
+        tell(&mut test_world, &mut agents, arrived(rank, 0, halted));
     }
-    assert_eq!(flushes(&stage), 1);
+    assert_eq!(flushes(&test_world), 1);
     // The first process still waits for its last message when the others have arrived again.
     for rank in 1..4 {
-        tell(&mut stage, &mut cast, arrived(rank, 1, 0));
+        tell(&mut test_world, &mut agents, arrived(rank, 1, 0));
     }
-    assert_eq!(flushes(&stage), 1);
-    tell(&mut stage, &mut cast, Event::Flushed);
-    let last = stage.sent.last().unwrap();
+    assert_eq!(flushes(&test_world), 1);
+    tell(&mut test_world, &mut agents, Event::Flushed);
+    let last = test_world.sent.last().unwrap();
     assert_eq!(last.1, Address::Process(Rank(0)));
-    assert_eq!(last.2, Message::Finish);
+    assert_eq!(last.2, AgentMessage::Finish);
 }
 
 #[test]
 fn an_ideal_barrier_has_no_master() {
-    let mut stage = four(Shape::Ideal, None);
-    let mut cast = stage.cast();
+    let mut test_world = four(Shape::Ideal, None);
+    let mut agents = test_world.agents();
     for rank in 0..4 {
-        tell(&mut stage, &mut cast, arrived(rank, 0, 0));
+        tell(&mut test_world, &mut agents, arrived(rank, 0, 0));
     }
-    let told: Vec<(Address, Cost)> = stage.sent.iter().map(|sent| (sent.1, sent.3)).collect();
+    let told: Vec<(Address, Cost)> = test_world
+        .sent
+        .iter()
+        .map(|sent| (sent.1, sent.3))
+        .collect();
     let everybody: Vec<_> = (0..4)
         .map(|rank| (Address::Process(Rank(rank)), Cost::Free))
         .collect();
     assert_eq!(told, everybody);
-    assert_eq!(flushes(&stage), 0);
+    assert_eq!(flushes(&test_world), 0);
 }
 
-/// What a Manager says when it meets `standing` of another in a call.
-fn meets(standing: Standing) -> String {
-    let mut stage = four(Shape::Central, Some(scheduler(|_| {})));
-    let mut cast = stage.cast();
+/// What a Manager says when it meets `set_report` of another in a call.
+fn meets(set_report: SetReport) -> String {
+    let mut test_world = four(Shape::Central, Some(scheduler(|_| {})));
+    let mut agents = test_world.agents();
     for rank in 0..4 {
-        tell(&mut stage, &mut cast, arrived(rank, 0, 0));
+        tell(&mut test_world, &mut agents, arrived(rank, 0, 0));
     }
     let event = Event::Message {
-        from: Address::SetManager(standing.set),
-        message: Message::Standing(Box::new(standing)),
+        from: Address::SetManager(set_report.set),
+        message: AgentMessage::Call(CallMessage::SetReport(Box::new(set_report))),
     };
-    let met = catch_unwind(AssertUnwindSafe(|| tell(&mut stage, &mut cast, event)));
+    let met = catch_unwind(AssertUnwindSafe(|| {
+        tell(&mut test_world, &mut agents, event);
+    }));
     let Err(panic) = met else {
         return "nothing".to_owned();
     };
@@ -246,7 +256,7 @@ fn meets(standing: Standing) -> String {
 
 #[test]
 fn managers_that_disagree_end_the_run() {
-    let standing = Standing {
+    let set_report = SetReport {
         superstep: 0,
         set: SetId(1),
         interval: Some(1),
@@ -256,22 +266,22 @@ fn managers_that_disagree_end_the_run() {
         barrier_busy: Vec::new(),
         inventory: None,
     };
-    assert_eq!(meets(standing.clone()), "nothing");
-    let interval = meets(Standing {
+    assert_eq!(meets(set_report.clone()), "nothing");
+    let interval = meets(SetReport {
         interval: Some(2),
-        ..standing.clone()
+        ..set_report.clone()
     });
     assert!(interval.contains("another interval"), "{interval}");
-    let tolerance = meets(Standing {
+    let tolerance = meets(SetReport {
         tolerance: Some(2e-9),
-        ..standing.clone()
+        ..set_report.clone()
     });
     assert!(tolerance.contains("another tolerance"), "{tolerance}");
     // A message about a call that is to come is kept.
     assert_eq!(
-        meets(Standing {
+        meets(SetReport {
             superstep: 3,
-            ..standing
+            ..set_report
         }),
         "nothing"
     );

@@ -121,7 +121,7 @@ impl Traffic {
     }
 
     /// Takes the first message that waited for `rank`.
-    pub(super) fn take_held(&mut self, rank: Rank) -> Option<u32> {
+    pub(super) fn pop_held(&mut self, rank: Rank) -> Option<u32> {
         let number = self.processes[rank.index()].waiting.checked_sub(1)?;
         self.processes[rank.index()].waiting = self.flights[at(number)].next.wrapping_add(1);
         Some(number)
@@ -235,7 +235,7 @@ mod tests {
             }
             traffic.computed(Rank(1), 0);
             let mut left = Vec::new();
-            while let Some(number) = traffic.take_held(Rank(1)) {
+            while let Some(number) = traffic.pop_held(Rank(1)) {
                 left.push(traffic.start(number, instant(round)).bytes);
                 traffic.end(number, instant(round), |_| SetId(0));
             }
@@ -293,7 +293,7 @@ mod tests {
                                 traffic.hold(number);
                             }
                         }
-                        while let Some(number) = traffic.take_held(rank) {
+                        while let Some(number) = traffic.pop_held(rank) {
                             flights.push(number);
                             traffic.start(number, instant(tick));
                         }

@@ -5,17 +5,21 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use protocol::{Address, Message, Migrate, State};
-use simulator::{Activity, Engine, LinkId, Platform};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage};
+use simulator::{Activity, Engine, Platform};
 
+use super::activity::{ActivityKind, pack, unpack};
+use super::rendezvous::Rendezvous;
+use super::routes;
 use super::traffic::Traffic;
+use super::transfers::{Transfer, Transfers};
 use crate::attainable::Attainable;
 use crate::deliberation::Deliberation;
 use crate::error::RunError;
 use crate::outcome::Outcome;
 use crate::programs::{SimulatedPrograms, SuperstepPlan};
 use crate::record;
-use crate::setup::{Collection, Payment, Rules, Setup, Shape, TransferStart};
+use crate::setup::{Payment, Rules, Setup, TransferStart};
 use crate::world::{Cost, Delivery, Event, Moved, World};
 
 /// A platform under a simulated clock, with the programs and everything that is under way.
@@ -35,16 +39,8 @@ pub(super) struct SimulatedWorld {
     /// When each process began to compute.
     began: Vec<Instant>,
     traffic: Traffic,
-    letters: Vec<Option<Letter>>,
-    letters_free: Vec<u32>,
-    /// Messages of the barrier wait for the first Manager to listen; it does so for supersteps below
-    /// this one, to this process or to all.
-    listening: (u64, Option<Rank>),
-    unheard: Unheard,
-    /// What a master that answers by rank has still to send; the message under way is in front.
-    releases: VecDeque<u32>,
-    /// How many messages each Manager has under way, by Set, and whether it waits for their arrival.
-    under_way: Vec<(u32, bool)>,
+    transfers: Transfers,
+    rendezvous: Rendezvous,
     /// What happens at this instant without any delay.
     deliveries: VecDeque<Delivery>,
     ended: Vec<Activity>,
@@ -60,34 +56,6 @@ pub(super) struct SimulatedWorld {
     error: Option<RunError>,
 }
 
-/// A message between agents on the network.
-struct Letter {
-    from: Address,
-    to: Address,
-    message: Message,
-    bytes: Bytes,
-    sent: Instant,
-}
-
-/// Messages of the barrier that wait for the first Manager: at most one of each process.
-struct Unheard {
-    /// Their numbers plus one, by rank; 0 for none.
-    numbers: Vec<u32>,
-    count: usize,
-}
-
-/// What an activity of the simulator is, packed into its number.
-#[derive(Clone, Copy)]
-enum Kind {
-    Computation = 0,
-    Flight = 1,
-    Letter = 2,
-    Delay = 3,
-    WakeManager = 4,
-}
-
-const INDEX_BITS: u32 = 32;
-
 impl SimulatedWorld {
     pub(super) fn new(
         setup: &Setup,
@@ -95,6 +63,7 @@ impl SimulatedWorld {
         programs: Box<dyn SimulatedPrograms>,
     ) -> Self {
         let size = setup.placement.len();
+        let rendezvous = Rendezvous::new(setup.start, Arc::clone(&rules), size);
         Self {
             platform: Arc::clone(&setup.platform),
             engine: Engine::new(Arc::clone(&setup.platform), setup.network),
@@ -107,12 +76,8 @@ impl SimulatedWorld {
             starts: setup.senders_stay().then(|| setup.placement.clone()),
             began: vec![Instant::START; size],
             traffic: Traffic::new(size, setup.scheduler.is_some()),
-            letters: Vec::new(),
-            letters_free: Vec::new(),
-            listening: (0, None),
-            unheard: Unheard::new(size),
-            releases: VecDeque::new(),
-            under_way: vec![(0, false); setup.platform.sets().len()],
+            transfers: Transfers::new(setup.platform.sets().len()),
+            rendezvous,
             deliveries: VecDeque::new(),
             ended: Vec::new(),
             finished: 0,
@@ -190,7 +155,7 @@ impl SimulatedWorld {
     fn end_activity(&mut self, activity: Activity) {
         let (kind, index) = unpack(activity);
         match kind {
-            Kind::Computation => {
+            ActivityKind::Computation => {
                 let rank = Rank(index);
                 let time = self.engine.now() - self.began[rank.index()];
                 let work = self.plan.work[rank.index()];
@@ -201,33 +166,29 @@ impl SimulatedWorld {
                     event,
                 });
             }
-            Kind::Flight => {
+            ActivityKind::Flight => {
                 let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
                 let sets = &self.rules.sets;
                 let set = |rank: Rank| sets[hosts[rank.index()].index()];
                 let (from, to) = self.traffic.end(index, self.engine.now(), set);
-                self.tell_exchanged(from);
-                self.tell_exchanged(to);
+                self.deliver_exchanges(from);
+                self.deliver_exchanges(to);
             }
-            Kind::Letter => {
-                let letter = self.letters[at(index)].take().expect("it was under way");
-                self.letters_free.push(index);
-                let from = letter.from;
-                let is_release = self.is_release(&letter);
-                self.open(letter);
-                if is_release {
-                    self.releases.pop_front();
-                    if let Some(&next) = self.releases.front() {
-                        self.start_letter(next);
-                    }
+            ActivityKind::Transfer => {
+                let transfer = self.transfers.remove(index);
+                let from = transfer.from;
+                let is_release = self.rendezvous.is_release(from, &transfer.message);
+                self.open(transfer);
+                if is_release && let Some(next) = self.rendezvous.released() {
+                    self.start_transfer(next);
                 }
                 if let Address::SetManager(set) = from {
-                    self.under_way[set.index()].0 -= 1;
-                    self.tell_flushed(set);
+                    self.transfers.delivered(set);
+                    self.deliver_flushed(set);
                 }
             }
-            Kind::Delay => self.compute(Rank(index)),
-            Kind::WakeManager => {
+            ActivityKind::Delay => self.compute(Rank(index)),
+            ActivityKind::WakeManager => {
                 let to = Address::SetManager(SetId(index));
                 self.deliver(Delivery {
                     to,
@@ -237,9 +198,8 @@ impl SimulatedWorld {
         }
     }
 
-    fn tell_flushed(&mut self, set: SetId) {
-        let (count, waits) = &mut self.under_way[set.index()];
-        if *count == 0 && std::mem::take(waits) {
+    fn deliver_flushed(&mut self, set: SetId) {
+        if self.transfers.has_flushed(set) {
             let to = Address::SetManager(set);
             self.deliver(Delivery {
                 to,
@@ -248,9 +208,9 @@ impl SimulatedWorld {
         }
     }
 
-    fn open(&mut self, letter: Letter) {
-        if let Message::State(state) = &letter.message {
-            let Address::Node(host) = letter.to else {
+    fn open(&mut self, transfer: Transfer) {
+        if let AgentMessage::ProcessImage(state) = &transfer.message {
+            let Address::Node(host) = transfer.to else {
                 unreachable!("states go to nodes")
             };
             self.record(record::Event::Moved(record::Moved {
@@ -258,16 +218,16 @@ impl SimulatedWorld {
                 rank: state.rank,
                 host,
                 epoch: state.epoch,
-                bytes: letter.bytes,
-                took: self.engine.now() - letter.sent,
+                bytes: transfer.bytes,
+                took: self.engine.now() - transfer.sent,
             }));
         }
         let event = Event::Message {
-            from: letter.from,
-            message: letter.message,
+            from: transfer.from,
+            message: transfer.message,
         };
         self.deliver(Delivery {
-            to: letter.to,
+            to: transfer.to,
             event,
         });
     }
@@ -277,7 +237,7 @@ impl SimulatedWorld {
         self.began[rank.index()] = self.engine.now();
         let work = self.plan.work[rank.index()];
         self.engine
-            .compute(host, work, pack(Kind::Computation, rank.0));
+            .compute(host, work, pack(ActivityKind::Computation, rank.0));
     }
 
     /// Executes the programs for `superstep`, when its first process starts it.
@@ -292,7 +252,7 @@ impl SimulatedWorld {
         Ok(())
     }
 
-    fn tell_exchanged(&mut self, rank: Rank) {
+    fn deliver_exchanges(&mut self, rank: Rank) {
         if let Some(exchange) = self.traffic.completed(rank) {
             let event = Event::Exchanged(exchange);
             self.deliver(Delivery {
@@ -306,14 +266,15 @@ impl SimulatedWorld {
         let flight = self.traffic.start(number, self.engine.now());
         let from = self.hosts[flight.from.index()];
         let to = self.hosts[flight.to.index()];
-        self.transfer(from, to, flight.bytes, pack(Kind::Flight, number));
+        self.transfer(from, to, flight.bytes, pack(ActivityKind::Flight, number));
     }
 
-    fn start_letter(&mut self, number: u32) {
-        let letter = self.letters[at(number)].as_ref().expect("it was posted");
-        let (from, to) = (self.host_of(letter.from), self.host_of(letter.to));
-        let bytes = letter.bytes;
-        self.transfer(from, to, bytes, pack(Kind::Letter, number));
+    fn start_transfer(&mut self, number: u32) {
+        let Transfer {
+            from, to, bytes, ..
+        } = *self.transfers.get(number);
+        let (from, to) = (self.host_of(from), self.host_of(to));
+        self.transfer(from, to, bytes, pack(ActivityKind::Transfer, number));
     }
 
     fn transfer(&mut self, from: HostId, to: HostId, bytes: Bytes, activity: Activity) {
@@ -323,64 +284,24 @@ impl SimulatedWorld {
     }
 
     /// Puts a message between agents on the network.
-    fn post(&mut self, letter: Letter) {
-        if let Address::SetManager(set) = letter.from {
-            self.under_way[set.index()].0 += 1;
-        }
-        let number = match self.letters_free.pop() {
-            Some(number) => {
-                self.letters[at(number)] = Some(letter);
-                number
-            }
-            None => {
-                self.letters.push(Some(letter));
-                u32::try_from(self.letters.len() - 1).expect("fewer messages are under way")
-            }
-        };
-        let letter = self.letters[at(number)].as_ref().expect("just posted");
-        if self.is_release(letter) {
-            self.releases.push_back(number);
-            if self.releases.len() == 1 {
-                self.start_letter(number);
-            }
-        } else {
+    fn post(&mut self, transfer: Transfer) {
+        let is_release = self.rendezvous.is_release(transfer.from, &transfer.message);
+        let number = self.transfers.insert(transfer);
+        if !is_release {
             self.start_or_hold(number);
+        } else if self.rendezvous.release(number) {
+            self.start_transfer(number);
         }
     }
 
-    /// Whether a message is one of those with which a master ends a superstep process by process.
-    fn is_release(&self, letter: &Letter) -> bool {
-        self.rules.barrier.collection == Collection::ByRank
-            && self.rules.barrier.shape == Shape::Central
-            && letter.from == Address::SetManager(self.rules.first)
-            && matches!(letter.message, Message::Start(_) | Message::Finish)
-    }
-
-    /// Lets a message leave, if its receiver need not wait for it or does.
+    /// Starts a message, unless it has to wait for its receiver.
     fn start_or_hold(&mut self, number: u32) {
-        let letter = self.letters[at(number)].as_ref().expect("it was posted");
-        if self.is_heard(letter) {
-            self.start_letter(number);
+        let Transfer { from, message, .. } = self.transfers.get(number);
+        if self.rendezvous.may_start(*from, message) {
+            self.start_transfer(number);
         } else {
-            let Address::Process(rank) = letter.from else {
-                unreachable!("a central barrier")
-            };
-            self.unheard.keep(rank, number);
+            self.rendezvous.hold(*from, number);
         }
-    }
-
-    /// Whether a message need not wait until the first Manager listens, or may leave now.
-    fn is_heard(&self, letter: &Letter) -> bool {
-        let Message::Arrived(arrived) = &letter.message else {
-            return true;
-        };
-        let waits = self.start == TransferStart::Rendezvous
-            || self.rules.barrier.collection == Collection::ByRank;
-        if !waits || self.rules.barrier.shape != Shape::Central {
-            return true;
-        }
-        let (superstep, to) = self.listening;
-        arrived.superstep < superstep && to.is_none_or(|rank| letter.from == Address::Process(rank))
     }
 
     fn host_of(&self, agent: Address) -> HostId {
@@ -393,26 +314,12 @@ impl SimulatedWorld {
     }
 }
 
-impl SimulatedWorld {
-    /// Two hosts that stand for the way from one Set to another: those of their Managers, and within a Set the
-    /// Manager's and a neighbour's, if there is one.
-    fn ends(&self, from: SetId, to: SetId) -> (HostId, HostId) {
-        let source = self.rules.managers[from.index()];
-        if from != to {
-            return (source, self.rules.managers[to.index()]);
-        }
-        let hosts = &self.platform.set(to).hosts;
-        let neighbour = hosts.iter().copied().find(|host| *host != source);
-        (source, neighbour.unwrap_or(source))
-    }
-}
-
 impl World for SimulatedWorld {
     fn now(&self) -> Instant {
         self.engine.now()
     }
 
-    fn send(&mut self, from: Address, to: Address, message: Message, cost: Cost) {
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
         let bytes = match cost {
             Cost::Free => None,
             Cost::Network(bytes) => Some(bytes),
@@ -420,7 +327,7 @@ impl World for SimulatedWorld {
             Cost::Encoded => Some(message.wire_size(from, to)),
         };
         let sent = self.engine.now();
-        let letter = Letter {
+        let transfer = Transfer {
             from,
             to,
             message,
@@ -428,8 +335,8 @@ impl World for SimulatedWorld {
             sent,
         };
         match bytes {
-            None => self.open(letter),
-            Some(_) => self.post(letter),
+            None => self.open(transfer),
+            Some(_) => self.post(transfer),
         }
     }
 
@@ -439,7 +346,7 @@ impl World for SimulatedWorld {
         } else if delay == Seconds::ZERO {
             self.compute(rank);
         } else {
-            self.engine.wake(delay, pack(Kind::Delay, rank.0));
+            self.engine.wake(delay, pack(ActivityKind::Delay, rank.0));
         }
     }
 
@@ -456,28 +363,15 @@ impl World for SimulatedWorld {
                 self.traffic.hold(number);
             }
         }
-        while let Some(number) = self.traffic.take_held(rank) {
+        while let Some(number) = self.traffic.pop_held(rank) {
             self.start_flight(number);
         }
-        self.tell_exchanged(rank);
+        self.deliver_exchanges(rank);
     }
 
     fn listen(&mut self, superstep: u64, to: Option<Rank>) {
-        self.listening = (superstep + 1, to);
-        match to {
-            Some(rank) => {
-                if let Some(number) = self.unheard.take(rank) {
-                    self.start_or_hold(number);
-                }
-            }
-            None if self.unheard.count == 0 => {}
-            None => {
-                for rank in (0..self.hosts.len()).map(Rank::from_index) {
-                    if let Some(number) = self.unheard.take(rank) {
-                        self.start_or_hold(number);
-                    }
-                }
-            }
+        for number in self.rendezvous.listen(superstep, to) {
+            self.start_or_hold(number);
         }
     }
 
@@ -490,7 +384,7 @@ impl World for SimulatedWorld {
         let length = u32::try_from(agent.len()).expect("an agent's state is small");
         let mut payload = agent;
         payload.extend(program);
-        let state = State {
+        let state = ProcessImage {
             rank: order.rank,
             epoch: order.epoch,
             agent: length,
@@ -503,13 +397,13 @@ impl World for SimulatedWorld {
             .as_ref()
             .is_some_and(|scheduler| scheduler.payment == Payment::Migrant);
         let cost = if is_paid { Cost::Free } else { Cost::Encoded };
-        let message = Message::State(Box::new(state));
+        let message = AgentMessage::ProcessImage(Box::new(state));
         let (from, to) = (Address::Node(order.from), Address::Node(order.to));
         self.moved += message.wire_size(from, to);
         self.send(from, to, message, cost);
     }
 
-    fn install(&mut self, host: HostId, state: State) {
+    fn install(&mut self, host: HostId, state: ProcessImage) {
         let length = usize::try_from(state.agent).expect("u32 fits usize");
         let (agent, program) = (state.payload.slice(..length), state.payload.slice(length..));
         let unpacked = self.programs.unpack(state.rank, &program);
@@ -536,12 +430,13 @@ impl World for SimulatedWorld {
         let Address::SetManager(set) = agent else {
             unreachable!("only Managers hold back")
         };
-        self.engine.wake(after, pack(Kind::WakeManager, set.0));
+        self.engine
+            .wake(after, pack(ActivityKind::WakeManager, set.0));
     }
 
     fn flush(&mut self, set: SetId) {
-        self.under_way[set.index()].1 = true;
-        self.tell_flushed(set);
+        self.transfers.await_arrival(set);
+        self.deliver_flushed(set);
     }
 
     fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
@@ -575,22 +470,12 @@ impl World for SimulatedWorld {
     }
 
     fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
-        let (source, target) = self.ends(from, to);
-        let mut links: Vec<LinkId> = Vec::new();
-        if self.platform.route(source, target, &mut links).is_err() {
-            // Nobody can move there: the first message to that Manager ends the run.
-            return 0.0;
-        }
-        let bandwidths = links
-            .iter()
-            .map(|link| self.platform.links()[link.index()].bandwidth.get());
-        bandwidths
-            .min_by(f64::total_cmp)
-            .map_or(0.0, |bandwidth| 1.0 / bandwidth)
+        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
+        routes::transfer_rate(&self.platform, source, target)
     }
 
     fn latency(&self, from: SetId, to: SetId) -> Seconds {
-        let (source, target) = self.ends(from, to);
+        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
         // Where no way leads, the first message to that Manager ends the run.
         self.engine.latency(source, target).unwrap_or_default()
     }
@@ -606,47 +491,4 @@ impl World for SimulatedWorld {
     fn fail(&mut self, error: RunError) {
         self.error.get_or_insert(error);
     }
-}
-
-impl Unheard {
-    fn new(size: usize) -> Self {
-        Self {
-            numbers: vec![0; size],
-            count: 0,
-        }
-    }
-
-    fn keep(&mut self, rank: Rank, number: u32) {
-        let kept = std::mem::replace(&mut self.numbers[rank.index()], number + 1);
-        assert_eq!(kept, 0, "{rank} has arrived once");
-        self.count += 1;
-    }
-
-    fn take(&mut self, rank: Rank) -> Option<u32> {
-        let kept = std::mem::take(&mut self.numbers[rank.index()]);
-        let number = kept.checked_sub(1)?;
-        self.count -= 1;
-        Some(number)
-    }
-}
-
-fn pack(kind: Kind, index: u32) -> Activity {
-    Activity(((kind as u64) << INDEX_BITS) | u64::from(index))
-}
-
-fn unpack(activity: Activity) -> (Kind, u32) {
-    let index = u32::try_from(activity.0 & u64::from(u32::MAX)).expect("32 bits are left");
-    let kind = match activity.0 >> INDEX_BITS {
-        0 => Kind::Computation,
-        1 => Kind::Flight,
-        2 => Kind::Letter,
-        3 => Kind::Delay,
-        4 => Kind::WakeManager,
-        other => unreachable!("no activity is of kind {other}"),
-    };
-    (kind, index)
-}
-
-fn at(number: u32) -> usize {
-    usize::try_from(number).expect("u32 fits usize")
 }

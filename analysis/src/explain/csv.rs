@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::{self, Evaluated, Evaluation, Event, Glance, Kind};
+use agents::record::{self, Evaluated, Evaluation, Event, EventHeader, EventKind};
 use bsp::Rank;
 use migbsp::Potential;
 use serde::Serialize;
@@ -48,9 +48,9 @@ pub(super) fn rows(
     writer.write_record(HEADER).map_err(Failure::run)?;
     let mut pending: Vec<Evaluated> = Vec::new();
     let mut failed = None;
-    let needed = |glance: Glance| {
+    let needed = |glance: EventHeader| {
         let asked = superstep.is_none_or(|superstep| glance.superstep == Some(superstep));
-        asked && matches!(glance.kind, Kind::Evaluated | Kind::Call)
+        asked && matches!(glance.kind, EventKind::Evaluated | EventKind::Call)
     };
     record::scan(&history.folder, needed, |event| match event {
         Event::Evaluated(evaluated) => pending.push(evaluated),

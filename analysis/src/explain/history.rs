@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agents::record::{self, Call, End, Event, Glance, Kind, Migration, Run};
+use agents::record::{self, Call, End, Event, EventHeader, EventKind, Migration, Run};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, PlanAssessment};
@@ -103,8 +103,12 @@ impl History {
         let rules = rules(folder)?;
         let run = record::head(folder).map_err(fault)?;
         let (mut supersteps, mut calls, mut ended) = (Vec::new(), Vec::new(), None);
-        let needed =
-            |glance: Glance| matches!(glance.kind, Kind::Superstep | Kind::Call | Kind::End);
+        let needed = |glance: EventHeader| {
+            matches!(
+                glance.kind,
+                EventKind::Superstep | EventKind::Call | EventKind::End
+            )
+        };
         record::scan(folder, needed, |event| match event {
             Event::Superstep(superstep) => supersteps.push(Lasting::of(&superstep)),
             Event::Call(call) => calls.push(Brief::new(&call, &rules, asked)),
@@ -130,9 +134,9 @@ impl History {
     /// If the record is no longer readable.
     pub(super) fn detail(&self, superstep: u64) -> Result<Detail, Failure> {
         let (mut evaluated, mut held) = (Vec::new(), None);
-        let needed = |glance: Glance| {
+        let needed = |glance: EventHeader| {
             glance.superstep == Some(superstep)
-                && matches!(glance.kind, Kind::Evaluated | Kind::Call)
+                && matches!(glance.kind, EventKind::Evaluated | EventKind::Call)
         };
         record::scan(&self.folder, needed, |event| match event {
             Event::Evaluated(found) => evaluated.push(found),
@@ -164,7 +168,7 @@ impl History {
     /// If the record is no longer readable.
     pub(super) fn potentials_elsewhere(&self, rank: Rank) -> Result<BTreeMap<u64, f64>, Failure> {
         let mut highest = BTreeMap::new();
-        let needed = |glance: Glance| glance.kind == Kind::Evaluated;
+        let needed = |glance: EventHeader| glance.kind == EventKind::Evaluated;
         record::scan(&self.folder, needed, |event| {
             let Event::Evaluated(found) = event else {
                 return;
@@ -270,7 +274,7 @@ fn alone(folder: &Path) -> Option<Vec<Lasting>> {
         return None;
     }
     let mut supersteps = Vec::new();
-    let needed = |glance: Glance| glance.kind == Kind::Superstep;
+    let needed = |glance: EventHeader| glance.kind == EventKind::Superstep;
     record::scan(&beside, needed, |event| {
         if let Event::Superstep(superstep) = event {
             supersteps.push(Lasting::of(&superstep));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::thread;
 
-use agents::hosts::{Node, Ours, Share};
+use agents::hosts::{LoadScope, Node, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
 use protocol::identity::files::read_identity;
@@ -134,7 +134,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         release: RELEASE.to_owned(),
         speed: speed.transpose()?,
         share,
-        ours: Ours::Process,
+        scope: LoadScope::Process,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
     let told = Told::default();
@@ -172,7 +172,7 @@ fn obey(registry: Registry) -> Result<(), Failure> {
         speed: InstructionsPerSecond::new(orders.speed).ok(),
         share: Share::new(orders.share)
             .ok_or_else(|| Failure::input(format!("stdin: invalid share {}", orders.share)))?,
-        ours: Ours::Siblings,
+        scope: LoadScope::Siblings,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
     let (leave, left) = oneshot::channel::<()>();

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use agents::Programs;
-use agents::hosts::{Node, Ours, Request, Share, run};
+use agents::hosts::{LoadScope, Node, Request, Share, run};
 use agents::record::Event;
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;
@@ -157,7 +157,7 @@ pub(crate) fn node() -> anyhow::Result<()> {
         release: RELEASE.to_owned(),
         speed: InstructionsPerSecond::new(1e9).ok(),
         share: Share::WHOLE,
-        ours: Ours::Siblings,
+        scope: LoadScope::Siblings,
         prepare: Box::new(prepare),
     };
     end_with_stdin();

@@ -8,7 +8,7 @@ use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::identity::{Authority, Role};
 use protocol::transport::{Bounds, Endpoint, JobId, PeerPolicy};
-use protocol::{Address, State};
+use protocol::{Address, ProcessImage};
 
 use crate::cluster::{child, end, say_where, told, validity};
 
@@ -28,7 +28,7 @@ pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
         let payload = Bytes::from(vec![3; bytes]);
         let mut took = Vec::new();
         for _ in 0..times {
-            let state = State {
+            let state = ProcessImage {
                 rank: Rank(0),
                 epoch: 0,
                 agent: 0,

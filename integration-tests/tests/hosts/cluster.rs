@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{JobError, Node, Ours, Prepared, Request, Share, run};
+use agents::hosts::{JobError, LoadScope, Node, Prepared, Request, Share, run};
 use agents::record::Event;
 use agents::{
     Barrier, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup, Shape,
@@ -70,7 +70,7 @@ impl Cluster {
                 release: RELEASE.to_owned(),
                 speed: InstructionsPerSecond::new(1e9).ok(),
                 share: Share::WHOLE,
-                ours: Ours::Process,
+                scope: LoadScope::Process,
                 prepare: Box::new(move |_| {
                     let job = job.lock().unwrap().clone();
                     job.ok_or_else(|| JobError::input("there is no job"))

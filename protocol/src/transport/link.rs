@@ -8,7 +8,7 @@ use crate::transport::counters::AtomicCounters;
 use crate::transport::rights::{self, SpeakingRights};
 use crate::transport::session::Session;
 use crate::transport::{Bounds, JobId, PeerInfo, Refusal};
-use crate::{Address, Message};
+use crate::{Address, AgentMessage, Message};
 
 /// The connection to a peer, shared by the parts that send and receive.
 #[derive(Debug)]
@@ -63,11 +63,11 @@ impl Link {
         let Subject { role, name, .. } = &self.peer.subject;
         let has_job = self.job.is_some();
         // A state also travels between a client and a node: the initial process and its output.
-        let may_be_either = matches!(message, Message::State(_));
+        let may_be_either = matches!(message, Message::Agent(AgentMessage::ProcessImage(_)));
         let is_of_a_job = if may_be_either {
             has_job
         } else {
-            !matches!(message, Message::Errand(_))
+            !matches!(message, Message::Job(_))
         };
         if is_of_a_job != has_job {
             let message = rights::name(message);

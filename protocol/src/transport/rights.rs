@@ -7,7 +7,7 @@ use bsp::{HostId, SetId};
 
 use crate::identity::Role;
 use crate::transport::Refusal;
-use crate::{Address, Errand, Message};
+use crate::{Address, AgentMessage, CallMessage, JobMessage, Message, NodeMessage};
 
 /// The hosts and Sets for which a peer may speak in its job. For processes, the placement decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,66 +49,82 @@ fn speaks_for(role: Role, from: Address) -> bool {
 /// Whether an agent like `from` may send `message`: Set Managers send orders, processes and nodes send reports, clients
 /// submit jobs.
 fn may_send(from: Address, message: &Message) -> bool {
-    if let Message::Errand(errand) = message {
-        return match from {
-            Address::Client => is_from_client(errand),
-            Address::Node(_) => !is_from_client(errand),
-            Address::Process(_) | Address::SetManager(_) => false,
-        };
-    }
     let (process, node, manager) = match message {
-        Message::Start(_)
-        | Message::Finish
-        | Message::Confer(_)
-        | Message::Measure(_)
-        | Message::Capacity(_)
-        | Message::Evaluate(_)
-        | Message::Standing(_)
-        | Message::Ask(_)
-        | Message::Answered(_)
-        | Message::Decided(_)
-        | Message::Planned(_)
-        | Message::Migrate(_)
-        | Message::Placed(_) => (false, false, true),
-        Message::Arrived(_) | Message::Installed(_) => (true, true, true),
-        Message::Measured(_)
-        | Message::Reports(_)
-        | Message::ReportsBefore(_)
-        | Message::Parcel(_)
-        | Message::Taken(_)
-        | Message::Probe(_) => (false, true, false),
-        Message::Reported(_) | Message::Halted(_) => (true, false, false),
-        Message::State(_) => (true, true, false),
-        Message::Errand(_) => unreachable!("handled above"),
+        Message::Agent(message) => match message {
+            AgentMessage::Start(_)
+            | AgentMessage::Finish
+            | AgentMessage::StartCall(_)
+            | AgentMessage::Measure(_)
+            | AgentMessage::Evaluate(_)
+            | AgentMessage::Migrate(_) => (false, false, true),
+            AgentMessage::Arrived(_) | AgentMessage::Installed(_) => (true, true, true),
+            AgentMessage::Reported(_) | AgentMessage::Halted(_) => (true, false, false),
+            // A client sends processes that have not started.
+            AgentMessage::ProcessImage(_) if from == Address::Client => return true,
+            AgentMessage::ProcessImage(_) => (true, true, false),
+            AgentMessage::Call(message) => may_send_in_call(message),
+        },
+        Message::Call(message) => may_send_in_call(message),
+        Message::Node(message) => match message {
+            NodeMessage::Placed(_) => (false, false, true),
+            NodeMessage::Batch(_) | NodeMessage::BatchAcknowledged(_) | NodeMessage::Probe(_) => {
+                (false, true, false)
+            }
+        },
+        Message::Job(message) => {
+            return match from {
+                Address::Client => is_from_client(message),
+                Address::Node(_) => !is_from_client(message),
+                Address::Process(_) | Address::SetManager(_) => false,
+            };
+        }
     };
     match from {
         Address::Process(_) => process,
         Address::Node(_) => node,
         Address::SetManager(_) => manager,
-        // A process that has not started.
-        Address::Client => matches!(message, Message::State(_)),
+        Address::Client => false,
+    }
+}
+
+/// Whether processes, nodes and Set Managers may send `message`.
+const fn may_send_in_call(message: &CallMessage) -> (bool, bool, bool) {
+    match message {
+        CallMessage::Measured(_) | CallMessage::Reports(_) | CallMessage::ReportsBefore(_) => {
+            (false, true, false)
+        }
+        CallMessage::Capacity(_)
+        | CallMessage::SetReport(_)
+        | CallMessage::Ask(_)
+        | CallMessage::Answered(_)
+        | CallMessage::Decided(_)
+        | CallMessage::Planned(_) => (false, false, true),
     }
 }
 
 /// Whether the client sends it, and not the node.
-fn is_from_client(errand: &Errand) -> bool {
-    match errand {
-        Errand::Submit(_) | Errand::Meet { .. } | Errand::Begin | Errand::Inquire => true,
-        Errand::Accepted { .. }
-        | Errand::Ready
-        | Errand::Recorded(_)
-        | Errand::Ended(_)
-        | Errand::Failed(_)
-        | Errand::Status(_) => false,
+fn is_from_client(message: &JobMessage) -> bool {
+    match message {
+        JobMessage::Submit(_)
+        | JobMessage::Meet { .. }
+        | JobMessage::Begin
+        | JobMessage::Inquire => true,
+        JobMessage::Accepted { .. }
+        | JobMessage::Ready
+        | JobMessage::Recorded(_)
+        | JobMessage::Ended(_)
+        | JobMessage::Failed(_)
+        | JobMessage::Status(_) => false,
     }
 }
 
 /// The name of `message`.
 pub(super) fn name(message: &Message) -> String {
-    if let Message::Errand(errand) = message {
-        variant(errand)
-    } else {
-        variant(message)
+    match message {
+        Message::Call(message) | Message::Agent(AgentMessage::Call(message)) => variant(message),
+        Message::Agent(message) => variant(message),
+        Message::Node(message) => variant(message),
+        Message::Job(message) => variant(message),
     }
 }
 
@@ -170,7 +186,7 @@ mod tests {
             Address::Node(HostId(1)),
             Address::SetManager(SetId(1)),
         ];
-        let reports = ["Arrived", "Halted", "Installed", "Reported", "State"];
+        let reports = ["Arrived", "Halted", "Installed", "Reported", "ProcessImage"];
         let of_hosts = [
             "Accepted",
             "Arrived",
@@ -178,22 +194,22 @@ mod tests {
             "Failed",
             "Installed",
             "Measured",
-            "Parcel",
+            "Batch",
             "Probe",
             "Ready",
             "Recorded",
             "Reports",
             "ReportsBefore",
-            "State",
+            "ProcessImage",
             "Status",
-            "Taken",
+            "BatchAcknowledged",
         ];
         let orders = [
             "Answered",
             "Arrived",
             "Ask",
             "Capacity",
-            "Confer",
+            "StartCall",
             "Decided",
             "Evaluate",
             "Finish",
@@ -202,7 +218,7 @@ mod tests {
             "Migrate",
             "Placed",
             "Planned",
-            "Standing",
+            "SetReport",
             "Start",
         ];
         for role in [Role::Node, Role::SetManager] {
@@ -214,7 +230,7 @@ mod tests {
         for from in [process, node, manager] {
             assert!(allowed(Role::Client, from).is_empty());
         }
-        let jobs = ["Begin", "Inquire", "Meet", "State", "Submit"];
+        let jobs = ["Begin", "Inquire", "Meet", "ProcessImage", "Submit"];
         assert_eq!(allowed(Role::Client, Address::Client), jobs);
         for role in [Role::Node, Role::SetManager] {
             assert!(allowed(role, Address::Client).is_empty());

@@ -9,7 +9,7 @@ use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::link::Link;
 use crate::transport::session::{STAMP_LEN, Stamp};
 use crate::transport::state_stream;
-use crate::{Address, Frame, Message, State};
+use crate::{Address, AgentMessage, Frame, Message, ProcessImage};
 
 /// Sends frames and states to a peer.
 ///
@@ -119,7 +119,7 @@ impl Sender {
         &self,
         from: Address,
         to: Address,
-        state: State,
+        state: ProcessImage,
     ) -> Result<(), PeerError> {
         let (stream, stamp) = self.open_stream().await?;
         let sent = state_stream::send(stream, stamp, from, to, state).await;
@@ -144,11 +144,11 @@ impl Sender {
         &self,
         from: Address,
         to: Address,
-        state: State,
+        state: ProcessImage,
         payload: (u64, mpsc::Receiver<Bytes>),
     ) -> Result<(), PeerError> {
         let (stream, stamp) = self.open_stream().await?;
-        let message = Message::State(Box::new(state));
+        let message = Message::Agent(AgentMessage::ProcessImage(Box::new(state)));
         let sent = state_stream::send_chunks(stream, stamp, (from, to, &message), payload).await;
         match sent {
             Ok(true) => Ok(()),

@@ -12,7 +12,7 @@ use crate::transport::link::Link;
 use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
 use crate::transport::stream_reader::{StreamError, StreamReader};
 use crate::transport::{Refusal, chunks, rights};
-use crate::{Address, Message, PREFIX_LEN, Prefix, State, encode};
+use crate::{Address, AgentMessage, Message, PREFIX_LEN, Prefix, ProcessImage, encode};
 
 /// Receives the migrated states of a peer, each on a separate stream.
 ///
@@ -32,7 +32,7 @@ pub struct ReceivedState {
     /// Its receiver.
     pub to: Address,
     /// The state.
-    pub state: State,
+    pub state: ProcessImage,
     /// The time from its first byte to its last.
     pub took: Duration,
 }
@@ -45,7 +45,7 @@ pub struct StateStream {
     /// Its receiver.
     pub to: Address,
     /// The state, without its payload.
-    pub state: State,
+    pub state: ProcessImage,
     /// When its first byte arrived.
     pub began: Instant,
     /// Its payload.
@@ -92,7 +92,7 @@ impl StateReceiver {
         let StatePayload { reader, length, .. } = &mut opened.payload;
         let payload = chunks::read(reader, *length).await?;
         reader.expect_end().await?;
-        let state = State {
+        let state = ProcessImage {
             payload,
             ..opened.state
         };
@@ -126,7 +126,7 @@ impl StateReceiver {
         }
         let (from, to, message) = prefix.open_state(&head).map_err(Refusal::from)?;
         self.link.check(from, &message)?;
-        let Message::State(state) = message else {
+        let Message::Agent(AgentMessage::ProcessImage(state)) = message else {
             let role = self.link.peer.subject.role;
             return Err(rights::denied(role, from, &message).into());
         };
@@ -208,9 +208,13 @@ pub(super) async fn send(
     stamp: Stamp,
     from: Address,
     to: Address,
-    state: State,
+    state: ProcessImage,
 ) -> Result<(), WriteError> {
-    let frame = encode(from, to, &Message::State(Box::new(state)));
+    let frame = encode(
+        from,
+        to,
+        &Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
+    );
     let before = before(stamp, &frame.head);
     chunks::write(&mut stream, before, frame.payload).await?;
     finish(stream).await

@@ -16,7 +16,9 @@ use std::time::{Duration, SystemTime};
 use bsp::{HostId, Rank, SetId};
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, TrySendError};
-use protocol::{Address, Confer, Frame, Message, State, WIRE_VERSION, encode};
+use protocol::{
+    Address, AgentMessage, Frame, Message, ProcessImage, StartCall, WIRE_VERSION, encode,
+};
 use quinn::{Connection, SendStream};
 use tokio::task::JoinSet;
 
@@ -102,13 +104,13 @@ async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
     ]
     .concat();
     control.write_all(&frame).await.unwrap();
-    let state = Message::State(Box::new(State {
+    let state = Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
         rank: Rank(1),
         epoch: EPOCH,
         agent: 0,
         declared: None,
         payload: bytes::Bytes::new(),
-    }));
+    })));
     let mut head = encode(NODE, NODE, &state).head.to_vec();
     head[8..16].copy_from_slice(&(16_u64 << 30).to_le_bytes());
     for stream in &mut streams[1..] {
@@ -140,9 +142,15 @@ async fn exchange(a: &mut Peer, b: &mut Peer) {
     for superstep in 0..200 {
         let there_and_back = async {
             a.sender.send(small(superstep)).await.unwrap();
-            assert_eq!(received(b).await, Message::Confer(Confer { superstep }));
+            assert_eq!(
+                received(b).await,
+                Message::Agent(AgentMessage::StartCall(StartCall { superstep }))
+            );
             b.sender.send(small(superstep)).await.unwrap();
-            assert_eq!(received(a).await, Message::Confer(Confer { superstep }));
+            assert_eq!(
+                received(a).await,
+                Message::Agent(AgentMessage::StartCall(StartCall { superstep }))
+            );
         };
         let done = tokio::time::timeout(Duration::from_secs(10), there_and_back).await;
         assert!(done.is_ok(), "no answer");
@@ -157,19 +165,27 @@ async fn received(peer: &mut Peer) -> Message {
 }
 
 fn small(superstep: u64) -> Frame {
-    encode(MANAGER, MANAGER, &Message::Confer(Confer { superstep }))
+    encode(
+        MANAGER,
+        MANAGER,
+        &Message::Agent(AgentMessage::StartCall(StartCall { superstep })),
+    )
 }
 
 /// A frame of 1 MiB.
 fn large(epoch: u64) -> Frame {
-    let state = State {
+    let state = ProcessImage {
         rank: Rank(1),
         epoch,
         agent: 0,
         declared: None,
         payload: vec![0x5A; 1 << 20].into(),
     };
-    encode(NODE, NODE, &Message::State(Box::new(state)))
+    encode(
+        NODE,
+        NODE,
+        &Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
+    )
 }
 
 fn endpoint(identity: Identity) -> Endpoint {

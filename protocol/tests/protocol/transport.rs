@@ -28,7 +28,10 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Counters, Endpoint, JobId, Peer, PeerPolicy, Received};
-use protocol::{Address, Confer, Frame, Limits, Message, decode, encode};
+use protocol::{
+    Address, AgentMessage, CallMessage, Frame, Limits, Message, NodeMessage, StartCall, decode,
+    encode,
+};
 
 static AUTHORITY: LazyLock<Authority> = LazyLock::new(authority);
 
@@ -98,7 +101,11 @@ async fn connected(one: &Endpoint, other: &Endpoint) -> (Peer, Peer) {
 }
 
 fn confer(superstep: u64) -> (Address, Address, Message) {
-    (MANAGER, MANAGER, Message::Confer(Confer { superstep }))
+    (
+        MANAGER,
+        MANAGER,
+        Message::Agent(AgentMessage::StartCall(StartCall { superstep })),
+    )
 }
 
 fn frame(message: &(Address, Address, Message)) -> Frame {
@@ -114,20 +121,22 @@ fn every_message() -> Vec<(Address, Address, Message)> {
         let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
         let (_, to, message) = decode(Bytes::from(bytes), &Limits::default()).unwrap();
         let from = match message {
-            Message::Reported(_) | Message::Halted(_) => Address::Process(bsp::Rank(5)),
-            Message::Measured(_)
-            | Message::Reports(_)
-            | Message::ReportsBefore(_)
-            | Message::State(_)
-            | Message::Parcel(_)
-            | Message::Taken(_)
-            | Message::Probe(_) => NODE,
+            Message::Agent(AgentMessage::Reported(_)) | Message::Agent(AgentMessage::Halted(_)) => {
+                Address::Process(bsp::Rank(5))
+            }
+            Message::Call(CallMessage::Measured(_))
+            | Message::Call(CallMessage::Reports(_))
+            | Message::Call(CallMessage::ReportsBefore(_))
+            | Message::Agent(AgentMessage::ProcessImage(_))
+            | Message::Node(NodeMessage::Batch(_))
+            | Message::Node(NodeMessage::BatchAcknowledged(_))
+            | Message::Node(NodeMessage::Probe(_)) => NODE,
             _ => MANAGER,
         };
         (from, to, message)
     });
     messages
-        .filter(|(_, _, message)| !matches!(message, Message::Errand(_)))
+        .filter(|(_, _, message)| !matches!(message, Message::Job(_)))
         .collect()
 }
 

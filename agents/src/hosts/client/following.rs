@@ -7,7 +7,7 @@ use std::time::Duration;
 use bsp::units::{Bytes, Instant};
 use bsp::{HostId, Rank};
 use protocol::transport::{JobId, Peer, PeerError, Received, Sender, StateReceiver};
-use protocol::{Address, Ended, Errand, Fault, Message, State, Submit};
+use protocol::{Address, Ended, Fault, JobMessage, Message, ProcessImage, Submit};
 use tokio::sync::mpsc;
 
 use super::super::failure::JobError;
@@ -20,9 +20,9 @@ use crate::record::{Call, End, Event};
 pub(super) struct Following<'a> {
     request: &'a Request,
     senders: Vec<Sender>,
-    news: mpsc::Receiver<(HostId, News)>,
+    news: mpsc::Receiver<(HostId, NodeEvent)>,
     /// What has come before it was waited for.
-    early: VecDeque<(HostId, News)>,
+    early: VecDeque<(HostId, NodeEvent)>,
     journal: Journal,
     observer: &'a mut dyn FnMut(&Event) -> Result<(), JobError>,
     done: Done,
@@ -55,8 +55,8 @@ impl Done {
 }
 
 /// Something that comes from a node.
-enum News {
-    Errand(Errand),
+enum NodeEvent {
+    Job(JobMessage),
     Output(Rank, bytes::Bytes),
     Gone(Result<String, PeerError>),
 }
@@ -108,11 +108,11 @@ impl<'a> Following<'a> {
                 processes: u32::try_from(self.request.setup.placement.len())
                     .expect("ranks fit 32 bits"),
             };
-            self.tell(host, Errand::Submit(Box::new(submit)))?;
+            self.tell(host, JobMessage::Submit(Box::new(submit)))?;
         }
         let mut counts = true;
-        let accepts = |errand: &Errand| match errand {
-            Errand::Accepted { counts: it_counts } => {
+        let accepts = |message: &JobMessage| match message {
+            JobMessage::Accepted { counts: it_counts } => {
                 counts &= it_counts;
                 true
             }
@@ -120,13 +120,13 @@ impl<'a> Following<'a> {
         };
         self.await_all(accepts, ANSWERING).await?;
         for host in self.hosts() {
-            self.tell(host, Errand::Meet { counts })?;
+            self.tell(host, JobMessage::Meet { counts })?;
         }
         self.send_states(states).await?;
-        self.await_all(|errand| *errand == Errand::Ready, MEETING)
+        self.await_all(|message| *message == JobMessage::Ready, MEETING)
             .await?;
         for host in self.hosts() {
-            self.tell(host, Errand::Begin)?;
+            self.tell(host, JobMessage::Begin)?;
         }
         while !self.is_over() {
             let (host, news) = self.next().await?;
@@ -143,7 +143,7 @@ impl<'a> Following<'a> {
         }
         let listening = async {
             while let Some((_, news)) = self.news.recv().await {
-                if let News::Errand(Errand::Failed(failed)) = news
+                if let NodeEvent::Job(JobMessage::Failed(failed)) = news
                     && failed.fault != Fault::Cluster
                 {
                     return Some(failed.into());
@@ -159,15 +159,15 @@ impl<'a> Following<'a> {
         (0..self.senders.len()).map(HostId::from_index)
     }
 
-    fn tell(&self, host: HostId, errand: Errand) -> Result<(), JobError> {
-        tell(&self.senders[host.index()], errand)
+    fn tell(&self, host: HostId, message: JobMessage) -> Result<(), JobError> {
+        tell(&self.senders[host.index()], message)
     }
 
     /// Every process to the host where it starts; each is encoded when its turn comes.
     async fn send_states(&mut self, states: States) -> Result<(), JobError> {
         for (index, state) in states.enumerate() {
             let rank = Rank::from_index(index);
-            let state = State {
+            let state = ProcessImage {
                 rank,
                 epoch: 0,
                 agent: 0,
@@ -183,7 +183,7 @@ impl<'a> Following<'a> {
                     sent = &mut sending => break sent?,
                     Some((host, news)) = self.news.recv() => match news {
                         // A node that has all that it needs, as one on which no process starts.
-                        News::Errand(Errand::Ready) => self.early.push_back((host, news)),
+                        NodeEvent::Job(JobMessage::Ready) => self.early.push_back((host, news)),
                         // One that refuses says why.
                         news => return Err(self.fault(host, news)),
                     },
@@ -196,7 +196,7 @@ impl<'a> Following<'a> {
     /// Waits until all nodes have said what is `expected`.
     async fn await_all(
         &mut self,
-        mut expected: impl FnMut(&Errand) -> bool,
+        mut expected: impl FnMut(&JobMessage) -> bool,
         limit: Duration,
     ) -> Result<(), JobError> {
         let mut missing: Vec<HostId> = self.hosts().collect();
@@ -204,7 +204,9 @@ impl<'a> Following<'a> {
             while !missing.is_empty() {
                 let (host, news) = self.next().await?;
                 match news {
-                    News::Errand(errand) if expected(&errand) => missing.retain(|of| *of != host),
+                    NodeEvent::Job(message) if expected(&message) => {
+                        missing.retain(|of| *of != host);
+                    }
                     news => return Err(self.fault(host, news)),
                 }
             }
@@ -221,7 +223,7 @@ impl<'a> Following<'a> {
         })
     }
 
-    async fn next(&mut self) -> Result<(HostId, News), JobError> {
+    async fn next(&mut self) -> Result<(HostId, NodeEvent), JobError> {
         if let Some(news) = self.early.pop_front() {
             return Ok(news);
         }
@@ -229,9 +231,9 @@ impl<'a> Following<'a> {
         news.ok_or_else(|| JobError::cluster("all nodes have gone"))
     }
 
-    fn take(&mut self, host: HostId, news: News) -> Result<(), JobError> {
+    fn take(&mut self, host: HostId, news: NodeEvent) -> Result<(), JobError> {
         match news {
-            News::Errand(Errand::Recorded(lines)) => {
+            NodeEvent::Job(JobMessage::Recorded(lines)) => {
                 for line in lines.lines() {
                     let event: Event = serde_json::from_str(line).map_err(|error| {
                         let name = self.name(host);
@@ -241,11 +243,11 @@ impl<'a> Following<'a> {
                 }
                 Ok(())
             }
-            News::Errand(Errand::Ended(ended)) => {
+            NodeEvent::Job(JobMessage::Ended(ended)) => {
                 self.done.ended.insert(host, ended);
                 Ok(())
             }
-            News::Output(rank, output) => {
+            NodeEvent::Output(rank, output) => {
                 let exists = rank.index() < self.request.setup.placement.len();
                 let is_new = exists && self.done.outputs.insert(rank, output).is_none();
                 let name = self.name(host);
@@ -253,7 +255,7 @@ impl<'a> Following<'a> {
                     || JobError::cluster(format!("{name} says once more that {rank} is done"));
                 is_new.then_some(()).ok_or_else(problem)
             }
-            news @ (News::Errand(_) | News::Gone(_)) => Err(self.fault(host, news)),
+            news @ (NodeEvent::Job(_) | NodeEvent::Gone(_)) => Err(self.fault(host, news)),
         }
     }
 
@@ -279,10 +281,10 @@ impl<'a> Following<'a> {
     }
 
     /// Why `news` ends the job.
-    fn fault(&self, host: HostId, news: News) -> JobError {
+    fn fault(&self, host: HostId, news: NodeEvent) -> JobError {
         let name = self.name(host);
         match news {
-            News::Errand(Errand::Failed(failed)) => JobError {
+            NodeEvent::Job(JobMessage::Failed(failed)) => JobError {
                 fault: failed.fault,
                 message: match failed.fault {
                     Fault::Program | Fault::Input => failed.message,
@@ -291,18 +293,20 @@ impl<'a> Following<'a> {
                     Fault::Cluster => format!("{name} says: {}", failed.message),
                 },
             },
-            News::Errand(errand) => {
-                JobError::cluster(format!("{name} said at the wrong time: {errand:?}"))
+            NodeEvent::Job(message) => {
+                JobError::cluster(format!("{name} said at the wrong time: {message:?}"))
             }
-            News::Output(rank, _) => JobError::cluster(format!("{name} says that {rank} is done")),
-            News::Gone(Ok(words)) => JobError::cluster(format!("{name} has left: {words}")),
-            News::Gone(Err(error)) => error.into(),
+            NodeEvent::Output(rank, _) => {
+                JobError::cluster(format!("{name} says that {rank} is done"))
+            }
+            NodeEvent::Gone(Ok(words)) => JobError::cluster(format!("{name} has left: {words}")),
+            NodeEvent::Gone(Err(error)) => error.into(),
         }
     }
 }
 
 /// Hands on what comes from a node, until it has gone.
-fn listen(host: HostId, peer: Peer, news: &mpsc::Sender<(HostId, News)>) {
+fn listen(host: HostId, peer: Peer, news: &mpsc::Sender<(HostId, NodeEvent)>) {
     let Peer {
         mut messages,
         states,
@@ -312,25 +316,29 @@ fn listen(host: HostId, peer: Peer, news: &mpsc::Sender<(HostId, News)>) {
     drop(tokio::spawn(async move {
         loop {
             let news = match messages.receive().await {
-                Ok(Received::Message(_, _, Message::Errand(errand))) => News::Errand(*errand),
+                Ok(Received::Message(_, _, Message::Job(message))) => NodeEvent::Job(*message),
                 Ok(Received::Message(..)) => continue,
-                Ok(Received::Closed { reason }) => News::Gone(Ok(reason)),
-                Err(error) => News::Gone(Err(error)),
+                Ok(Received::Closed { reason }) => NodeEvent::Gone(Ok(reason)),
+                Err(error) => NodeEvent::Gone(Err(error)),
             };
-            let is_last = matches!(news, News::Gone(_));
+            let is_last = matches!(news, NodeEvent::Gone(_));
             if told.send((host, news)).await.is_err() || is_last {
                 return;
             }
         }
     }));
-    drop(tokio::spawn(take_outputs(host, states, news.clone())));
+    drop(tokio::spawn(receive_outputs(host, states, news.clone())));
 }
 
 /// Hands on what processes leave behind.
-async fn take_outputs(host: HostId, mut states: StateReceiver, news: mpsc::Sender<(HostId, News)>) {
+async fn receive_outputs(
+    host: HostId,
+    mut states: StateReceiver,
+    news: mpsc::Sender<(HostId, NodeEvent)>,
+) {
     // That it has gone is heard elsewhere.
     while let Ok(delivered) = states.receive().await {
-        let output = News::Output(delivered.state.rank, delivered.state.payload);
+        let output = NodeEvent::Output(delivered.state.rank, delivered.state.payload);
         if news.send((host, output)).await.is_err() {
             return;
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use protocol::identity::{Identity, Role};
 use protocol::transport::{Endpoint, Received};
-use protocol::{Errand, Member, Message, Status};
+use protocol::{JobMessage, Member, Message, Status};
 
 use super::super::failure::JobError;
-use super::super::job::call;
+use super::super::members::call;
 use super::{ANSWERING, endpoint, runtime, tell};
 
 /// How each of `members` is, in their order.
@@ -39,11 +39,11 @@ pub fn inquire(
 
 async fn ask(endpoint: &Endpoint, member: &Member, role: Role) -> Result<Status, JobError> {
     let mut peer = call(endpoint, member, role).await?;
-    tell(&peer.sender, Errand::Inquire)?;
+    tell(&peer.sender, JobMessage::Inquire)?;
     let answer = tokio::time::timeout(ANSWERING, peer.messages.receive()).await;
     let status = match answer {
-        Ok(Ok(Received::Message(_, _, Message::Errand(errand)))) => match *errand {
-            Errand::Status(status) => Ok(*status),
+        Ok(Ok(Received::Message(_, _, Message::Job(message)))) => match *message {
+            JobMessage::Status(status) => Ok(*status),
             other => Err(JobError::cluster(format!(
                 "{} answered {other:?}",
                 member.name

@@ -1,10 +1,12 @@
+mod network;
+
 use bsp::reference::Error;
 use bytes::Bytes as Raw;
 
 use protocol::transport::Bounds;
-use protocol::{Address, Message, decode, encode};
+use protocol::{Address, Batch, Message, NodeMessage, decode, encode};
 
-use super::parcels::{LETTERS_MAX, PARCEL_LEN};
+use super::batches::{BATCH_LEN, MESSAGES_MAX};
 use super::*;
 
 const HERE: HostId = HostId(0);
@@ -35,29 +37,29 @@ fn seconds(value: f64) -> Seconds {
 }
 
 /// What process 2 sends from there in a superstep.
-fn parcel(superstep: u64, letters: &[(u32, &'static str)], halts: bool) -> Parcel {
-    let letter = |(to, text): &(u32, &'static str)| {
-        let letter = Letter {
+fn batch(superstep: u64, messages: &[(u32, &'static str)], halts: bool) -> Batch {
+    let header = |(to, text): &(u32, &'static str)| {
+        let header = MessageHeader {
             from: Rank(2),
             to: Rank(*to),
             bytes: text.len() as u64,
             is_sized: false,
         };
-        (letter, value(text))
+        (header, value(text))
     };
     let halted = if halts { vec![Rank(2)] } else { Vec::new() };
-    let letters = letters.iter().map(letter).collect();
+    let messages = messages.iter().map(header).collect();
     let last = Last {
         is_followed: true,
         halted,
     };
-    pack(superstep, Seconds::ZERO, letters, last)
+    pack(superstep, Seconds::ZERO, messages, last)
         .next()
         .unwrap()
 }
 
 #[test]
-fn a_superstep_is_complete_when_all_have_computed_and_all_parcels_are_here() {
+fn a_superstep_is_complete_when_all_have_computed_and_all_batches_are_here() {
     let mut exchanges = exchanges();
     exchanges.begin(0).unwrap();
     exchanges
@@ -75,20 +77,20 @@ fn a_superstep_is_complete_when_all_have_computed_and_all_parcels_are_here() {
         )
         .unwrap();
     assert!(exchanges.all_computed() && exchanges.is_awaited_by(2));
-    let parcels = exchanges.parcels([THERE, HostId(2)].into_iter(), Seconds::ZERO);
-    let [(_, there), (_, idle)] = &parcels[..] else {
+    let batches = exchanges.batches([THERE, HostId(2)].into_iter(), Seconds::ZERO);
+    let [(_, there), (_, idle)] = &batches[..] else {
         panic!("one for every other host")
     };
     assert_eq!(there.payload, &b"far\0\0\0"[..]);
-    assert!(idle.letters.is_empty() && idle.is_last);
+    assert!(idle.messages.is_empty() && idle.is_last);
     assert!(
         exchanges.complete().unwrap().is_none(),
         "one is still to come"
     );
     exchanges
-        .take(
+        .receive(
             THERE,
-            parcel(0, &[(0, "c"), (0, "d"), (1, "e")], false),
+            batch(0, &[(0, "c"), (0, "d"), (1, "e")], false),
             seconds(3.0),
         )
         .unwrap();
@@ -107,7 +109,7 @@ fn a_superstep_is_complete_when_all_have_computed_and_all_parcels_are_here() {
         .collect();
     // What came together took its part of the time each.
     assert_eq!(receptions, [(0, 2, 0.0), (1, 2, 2.0)]);
-    let inbox = exchanges.take_inbox(Rank(0));
+    let inbox = exchanges.remove_inbox(Rank(0));
     let inbox: Vec<_> = inbox
         .into_iter()
         .map(|incoming| (incoming.from.0, incoming.content))
@@ -126,10 +128,10 @@ fn a_superstep_is_complete_when_all_have_computed_and_all_parcels_are_here() {
 }
 
 #[test]
-fn parcels_may_be_early_and_those_that_have_halted_are_waited_for_no_more() {
+fn batches_may_be_early_and_those_that_have_halted_are_waited_for_no_more() {
     let mut exchanges = exchanges();
     exchanges
-        .take(THERE, parcel(0, &[(1, "x")], true), Seconds::ZERO)
+        .receive(THERE, batch(0, &[(1, "x")], true), Seconds::ZERO)
         .unwrap();
     exchanges.begin(0).unwrap();
     for rank in [0, 1] {
@@ -146,37 +148,37 @@ fn parcels_may_be_early_and_those_that_have_halted_are_waited_for_no_more() {
 }
 
 #[test]
-fn that_somebody_has_halted_is_taken_when_what_was_sent_to_him_is_on_its_way() {
+fn announced_halts_are_acknowledged_after_own_batches_have_left() {
     let others = || [THERE, HostId(2)].into_iter();
-    let halted = || parcel(0, &[], true);
+    let halted = || batch(0, &[], true);
     let mut here = exchanges();
-    here.take(THERE, halted(), Seconds::ZERO).unwrap();
-    assert_eq!(here.tell(), []);
+    here.receive(THERE, halted(), Seconds::ZERO).unwrap();
+    assert_eq!(here.acknowledgements(), []);
     here.begin(0).unwrap();
     here.computed(Rank(1), executed(&[], false)).unwrap();
-    assert_eq!(here.tell(), []);
+    assert_eq!(here.acknowledgements(), []);
     let last = executed(&[(2, Content::Sized(3))], false);
     here.computed(Rank(0), last).unwrap();
-    let parcels = here.parcels(others(), Seconds::ZERO);
-    assert_eq!(parcels[0].1.letters.len(), 1);
-    assert_eq!(here.tell(), [(THERE, 0)]);
-    assert_eq!(here.tell(), []);
+    let batches = here.batches(others(), Seconds::ZERO);
+    assert_eq!(batches[0].1.messages.len(), 1);
+    assert_eq!(here.acknowledgements(), [(THERE, 0)]);
+    assert_eq!(here.acknowledgements(), []);
     // Nobody lives there who might send anything.
-    let (sets, hosts) = (here.sets.clone(), here.hosts.clone());
+    let (sets, hosts) = (vec![SetId(0), SetId(1), SetId(2)], vec![HERE, HERE, THERE]);
     let mut idle = Exchanges::new(HostId(2), sets, hosts, false);
-    idle.take(THERE, halted(), Seconds::ZERO).unwrap();
-    assert_eq!(idle.tell(), [(THERE, 0)]);
+    idle.receive(THERE, halted(), Seconds::ZERO).unwrap();
+    assert_eq!(idle.acknowledgements(), [(THERE, 0)]);
     // Nor where everybody has moved away from, and those who have come are waited for.
     let mut left = exchanges();
-    left.take(THERE, halted(), Seconds::ZERO).unwrap();
-    left.take_inbox(Rank(0));
+    left.receive(THERE, halted(), Seconds::ZERO).unwrap();
+    left.remove_inbox(Rank(0));
     left.place(Rank(0), THERE);
-    assert_eq!(left.tell(), []);
+    assert_eq!(left.acknowledgements(), []);
     left.place(Rank(1), HostId(2));
-    assert_eq!(left.tell(), [(THERE, 0)]);
-    idle.put_inbox(Rank(1), Vec::new());
-    idle.take(THERE, halted(), Seconds::ZERO).unwrap();
-    assert_eq!(idle.tell(), []);
+    assert_eq!(left.acknowledgements(), [(THERE, 0)]);
+    idle.insert_inbox(Rank(1), Vec::new());
+    idle.receive(THERE, halted(), Seconds::ZERO).unwrap();
+    assert_eq!(idle.acknowledgements(), []);
 }
 
 #[test]
@@ -208,7 +210,7 @@ fn what_a_program_may_not_send_is_the_same_error_as_the_reference_runner_s() {
     // The receiver has halted before.
     let mut two = exchanges();
     two.begin(0).unwrap();
-    two.take(THERE, parcel(0, &[], true), Seconds::ZERO)
+    two.receive(THERE, batch(0, &[], true), Seconds::ZERO)
         .unwrap();
     for rank in [0, 1] {
         two.computed(Rank(rank), executed(&[], false)).unwrap();
@@ -223,7 +225,7 @@ fn what_a_program_may_not_send_is_the_same_error_as_the_reference_runner_s() {
     let mut three = exchanges();
     three.begin(0).unwrap();
     three
-        .take(THERE, parcel(0, &[(1, "x")], false), Seconds::ZERO)
+        .receive(THERE, batch(0, &[(1, "x")], false), Seconds::ZERO)
         .unwrap();
     three.computed(Rank(1), executed(&[], true)).unwrap();
     three.computed(Rank(0), executed(&[], false)).unwrap();
@@ -234,26 +236,26 @@ fn what_a_program_may_not_send_is_the_same_error_as_the_reference_runner_s() {
 }
 
 #[test]
-fn what_no_node_sends_is_refused() {
-    let refused = |parcel: Parcel| {
+fn batches_from_wrong_hosts_are_refused() {
+    let refused = |batch: Batch| {
         let mut exchanges = exchanges();
         exchanges.begin(1).unwrap();
         exchanges
-            .take(THERE, parcel, Seconds::ZERO)
+            .receive(THERE, batch, Seconds::ZERO)
             .unwrap_err()
             .to_string()
     };
     assert!(
-        refused(parcel(0, &[(1, "x")], false))
+        refused(batch(0, &[(1, "x")], false))
             .starts_with("host 1 sent messages of superstep 0, which is over")
     );
     assert!(
-        refused(parcel(1, &[(2, "x")], false)).contains("to p3, which do not live there and here")
+        refused(batch(1, &[(2, "x")], false)).contains("to p3, which do not live there and here")
     );
     assert!(
-        refused(parcel(1, &[(7, "x")], false)).contains("to p8, which do not live there and here")
+        refused(batch(1, &[(7, "x")], false)).contains("to p8, which do not live there and here")
     );
-    let mut strange = parcel(1, &[], false);
+    let mut strange = batch(1, &[], false);
     strange.halted = vec![Rank(3)];
     assert!(refused(strange).contains("p4 has halted, which does not live there"));
 }
@@ -279,36 +281,32 @@ fn a_message_that_is_too_long_for_the_network_is_named() {
 }
 
 #[test]
-fn long_messages_go_in_parcels_of_bounded_length() {
-    let long = Raw::from(vec![7; PARCEL_LEN]);
-    let letter = Letter {
+fn long_messages_go_in_batches_of_bounded_length() {
+    let long = Raw::from(vec![7; BATCH_LEN]);
+    let header = MessageHeader {
         from: Rank(0),
         to: Rank(2),
-        bytes: PARCEL_LEN as u64,
+        bytes: BATCH_LEN as u64,
         is_sized: false,
     };
-    let letters = vec![(letter, Content::Value(long)); 3];
+    let messages = vec![(header, Content::Value(long)); 3];
     let last = Last {
         is_followed: true,
         halted: vec![Rank(1)],
     };
-    let parcels: Vec<Parcel> = pack(4, Seconds::ZERO, letters, last).collect();
-    let lasts: Vec<_> = parcels
+    let batches: Vec<Batch> = pack(4, Seconds::ZERO, messages, last).collect();
+    let lasts: Vec<_> = batches
         .iter()
-        .map(|parcel| (parcel.is_last, parcel.is_followed, parcel.halted.len()))
+        .map(|batch| (batch.is_last, batch.is_followed, batch.halted.len()))
         .collect();
     let not_last = (false, false, 0);
     assert_eq!(lasts, [not_last, not_last, (true, true, 1)]);
-    assert!(
-        parcels
-            .iter()
-            .all(|parcel| parcel.payload.len() == PARCEL_LEN)
-    );
+    assert!(batches.iter().all(|batch| batch.payload.len() == BATCH_LEN));
 }
 
 #[test]
-fn many_messages_go_in_parcels_of_bounded_heads() {
-    let letter = Letter {
+fn many_messages_go_in_batches_of_bounded_heads() {
+    let header = MessageHeader {
         from: Rank(u32::MAX),
         to: Rank(u32::MAX),
         bytes: 0,
@@ -318,213 +316,19 @@ fn many_messages_go_in_parcels_of_bounded_heads() {
         is_followed: true,
         halted: Vec::new(),
     };
-    let count = LETTERS_MAX * 2 + 1;
-    let letters = vec![(letter, Content::Sized(0)); count];
-    let parcels: Vec<Parcel> = pack(u64::MAX, Seconds::ZERO, letters, last).collect();
-    let counts: Vec<usize> = parcels.iter().map(|parcel| parcel.letters.len()).collect();
-    assert_eq!(counts, [LETTERS_MAX, LETTERS_MAX, 1]);
+    let count = MESSAGES_MAX * 2 + 1;
+    let messages = vec![(header, Content::Sized(0)); count];
+    let batches: Vec<Batch> = pack(u64::MAX, Seconds::ZERO, messages, last).collect();
+    let counts: Vec<usize> = batches.iter().map(|batch| batch.messages.len()).collect();
+    assert_eq!(counts, [MESSAGES_MAX, MESSAGES_MAX, 1]);
     let (node, other) = (Address::Node(HERE), Address::Node(THERE));
-    for parcel in parcels {
-        let frame = encode(node, other, &Message::Parcel(Box::new(parcel)));
+    for batch in batches {
+        let frame = encode(
+            node,
+            other,
+            &Message::Node(NodeMessage::Batch(Box::new(batch))),
+        );
         let bytes = [frame.head, frame.payload].concat();
         decode(bytes.into(), &Bounds::default().frame).unwrap();
-    }
-}
-
-/// Nodes that exchange what they are told to, over ways that keep their order and nothing else.
-mod network {
-    use proptest::prelude::*;
-    use proptest::sample::Index;
-
-    use super::*;
-
-    /// What happens in a superstep: who sends to whom, who halts at its end, and who lives where afterwards.
-    type Round = (Vec<(Index, Index)>, Option<Index>, Option<(Index, Index)>);
-
-    /// What is under way from one node to another.
-    enum Frame {
-        Parcel(Parcel),
-        Taken(u64),
-    }
-
-    struct Network {
-        nodes: Vec<Exchanges>,
-        places: Vec<HostId>,
-        /// By sender and receiver.
-        ways: BTreeMap<(HostId, HostId), VecDeque<Frame>>,
-        frames: usize,
-    }
-
-    impl Network {
-        fn new(hosts: usize, places: Vec<HostId>) -> Self {
-            let sets = vec![SetId(0); hosts];
-            let node =
-                |own| Exchanges::new(HostId::from_index(own), sets.clone(), places.clone(), false);
-            Self {
-                nodes: (0..hosts).map(node).collect(),
-                places,
-                ways: BTreeMap::new(),
-                frames: 0,
-            }
-        }
-
-        fn post(&mut self, from: HostId, to: HostId, frame: Frame) {
-            self.frames += 1;
-            self.ways.entry((from, to)).or_default().push_back(frame);
-        }
-
-        /// Something arrives, if anything is under way.
-        fn deliver(&mut self, which: Index) -> bool {
-            let ways: Vec<_> = self
-                .ways
-                .iter_mut()
-                .filter(|way| !way.1.is_empty())
-                .collect();
-            if ways.is_empty() {
-                return false;
-            }
-            let at = which.index(ways.len());
-            let (ends, frames) = ways.into_iter().nth(at).unwrap();
-            let (&(from, to), frame) = (ends, frames.pop_front().unwrap());
-            let node = &mut self.nodes[to.index()];
-            match frame {
-                Frame::Taken(superstep) => node.taken(from, superstep).unwrap(),
-                Frame::Parcel(parcel) => {
-                    node.take(from, parcel, seconds(1.0)).unwrap();
-                    self.tell(to);
-                }
-            }
-            true
-        }
-
-        /// A node tells whom it may that their parcels are there.
-        fn tell(&mut self, host: HostId) {
-            for (to, superstep) in self.nodes[host.index()].tell() {
-                self.post(host, to, Frame::Taken(superstep));
-            }
-        }
-
-        /// Everybody who lives executes `superstep`: sends what is said, and perhaps halts; what each receives, and
-        /// how many messages were sent and received.
-        fn superstep(
-            &mut self,
-            (superstep, living): (u64, &[Rank]),
-            sends: &[(Rank, Rank)],
-            halts: Option<Rank>,
-            order: &mut impl Iterator<Item = Index>,
-        ) -> (BTreeMap<Rank, Vec<Incoming>>, u32, u32) {
-            let mut inboxes = BTreeMap::new();
-            let hosts: BTreeSet<HostId> = living
-                .iter()
-                .map(|rank| self.places[rank.index()])
-                .collect();
-            for host in &hosts {
-                let here = living
-                    .iter()
-                    .filter(|rank| self.places[rank.index()] == *host);
-                let others = (0..self.nodes.len()).map(HostId::from_index);
-                let others = others.filter(|other| other != host);
-                let node = &mut self.nodes[host.index()];
-                node.begin(superstep).unwrap();
-                for rank in here {
-                    inboxes.insert(*rank, node.take_inbox(*rank));
-                    let own = sends.iter().filter(|(from, _)| from == rank);
-                    let own: Vec<_> = own
-                        .map(|(_, to)| (to.0, Content::Sized(superstep)))
-                        .collect();
-                    let executed = executed(&own, halts == Some(*rank));
-                    node.computed(*rank, executed).unwrap();
-                }
-                for (to, parcel) in node.parcels(others, Seconds::ZERO) {
-                    self.post(*host, to, Frame::Parcel(parcel));
-                }
-                self.tell(*host);
-                // Some of what is under way arrives before others have begun.
-                for which in order.take(2) {
-                    self.deliver(which);
-                }
-            }
-            let (mut sent, mut received) = (0, 0);
-            let mut waiting = hosts;
-            while !waiting.is_empty() {
-                waiting.retain(|host| {
-                    let exchanged = self.nodes[host.index()].complete().unwrap();
-                    for (_, exchange) in exchanged.iter().flatten() {
-                        sent += exchange.sent;
-                        received += exchange.received;
-                    }
-                    exchanged.is_none()
-                });
-                let which = order.next().unwrap();
-                assert!(self.deliver(which) || waiting.is_empty(), "nobody gets on");
-            }
-            (inboxes, sent, received)
-        }
-
-        fn place(&mut self, rank: Rank, host: HostId) {
-            let from = std::mem::replace(&mut self.places[rank.index()], host);
-            if from != host {
-                let inbox = self.nodes[from.index()].take_inbox(rank);
-                self.nodes[host.index()].put_inbox(rank, inbox);
-            }
-            for node in 0..self.nodes.len() {
-                self.nodes[node].place(rank, host);
-                self.tell(HostId::from_index(node));
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn everybody_receives_what_was_sent_in_order_and_every_message_counts_once(
-            hosts in 2_usize..5,
-            places in prop::collection::vec(any::<Index>(), 1..7),
-            rounds in prop::collection::vec(any::<Round>(), 1..40),
-            silence in 0_usize..20,
-            order in prop::collection::vec(any::<Index>(), 64),
-        ) {
-            let mut order = order.into_iter().cycle();
-            let places: Vec<_> = places.iter().map(|place| HostId::from_index(place.index(hosts))).collect();
-            let mut living: Vec<Rank> = (0..places.len()).map(Rank::from_index).collect();
-            let mut network = Network::new(hosts, places);
-            let mut expect: BTreeMap<Rank, Vec<(Rank, u64)>> = BTreeMap::new();
-            let (mut unreceived, mut last) = (0, 0);
-            let idle = (Vec::new(), None, None);
-            let silent = std::iter::repeat_n(idle, silence);
-            let rounds: Vec<Round> = rounds.iter().cloned().chain(silent).chain(rounds.clone()).collect();
-            for (superstep, (sends, halts, moves)) in (0..).zip(rounds) {
-                let halts = halts.map(|of| living[of.index(living.len())]);
-                let halts = halts.filter(|_| 1 < living.len() && superstep % 7 == 0);
-                let pick = |of: &Index| living[of.index(living.len())];
-                let mut sends: Vec<_> = sends.iter().map(|(from, to)| (pick(from), pick(to))).collect();
-                let (inboxes, sent, received) =
-                    network.superstep((superstep, &living), &sends, halts, &mut order);
-                for (rank, inbox) in inboxes {
-                    let inbox: Vec<_> = inbox.iter().map(|of| (of.from, of.content.len())).collect();
-                    prop_assert_eq!(inbox, expect.remove(&rank).unwrap_or_default());
-                }
-                prop_assert_eq!(usize::try_from(sent).unwrap(), sends.len());
-                prop_assert!(received <= unreceived + sent && unreceived <= received);
-                unreceived = unreceived + sent - received;
-                last = superstep;
-                sends.sort_by_key(|(from, to)| (*to, *from));
-                for (from, to) in sends {
-                    expect.entry(to).or_default().push((from, superstep));
-                }
-                living.retain(|rank| Some(*rank) != halts);
-                if let Some((who, place)) = moves {
-                    network.place(living[who.index(living.len())], HostId::from_index(place.index(hosts)));
-                }
-            }
-            let before = network.frames;
-            for superstep in last + 1..=last + 1 + u64::from(PATIENCE) {
-                network.superstep((superstep, &living), &[], None, &mut order);
-            }
-            let (_, _, received) = network.superstep((last + 50, &living), &[], None, &mut order);
-            prop_assert_eq!(received, 0);
-            // Who has nothing to say falls silent.
-            let most = usize::try_from(PATIENCE).unwrap() * hosts * (hosts - 1);
-            prop_assert!(network.frames - before <= most);
-        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant as Clock;
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
-use protocol::{Address, Message, Probe};
+use protocol::{Address, Message, NodeMessage, Probe};
 
 use super::{HostWorld, seconds};
 use crate::setup::Rules;
@@ -66,7 +66,7 @@ impl HostWorld {
     }
 
     /// A probe of another node, or one of ours that is back.
-    pub(super) fn take_probe(&mut self, host: HostId, probe: &Probe, came: Clock) {
+    pub(super) fn handle_probe(&mut self, host: HostId, probe: &Probe, came: Clock) {
         if !probe.is_back {
             let back = Probe {
                 number: probe.number,
@@ -110,7 +110,7 @@ impl HostWorld {
 
     fn post_probe(&mut self, host: HostId, probe: Probe) {
         let (own, other) = (Address::Node(self.own), Address::Node(host));
-        self.post(host, own, other, &Message::Probe(probe));
+        self.post(host, own, other, &Message::Node(NodeMessage::Probe(probe)));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the client is told: what happens, what processes leave behind, and that all is over.
 
 use bsp::Rank;
-use protocol::{Address, Ended, Errand, Message, State, encode};
+use protocol::{Address, Ended, JobMessage, Message, ProcessImage, encode};
 
 use super::{HostWorld, Local, seconds};
 
@@ -11,7 +11,7 @@ impl HostWorld {
         let (own, client) = (self.own, &self.client);
         let told = self.recorded.tell(
             |lines| {
-                let message = Message::Errand(Box::new(Errand::Recorded(lines)));
+                let message = Message::Job(Box::new(JobMessage::Recorded(lines)));
                 encode(Address::Node(own), Address::Client, &message)
             },
             |frame| client.try_send(frame),
@@ -37,7 +37,7 @@ impl HostWorld {
         let Some(supersteps) = self.exchanges.supersteps() else {
             return;
         };
-        // The first Manager knows later than parcels tell that the last superstep is over.
+        // The first Manager knows later than batches tell that the last superstep is over.
         let is_told = self.own != self.rules.first_host() || self.totals.recorded == supersteps;
         if is_told && self.outputs.is_empty() && !self.totals.has_ended && self.report() {
             self.totals.has_ended = true;
@@ -48,7 +48,7 @@ impl HostWorld {
                 bytes: self.exchanges.bytes,
                 moved: self.totals.moved,
             };
-            self.tell_client(Errand::Ended(ended));
+            self.send_to_client(JobMessage::Ended(ended));
         }
     }
 
@@ -57,8 +57,8 @@ impl HostWorld {
         self.totals.has_ended
     }
 
-    fn tell_client(&mut self, errand: Errand) {
-        let message = Message::Errand(Box::new(errand));
+    fn send_to_client(&mut self, message: JobMessage) {
+        let message = Message::Job(Box::new(message));
         let frame = encode(Address::Node(self.own), Address::Client, &message);
         if let Err(error) = self.client.push(frame) {
             self.error.get_or_insert_with(|| error.into());
@@ -69,7 +69,7 @@ impl HostWorld {
     pub(super) fn hand_over(&mut self, rank: Rank) {
         let payload = self.outputs.remove(&rank).unwrap_or_default();
         self.departed.push(rank);
-        let state = State {
+        let state = ProcessImage {
             rank,
             epoch: 0,
             agent: 0,

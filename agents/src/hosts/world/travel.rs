@@ -7,10 +7,10 @@ use bsp::Rank;
 use bsp::units::Seconds;
 use bytes::Bytes;
 use protocol::transport::Sender;
-use protocol::{Address, Message, Migrate, State};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 
 use super::super::failure::JobError;
-use super::super::luggage::{self, Luggage, Unpacked};
+use super::super::migration::image::{self, OutgoingImage, Unpacked};
 use super::{HostWorld, Local, seconds};
 use crate::chunks::{self, ChunkReader, ChunkWriter};
 use crate::error::RunError;
@@ -19,7 +19,7 @@ use crate::record;
 use crate::world::{Event, Moved, World};
 
 /// A process that has come to this node.
-pub(in super::super) struct Arrival {
+pub(in super::super) struct ReceivedProcess {
     rank: Rank,
     epoch: u64,
     bytes: u64,
@@ -28,7 +28,7 @@ pub(in super::super) struct Arrival {
 }
 
 /// A state that is on its way to this node.
-pub(in super::super) struct Coming {
+pub(in super::super) struct IncomingMigration {
     pub(in super::super) began: Clock,
     pub(in super::super) chunks: ChunkReader,
 }
@@ -44,7 +44,7 @@ impl HostWorld {
             )));
         };
         self.departed.push(rank);
-        let inbox = self.exchanges.take_inbox(rank);
+        let inbox = self.exchanges.remove_inbox(rank);
         let (tasks, packers) = (self.tasks.clone(), Arc::clone(&self.packers));
         drop(tokio::spawn(async move {
             let _place = packers.acquire().await;
@@ -55,33 +55,33 @@ impl HostWorld {
     }
 
     /// The state of a process begins to come for `to`.
-    pub(in super::super) fn take_state(
+    pub(in super::super) fn handle_image(
         &mut self,
         (from, to): (Address, Address),
-        state: State,
-        coming: Coming,
+        state: ProcessImage,
+        coming: IncomingMigration,
     ) {
         self.arriving.insert(state.rank, coming);
-        let message = Message::State(Box::new(state));
+        let message = AgentMessage::ProcessImage(Box::new(state));
         self.deliver(to, Event::Message { from, message });
     }
 
     /// Decodes a process while it comes.
-    pub(super) fn unpack(&self, state: &State, coming: Coming) {
-        let State {
+    pub(super) fn unpack(&self, state: &ProcessImage, coming: IncomingMigration) {
+        let ProcessImage {
             rank, epoch, agent, ..
         } = *state;
         let (program_type, tasks) = (self.program_type, self.tasks.clone());
-        let Coming { began, mut chunks } = coming;
+        let IncomingMigration { began, mut chunks } = coming;
         // Decoding takes as long as its state is large; meanwhile others have their messages carried.
         let unpacking = tokio::task::spawn_blocking(move || {
             let bytes = chunks.len();
-            let unpacked = luggage::unpack(program_type, rank, agent, &mut chunks);
+            let unpacked = image::unpack(program_type, rank, agent, &mut chunks);
             if chunks.is_truncated() {
                 // Its sender is lost, which is told where it is listened to.
                 return Ok(None);
             }
-            Ok::<_, JobError>(Some(Arrival {
+            Ok::<_, JobError>(Some(ReceivedProcess {
                 rank,
                 epoch,
                 bytes,
@@ -105,8 +105,8 @@ impl HostWorld {
     }
 
     /// A process lives here now, or will when the placement is that of its epoch.
-    pub(super) fn admit(&mut self, arrival: Arrival) {
-        let Arrival {
+    pub(super) fn admit(&mut self, arrival: ReceivedProcess) {
+        let ReceivedProcess {
             rank,
             epoch,
             bytes,
@@ -114,7 +114,7 @@ impl HostWorld {
             unpacked,
         } = arrival;
         self.programs.insert(rank, unpacked.program);
-        self.exchanges.put_inbox(rank, unpacked.inbox);
+        self.exchanges.insert_inbox(rank, unpacked.inbox);
         self.record(record::Event::Moved(record::Moved {
             at: self.now(),
             rank,
@@ -149,14 +149,14 @@ async fn leave(
     let length_of_agent = u32::try_from(agent.len()).expect("an agent's state is small");
     // Encoding takes as long as its state is large; meanwhile others have their messages carried.
     let weighing = tokio::task::spawn_blocking(move || {
-        let luggage = Luggage::new(rank, agent, inbox, program)?;
-        Ok::<_, RunError>((luggage.len(), luggage))
+        let image = OutgoingImage::new(rank, agent, inbox, program)?;
+        Ok::<_, RunError>((image.len(), image))
     });
     let broken = |error: tokio::task::JoinError| JobError::program(error.to_string());
-    let (bytes, luggage) = weighing.await.map_err(broken)??;
+    let (bytes, image) = weighing.await.map_err(broken)??;
     let (sender, chunks) = chunks::channel();
-    let packing = tokio::task::spawn_blocking(move || luggage.pack(ChunkWriter::new(sender)));
-    let state = State {
+    let packing = tokio::task::spawn_blocking(move || image.pack(ChunkWriter::new(sender)));
+    let state = ProcessImage {
         rank,
         epoch,
         agent: length_of_agent,

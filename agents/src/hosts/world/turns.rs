@@ -2,7 +2,7 @@
 
 use bsp::HostId;
 use bsp::units::Seconds;
-use protocol::{Address, Message};
+use protocol::{Address, Message, NodeMessage};
 
 use super::super::pool::Done;
 use super::super::sharing::shared;
@@ -31,22 +31,27 @@ impl HostWorld {
         }
         if self.exchanges.all_computed() {
             self.send_parcels();
-            self.tell_computed();
+            self.deliver_computed();
         }
     }
 
     fn send_parcels(&mut self) {
         let now = seconds(self.began.elapsed());
         let others: Vec<HostId> = self.peers.keys().copied().collect();
-        for (host, parcel) in self.exchanges.parcels(others.into_iter(), now) {
+        for (host, batch) in self.exchanges.batches(others.into_iter(), now) {
             let (from, to) = (Address::Node(self.own), Address::Node(host));
-            self.post(host, from, to, &Message::Parcel(Box::new(parcel)));
+            self.post(
+                host,
+                from,
+                to,
+                &Message::Node(NodeMessage::Batch(Box::new(batch))),
+            );
         }
-        self.tell_taken();
+        self.send_acknowledgements();
     }
 
     /// Everybody here has computed; they took what they would have taken together.
-    fn tell_computed(&mut self) {
+    fn deliver_computed(&mut self) {
         let mut computed = std::mem::take(&mut self.computed);
         computed.sort_by_key(|computed| computed.rank);
         let held: Vec<Seconds> = computed.iter().map(|computed| computed.held).collect();
@@ -68,8 +73,8 @@ impl HostWorld {
     }
 
     /// Tells everybody here what they exchanged, once all of it is here.
-    pub(super) fn tell_exchanged(&mut self) {
-        // Parcels may be here before a process has been told that it has computed.
+    pub(super) fn deliver_exchanges(&mut self) {
+        // Batches may be here before a process has been told that it has computed.
         if !self.exchanges.is_awaited_by(self.exchanging.len()) {
             return;
         }

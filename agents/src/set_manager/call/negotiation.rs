@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Answer, Processors, Request, Selection};
-use protocol::{Address, Answered, Ask, Considered, Decided, Message, Report};
+use protocol::{Address, AgentMessage, Answered, Ask, CallMessage, Considered, Decided, Report};
 
 use super::outcome::negotiated;
 use crate::script;
@@ -48,7 +48,7 @@ impl SetManager {
                 orders,
                 &call.list,
                 |host| rules.sets[host.index()],
-                |rank| self.whereabouts.of(rank),
+                |rank| self.placement_view.of(rank),
             ),
             None => migbsp::select(model, &call.list),
         };
@@ -94,7 +94,7 @@ impl SetManager {
                         from: self.set,
                         request,
                     };
-                    let message = Message::Ask(Box::new(ask));
+                    let message = AgentMessage::Call(CallMessage::Ask(Box::new(ask)));
                     self.send(candidate.target, message, Cost::Encoded, world);
                     return;
                 }
@@ -117,7 +117,7 @@ impl SetManager {
                     answer,
                 };
                 let own = Address::SetManager(self.set);
-                let message = Message::Answered(Box::new(answered));
+                let message = AgentMessage::Call(CallMessage::Answered(Box::new(answered)));
                 world.send(own, Address::SetManager(ask.from), message, Cost::Encoded);
             }
             negotiation.settled += 1;
@@ -128,16 +128,16 @@ impl SetManager {
             set: self.set,
             considered,
         };
-        self.tell_managers(
+        self.send_to_managers(
             rules,
-            &Message::Decided(Box::new(decided.clone())),
+            &AgentMessage::Call(CallMessage::Decided(Box::new(decided.clone()))),
             Cost::Encoded,
             world,
         );
-        self.take_decided(rules, decided, world);
+        self.handle_decided(rules, decided, world);
     }
 
-    pub(super) fn take_answer(
+    pub(super) fn handle_answer(
         &mut self,
         rules: &Rules,
         answered: &Answered,
@@ -162,7 +162,12 @@ impl SetManager {
     }
 
     /// When all Managers have decided, what was decided is done.
-    pub(super) fn take_decided(&mut self, rules: &Rules, decided: Decided, world: &mut dyn World) {
+    pub(super) fn handle_decided(
+        &mut self,
+        rules: &Rules,
+        decided: Decided,
+        world: &mut dyn World,
+    ) {
         let call = self.call.as_mut().expect("a call is being held");
         call.decided.insert(decided.set, decided);
         if call.decided.len() < rules.managers.len() {

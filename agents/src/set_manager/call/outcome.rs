@@ -18,7 +18,7 @@ pub(super) fn negotiated(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate>
             from: considered.host,
             to: host,
             epoch,
-            owes: considered.request.migration,
+            deferred_cost: considered.request.migration,
         }),
         Answer::Refuse(_) => None,
     };
@@ -32,12 +32,12 @@ pub(super) fn ordered(rules: &Rules, moves: &[PlannedMove], epoch: u64) -> Vec<M
         from: planned.step.from,
         to: planned.step.to,
         epoch,
-        owes: planned.cost,
+        deferred_cost: planned.cost,
     };
     paid(rules, moves.iter().map(order))
 }
 
-/// Orders that are carried out, with what the migrant owes if it is the one who pays.
+/// Orders that are carried out, with the deferred cost of the migrant if it pays.
 fn paid(rules: &Rules, orders: impl Iterator<Item = Migrate>) -> Vec<Migrate> {
     let Some(Scheduler {
         moves: true,
@@ -50,7 +50,7 @@ fn paid(rules: &Rules, orders: impl Iterator<Item = Migrate>) -> Vec<Migrate> {
     let pays = |order: Migrate| match payment {
         Payment::Migrant => order,
         Payment::Transfer => Migrate {
-            owes: Seconds::ZERO,
+            deferred_cost: Seconds::ZERO,
             ..order
         },
     };
@@ -102,9 +102,9 @@ pub(super) fn describe(rules: &Rules, call: Call, pace: Pace, took: Seconds) -> 
     } else {
         Vec::new()
     };
-    let barrier_busy = call.standings[&rules.first].barrier_busy.iter();
+    let barrier_busy = call.set_reports[&rules.first].barrier_busy.iter();
     let judged = call.supersteps.iter().zip(barrier_busy);
-    let judged = judged.map(|(digest, barrier_busy)| record::Judged {
+    let judged = judged.map(|(digest, barrier_busy)| record::BalanceCheck {
         digest: *digest,
         barrier_busy: *barrier_busy,
     });

@@ -1,7 +1,7 @@
 //! Plans that name processors: the first Manager makes them, all carry them out.
 
 use migbsp::Inventory;
-use protocol::{Message, Planned};
+use protocol::{AgentMessage, CallMessage, Planned};
 
 use super::Call;
 use super::outcome::ordered;
@@ -42,8 +42,8 @@ impl SetManager {
     pub(super) fn plan(&mut self, rules: &Rules, world: &mut dyn World) {
         let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
         let call = self.call.as_mut().expect("a call is being held");
-        let standings = call.standings.values_mut();
-        let inventories = standings.filter_map(|standing| standing.inventory.take());
+        let set_reports = call.set_reports.values_mut();
+        let inventories = set_reports.filter_map(|set_report| set_report.inventory.take());
         let deliberation = Deliberation {
             planner: self.planner.take().expect("the first Manager plans"),
             completed: call.superstep + 1,
@@ -55,7 +55,7 @@ impl SetManager {
     }
 
     /// The plan is made: all Managers are told.
-    pub(in crate::set_manager) fn take_plan(
+    pub(in crate::set_manager) fn handle_plan(
         &mut self,
         rules: &Rules,
         deliberated: Deliberated,
@@ -70,12 +70,17 @@ impl SetManager {
             moves: decision.moves,
             spacing: decision.spacing,
         };
-        let message = Message::Planned(Box::new(planned.clone()));
-        self.tell_managers(rules, &message, Cost::Encoded, world);
-        self.take_planned(rules, planned, world);
+        let message = AgentMessage::Call(CallMessage::Planned(Box::new(planned.clone())));
+        self.send_to_managers(rules, &message, Cost::Encoded, world);
+        self.handle_planned(rules, planned, world);
     }
 
-    pub(super) fn take_planned(&mut self, rules: &Rules, planned: Planned, world: &mut dyn World) {
+    pub(super) fn handle_planned(
+        &mut self,
+        rules: &Rules,
+        planned: Planned,
+        world: &mut dyn World,
+    ) {
         let call = self.call.as_mut().expect("a call is being held");
         call.planned = Some(planned);
         self.follow_plan(rules, world);
@@ -85,7 +90,7 @@ impl SetManager {
     pub(super) fn follow_plan(&mut self, rules: &Rules, world: &mut dyn World) {
         let call = self.call.as_ref().expect("a call is being held");
         let Some(planned) = &call.planned else { return };
-        if call.standings.len() == rules.managers.len() {
+        if call.set_reports.len() == rules.managers.len() {
             let moves = ordered(rules, &planned.moves, self.epoch + 1);
             self.carry_out(rules, moves, world);
         }
@@ -94,7 +99,7 @@ impl SetManager {
 
 #[cfg(test)]
 mod tests {
-    use crate::stage::Stage;
+    use crate::test_world::TestWorld;
 
     use super::*;
 
@@ -107,9 +112,9 @@ mod tests {
             (Shape::Ideal, Collection::ByRank, 0.0),
         ];
         for (shape, collection, far) in all {
-            let stage = Stage::new(shape, collection, &[0, 3], &[1, 1], None);
-            let managers = stage.cast().managers;
-            let toll = |set: usize| managers[set].toll(&stage.rules, &stage);
+            let test_world = TestWorld::new(shape, collection, &[0, 3], &[1, 1], None);
+            let managers = test_world.agents().managers;
+            let toll = |set: usize| managers[set].toll(&test_world.rules, &test_world);
             assert!(toll(0).abs() < 1e-12, "{shape:?}");
             assert!((toll(1) - far).abs() < 1e-12, "{shape:?}");
         }

@@ -1,7 +1,10 @@
 use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor};
-use protocol::{Address, Limits, Message, PREFIX_LEN, Report, Reports, Standing, encode};
+use protocol::{
+    Address, AgentMessage, CallMessage, Limits, Message, PREFIX_LEN, Report, Reports, SetReport,
+    encode,
+};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
 use super::{certificates, frames};
@@ -31,7 +34,7 @@ fn announced_counts_reserve_bounded_memory() {
 /// Lists of the elements that take the most memory for each byte of their encoding, one longer than a power of two.
 #[test]
 fn long_lists_take_bounded_memory() {
-    for message in reports().into_iter().chain([standing()]) {
+    for message in reports().into_iter().chain([set_report()]) {
         let frame = encode(HERE, HERE, &message).head;
         for frame in [zeros_as_integers(&frame), frame.to_vec()] {
             let decoded = frames::decoded(&frame, &Limits::default());
@@ -87,18 +90,18 @@ fn reports() -> [Message; 3] {
         ..report.clone()
     };
     [
-        Message::Reported(Box::new(evaluated)),
-        Message::Reports(Box::new(Reports {
+        Message::Agent(AgentMessage::Reported(Box::new(evaluated))),
+        Message::Call(CallMessage::Reports(Box::new(Reports {
             superstep: 0,
             host: HostId(0),
             reports: vec![report; 8193],
-        })),
-        Message::Reported(Box::new(timed)),
+        }))),
+        Message::Agent(AgentMessage::Reported(Box::new(timed))),
     ]
 }
 
 /// A long list in the inventory of a Set.
-fn standing() -> Message {
+fn set_report() -> Message {
     let inventory = Inventory {
         processors: vec![Processor {
             host: HostId(0),
@@ -111,7 +114,7 @@ fn standing() -> Message {
         rates: Vec::new(),
         barrier_delay: 0.0,
     };
-    Message::Standing(Box::new(Standing {
+    Message::Call(CallMessage::SetReport(Box::new(SetReport {
         superstep: 0,
         set: SetId(0),
         interval: None,
@@ -120,7 +123,7 @@ fn standing() -> Message {
         digests: Vec::new(),
         barrier_busy: Vec::new(),
         inventory: Some(inventory),
-    }))
+    })))
 }
 
 /// `frame` with every float zero in one byte instead of nine, which decoding accepts too.

@@ -3,7 +3,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use protocol::identity::Role;
 use protocol::transport::{Bounds, PeerPolicy, TrySendError};
-use protocol::{Frame, Message, State};
+use protocol::{AgentMessage, Frame, Message, ProcessImage};
 
 use crate::transport::{
     NODE, any_role, confer, connected, endpoint, every_message, frame, pair, receive,
@@ -40,14 +40,18 @@ async fn frames_of_all_sizes_arrive_in_the_order_sent() {
     let mut pair = pair(Bounds::default()).await;
     let payloads = [0, 1, 4095, 4096, 4097, 100_000, 3 << 20, 17];
     let message = |length: usize| {
-        let state = State {
+        let state = ProcessImage {
             rank: bsp::Rank(1),
             epoch: 4,
             agent: 0,
             declared: None,
             payload: (0..length).map(|at| at.to_le_bytes()[0]).collect(),
         };
-        (NODE, NODE, Message::State(Box::new(state)))
+        (
+            NODE,
+            NODE,
+            Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
+        )
     };
     let sender = pair.a.sender.clone();
     let sending = tokio::spawn(async move {
@@ -114,14 +118,18 @@ async fn cancelled_receives_lose_no_frames() {
     let sending = tokio::spawn(async move {
         let payload = Bytes::from(vec![7; 300_000]);
         for superstep in 0..200 {
-            let state = State {
+            let state = ProcessImage {
                 rank: bsp::Rank(1),
                 epoch: superstep,
                 agent: 0,
                 declared: None,
                 payload: payload.clone(),
             };
-            let message = (NODE, NODE, Message::State(Box::new(state)));
+            let message = (
+                NODE,
+                NODE,
+                Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
+            );
             sender.send(frame(&message)).await.unwrap();
         }
     });
@@ -129,7 +137,7 @@ async fn cancelled_receives_lose_no_frames() {
     while next < 200 {
         let impatient = Duration::from_micros(50);
         if let Ok(received) = tokio::time::timeout(impatient, receive(&mut pair.b)).await {
-            let (_, _, Message::State(state)) = received else {
+            let (_, _, Message::Agent(AgentMessage::ProcessImage(state))) = received else {
                 panic!("{received:?}");
             };
             assert_eq!((state.epoch, state.payload.len()), (next, 300_000));

@@ -7,7 +7,7 @@ use protocol::identity::Role;
 use protocol::transport::{
     Bounds, CHUNK_LEN, Counters, Endpoint, PeerError, PeerPolicy, SpeakingRights,
 };
-use protocol::{Address, Arrived, Confer, Frame, Limits, Message, decode, encode};
+use protocol::{Address, AgentMessage, Arrived, Frame, Limits, Message, StartCall, decode, encode};
 
 use crate::transport::raw_peer::{self, RawPeer, handshake, stamp};
 use crate::transport::{EPOCH, MANAGER, NODE, endpoint, identity, name};
@@ -28,7 +28,7 @@ fn encoded(from: Address, message: &Message) -> Vec<u8> {
 fn arrived() -> Vec<u8> {
     encoded(
         NODE,
-        &Message::Arrived(Arrived {
+        &Message::Agent(AgentMessage::Arrived(Arrived {
             superstep: 1,
             processes: 1,
             halted: 0,
@@ -36,7 +36,7 @@ fn arrived() -> Vec<u8> {
             received: 0,
             slowest: (bsp::units::Seconds::ZERO, bsp::Rank(0)),
             computation: 0,
-        }),
+        })),
     )
 }
 
@@ -104,7 +104,7 @@ fn forbidden() -> Vec<Case> {
         stamp(7, EPOCH + 1, 1),
         good.clone(),
     ];
-    let confer = Message::Confer(Confer { superstep: 1 });
+    let confer = Message::Agent(AgentMessage::StartCall(StartCall { superstep: 1 }));
     let order = |from| stamped(0, &encoded(from, &confer));
     vec![
         case(under(8, EPOCH), "expected job 0000000000000007", FOREIGN),
@@ -120,10 +120,10 @@ fn forbidden() -> Vec<Case> {
         ),
         case(
             order(MANAGER),
-            "a node may not send Confer as SetManager",
+            "a node may not send StartCall as SetManager",
             DENIED,
         ),
-        case(order(NODE), "a node may not send Confer as Node", DENIED),
+        case(order(NODE), "a node may not send StartCall as Node", DENIED),
         Case {
             role: Role::Client,
             ..case(
@@ -230,9 +230,13 @@ async fn forbidden_frames_end_the_connection_and_are_counted() {
 /// The frame of a state of a chunk and 5 bytes.
 fn state() -> Frame {
     let of_state = |(_, _, message)| match message {
-        Message::State(mut state) => {
+        Message::Agent(AgentMessage::ProcessImage(mut state)) => {
             state.payload = vec![1; CHUNK_LEN + 5].into();
-            Some(encode(NODE, NODE, &Message::State(state)))
+            Some(encode(
+                NODE,
+                NODE,
+                &Message::Agent(AgentMessage::ProcessImage(state)),
+            ))
         }
         _ => None,
     };
@@ -288,7 +292,10 @@ fn broken_heads() -> Vec<Case> {
     let head = state().head;
     let ours = stamp(7, EPOCH, 0);
     let huge = opening(&ours, &announcing(9, u64::MAX));
-    let halted = opening(&ours, &encoded(NODE, &Message::Halted(bsp::Rank(1))));
+    let halted = opening(
+        &ours,
+        &encoded(NODE, &Message::Agent(AgentMessage::Halted(bsp::Rank(1)))),
+    );
     let under = |stamp: Vec<u8>| opening(&stamp, &head);
     vec![
         case(huge, "a payload of 18446744073709551615", MALFORMED),

@@ -11,9 +11,10 @@ use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
 use proptest::option;
 use proptest::prelude::*;
 use protocol::{
-    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Errand, Evaluate,
-    Failed, Fault, Installed, Letter, Measure, Measured, Message, Migrate, Parcel, Placed, Planned,
-    Probe, Report, Reports, Standing, Start, State,
+    Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity, Considered,
+    Decided, Evaluate, Failed, Fault, Installed, JobMessage, Measure, Measured, Message,
+    MessageHeader, Migrate, NodeMessage, Placed, Planned, Probe, ProcessImage, Report, Reports,
+    SetReport, Start, StartCall,
 };
 
 pub(crate) fn address() -> impl Strategy<Value = Address> {
@@ -60,7 +61,7 @@ fn small() -> impl Strategy<Value = Message> {
     );
     let arrived = arrived.prop_map(
         |((superstep, processes, halted), (sent, received), slowest, computation)| {
-            Message::Arrived(Arrived {
+            Message::Agent(AgentMessage::Arrived(Arrived {
                 superstep,
                 processes,
                 halted,
@@ -68,21 +69,22 @@ fn small() -> impl Strategy<Value = Message> {
                 received,
                 slowest,
                 computation,
-            })
+            }))
         },
     );
     prop_oneof![
         (count(), option::of(any::<u32>())).prop_map(|(superstep, interval)| {
-            Message::Start(Start {
+            Message::Agent(AgentMessage::Start(Start {
                 superstep,
                 interval,
-            })
+            }))
         }),
-        Just(Message::Finish),
+        Just(Message::Agent(AgentMessage::Finish)),
         arrived,
-        count().prop_map(|superstep| Message::Confer(Confer { superstep })),
-        count().prop_map(|superstep| Message::Measure(Measure { superstep })),
-        rank().prop_map(Message::Halted),
+        count()
+            .prop_map(|superstep| Message::Agent(AgentMessage::StartCall(StartCall { superstep }))),
+        count().prop_map(|superstep| Message::Agent(AgentMessage::Measure(Measure { superstep }))),
+        rank().prop_map(|rank| Message::Agent(AgentMessage::Halted(rank))),
     ]
 }
 
@@ -90,41 +92,45 @@ fn conferring() -> impl Strategy<Value = Message> {
     let loads = (0.0..=1.0, 0.0..=1.0);
     let measured = (count(), host(), speed(), any::<u32>(), loads).prop_map(
         |(superstep, host, speed, cores, (load, load_recent))| {
-            Message::Measured(Measured {
+            Message::Call(CallMessage::Measured(Measured {
                 superstep,
                 host,
                 speed,
                 cores,
                 load,
                 load_recent,
-            })
+            }))
         },
     );
     let capacity = (count(), set(), float(), any::<u32>(), any::<u32>()).prop_map(
         |(superstep, set, capacity, processes, processors)| {
-            Message::Capacity(Box::new(Capacity {
+            Message::Call(CallMessage::Capacity(Box::new(Capacity {
                 superstep,
                 set,
                 capacity,
                 processes,
                 processors,
-            }))
+            })))
         },
     );
-    let evaluate = (count(), vec(view(), 0..20))
-        .prop_map(|(superstep, sets)| Message::Evaluate(Box::new(Evaluate { superstep, sets })));
+    let evaluate = (count(), vec(view(), 0..20)).prop_map(|(superstep, sets)| {
+        Message::Agent(AgentMessage::Evaluate(Box::new(Evaluate {
+            superstep,
+            sets,
+        })))
+    });
     let reports = (count(), host(), vec(report(), 0..5)).prop_map(|(superstep, host, reports)| {
-        Message::Reports(Box::new(Reports {
+        Message::Call(CallMessage::Reports(Box::new(Reports {
             superstep,
             host,
             reports,
-        }))
+        })))
     });
     prop_oneof![
         measured,
         capacity,
         evaluate,
-        report().prop_map(|report| Message::Reported(Box::new(report))),
+        report().prop_map(|report| Message::Agent(AgentMessage::Reported(Box::new(report)))),
         reports,
     ]
 }
@@ -138,7 +144,7 @@ fn negotiating() -> impl Strategy<Value = Message> {
     let pace = (option::of(any::<u32>()), option::of(float()));
     let standing = (count(), set(), pace, found, option::of(inventory())).prop_map(
         |(superstep, set, (interval, tolerance), (entries, digests, barrier_busy), inventory)| {
-            Message::Standing(Box::new(Standing {
+            Message::Call(CallMessage::SetReport(Box::new(SetReport {
                 superstep,
                 set,
                 interval,
@@ -147,35 +153,35 @@ fn negotiating() -> impl Strategy<Value = Message> {
                 digests,
                 barrier_busy,
                 inventory,
-            }))
+            })))
         },
     );
     let ask = (count(), set(), request()).prop_map(|(superstep, from, request)| {
-        Message::Ask(Box::new(Ask {
+        Message::Call(CallMessage::Ask(Box::new(Ask {
             superstep,
             from,
             request,
-        }))
+        })))
     });
     let answered = (count(), rank(), answer()).prop_map(|(superstep, rank, answer)| {
-        Message::Answered(Box::new(Answered {
+        Message::Call(CallMessage::Answered(Box::new(Answered {
             superstep,
             rank,
             answer,
-        }))
+        })))
     });
     let decided =
         (count(), set(), vec(considered(), 0..20)).prop_map(|(superstep, set, considered)| {
-            Message::Decided(Box::new(Decided {
+            Message::Call(CallMessage::Decided(Box::new(Decided {
                 superstep,
                 set,
                 considered,
-            }))
+            })))
         });
     let moves = vec(movement(), 0..20);
     let planned = (count(), moves, [seconds(), seconds()], [count(), count()]).prop_map(
         |(superstep, moves, [cost, took], [pause, again])| {
-            Message::Planned(Box::new(Planned {
+            Message::Call(CallMessage::Planned(Box::new(Planned {
                 superstep,
                 moves,
                 spacing: migbsp::Spacing {
@@ -184,38 +190,40 @@ fn negotiating() -> impl Strategy<Value = Message> {
                     again,
                     took,
                 },
-            }))
+            })))
         },
     );
     prop_oneof![standing, ask, answered, decided, planned]
 }
 
 fn moving() -> impl Strategy<Value = Message> {
-    let migrate =
-        (rank(), host(), host(), count(), seconds()).prop_map(|(rank, from, to, epoch, owes)| {
-            Message::Migrate(Migrate {
+    let migrate = (rank(), host(), host(), count(), seconds()).prop_map(
+        |(rank, from, to, epoch, deferred_cost)| {
+            Message::Agent(AgentMessage::Migrate(Migrate {
                 rank,
                 from,
                 to,
                 epoch,
-                owes,
-            })
-        });
+                deferred_cost,
+            }))
+        },
+    );
     let payload = vec(any::<u8>(), 0..300);
     let state = (rank(), count(), option::of(amount()), payload, any::<u32>()).prop_map(
         |(rank, epoch, declared, payload, agent)| {
             let length = u32::try_from(payload.len()).unwrap();
-            Message::State(Box::new(State {
+            Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
                 rank,
                 epoch,
                 agent: agent % (length + 1),
                 declared: declared.map(Bytes),
                 payload: payload.into(),
-            }))
+            })))
         },
     );
-    let installed = (rank(), host(), count())
-        .prop_map(|(rank, host, epoch)| Message::Installed(Installed { rank, host, epoch }));
+    let installed = (rank(), host(), count()).prop_map(|(rank, host, epoch)| {
+        Message::Agent(AgentMessage::Installed(Installed { rank, host, epoch }))
+    });
     prop_oneof![migrate, state, installed]
 }
 
@@ -223,46 +231,47 @@ fn carrying() -> impl Strategy<Value = Message> {
     let payload = || vec(any::<u8>(), 0..300);
     let halted = vec(rank(), 0..5);
     let flags = (any::<bool>(), any::<bool>());
-    let parcel = (count(), seconds(), flags, halted, payload());
-    let parcel = (parcel, rank(), rank(), any::<bool>()).prop_map(
+    let batch = (count(), seconds(), flags, halted, payload());
+    let batch = (batch, rank(), rank(), any::<bool>()).prop_map(
         |((superstep, sent, (is_last, is_followed), halted, payload), from, to, is_sized)| {
-            let letter = |bytes: usize| Letter {
+            let header = |bytes: usize| MessageHeader {
                 from,
                 to,
                 bytes: u64::try_from(bytes).unwrap(),
                 is_sized,
             };
             let first = payload.len() / 3;
-            Message::Parcel(Box::new(Parcel {
+            Message::Node(NodeMessage::Batch(Box::new(Batch {
                 superstep,
                 sent,
                 is_last,
                 is_followed,
                 halted,
-                letters: vec![letter(first), letter(payload.len() - first)],
+                messages: vec![header(first), header(payload.len() - first)],
                 payload: payload.into(),
-            }))
+            })))
         },
     );
-    let placed = (count(), vec((rank(), host()), 0..20))
-        .prop_map(|(epoch, moves)| Message::Placed(Box::new(Placed { epoch, moves })));
+    let placed = (count(), vec((rank(), host()), 0..20)).prop_map(|(epoch, moves)| {
+        Message::Node(NodeMessage::Placed(Box::new(Placed { epoch, moves })))
+    });
     let probe = (any::<u32>(), any::<bool>(), payload()).prop_map(|(number, is_back, payload)| {
-        Message::Probe(Probe {
+        Message::Node(NodeMessage::Probe(Probe {
             number,
             is_back,
             payload: payload.into(),
-        })
+        }))
     });
-    let errand = prop_oneof![
-        any::<bool>().prop_map(|counts| Errand::Meet { counts }),
-        ".{0,40}".prop_map(Errand::Recorded),
-        ".{0,40}".prop_map(|message| Errand::Failed(Failed {
+    let job = prop_oneof![
+        any::<bool>().prop_map(|counts| JobMessage::Meet { counts }),
+        ".{0,40}".prop_map(JobMessage::Recorded),
+        ".{0,40}".prop_map(|message| JobMessage::Failed(Failed {
             fault: Fault::Program,
             message
         })),
     ];
-    let errand = errand.prop_map(|errand| Message::Errand(Box::new(errand)));
-    prop_oneof![parcel, placed, probe, errand]
+    let job = job.prop_map(|job| Message::Job(Box::new(job)));
+    prop_oneof![batch, placed, probe, job]
 }
 
 fn movement() -> impl Strategy<Value = migbsp::PlannedMove> {

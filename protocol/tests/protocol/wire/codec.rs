@@ -1,15 +1,18 @@
 use bsp::Rank;
 use bsp::units::{Bytes, Seconds};
 use proptest::prelude::*;
-use protocol::{Address, Limits, Message, PREFIX_LEN, Prefix, Standing, State, decode, encode};
+use protocol::{
+    Address, AgentMessage, CallMessage, Limits, Message, PREFIX_LEN, Prefix, ProcessImage,
+    SetReport, decode, encode,
+};
 
 use crate::wire::arbitrary::{address, message};
 use crate::wire::joined;
 
 const HERE: Address = Address::Process(Rank(0));
 
-fn state(payload: bytes::Bytes, declared: Option<Bytes>) -> Message {
-    Message::State(Box::new(State {
+fn image(payload: bytes::Bytes, declared: Option<Bytes>) -> AgentMessage {
+    AgentMessage::ProcessImage(Box::new(ProcessImage {
         rank: Rank(3),
         epoch: 2,
         agent: 0,
@@ -53,7 +56,7 @@ proptest! {
 #[test]
 fn payloads_are_not_copied() {
     let payload = bytes::Bytes::from(vec![7; 100_000]);
-    let frame = encode(HERE, HERE, &state(payload.clone(), None));
+    let frame = encode(HERE, HERE, &image(payload.clone(), None).into());
     assert_eq!(frame.payload.as_ptr(), payload.as_ptr());
 
     let joined = joined(&frame);
@@ -66,21 +69,21 @@ fn payloads_are_not_copied() {
 #[test]
 fn declared_sizes_replace_the_payload() {
     let payload = bytes::Bytes::from_static(b"a counter");
-    let real = state(payload.clone(), None);
+    let real = image(payload.clone(), None);
     assert_eq!(
         real.wire_size(HERE, HERE),
-        Bytes(real.frame_len(HERE, HERE))
+        Bytes(Message::from(real).frame_len(HERE, HERE))
     );
 
-    let modelled = state(payload, Some(Bytes(50_000_000)));
-    let head = modelled.frame_len(HERE, HERE) - 9;
+    let modelled = image(payload, Some(Bytes(50_000_000)));
+    let head = Message::from(modelled.clone()).frame_len(HERE, HERE) - 9;
     assert_eq!(modelled.wire_size(HERE, HERE), Bytes(head + 50_000_000));
 }
 
 #[test]
 fn lengths_of_long_lists_are_computed() {
     let moment = Seconds::new(0.5).unwrap();
-    let standing = Message::Standing(Box::new(Standing {
+    let report = Message::Call(CallMessage::SetReport(Box::new(SetReport {
         superstep: 1 << 40,
         set: bsp::SetId(300),
         interval: Some(70_000),
@@ -89,20 +92,20 @@ fn lengths_of_long_lists_are_computed() {
         digests: Vec::new(),
         barrier_busy: vec![moment; 70_000],
         inventory: None,
-    }));
-    let frame = encode(HERE, HERE, &standing);
-    assert_eq!(standing.frame_len(HERE, HERE), frame.head.len() as u64);
+    })));
+    let frame = encode(HERE, HERE, &report);
+    assert_eq!(report.frame_len(HERE, HERE), frame.head.len() as u64);
     let decoded = decode(joined(&frame), &Limits::default());
-    assert_eq!(decoded, Ok((HERE, HERE, standing)));
+    assert_eq!(decoded, Ok((HERE, HERE, report)));
 }
 
 #[test]
 fn messages_of_a_superstep_are_short() {
-    let start = Message::Start(protocol::Start {
+    let start = Message::Agent(AgentMessage::Start(protocol::Start {
         superstep: 9,
         interval: None,
-    });
-    let arrived = Message::Arrived(protocol::Arrived {
+    }));
+    let arrived = Message::Agent(AgentMessage::Arrived(protocol::Arrived {
         superstep: 9,
         processes: 1,
         halted: 0,
@@ -110,7 +113,7 @@ fn messages_of_a_superstep_are_short() {
         received: 2,
         slowest: (Seconds::ZERO, Rank(0)),
         computation: 0,
-    });
+    }));
     for message in [start, arrived] {
         assert!(message.frame_len(HERE, HERE) <= 80, "{message:?}");
     }

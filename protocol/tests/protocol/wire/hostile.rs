@@ -4,8 +4,8 @@ use bsp::{HostId, Rank};
 use bytes::Bytes;
 use proptest::prelude::*;
 use protocol::{
-    Address, Confer, DecodeError, Limits, Message, PREFIX_LEN, Prefix, State, WIRE_VERSION, decode,
-    encode,
+    Address, AgentMessage, CallMessage, DecodeError, Limits, Message, PREFIX_LEN, Prefix,
+    ProcessImage, StartCall, WIRE_VERSION, decode, encode,
 };
 
 use crate::wire::arbitrary::{address, message};
@@ -14,7 +14,11 @@ use crate::wire::joined;
 const HERE: Address = Address::Node(HostId(1));
 
 fn confer() -> Vec<u8> {
-    let frame = encode(HERE, HERE, &Message::Confer(Confer { superstep: 3 }));
+    let frame = encode(
+        HERE,
+        HERE,
+        &Message::Agent(AgentMessage::StartCall(StartCall { superstep: 3 })),
+    );
     joined(&frame).to_vec()
 }
 
@@ -121,11 +125,11 @@ fn errors_name_the_wrong_byte() {
     );
     check(
         with(confer(), 1, 9),
-        "byte 1: wire version 9, expected 1: run the same release at both ends",
+        "byte 1: wire version 9, expected 2: run the same release at both ends",
     );
     check(
         with(confer(), 2, 7),
-        "byte 2: a frame of kind 7, expected 0",
+        "byte 2: a frame of kind 7, expected 0 to 3",
     );
     check(vec![0xB5], "the frame ends at byte 1, expected 16");
     let length = confer().len();
@@ -173,7 +177,7 @@ fn announced_counts_are_limited() {
     head.extend([0xdd, 0x03, 0, 0, 0]);
     head.resize(head.len() + 0x0300_0000, 0);
     check(
-        frame_of(&head),
+        with(frame_of(&head), 2, 1),
         "the head is not a message: invalid type: integer `0`, expected struct Considered",
     );
 }
@@ -203,13 +207,13 @@ fn payloads_of_the_wrong_length_are_refused() {
         frame,
         "a payload of 5 bytes, expected none with this message",
     );
-    let state = Message::State(Box::new(State {
+    let state = Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
         rank: Rank(2),
         epoch: 1,
         agent: 4,
         declared: None,
         payload: Bytes::from_static(b"four"),
-    }));
+    })));
     let mut frame = joined(&encode(HERE, HERE, &state)).to_vec();
     frame[8] = 3;
     frame.pop();
@@ -223,14 +227,14 @@ fn payloads_of_the_wrong_length_are_refused() {
 fn invalid_numbers_are_refused() {
     use bsp::units::InstructionsPerSecond;
 
-    let measured = Message::Measured(protocol::Measured {
+    let measured = Message::Call(CallMessage::Measured(protocol::Measured {
         superstep: 1,
         host: HostId(2),
         speed: InstructionsPerSecond::new(1.5e9).unwrap(),
         cores: 2,
         load: 0.25,
         load_recent: 0.125,
-    });
+    }));
     let frame = joined(&encode(HERE, HERE, &measured));
     let patched = |from: f64, to: f64| {
         let (from, to) = (from.to_be_bytes(), to.to_be_bytes());

@@ -10,10 +10,11 @@ use migbsp::{
     Received, Refusal, Request, SetView,
 };
 use protocol::{
-    Address, Answered, Arrived, Ask, Capacity, Confer, Considered, Decided, Ended, Errand,
-    Evaluate, Failed, Fault, Installed, JobStatus, Letter, Limits, Measure, Measured, Member,
-    Message, Migrate, Parcel, Placed, Planned, Probe, Report, Reports, Standing, Start, State,
-    Status, Submit, WIRE_VERSION, decode, encode,
+    Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity, Considered,
+    Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Limits, Measure,
+    Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed, Planned, Probe,
+    ProcessImage, Report, Reports, SetReport, Start, StartCall, Status, Submit, WIRE_VERSION,
+    decode, encode,
 };
 
 use crate::wire::joined;
@@ -41,34 +42,54 @@ fn the_bytes_of_every_message_are_those_of_this_version() {
     );
 }
 
+/// The simulated network charges these lengths: simulated times change with any of them. They are those of version 1.
+#[test]
+fn lengths_on_the_simulated_network_do_not_change() {
+    let mut lengths = Vec::new();
+    for (from, to, message) in messages() {
+        let charged = match &message {
+            Message::Agent(agent) => agent.wire_size(from, to),
+            Message::Call(call) => AgentMessage::Call(call.clone()).wire_size(from, to),
+            Message::Node(_) | Message::Job(_) => continue,
+        };
+        let length = message.frame_len(from, to);
+        // A process that declares its size is charged by it.
+        let is_image = matches!(message, Message::Agent(AgentMessage::ProcessImage(_)));
+        assert!(is_image || charged == Bytes(length), "{message:?}");
+        lengths.push((name(&message), length));
+    }
+    assert_eq!(lengths, LENGTHS);
+}
+
 /// A new variant needs a name here, an example below, and [`VARIANTS`] raised.
 fn name(message: &Message) -> &'static str {
     match message {
-        Message::Start(_) => "start",
-        Message::Finish => "finish",
-        Message::Arrived(_) => "arrived",
-        Message::Confer(_) => "confer",
-        Message::Measure(_) => "measure",
-        Message::Measured(_) => "measured",
-        Message::Capacity(_) => "capacity",
-        Message::Evaluate(_) => "evaluate",
-        Message::Reported(_) => "reported",
-        Message::Reports(_) => "reports",
-        Message::ReportsBefore(_) => "before",
-        Message::Standing(_) => "standing",
-        Message::Ask(_) => "ask",
-        Message::Answered(_) => "answered",
-        Message::Decided(_) => "decided",
-        Message::Planned(_) => "planned",
-        Message::Migrate(_) => "migrate",
-        Message::State(_) => "state",
-        Message::Installed(_) => "installed",
-        Message::Halted(_) => "halted",
-        Message::Parcel(_) => "parcel",
-        Message::Taken(_) => "taken",
-        Message::Placed(_) => "placed",
-        Message::Probe(_) => "probe",
-        Message::Errand(_) => "errand",
+        Message::Agent(AgentMessage::Start(_)) => "start",
+        Message::Agent(AgentMessage::Call(_)) => unreachable!("a frame of another kind"),
+        Message::Agent(AgentMessage::Finish) => "finish",
+        Message::Agent(AgentMessage::Arrived(_)) => "arrived",
+        Message::Agent(AgentMessage::StartCall(_)) => "startcall",
+        Message::Agent(AgentMessage::Measure(_)) => "measure",
+        Message::Call(CallMessage::Measured(_)) => "measured",
+        Message::Call(CallMessage::Capacity(_)) => "capacity",
+        Message::Agent(AgentMessage::Evaluate(_)) => "evaluate",
+        Message::Agent(AgentMessage::Reported(_)) => "reported",
+        Message::Call(CallMessage::Reports(_)) => "reports",
+        Message::Call(CallMessage::ReportsBefore(_)) => "before",
+        Message::Call(CallMessage::SetReport(_)) => "setreport",
+        Message::Call(CallMessage::Ask(_)) => "ask",
+        Message::Call(CallMessage::Answered(_)) => "answered",
+        Message::Call(CallMessage::Decided(_)) => "decided",
+        Message::Call(CallMessage::Planned(_)) => "planned",
+        Message::Agent(AgentMessage::Migrate(_)) => "migrate",
+        Message::Agent(AgentMessage::ProcessImage(_)) => "image",
+        Message::Agent(AgentMessage::Installed(_)) => "installed",
+        Message::Agent(AgentMessage::Halted(_)) => "halted",
+        Message::Node(NodeMessage::Batch(_)) => "batch",
+        Message::Node(NodeMessage::BatchAcknowledged(_)) => "ack",
+        Message::Node(NodeMessage::Placed(_)) => "placed",
+        Message::Node(NodeMessage::Probe(_)) => "probe",
+        Message::Job(_) => "job",
     }
 }
 
@@ -79,8 +100,12 @@ fn messages() -> Vec<(Address, Address, Message)> {
     let node = Address::Node(HostId(7));
     let manager = Address::SetManager(SetId(1));
     let mut messages = vec![
-        (node, process, Message::Finish),
-        (process, node, Message::Halted(Rank(200))),
+        (node, process, Message::Agent(AgentMessage::Finish)),
+        (
+            process,
+            node,
+            Message::Agent(AgentMessage::Halted(Rank(200))),
+        ),
     ];
     messages.extend(superstep().map(|message| (process, node, message)));
     messages.extend(measures().map(|message| (node, manager, message)));
@@ -88,23 +113,23 @@ fn messages() -> Vec<(Address, Address, Message)> {
     messages.extend(negotiation().map(|message| (manager, manager, message)));
     messages.extend(moves().map(|message| (node, node, message)));
     messages.extend(traffic().map(|message| (node, node, message)));
-    messages.extend(asked().map(|errand| (Address::Client, node, of_errand(errand))));
-    messages.extend(answered().map(|errand| (node, Address::Client, of_errand(errand))));
+    messages.extend(asked().map(|job| (Address::Client, node, of_job(job))));
+    messages.extend(answered().map(|job| (node, Address::Client, of_job(job))));
     messages
 }
 
 fn superstep() -> [Message; 4] {
     let superstep = 1000;
     [
-        Message::Start(Start {
+        Message::Agent(AgentMessage::Start(Start {
             superstep,
             interval: None,
-        }),
-        Message::Start(Start {
+        })),
+        Message::Agent(AgentMessage::Start(Start {
             superstep,
             interval: Some(8),
-        }),
-        Message::Arrived(Arrived {
+        })),
+        Message::Agent(AgentMessage::Arrived(Arrived {
             superstep,
             processes: 5,
             halted: 1,
@@ -112,8 +137,8 @@ fn superstep() -> [Message; 4] {
             received: 1 << 33,
             slowest: (seconds(0.25), Rank(3)),
             computation: 1_000_000_000,
-        }),
-        Message::Confer(Confer { superstep }),
+        })),
+        Message::Agent(AgentMessage::StartCall(StartCall { superstep })),
     ]
 }
 
@@ -126,26 +151,26 @@ fn measures() -> [Message; 4] {
         transfer_rate: 8e-8,
     };
     [
-        Message::Measure(Measure { superstep }),
-        Message::Measured(Measured {
+        Message::Agent(AgentMessage::Measure(Measure { superstep })),
+        Message::Call(CallMessage::Measured(Measured {
             superstep,
             host: HostId(7),
             speed: InstructionsPerSecond::new(1e9).unwrap(),
             cores: 2,
             load: 0.25,
             load_recent: 0.5,
-        }),
-        Message::Capacity(Box::new(Capacity {
+        })),
+        Message::Call(CallMessage::Capacity(Box::new(Capacity {
             superstep,
             set: SetId(1),
             capacity: 7.5e8,
             processes: 10,
             processors: 8,
-        })),
-        Message::Evaluate(Box::new(Evaluate {
+        }))),
+        Message::Agent(AgentMessage::Evaluate(Box::new(Evaluate {
             superstep,
             sets: vec![view, view],
-        })),
+        }))),
     ]
 }
 
@@ -178,28 +203,28 @@ fn findings() -> [Message; 3] {
         load: Some(load()),
     };
     [
-        Message::Reported(Box::new(report.clone())),
-        Message::Reports(Box::new(Reports {
+        Message::Agent(AgentMessage::Reported(Box::new(report.clone()))),
+        Message::Call(CallMessage::Reports(Box::new(Reports {
             superstep,
             host: HostId(7),
             reports: vec![report.clone()],
-        })),
-        Message::ReportsBefore(Box::new(Reports {
+        }))),
+        Message::Call(CallMessage::ReportsBefore(Box::new(Reports {
             superstep,
             host: HostId(7),
             reports: vec![report],
-        })),
+        }))),
     ]
 }
 
 fn negotiation() -> [Message; 9] {
     let superstep = 4;
     let answered = |answer| {
-        Message::Answered(Box::new(Answered {
+        Message::Call(CallMessage::Answered(Box::new(Answered {
             superstep,
             rank: Rank(200),
             answer,
-        }))
+        })))
     };
     let offer = Answer::Offer {
         host: HostId(9),
@@ -207,7 +232,7 @@ fn negotiation() -> [Message; 9] {
         runner_up: Some((HostId(10), seconds(1.5))),
     };
     [
-        Message::Standing(Box::new(Standing {
+        Message::Call(CallMessage::SetReport(Box::new(SetReport {
             superstep,
             set: SetId(1),
             interval: Some(4),
@@ -216,8 +241,8 @@ fn negotiation() -> [Message; 9] {
             digests: vec![digest()],
             barrier_busy: vec![seconds(0.125)],
             inventory: None,
-        })),
-        Message::Standing(Box::new(Standing {
+        }))),
+        Message::Call(CallMessage::SetReport(Box::new(SetReport {
             superstep,
             set: SetId(1),
             interval: None,
@@ -226,12 +251,12 @@ fn negotiation() -> [Message; 9] {
             digests: Vec::new(),
             barrier_busy: Vec::new(),
             inventory: Some(inventory()),
-        })),
-        Message::Ask(Box::new(Ask {
+        }))),
+        Message::Call(CallMessage::Ask(Box::new(Ask {
             superstep,
             from: SetId(1),
             request: request(),
-        })),
+        }))),
         answered(offer),
         answered(Answer::Refuse(Refusal::Idle)),
         answered(Answer::Refuse(Refusal::NoProcessor)),
@@ -240,7 +265,7 @@ fn negotiation() -> [Message; 9] {
             t1: seconds(2.0),
             t2: seconds(1.5),
         })),
-        Message::Decided(Box::new(Decided {
+        Message::Call(CallMessage::Decided(Box::new(Decided {
             superstep,
             set: SetId(1),
             considered: vec![Considered {
@@ -249,13 +274,13 @@ fn negotiation() -> [Message; 9] {
                 request: request(),
                 answer: offer,
             }],
-        })),
+        }))),
         planned(),
     ]
 }
 
 fn planned() -> Message {
-    Message::Planned(Box::new(Planned {
+    Message::Call(CallMessage::Planned(Box::new(Planned {
         superstep: 4,
         moves: vec![migbsp::PlannedMove {
             step: Move {
@@ -273,70 +298,70 @@ fn planned() -> Message {
             again: 40,
             took: seconds(0.75),
         },
-    }))
+    })))
 }
 
 fn moves() -> [Message; 3] {
     [
-        Message::Migrate(Migrate {
+        Message::Agent(AgentMessage::Migrate(Migrate {
             rank: Rank(200),
             from: HostId(7),
             to: HostId(9),
             epoch: 1,
-            owes: seconds(0.75),
-        }),
-        Message::State(Box::new(State {
+            deferred_cost: seconds(0.75),
+        })),
+        Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
             rank: Rank(200),
             epoch: 1,
             agent: 5,
             declared: Some(Bytes(50_000_000)),
             payload: bytes::Bytes::from_static(b"agentprogram"),
-        })),
-        Message::Installed(Installed {
+        }))),
+        Message::Agent(AgentMessage::Installed(Installed {
             rank: Rank(200),
             host: HostId(9),
             epoch: 1,
-        }),
+        })),
     ]
 }
 
 fn traffic() -> [Message; 4] {
-    let letter = |bytes, is_sized| Letter {
+    let header = |bytes, is_sized| MessageHeader {
         from: Rank(200),
         to: Rank(3),
         bytes,
         is_sized,
     };
     [
-        Message::Parcel(Box::new(Parcel {
+        Message::Node(NodeMessage::Batch(Box::new(Batch {
             superstep: 1000,
             sent: seconds(0.25),
             is_last: true,
             is_followed: true,
             halted: vec![Rank(200)],
-            letters: vec![letter(5, false), letter(3, true)],
+            messages: vec![header(5, false), header(3, true)],
             payload: bytes::Bytes::from_static(b"hello\0\0\0"),
-        })),
-        Message::Taken(1000),
-        Message::Placed(Box::new(Placed {
+        }))),
+        Message::Node(NodeMessage::BatchAcknowledged(1000)),
+        Message::Node(NodeMessage::Placed(Box::new(Placed {
             epoch: 1,
             moves: vec![(Rank(200), HostId(9))],
-        })),
-        Message::Probe(Probe {
+        }))),
+        Message::Node(NodeMessage::Probe(Probe {
             number: 1,
             is_back: false,
             payload: bytes::Bytes::from_static(b"\0\0"),
-        }),
+        })),
     ]
 }
 
-fn of_errand(errand: Errand) -> Message {
-    Message::Errand(Box::new(errand))
+fn of_job(job: JobMessage) -> Message {
+    Message::Job(Box::new(job))
 }
 
-fn asked() -> [Errand; 4] {
+fn asked() -> [JobMessage; 4] {
     [
-        Errand::Submit(Box::new(Submit {
+        JobMessage::Submit(Box::new(Submit {
             job: 7,
             release: "0.1.0".to_owned(),
             host: HostId(1),
@@ -350,13 +375,13 @@ fn asked() -> [Errand; 4] {
             experiment: "[application]".to_owned(),
             processes: 16,
         })),
-        Errand::Meet { counts: true },
-        Errand::Begin,
-        Errand::Inquire,
+        JobMessage::Meet { counts: true },
+        JobMessage::Begin,
+        JobMessage::Inquire,
     ]
 }
 
-fn answered() -> [Errand; 6] {
+fn answered() -> [JobMessage; 6] {
     let job = JobStatus {
         job: 7,
         client: "alice".to_owned(),
@@ -365,21 +390,21 @@ fn answered() -> [Errand; 6] {
         processes: 4,
     };
     [
-        Errand::Accepted { counts: false },
-        Errand::Ready,
-        Errand::Recorded("{}\n".to_owned()),
-        Errand::Ended(Ended {
+        JobMessage::Accepted { counts: false },
+        JobMessage::Ready,
+        JobMessage::Recorded("{}\n".to_owned()),
+        JobMessage::Ended(Ended {
             seconds: seconds(60.0),
             supersteps: 1000,
             messages: 2000,
             bytes: 1 << 33,
             moved: 1 << 20,
         }),
-        Errand::Failed(Failed {
+        JobMessage::Failed(Failed {
             fault: Fault::Cluster,
             message: "n2 is lost".to_owned(),
         }),
-        Errand::Status(Box::new(Status {
+        JobMessage::Status(Box::new(Status {
             release: "0.1.0".to_owned(),
             up: seconds(3600.0),
             speed: 1e9,
@@ -460,3 +485,32 @@ fn digest() -> Digest {
 fn seconds(value: f64) -> Seconds {
     Seconds::new(value).unwrap()
 }
+
+/// The lengths of the frames of agents, in bytes.
+const LENGTHS: [(&str, u64); 25] = [
+    ("finish", 42),
+    ("halted", 45),
+    ("start", 47),
+    ("start", 47),
+    ("arrived", 80),
+    ("startcall", 47),
+    ("measure", 48),
+    ("measured", 78),
+    ("capacity", 61),
+    ("evaluate", 92),
+    ("reported", 250),
+    ("reports", 253),
+    ("before", 259),
+    ("setreport", 150),
+    ("setreport", 168),
+    ("ask", 82),
+    ("answered", 86),
+    ("answered", 70),
+    ("answered", 78),
+    ("answered", 102),
+    ("decided", 141),
+    ("planned", 109),
+    ("migrate", 55),
+    ("image", 60),
+    ("installed", 47),
+];

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::failure::JobError;
 use super::world::HostWorld;
-use crate::actors::{Handed, NodeAgent, ProcessAgent, SetManagerAgent, Surroundings};
+use crate::actors::{AgentContext, Handed, NodeAgent, ProcessAgent, SetManagerAgent};
 use crate::node::Node;
 use crate::process::Process;
 use crate::set_manager::SetManager;
@@ -21,20 +21,20 @@ use crate::setup::Rules;
 use crate::world::{Delivery, Event, World};
 
 /// The agents of one host.
-pub(super) struct Cast {
+pub(super) struct LocalAgents {
     own: HostId,
-    surroundings: Rc<Surroundings>,
+    context: Rc<AgentContext>,
     processes: BTreeMap<Rank, Addr<ProcessAgent>>,
     node: Addr<NodeAgent>,
     /// The Manager of the host's Set, if it lives here.
     manager: Option<(SetId, Addr<SetManagerAgent>)>,
 }
 
-impl Cast {
+impl LocalAgents {
     /// The agents that start on `own`.
     pub(super) fn new(own: HostId, rules: &Arc<Rules>, world: &Rc<RefCell<HostWorld>>) -> Self {
         let world: Rc<RefCell<dyn World>> = Rc::clone(world) as Rc<RefCell<dyn World>>;
-        let surroundings = Rc::new(Surroundings {
+        let context = Rc::new(AgentContext {
             rules: Arc::clone(rules),
             world,
         });
@@ -43,7 +43,7 @@ impl Cast {
         let residents: BTreeSet<Rank> = here.map(|(index, _)| Rank::from_index(index)).collect();
         let process = |rank: &Rank| {
             let process = Process::new(rules, *rank, own);
-            (*rank, ProcessAgent::new(process, &surroundings).start())
+            (*rank, ProcessAgent::new(process, &context).start())
         };
         let processes = residents.iter().map(process).collect();
         let set = rules.sets[own.index()];
@@ -53,15 +53,15 @@ impl Cast {
                 .filter(|host| rules.sets[host.index()] == set)
                 .collect();
             let manager = SetManager::new(rules, set, hosts);
-            (set, SetManagerAgent::new(manager, &surroundings).start())
+            (set, SetManagerAgent::new(manager, &context).start())
         });
         let node = Node::new(rules, own, residents);
         Self {
             own,
             processes,
-            node: NodeAgent::new(node, &surroundings).start(),
+            node: NodeAgent::new(node, &context).start(),
             manager,
-            surroundings,
+            context,
         }
     }
 
@@ -101,8 +101,8 @@ impl Cast {
     fn hand(&mut self, delivery: Delivery, waited_for: &Token) -> Result<(), JobError> {
         let Delivery { to, event } = delivery;
         if let (Address::Process(rank), Event::Moved(_)) = (to, &event) {
-            let process = Process::new(&self.surroundings.rules, rank, self.own);
-            let agent = ProcessAgent::new(process, &self.surroundings);
+            let process = Process::new(&self.context.rules, rank, self.own);
+            let agent = ProcessAgent::new(process, &self.context);
             self.processes.insert(rank, agent.start());
         }
         let handed = Handed {

@@ -11,7 +11,7 @@ use crate::setup::Rules;
 /// Where every process lives, those that have halted included, as one Manager keeps it: the placement
 /// that all Managers share, and what has changed since.
 #[derive(Debug)]
-pub(super) struct Whereabouts {
+pub(super) struct PlacementView {
     own: SetId,
     /// Where processes started, by rank.
     start: Arc<[HostId]>,
@@ -21,7 +21,7 @@ pub(super) struct Whereabouts {
     here: BTreeMap<HostId, u32>,
 }
 
-impl Whereabouts {
+impl PlacementView {
     /// The placement at the start, as the Manager of `own` sees it, whose hosts are `hosts`.
     pub(super) fn new(rules: &Rules, own: SetId, hosts: &[HostId]) -> Self {
         let residents = |host: &HostId| (*host, rules.on_host[host.index()]);
@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
     use crate::setup::{Collection, Shape};
-    use crate::stage::Stage;
+    use crate::test_world::TestWorld;
 
     proptest! {
         #[test]
@@ -98,12 +98,12 @@ mod tests {
             own in 0_u32..3,
         ) {
             let halts = vec![0; starts.len()];
-            let stage = Stage::new(Shape::Ideal, Collection::AsTheyCome, &starts, &halts, None);
-            let rules = &stage.rules;
+            let test_world = TestWorld::new(Shape::Ideal, Collection::AsTheyCome, &starts, &halts, None);
+            let rules = &test_world.rules;
             let own = SetId(own);
             let here = |host: &HostId| rules.sets[host.index()] == own;
             let hosts: Vec<HostId> = (0..6).map(HostId).filter(here).collect();
-            let mut whereabouts = Whereabouts::new(rules, own, &hosts);
+            let mut placement_view = PlacementView::new(rules, own, &hosts);
             let mut expected: Vec<HostId> = starts.iter().copied().map(HostId).collect();
             for (rank, to) in moves {
                 let rank = Rank::from_index(rank % starts.len());
@@ -112,18 +112,18 @@ mod tests {
                     from: expected[rank.index()],
                     to: HostId(to),
                     epoch: 1,
-                    owes: Seconds::ZERO,
+                    deferred_cost: Seconds::ZERO,
                 };
-                whereabouts.apply(rules, &order);
+                placement_view.apply(rules, &order);
                 expected[rank.index()] = order.to;
             }
             let ranks = (0..starts.len()).map(Rank::from_index);
-            prop_assert_eq!(ranks.map(|rank| whereabouts.of(rank)).collect::<Vec<_>>(), expected.clone());
+            prop_assert_eq!(ranks.map(|rank| placement_view.of(rank)).collect::<Vec<_>>(), expected.clone());
             expected.retain(here);
-            prop_assert_eq!(usize::try_from(whereabouts.processes()).unwrap(), expected.len());
+            prop_assert_eq!(usize::try_from(placement_view.processes()).unwrap(), expected.len());
             expected.sort();
             expected.dedup();
-            prop_assert_eq!(whereabouts.hosts().collect::<Vec<_>>(), expected);
+            prop_assert_eq!(placement_view.hosts().collect::<Vec<_>>(), expected);
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::error::RunError;
 use crate::programs::{Content, HostedProgram, Incoming, ProgramType};
 
 /// A process that is to leave.
-pub(super) struct Luggage {
+pub(in crate::hosts) struct OutgoingImage {
     rank: Rank,
     agent: Vec<u8>,
     messages: Vec<u8>,
@@ -28,18 +28,18 @@ pub(super) struct Luggage {
 }
 
 /// A process that has come.
-pub(super) struct Unpacked {
-    pub(super) agent: Bytes,
-    pub(super) inbox: Vec<Incoming>,
-    pub(super) program: Box<dyn HostedProgram>,
+pub(in crate::hosts) struct Unpacked {
+    pub(in crate::hosts) agent: Bytes,
+    pub(in crate::hosts) inbox: Vec<Incoming>,
+    pub(in crate::hosts) program: Box<dyn HostedProgram>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Row(Rank, Option<u64>, Bytes, Option<Seconds>);
 
-impl Luggage {
+impl OutgoingImage {
     /// What `rank` takes with it; `agent` has been encoded already.
-    pub(super) fn new(
+    pub(in crate::hosts) fn new(
         rank: Rank,
         agent: Vec<u8>,
         inbox: Vec<Incoming>,
@@ -57,12 +57,12 @@ impl Luggage {
     }
 
     /// How long it is when it is packed.
-    pub(super) fn len(&self) -> u64 {
+    pub(in crate::hosts) fn len(&self) -> u64 {
         length(self.agent.len() + LENGTH_LEN + self.messages.len()) + self.program.packed_len()
     }
 
     /// Packs it, piece by piece.
-    pub(super) fn pack(self, mut chunks: ChunkWriter) -> Result<(), RunError> {
+    pub(in crate::hosts) fn pack(self, mut chunks: ChunkWriter) -> Result<(), RunError> {
         let rank = self.rank;
         let lengths = length(self.messages.len()).to_le_bytes();
         let before = [&self.agent[..], &lengths, &self.messages].concat();
@@ -74,7 +74,7 @@ impl Luggage {
 }
 
 /// What was packed; the first `agent` bytes are the agent's.
-pub(super) fn unpack(
+pub(in crate::hosts) fn unpack(
     program_type: ProgramType,
     rank: Rank,
     agent: u32,
@@ -171,9 +171,9 @@ mod tests {
         unpack(ProgramType::new::<Idle>(), Rank(1), 5, &mut chunks)
     }
 
-    fn packed(luggage: Luggage) -> Vec<u8> {
+    fn packed(image: OutgoingImage) -> Vec<u8> {
         let (sender, mut chunks) = channel();
-        luggage.pack(ChunkWriter::new(sender)).unwrap();
+        image.pack(ChunkWriter::new(sender)).unwrap();
         chunks.blocking_recv().unwrap().to_vec()
     }
 
@@ -192,14 +192,14 @@ mod tests {
                 late: Some(Seconds::ZERO),
             },
         ];
-        let luggage = |inbox, program| Luggage::new(Rank(1), b"agent".to_vec(), inbox, program);
-        let leaving = luggage(inbox.clone(), program).unwrap();
+        let image = |inbox, program| OutgoingImage::new(Rank(1), b"agent".to_vec(), inbox, program);
+        let leaving = image(inbox.clone(), program).unwrap();
         let announced = leaving.len();
         let payload = packed(leaving);
         assert_eq!(length(payload.len()), announced);
         let come = unpacked(&payload).unwrap();
         assert_eq!((&come.agent[..], &come.inbox), (&b"agent"[..], &inbox));
-        assert_eq!(packed(luggage(inbox, come.program).unwrap()), payload);
+        assert_eq!(packed(image(inbox, come.program).unwrap()), payload);
         for length in 0..payload.len() {
             assert!(unpacked(&payload[..length]).is_err(), "{length} bytes");
         }

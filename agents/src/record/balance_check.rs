@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A superstep, as Managers judged its balance; written as a list of the digest's fields and the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Row", into = "Row")]
-pub struct Judged {
+pub struct BalanceCheck {
     /// What it took, over all processes.
     pub digest: Digest,
     /// How long the barrier kept its master busy.
@@ -27,7 +27,7 @@ struct Row(
     Seconds,
 );
 
-impl From<Row> for Judged {
+impl From<Row> for BalanceCheck {
     fn from(row: Row) -> Self {
         Self {
             digest: Digest {
@@ -44,8 +44,8 @@ impl From<Row> for Judged {
     }
 }
 
-impl From<Judged> for Row {
-    fn from(judged: Judged) -> Self {
+impl From<BalanceCheck> for Row {
+    fn from(judged: BalanceCheck) -> Self {
         let digest = judged.digest;
         Self(
             digest.counted,

@@ -8,7 +8,7 @@ use bsp::units::Seconds;
 /// least difference between the time here and the time there is that of a message that nothing held up, which
 /// took half of the round trip. Whatever differs by more was on its way for so much longer.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct OneWayDelay {
     /// The least difference of this period and of the one before.
     least: [f64; 2],
     /// When this period began here, and its messages.
@@ -16,7 +16,7 @@ pub(super) struct Way {
     count: u32,
 }
 
-impl Way {
+impl OneWayDelay {
     pub(super) const fn new() -> Self {
         Self {
             least: [f64::INFINITY; 2],
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn clocks_that_differ_by_an_hour_make_no_difference() {
-        let mut way = Way::new();
+        let mut way = OneWayDelay::new();
         let delays = [0.5, 0.1, 0.3, 0.1];
         let took: Vec<f64> = (0_u32..)
             .zip(delays)
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_drifts_is_followed() {
-        let mut way = Way::new();
+        let mut way = OneWayDelay::new();
         // The other clock loses a millisecond with every message.
         let last = (0..2000_u32).map(|index| {
             let came = f64::from(index);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_was_known_before_a_long_silence_is_forgotten() {
-        let mut way = Way::new();
+        let mut way = OneWayDelay::new();
         way.took(seconds(1.0), seconds(1.0), Seconds::ZERO);
         // Meanwhile the other clock has lost a second.
         let mut late = |at: f64| {

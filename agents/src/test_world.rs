@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use protocol::{Address, Message, Migrate, Start, State};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage, Start};
 use simulator::{NetworkOptions, Platform};
 
 use crate::deliberation::Deliberation;
@@ -54,14 +54,14 @@ pub(crate) enum Act {
 /// Something that will arrive.
 #[derive(Debug)]
 enum Pending {
-    Letter(Address, Address, Message),
+    Letter(Address, Address, AgentMessage),
     Computed(Rank),
     Woken(Address),
 }
 
 /// A world in which nothing takes time; what has to wait is asked for.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct TestWorld {
     pub(crate) rules: Rules,
     platform: Arc<Platform>,
     /// The superstep in which each process halts.
@@ -73,7 +73,7 @@ pub(crate) struct Stage {
     pending: Vec<Pending>,
     /// Messages under way and whether their end is waited for, by Set.
     under_way: Vec<(u32, bool)>,
-    pub(crate) sent: Vec<(Address, Address, Message, Cost)>,
+    pub(crate) sent: Vec<(Address, Address, AgentMessage, Cost)>,
     pub(crate) acts: Vec<Act>,
     pub(crate) events: Vec<record::Event>,
     pub(crate) finished: Vec<Rank>,
@@ -81,7 +81,7 @@ pub(crate) struct Stage {
 
 /// All agents of a run.
 #[derive(Debug)]
-pub(crate) struct Cast {
+pub(crate) struct Agents {
     pub(crate) processes: Vec<Process>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) managers: Vec<SetManager>,
@@ -113,7 +113,7 @@ pub(crate) fn script(moves: &[(u64, u32, u32)]) -> Script {
     script
 }
 
-impl Stage {
+impl TestWorld {
     /// Three Sets: hosts 0 to 2; hosts 3 and 4, twice as fast; host 5. Processes start on `hosts`, of
     /// which process `r` halts in superstep `halts[r]`.
     pub(crate) fn new(
@@ -172,7 +172,7 @@ impl Stage {
         }
     }
 
-    pub(crate) fn cast(&self) -> Cast {
+    pub(crate) fn agents(&self) -> Agents {
         let rules = &self.rules;
         let ranks = || (0..self.hosts.len()).map(Rank::from_index);
         let node = |host: HostId| {
@@ -180,7 +180,7 @@ impl Stage {
             Node::new(rules, host, residents.collect())
         };
         let sets = self.platform.sets().iter().enumerate();
-        Cast {
+        Agents {
             processes: ranks()
                 .map(|rank| Process::new(rules, rank, self.hosts[rank.index()]))
                 .collect(),
@@ -196,9 +196,9 @@ impl Stage {
     }
 
     /// Runs everybody to the end; of everything under way, `pick` says what arrives next.
-    pub(crate) fn play(&mut self, cast: &mut Cast, mut pick: impl FnMut(usize) -> usize) {
+    pub(crate) fn play(&mut self, agents: &mut Agents, mut pick: impl FnMut(usize) -> usize) {
         for rank in (0..self.hosts.len()).map(Rank::from_index) {
-            let message = Message::Start(Start {
+            let message = AgentMessage::Start(Start {
                 superstep: 0,
                 interval: None,
             });
@@ -208,7 +208,7 @@ impl Stage {
         }
         loop {
             while let Some((to, event)) = self.instant.pop_front() {
-                self.tell(cast, to, event);
+                self.tell(agents, to, event);
             }
             if self.pending.is_empty() {
                 break;
@@ -220,28 +220,28 @@ impl Stage {
                         .push_back((to, Event::Message { from, message }));
                     if let Address::SetManager(set) = from {
                         self.under_way[set.index()].0 -= 1;
-                        self.tell_flushed(set);
+                        self.deliver_flushed(set);
                     }
                 }
-                Pending::Computed(rank) => self.tell_computed(rank),
+                Pending::Computed(rank) => self.deliver_computed(rank),
                 Pending::Woken(to) => self.instant.push_back((to, Event::Woken)),
             }
         }
     }
 
-    fn tell(&mut self, cast: &mut Cast, to: Address, event: Event) {
+    fn tell(&mut self, agents: &mut Agents, to: Address, event: Event) {
         // The rules are read while the world is written.
         let rules = std::mem::replace(&mut self.rules, no_rules());
         match to {
-            Address::Process(rank) => cast.processes[rank.index()].on(&rules, event, self),
-            Address::Node(host) => cast.nodes[host.index()].on(&rules, event, self),
-            Address::SetManager(set) => cast.managers[set.index()].on(&rules, event, self),
+            Address::Process(rank) => agents.processes[rank.index()].handle(&rules, event, self),
+            Address::Node(host) => agents.nodes[host.index()].handle(&rules, event, self),
+            Address::SetManager(set) => agents.managers[set.index()].handle(&rules, event, self),
             Address::Client => unreachable!("nobody submits what is staged"),
         }
         self.rules = rules;
     }
 
-    fn tell_computed(&mut self, rank: Rank) {
+    fn deliver_computed(&mut self, rank: Rank) {
         let host = self.platform.host(self.hosts[rank.index()]);
         let work = Instructions(100_000_000 * (1 + u64::from(rank.0) % 3));
         let event = Event::Computed {
@@ -252,7 +252,7 @@ impl Stage {
         self.instant.push_back((Address::Process(rank), event));
     }
 
-    fn tell_flushed(&mut self, set: SetId) {
+    fn deliver_flushed(&mut self, set: SetId) {
         let (count, waits) = &mut self.under_way[set.index()];
         if *count == 0 && std::mem::take(waits) {
             self.instant
@@ -285,12 +285,12 @@ fn no_rules() -> Rules {
     }
 }
 
-impl World for Stage {
+impl World for TestWorld {
     fn now(&self) -> Instant {
         Instant::START
     }
 
-    fn send(&mut self, from: Address, to: Address, message: Message, cost: Cost) {
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
         self.sent.push((from, to, message.clone(), cost));
         let is_instant = match cost {
             Cost::Free => true,
@@ -331,7 +331,7 @@ impl World for Stage {
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
         self.acts.push(Act::Depart(order, agent.clone()));
-        let state = State {
+        let state = ProcessImage {
             rank: order.rank,
             epoch: order.epoch,
             agent: u32::try_from(agent.len()).unwrap(),
@@ -339,10 +339,15 @@ impl World for Stage {
             payload: agent.into(),
         };
         let (from, to) = (Address::Node(order.from), Address::Node(order.to));
-        self.send(from, to, Message::State(Box::new(state)), Cost::Encoded);
+        self.send(
+            from,
+            to,
+            AgentMessage::ProcessImage(Box::new(state)),
+            Cost::Encoded,
+        );
     }
 
-    fn install(&mut self, host: HostId, state: State) {
+    fn install(&mut self, host: HostId, state: ProcessImage) {
         self.acts.push(Act::Install(host, state.rank));
         self.hosts[state.rank.index()] = host;
         self.record(record::Event::Moved(record::Moved {
@@ -374,7 +379,7 @@ impl World for Stage {
     fn flush(&mut self, set: SetId) {
         self.acts.push(Act::Flush(set));
         self.under_way[set.index()].1 = true;
-        self.tell_flushed(set);
+        self.deliver_flushed(set);
     }
 
     fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {

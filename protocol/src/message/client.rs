@@ -1,58 +1,58 @@
-//! What a client and the nodes of a cluster tell each other about a job.
+//! Messages between the client of a job and the nodes of a cluster.
 //!
-//! A client connects to every node without a job. It has all of them [`Submit`]ted to before any begins: they
-//! accept, take the states of the processes that start on them, meet, and are ready; then it lets all of them
-//! begin, is told what happens, and takes what processes leave behind.
+//! A client connects to every node and [`Submit`]s the job to all of them. The nodes accept, receive the images of the
+//! processes that start on them, connect to each other, and report that they are ready. Then the client starts the job
+//! on all nodes, receives the record, and at the end the outputs of the processes.
 
 use bsp::HostId;
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-/// Anything a client and a node tell each other.
+/// A message between the client of a job and a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Errand {
+pub enum JobMessage {
     /// Take part in a job.
     Submit(Box<Submit>),
-    /// The node will; whether its machine counts the instructions of its threads.
+    /// The node takes part.
     Accepted {
-        /// It does.
+        /// Whether its machine counts the instructions of its threads.
         counts: bool,
     },
-    /// Everybody will: connect to the others.
+    /// All nodes take part: connect to the others.
     Meet {
-        /// All machines count instructions: that is how work is measured, and by time if one of them does not.
+        /// Whether all machines count instructions; otherwise work is measured by time.
         counts: bool,
     },
-    /// The node is connected to all others, and its processes are there.
+    /// The node is connected to all others, and has its processes.
     Ready,
-    /// Everybody is: begin.
+    /// All nodes are ready: begin.
     Begin,
-    /// What happened, in the words of the record: one line each.
+    /// Events of the record: one line each.
     Recorded(String),
-    /// Everybody has halted, and the node has told all that there is to tell of it.
+    /// All processes have halted, and the node has sent its whole part of the record.
     Ended(Ended),
     /// The job cannot go on.
     Failed(Failed),
-    /// Say how you are.
+    /// Ask for the node's status.
     Inquire,
-    /// How the node is.
+    /// The node's status.
     Status(Box<Status>),
 }
 
 /// Take part in a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submit {
-    /// Which job: drawn at random, not 0.
+    /// The number of the job: drawn at random, not 0.
     pub job: u64,
-    /// The sender's release: all take part with the same.
+    /// The sender's release: all nodes must have the same.
     pub release: String,
-    /// Which of the members the receiver is.
+    /// The receiver's index among the members.
     pub host: HostId,
     /// The nodes that take part, by host.
     pub members: Vec<Member>,
     /// The experiment, every value of it, as TOML.
     pub experiment: String,
-    /// How many processes.
+    /// The number of processes.
     pub processes: u32,
 }
 
@@ -61,28 +61,28 @@ pub struct Submit {
 pub struct Member {
     /// The name in its certificate.
     pub name: String,
-    /// Where it is: host and port.
+    /// Its address: host and port.
     pub address: String,
     /// The name of its Set; the first member of a Set is its Manager.
     pub set: String,
-    /// How many processors it gives.
+    /// The number of processors that it offers.
     pub slots: u32,
-    /// Its speed, as a multiple of what it measures; positive.
+    /// Its speed, as a multiple of the measured speed; positive.
     pub speed: f64,
 }
 
-/// What a node did in a job.
+/// The totals of a node in a job.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    /// How long it took, on the node's clock.
+    /// The duration, on the node's clock.
     pub seconds: Seconds,
-    /// Supersteps begun here.
+    /// Supersteps begun on the node.
     pub supersteps: u64,
-    /// Messages sent by processes here.
+    /// Messages sent by its processes.
     pub messages: u64,
     /// Bytes of them.
     pub bytes: u64,
-    /// Bytes of states that left the node.
+    /// Bytes of process images that left the node.
     pub moved: u64,
 }
 
@@ -91,7 +91,7 @@ pub struct Ended {
 pub struct Failed {
     /// What is at fault.
     pub fault: Fault,
-    /// What happened, and what would do.
+    /// The reason, with a remedy if there is one.
     pub message: String,
 }
 
@@ -106,38 +106,38 @@ pub enum Fault {
     Cluster,
 }
 
-/// How a node is.
+/// The status of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Its release.
     pub release: String,
-    /// How long it has been up.
+    /// The time since it started.
     pub up: Seconds,
-    /// Instructions per second of one processor, as far as programs are given it.
+    /// Instructions per second of the share of one processor that is offered to programs.
     pub speed: f64,
-    /// How many processors it has.
+    /// The number of its processors.
     pub processors: u32,
-    /// The fraction of them that others take, over a quarter of an hour and over a minute.
+    /// The fraction of them that other programs use, over a quarter of an hour and over a minute.
     pub load: (f64, f64),
-    /// What it is at.
+    /// The job that it is busy with.
     pub job: Option<JobStatus>,
-    /// How many jobs have ended here.
+    /// The number of jobs that have ended on it.
     pub jobs: u64,
-    /// Connections and frames refused since it began.
+    /// Connections and frames refused since it started.
     pub refused: u64,
 }
 
-/// How far a job has come on a node.
+/// The progress of a job on a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobStatus {
-    /// Which.
+    /// Its number.
     pub job: u64,
-    /// Who submitted it.
+    /// The client that submitted it.
     pub client: String,
-    /// For how long.
+    /// The time since it was submitted.
     pub since: Seconds,
-    /// Supersteps begun here.
+    /// Supersteps begun on the node.
     pub superstep: u64,
-    /// Processes here.
+    /// Processes on the node.
     pub processes: u32,
 }

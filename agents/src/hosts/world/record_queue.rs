@@ -7,14 +7,14 @@ use crate::hosts::failure::JobError;
 
 /// What has been recorded here, for a client that may be slower than the run.
 #[derive(Debug, Default)]
-pub(super) struct Recorded {
+pub(super) struct RecordQueue {
     /// One event each.
     lines: String,
     /// What the client did not take yet; it comes before the lines.
     refused: Option<Frame>,
 }
 
-impl Recorded {
+impl RecordQueue {
     /// An event has been recorded.
     pub(super) fn push(&mut self, line: &str) {
         self.lines.push_str(line);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_busy_client_gets_every_line_once_and_in_order() {
-        let (mut recorded, mut came) = (Recorded::default(), String::new());
+        let (mut recorded, mut came) = (RecordQueue::default(), String::new());
         for (number, is_taken) in [true, false, false, true, false, true]
             .into_iter()
             .enumerate()
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn too_much_is_not_kept() {
-        let mut recorded = Recorded::default();
+        let mut recorded = RecordQueue::default();
         let line = "x".repeat(LINES_ENOUGH);
         let mut pushed = 0;
         let error = loop {

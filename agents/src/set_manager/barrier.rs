@@ -9,11 +9,11 @@ use crate::setup::{Rules, Shape};
 
 /// Whom a Manager waits for at the barrier, and whom it releases afterwards.
 #[derive(Debug)]
-pub(super) enum Gathering {
+pub(super) enum Barrier {
     /// The first Manager waits for every process itself.
     Processes {
         /// By rank.
-        processes: Vec<Presence>,
+        processes: Vec<Participation>,
         /// How many have not halted.
         living: u32,
         arrived: Option<Arrived>,
@@ -44,14 +44,14 @@ pub(super) struct Residents {
 
 /// Whether a process takes part in the next superstep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Presence {
+pub(super) enum Participation {
     Living,
     /// It halted in the superstep that is ending.
     Leaving,
     Gone,
 }
 
-impl Gathering {
+impl Barrier {
     /// What the Manager of `set`, whose hosts are `own_hosts`, waits for at the start.
     pub(super) fn new(rules: &Rules, set: SetId, own_hosts: &[HostId]) -> Self {
         if rules.barrier.shape == Shape::Hierarchical {
@@ -75,7 +75,7 @@ impl Gathering {
         };
         let living = u32::try_from(waits_for).expect("ranks fit 32 bits");
         Self::Processes {
-            processes: vec![Presence::Living; waits_for],
+            processes: vec![Participation::Living; waits_for],
             living,
             arrived: None,
         }
@@ -103,7 +103,7 @@ impl Gathering {
     }
 
     /// Takes a report in. When the own Set is complete by it, that is what to tell the others.
-    pub(super) fn absorb(
+    pub(super) fn arrive(
         &mut self,
         rules: &Rules,
         own_set: SetId,
@@ -115,7 +115,7 @@ impl Gathering {
                 processes, arrived, ..
             } => {
                 if report.halted == 1 {
-                    processes[report.slowest.1.index()] = Presence::Leaving;
+                    processes[report.slowest.1.index()] = Participation::Leaving;
                 }
                 *arrived = Some(arrived.map_or(report, |others| others.and(report)));
                 None
@@ -190,12 +190,12 @@ impl Gathering {
                 for (index, presence) in processes.iter_mut().enumerate() {
                     let to = Address::Process(Rank::from_index(index));
                     match presence {
-                        Presence::Living => tell(to, false),
-                        Presence::Leaving => {
-                            *presence = Presence::Gone;
+                        Participation::Living => tell(to, false),
+                        Participation::Leaving => {
+                            *presence = Participation::Gone;
                             tell(to, true);
                         }
-                        Presence::Gone => {}
+                        Participation::Gone => {}
                     }
                 }
             }
@@ -217,7 +217,7 @@ impl Gathering {
         let first = last.map_or(0, |rank| rank.index() + 1);
         let later = processes.iter().enumerate().skip(first);
         later
-            .filter(|(_, presence)| **presence == Presence::Living)
+            .filter(|(_, presence)| **presence == Participation::Living)
             .map(|(index, _)| Rank::from_index(index))
             .next()
     }
@@ -237,15 +237,15 @@ mod tests {
 
     use super::*;
     use crate::setup::Collection;
-    use crate::stage::Stage;
+    use crate::test_world::TestWorld;
 
     /// Five processes: two on host 0, two on host 1, one on host 3 in another Set.
-    fn gathering(shape: Shape) -> (Rules, Gathering) {
+    fn barrier(shape: Shape) -> (Rules, Barrier) {
         let hosts = [0, 0, 1, 1, 3];
-        let stage = Stage::new(shape, Collection::AsTheyCome, &hosts, &[0; 5], None);
+        let test_world = TestWorld::new(shape, Collection::AsTheyCome, &hosts, &[0; 5], None);
         let own_hosts = [HostId(0), HostId(1), HostId(2)];
-        let gathering = Gathering::new(&stage.rules, SetId(0), &own_hosts);
-        (stage.rules, gathering)
+        let barrier = Barrier::new(&test_world.rules, SetId(0), &own_hosts);
+        (test_world.rules, barrier)
     }
 
     fn report(processes: u32, halted: u32, rank: u32) -> Arrived {
@@ -260,100 +260,100 @@ mod tests {
         }
     }
 
-    fn released(gathering: &mut Gathering) -> Vec<(Address, bool)> {
+    fn released(barrier: &mut Barrier) -> Vec<(Address, bool)> {
         let mut told = Vec::new();
-        gathering.release(|to, is_done| told.push((to, is_done)));
+        barrier.release(|to, is_done| told.push((to, is_done)));
         told
     }
 
     #[test]
     fn one_manager_waits_for_every_process_that_has_not_halted() {
-        let (rules, mut gathering) = gathering(Shape::Central);
+        let (rules, mut barrier) = barrier(Shape::Central);
         let process = |rank| Address::Process(Rank(rank));
         for rank in 0..5 {
-            assert_eq!(gathering.complete(), None);
+            assert_eq!(barrier.complete(), None);
             let report = report(1, u32::from(rank == 1), rank);
             assert_eq!(
-                gathering.absorb(&rules, SetId(0), process(rank), report),
+                barrier.arrive(&rules, SetId(0), process(rank), report),
                 None
             );
         }
-        let all = gathering.complete().unwrap();
+        let all = barrier.complete().unwrap();
         assert_eq!(
             (all.processes, all.halted, all.sent, all.received),
             (5, 1, 10, 15)
         );
         let everybody: Vec<_> = (0..5).map(|rank| (process(rank), rank == 1)).collect();
-        assert_eq!(released(&mut gathering), everybody);
-        assert_eq!(gathering.next_living(None), Some(Rank(0)));
-        assert_eq!(gathering.next_living(Some(Rank(0))), Some(Rank(2)));
-        assert_eq!(gathering.next_living(Some(Rank(4))), None);
+        assert_eq!(released(&mut barrier), everybody);
+        assert_eq!(barrier.next_living(None), Some(Rank(0)));
+        assert_eq!(barrier.next_living(Some(Rank(0))), Some(Rank(2)));
+        assert_eq!(barrier.next_living(Some(Rank(4))), None);
         for rank in [0, 2, 3, 4] {
-            assert!(!gathering.is_over());
-            assert_eq!(gathering.complete(), None);
-            gathering.absorb(&rules, SetId(0), process(rank), report(1, 1, rank));
+            assert!(!barrier.is_over());
+            assert_eq!(barrier.complete(), None);
+            barrier.arrive(&rules, SetId(0), process(rank), report(1, 1, rank));
         }
-        assert_eq!(gathering.complete().unwrap().processes, 4);
-        assert!(gathering.is_over());
+        assert_eq!(barrier.complete().unwrap().processes, 4);
+        assert!(barrier.is_over());
     }
 
     #[test]
     fn a_manager_waits_for_its_nodes_and_for_the_other_managers() {
-        let (rules, mut gathering) = gathering(Shape::Hierarchical);
+        let (rules, mut barrier) = barrier(Shape::Hierarchical);
         let (first, second) = (Address::Node(HostId(0)), Address::Node(HostId(1)));
         let other = Address::SetManager(SetId(1));
         assert_eq!(
-            gathering.absorb(&rules, SetId(0), second, report(2, 2, 2)),
+            barrier.arrive(&rules, SetId(0), second, report(2, 2, 2)),
             None
         );
         // Another Set may be quicker.
         assert_eq!(
-            gathering.absorb(&rules, SetId(0), other, report(1, 0, 4)),
+            barrier.arrive(&rules, SetId(0), other, report(1, 0, 4)),
             None
         );
-        assert_eq!(gathering.complete(), None);
-        let own = gathering.absorb(&rules, SetId(0), first, report(2, 0, 0));
+        assert_eq!(barrier.complete(), None);
+        let own = barrier.arrive(&rules, SetId(0), first, report(2, 0, 0));
         assert_eq!(own.map(|own| (own.processes, own.halted)), Some((4, 2)));
-        assert_eq!(gathering.complete().unwrap().processes, 5);
-        assert_eq!(released(&mut gathering), [(first, false), (second, true)]);
+        assert_eq!(barrier.complete().unwrap().processes, 5);
+        assert_eq!(released(&mut barrier), [(first, false), (second, true)]);
         // Two processes are left here, and one there.
-        gathering.absorb(&rules, SetId(0), other, report(1, 1, 4));
-        let own = gathering.absorb(&rules, SetId(0), first, report(2, 2, 0));
+        barrier.arrive(&rules, SetId(0), other, report(1, 1, 4));
+        let own = barrier.arrive(&rules, SetId(0), first, report(2, 2, 0));
         assert_eq!(own.map(|own| own.processes), Some(2));
-        assert_eq!(gathering.complete().unwrap().halted, 3);
-        assert!(gathering.is_over());
-        assert_eq!(released(&mut gathering), [(first, true)]);
+        assert_eq!(barrier.complete().unwrap().halted, 3);
+        assert!(barrier.is_over());
+        assert_eq!(released(&mut barrier), [(first, true)]);
     }
 
     #[test]
     fn a_host_that_all_have_left_is_told_nothing_unless_somebody_halted_there() {
-        let (rules, mut gathering) = gathering(Shape::Hierarchical);
+        let (rules, mut barrier) = barrier(Shape::Hierarchical);
         let (first, second) = (Address::Node(HostId(0)), Address::Node(HostId(1)));
-        gathering.absorb(&rules, SetId(0), first, report(2, 1, 0));
-        gathering.absorb(&rules, SetId(0), second, report(2, 0, 2));
-        gathering.absorb(
+        barrier.arrive(&rules, SetId(0), first, report(2, 1, 0));
+        barrier.arrive(&rules, SetId(0), second, report(2, 0, 2));
+        barrier.arrive(
             &rules,
             SetId(0),
             Address::SetManager(SetId(1)),
             report(1, 0, 4),
         );
-        assert!(gathering.complete().is_some());
-        gathering.moved(&rules, SetId(0), (HostId(0), HostId(2)));
-        gathering.moved(&rules, SetId(0), (HostId(1), HostId(3)));
-        gathering.moved(&rules, SetId(0), (HostId(1), HostId(4)));
-        gathering.moved(&rules, SetId(0), (HostId(3), HostId(4)));
+        assert!(barrier.complete().is_some());
+        barrier.moved(&rules, SetId(0), (HostId(0), HostId(2)));
+        barrier.moved(&rules, SetId(0), (HostId(1), HostId(3)));
+        barrier.moved(&rules, SetId(0), (HostId(1), HostId(4)));
+        barrier.moved(&rules, SetId(0), (HostId(3), HostId(4)));
         let third = Address::Node(HostId(2));
-        assert_eq!(released(&mut gathering), [(first, true), (third, false)]);
+        assert_eq!(released(&mut barrier), [(first, true), (third, false)]);
         // One process here and three there are waited for now.
-        gathering.absorb(
+        barrier.arrive(
             &rules,
             SetId(0),
             Address::SetManager(SetId(1)),
             report(3, 3, 4),
         );
-        assert_eq!(gathering.complete(), None);
-        gathering.absorb(&rules, SetId(0), third, report(1, 1, 0));
-        assert!(gathering.complete().is_some());
-        assert!(gathering.is_over());
+        assert_eq!(barrier.complete(), None);
+        barrier.arrive(&rules, SetId(0), third, report(1, 1, 0));
+        assert!(barrier.complete().is_some());
+        assert!(barrier.is_over());
     }
 }

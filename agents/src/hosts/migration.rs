@@ -1,0 +1,3 @@
+//! Processes in transfer between hosts.
+
+pub(in crate::hosts) mod image;

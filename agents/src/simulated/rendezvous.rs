@@ -1,0 +1,105 @@
+//! When the messages of a central barrier may start.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bsp::Rank;
+use protocol::{Address, AgentMessage};
+use smallvec::SmallVec;
+
+use crate::setup::{Collection, Rules, Shape, TransferStart};
+
+/// When the messages of a central barrier may start.
+///
+/// Reports of processes wait until the first Manager listens, if it receives by rendezvous or by rank. If it answers by
+/// rank, each answer starts when the one before has arrived.
+pub(super) struct Rendezvous {
+    start: TransferStart,
+    rules: Arc<Rules>,
+    /// The first Manager listens for supersteps below this one, to this process or to all.
+    listening: (u64, Option<Rank>),
+    /// The numbers of waiting messages plus one, by rank; 0 for none: at most one of each process.
+    waiting: Vec<u32>,
+    count: usize,
+    /// The answers that are still to be sent; the one on the network is in front.
+    releases: VecDeque<u32>,
+}
+
+impl Rendezvous {
+    /// No message waits; there are `size` processes.
+    pub(super) fn new(start: TransferStart, rules: Arc<Rules>, size: usize) -> Self {
+        Self {
+            start,
+            rules,
+            listening: (0, None),
+            waiting: vec![0; size],
+            count: 0,
+            releases: VecDeque::new(),
+        }
+    }
+
+    /// Whether a message is an answer of a Manager that answers by rank.
+    pub(super) fn is_release(&self, from: Address, message: &AgentMessage) -> bool {
+        self.rules.barrier.collection == Collection::ByRank
+            && self.rules.barrier.shape == Shape::Central
+            && from == Address::SetManager(self.rules.first)
+            && matches!(message, AgentMessage::Start(_) | AgentMessage::Finish)
+    }
+
+    /// Queues an answer; whether it may start immediately.
+    pub(super) fn release(&mut self, number: u32) -> bool {
+        self.releases.push_back(number);
+        self.releases.len() == 1
+    }
+
+    /// An answer has arrived; the next one, which may start.
+    pub(super) fn released(&mut self) -> Option<u32> {
+        self.releases.pop_front();
+        self.releases.front().copied()
+    }
+
+    /// Whether a message may start now.
+    pub(super) fn may_start(&self, from: Address, message: &AgentMessage) -> bool {
+        let AgentMessage::Arrived(arrived) = message else {
+            return true;
+        };
+        let waits = self.start == TransferStart::Rendezvous
+            || self.rules.barrier.collection == Collection::ByRank;
+        if !waits || self.rules.barrier.shape != Shape::Central {
+            return true;
+        }
+        let (superstep, to) = self.listening;
+        arrived.superstep < superstep && to.is_none_or(|rank| from == Address::Process(rank))
+    }
+
+    /// Keeps the message of `from` until the first Manager listens.
+    pub(super) fn hold(&mut self, from: Address, number: u32) {
+        let Address::Process(rank) = from else {
+            unreachable!("a central barrier")
+        };
+        let kept = std::mem::replace(&mut self.waiting[rank.index()], number + 1);
+        assert_eq!(kept, 0, "{rank} has arrived once");
+        self.count += 1;
+    }
+
+    /// The first Manager listens to the messages of `superstep`, to that of one process or to all; the held messages
+    /// of these processes, by rank, are to be tried again.
+    pub(super) fn listen(&mut self, superstep: u64, to: Option<Rank>) -> SmallVec<[u32; 1]> {
+        self.listening = (superstep + 1, to);
+        match to {
+            Some(rank) => self.remove(rank).into_iter().collect(),
+            None if self.count == 0 => SmallVec::new(),
+            None => {
+                let ranks = (0..self.waiting.len()).map(Rank::from_index);
+                ranks.filter_map(|rank| self.remove(rank)).collect()
+            }
+        }
+    }
+
+    fn remove(&mut self, rank: Rank) -> Option<u32> {
+        let kept = std::mem::take(&mut self.waiting[rank.index()]);
+        let number = kept.checked_sub(1)?;
+        self.count -= 1;
+        Some(number)
+    }
+}
