@@ -186,30 +186,29 @@ mod tests {
             Address::Node(HostId(1)),
             Address::SetManager(SetId(1)),
         ];
-        let reports = ["Arrived", "Halted", "Installed", "Reported", "ProcessImage"];
+        let reports = ["Arrived", "Halted", "Installed", "ProcessImage", "Reported"];
         let of_hosts = [
             "Accepted",
             "Arrived",
+            "Batch",
+            "BatchAcknowledged",
             "Ended",
             "Failed",
             "Installed",
             "Measured",
-            "Batch",
             "Probe",
+            "ProcessImage",
             "Ready",
             "Recorded",
             "Reports",
             "ReportsBefore",
-            "ProcessImage",
             "Status",
-            "BatchAcknowledged",
         ];
         let orders = [
             "Answered",
             "Arrived",
             "Ask",
             "Capacity",
-            "StartCall",
             "Decided",
             "Evaluate",
             "Finish",
@@ -220,6 +219,7 @@ mod tests {
             "Planned",
             "SetReport",
             "Start",
+            "StartCall",
         ];
         for role in [Role::Node, Role::SetManager] {
             assert_eq!(allowed(role, process), reports);

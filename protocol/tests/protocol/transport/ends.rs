@@ -206,6 +206,6 @@ async fn peers_of_different_jobs_are_refused() {
     assert_eq!((a.job, b.job), (None, None));
     a.sender.send(frame(&confer(1))).await.unwrap();
     let error = b.messages.receive().await.unwrap_err().to_string();
-    let expect = "Confer may not be sent on a connection without a job";
+    let expect = "StartCall may not be sent on a connection without a job";
     assert!(error.ends_with(expect), "{error}");
 }

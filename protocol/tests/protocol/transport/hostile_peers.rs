@@ -43,13 +43,19 @@ fn arrived() -> Vec<u8> {
 /// A frame with this head.
 fn frame_of(head: &[u8]) -> Vec<u8> {
     let length = u32::try_from(head.len()).unwrap().to_le_bytes();
-    [&[0xB5, 1, 0, 0], &length[..], &[0; 8], head].concat()
+    [
+        &[0xB5, protocol::WIRE_VERSION, 0, 0],
+        &length[..],
+        &[0; 8],
+        head,
+    ]
+    .concat()
 }
 
 /// A prefix that announces this.
 fn announcing(head: u32, payload: u64) -> Vec<u8> {
     [
-        &[0xB5, 1, 0, 0],
+        &[0xB5, protocol::WIRE_VERSION, 0, 0],
         &head.to_le_bytes()[..],
         &payload.to_le_bytes(),
     ]
@@ -254,7 +260,12 @@ fn chunk(bytes: &[u8]) -> Vec<u8> {
 
 /// The first bytes of the stream of a state.
 fn opening(stamp: &[u8], frame: &[u8]) -> Vec<u8> {
-    [&[0xB5, 1, 2, 0, 0, 0, 0, 0], stamp, frame].concat()
+    [
+        &[0xB5, protocol::WIRE_VERSION, 2, 0, 0, 0, 0, 0],
+        stamp,
+        frame,
+    ]
+    .concat()
 }
 
 /// Streams of states with wrong chunks.
@@ -309,7 +320,7 @@ fn broken_heads() -> Vec<Case> {
         ),
         case(
             handshake(7, EPOCH),
-            "a stream of kind [b5, 01, 01, 00]",
+            "a stream of kind [b5, 02, 01, 00]",
             MALFORMED,
         ),
         case(vec![0xB5], "it ends after 1 bytes of an opening", MALFORMED),

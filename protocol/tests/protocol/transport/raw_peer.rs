@@ -79,7 +79,7 @@ impl RawPeer {
 /// A handshake message of this version.
 pub(crate) fn handshake(job: u64, epoch: u64) -> Vec<u8> {
     [
-        &[0xB5, 1, 1, 0, 0, 0, 0, 0],
+        &[0xB5, protocol::WIRE_VERSION, 1, 0, 0, 0, 0, 0],
         &job.to_le_bytes()[..],
         &epoch.to_le_bytes(),
     ]
