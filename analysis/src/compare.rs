@@ -60,6 +60,10 @@ impl Case<'_> {
 }
 
 /// The experiments, prepared for runs under every policy.
+///
+/// # Errors
+///
+/// The first experiment that is invalid, or has no place for its processes.
 pub fn subjects(comparison: &Comparison<'_>, registry: &Registry) -> Result<Vec<Subject>, Failure> {
     let mut subjects = Vec::new();
     for file in comparison.experiments {

@@ -94,6 +94,10 @@ impl Instance {
     }
 
     /// A problem of the paper's: its clusters are the groups, and ways are those of its figures.
+    ///
+    /// # Panics
+    ///
+    /// If the numbers of processes and machines of `problem` do not fit the instance, which drawn ones do.
     pub fn drawn(name: String, problem: &Problem, targets: Vec<f64>) -> Self {
         let machines = problem.machines().iter();
         let processes = problem.residents().iter();
@@ -113,6 +117,10 @@ impl Instance {
     }
 
     /// The problem with this cost of moves.
+    ///
+    /// # Panics
+    ///
+    /// If the instance is no problem, which reading it has excluded.
     pub fn problem(&self, cost: Cost) -> Problem {
         let mut groups: BTreeMap<u64, usize> = BTreeMap::new();
         for cluster in &self.clusters {

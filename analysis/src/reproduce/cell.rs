@@ -119,6 +119,10 @@ impl Table {
     }
 
     /// Its cells, as printed.
+    ///
+    /// # Panics
+    ///
+    /// If the table in this binary cannot be read, which a test excludes.
     pub fn cells(self) -> Vec<Cell> {
         let mut reader = csv::Reader::from_reader(self.csv().as_bytes());
         let lines = reader.deserialize();
