@@ -2,7 +2,7 @@
 //!
 //! A [`Message`] travels from one [`Address`] to another in a [`Frame`]: a fixed prefix, a head in MessagePack, and a
 //! payload that is not copied. [`decode`] accepts any bytes: it returns a message or an error with a reason, does not
-//! panic, and uses memory in proportion to the bytes. [`Message::wire_size`] computes the length of a frame without
+//! panic, and uses memory in proportion to the bytes. [`AgentMessage::wire_size`] computes the length of a frame without
 //! building it.
 //!
 //! [`identity`] names the members of a cluster by certificates. [`transport`] carries frames between machines, and

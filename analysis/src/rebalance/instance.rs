@@ -16,7 +16,7 @@ use settings::Fault;
 
 /// The contents of an instance file.
 ///
-/// Invariant: all numbers are within [`AMOUNT`] or [`RATE`]; every home is a machine; there are at
+/// Invariant: all numbers are within `AMOUNT` or `RATE`; every home is a machine; there are at
 /// least one machine and one process, and as many clusters as machines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {

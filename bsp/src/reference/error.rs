@@ -39,7 +39,7 @@ pub enum Error {
         /// The panic message.
         message: String,
     },
-    /// The program gave up: [`Superstep::fail`].
+    /// The program gave up: [`Superstep::fail`](crate::Superstep::fail).
     #[error("{rank} gave up in superstep {superstep}: {message}")]
     GaveUp {
         /// The process.

@@ -104,7 +104,7 @@ fn options_of_others_are_refused() {
     folder.fails(
         &["reproduce", "table2", "--instances", "3"],
         2,
-        "--instances is for chen2008 alone: other parts have no instances",
+        "--instances applies to chen2008 only",
     );
 }
 
