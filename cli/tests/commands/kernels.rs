@@ -315,7 +315,7 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
             "application.heat.mode=[10,3]",
         ],
         2,
-        "`application.heat`: `mode[0]` is 10, expected at most `width`, which is 9\n  --> --set",
+        "`application.heat`: invalid value `10` for `mode[0]`: must be at most `width`, which is 9\n  --> --set",
     );
 }
 
