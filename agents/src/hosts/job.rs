@@ -18,7 +18,7 @@ use super::Machine;
 use super::failure::JobError;
 use super::input::{Input, listen, waits};
 use super::local_agents::LocalAgents;
-use super::members::{call, role_of, rules};
+use super::members::{connect, role_of, rules};
 use super::pool::Done;
 use super::prepared::Prepared;
 use super::world::{HostWorld, JobPeers, Local};
@@ -335,7 +335,7 @@ impl Job {
             let (endpoint, member) = (Arc::clone(&self.endpoint), member.clone());
             let (peer, input) = (self.peer.clone(), self.input.clone());
             let calling = async move {
-                match call(&endpoint, &member, role).await {
+                match connect(&endpoint, &member, role).await {
                     // The job may be over.
                     Ok(met) => drop(peer.send(met).await),
                     Err(error) => drop(input.send(Input::Unreachable(error)).await),
