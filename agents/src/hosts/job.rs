@@ -18,10 +18,11 @@ use super::Machine;
 use super::failure::JobError;
 use super::input::{Input, listen, waits};
 use super::local_agents::LocalAgents;
+use super::local_event::LocalEvent;
 use super::members::{connect, role_of, rules};
 use super::pool::Done;
 use super::prepared::Prepared;
-use super::world::{HostWorld, JobPeers, Local};
+use super::world::{HostWorld, JobPeers};
 use crate::error::RunError;
 use crate::setup::Rules;
 
@@ -99,7 +100,7 @@ impl Job {
         let mut reporting = tokio::time::interval(REPORTING);
         loop {
             loop {
-                let deliveries = world.borrow_mut().next()?;
+                let deliveries = world.borrow_mut().deliveries()?;
                 if deliveries.is_empty() {
                     break;
                 }
@@ -109,9 +110,9 @@ impl Job {
             {
                 let mut world = world.borrow_mut();
                 world.execute();
-                world.end_if_over();
-                if world.is_full() {
-                    world.report();
+                world.end_if_complete();
+                if world.is_record_due() {
+                    world.send_record();
                 }
                 if !is_ready && world.has_probed() {
                     is_ready = true;
@@ -121,9 +122,9 @@ impl Job {
             tokio::select! {
                 Some(done) = executed.recv() => {
                     let mut world = world.borrow_mut();
-                    done.into_iter().for_each(|done| world.executed(done));
+                    done.into_iter().for_each(|done| world.handle_executed(done));
                 }
-                Some(happened) = local.recv() => world.borrow_mut().happened(happened),
+                Some(event) = local.recv() => world.borrow_mut().handle_local(event),
                 Some(input) = self.inputs.recv() => {
                     let is_begin = matches!(input, Input::Job(JobMessage::Begin));
                     if is_begin && (held.is_none() || !is_ready) {
@@ -143,7 +144,7 @@ impl Job {
                 }
                 _ = reporting.tick() => {
                     let mut world = world.borrow_mut();
-                    world.report();
+                    world.send_record();
                     *self.progress.borrow_mut() = world.progress();
                 }
             }
@@ -157,7 +158,7 @@ impl Job {
         meeting: Meeting,
         told: (
             &mpsc::UnboundedSender<Vec<Done>>,
-            mpsc::UnboundedSender<Local>,
+            mpsc::UnboundedSender<LocalEvent>,
         ),
     ) -> Result<Rc<RefCell<HostWorld>>, JobError> {
         let own = self.submit.host;
@@ -190,9 +191,9 @@ impl Job {
         let unpacked =
             unpacked.map_err(|panic| JobError::program(format!("decoding a process: {panic}")))?;
         for (rank, resident) in unpacked? {
-            world.settle(rank, resident);
+            world.insert_program(rank, resident);
         }
-        world.probe();
+        world.start_probing();
         Ok(Rc::new(RefCell::new(world)))
     }
 
@@ -219,10 +220,10 @@ impl Job {
                 let problem = format!("{host} sent the state of {} among its messages", state.rank);
                 return Err(JobError::cluster(problem));
             }
-            Input::Message(host, ends, message, came) => world.take(host, ends, message, came),
-            Input::IncomingMigration(from, to, state, coming) => {
-                world.handle_image((from, to), *state, coming);
+            Input::Message(host, ends, message, came) => {
+                world.handle_message(host, ends, message, came);
             }
+            Input::Image(image) => world.handle_image(*image),
             Input::Job(JobMessage::Begin) => world.begin(),
             Input::ClientGone(None) if world.has_ended() => {
                 return Ok(std::ops::ControlFlow::Break(()));
@@ -254,7 +255,7 @@ impl Job {
             Input::Message(host, (from, _), _, _) => JobError::cluster(format!(
                 "{host} sent a message of {from:?} before the job began"
             )),
-            Input::State(_) | Input::IncomingMigration(..) => {
+            Input::State(_) | Input::Image(_) => {
                 JobError::cluster("a state came at the wrong time")
             }
         }

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use bsp::reference;
 use bsp::units::{Bytes, Seconds};
 use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
+use serde::{Deserialize, Serialize};
 
 use crate::chunks::ChunkWriter;
 use crate::encoding::{decode, encode_into, encoded_len};
@@ -37,7 +38,7 @@ pub(crate) struct Turn {
 }
 
 /// A message for a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Incoming {
     pub(crate) from: Rank,
     pub(crate) content: Content,
@@ -46,7 +47,7 @@ pub(crate) struct Incoming {
 }
 
 /// What a message says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
     /// A value, encoded.
     Value(bytes::Bytes),
@@ -173,7 +174,6 @@ mod tests {
     use std::io::Write;
 
     use bsp::Superstep;
-    use serde::{Deserialize, Serialize};
 
     use super::super::erased::ProgramType;
     use super::*;
