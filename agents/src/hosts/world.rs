@@ -17,7 +17,7 @@ use std::time::Instant as Clock;
 use bsp::units;
 use bsp::{HostId, Rank};
 use protocol::transport::{Endpoint, Sender};
-use protocol::{Address, AgentMessage, Ended, Message, Migrate, NodeMessage, Placed, ProcessImage};
+use protocol::{Address, AgentMessage, Ended, Message, NodeMessage};
 use tokio::sync::mpsc;
 
 use super::Machine;
