@@ -5,6 +5,7 @@
 //! is the trace of a run that did not end.
 
 mod balance_check;
+mod header;
 mod hosts;
 mod progress;
 mod reader;
@@ -17,8 +18,9 @@ use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
 pub use balance_check::BalanceCheck;
+pub use header::{EventHeader, EventKind};
 pub use hosts::Hosts;
-pub use reader::{EventHeader, EventKind, ReadError, head, manifest, read, scan};
+pub use reader::{ReadError, head, manifest, read, scan};
 pub use writer::{WriteError, Writer};
 
 /// The version of the events, in the head of every record.

@@ -4,7 +4,7 @@ use bsp::reference::{self, check_receiver};
 use bsp::units::{Bytes, Instructions};
 use bsp::{Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
 
-use super::erased::Outputs;
+use super::outputs::Outputs;
 use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
 

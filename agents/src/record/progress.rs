@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bsp::{HostId, Rank, SetId};
 
-use super::reader::{EventHeader, EventKind};
+use super::header::{EventHeader, EventKind};
 use super::{Event, Run};
 
 /// What has been read of a record, as far as the next event depends on it.
