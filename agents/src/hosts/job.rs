@@ -46,7 +46,7 @@ pub(super) struct Job {
     pub(super) calls: JoinSet<()>,
 }
 
-/// Who has come.
+/// The connections and states that have arrived before the job begins.
 #[derive(Default)]
 struct Meeting {
     senders: BTreeMap<HostId, Sender>,
@@ -78,7 +78,7 @@ impl Job {
         };
         for sender in senders.into_values() {
             let words = words.clone();
-            // Whoever does not take it any more has gone.
+            // A node that does not read the reason has gone.
             drop(actix_rt::spawn(async move { sender.close(&words).await }));
         }
         result
@@ -94,7 +94,7 @@ impl Job {
         let world = self.world(&rules, meeting, (&done, tasks)).await?;
         let mut local_agents = LocalAgents::new(self.submit.host, &rules, &world);
         let mut is_ready = false;
-        // Whoever begins before us has to wait: our clock does not run yet.
+        // Inputs from nodes that begin earlier wait until the clock of this one runs.
         let mut held = Some(Vec::new());
         self.handle_all(early, &world)?;
         let mut reporting = tokio::time::interval(REPORTING);
@@ -276,7 +276,7 @@ impl Job {
         while !is_complete(&meeting) {
             tokio::select! {
                 Some(peer) = self.peers.recv() => self.welcome(rules, peer, &mut meeting)?,
-                // States may take as long as they are large; those who bring them are heard of if they are lost.
+                // Large states take long; the loss of a node that sends one is an input of its own.
                 () = overdue(meeting.met), if meeting.senders.len() < others => {
                     let waited = MEETING.as_secs();
                     return Err(JobError::cluster(format!("not all other nodes have come in {waited} s")));
@@ -294,7 +294,7 @@ impl Job {
                             return Err(JobError::cluster(format!("{} does not start here", state.rank)));
                         }
                     }
-                    // A node that has everybody may already look how far others are.
+                    // A node that is connected to all others may already probe them.
                     input @ Input::Message(..) => meeting.early.push(input),
                     other => return Err(self.fault(other)),
                 },
@@ -355,7 +355,7 @@ impl Job {
     }
 }
 
-/// Ready when those that were told to meet should have.
+/// Completes when the time for nodes to connect is over.
 async fn overdue(met: Option<tokio::time::Instant>) {
     match met {
         Some(met) => tokio::time::sleep_until(met + MEETING).await,
@@ -380,5 +380,5 @@ fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
 
 /// How long nodes may take to meet.
 const MEETING: Duration = Duration::from_secs(30);
-/// How often the client is told what has been recorded.
+/// The time between two parts of the record that are sent to the client.
 const REPORTING: Duration = Duration::from_millis(50);

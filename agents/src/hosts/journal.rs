@@ -8,9 +8,8 @@ use crate::record::{Call, Evaluated, Event, Moved, Observed};
 
 /// Puts what the nodes of a cluster tell into the order of the record.
 ///
-/// The first Manager tells supersteps and calls, one after the other. What processes and Sets found in a call, and who
-/// has moved in it, comes from elsewhere, earlier or later: a call waits until all of it is here, and everything else
-/// waits for the call.
+/// The first Manager records supersteps and calls in their order. The observations of a call and its arrivals come from
+/// other nodes, earlier or later. A call waits until they are complete, and all later events wait for the call.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     /// From the first Manager, in its order.
@@ -24,7 +23,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// The journal of a run on so many Sets.
+    /// The journal of a run on `sets` Sets.
     pub(super) fn new(sets: usize) -> Self {
         Self {
             sets,

@@ -51,7 +51,7 @@ pub(crate) struct Incoming {
 pub(crate) enum Content {
     /// A value, encoded.
     Value(bytes::Bytes),
-    /// Nothing; it is so many bytes long.
+    /// A length in bytes, without a value.
     Sized(u64),
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum Content {
 pub(crate) struct Executed {
     /// What it sent, in order.
     pub(crate) sends: Vec<(Rank, Content)>,
-    /// What it left behind, encoded, if it halted.
+    /// Its encoded output, if it halted.
     pub(crate) output: Option<bytes::Bytes>,
 }
 
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::chunks;
 
-    /// Sends what it has received to the next process, and its length; halts when it is told "end".
+    /// Sends what it has received to the next process, and its length; halts when it receives "end".
     #[derive(Serialize, Deserialize)]
     struct Echo(String);
 

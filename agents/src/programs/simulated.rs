@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
 
-    /// Tells everybody else its rank, twice, until superstep 2; answers what it was told.
+    /// Sends its rank to all other processes, twice, until superstep 2; its output is all ranks that it received.
     #[derive(Debug, Serialize, Deserialize)]
     struct Gossip(Vec<u32>);
 

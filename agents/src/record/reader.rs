@@ -55,7 +55,7 @@ pub fn read<M: DeserializeOwned>(directory: &Path) -> Result<(M, Vec<Event>), Re
     Ok((manifest, events))
 }
 
-/// Reads what the record in `directory` says the run was, and what came of it.
+/// Reads the description and the result of the run from the record in `directory`.
 ///
 /// # Errors
 ///

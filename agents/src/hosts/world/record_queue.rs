@@ -26,7 +26,7 @@ impl RecordQueue {
         LINES_ENOUGH <= self.lines.len() && self.refused.is_none()
     }
 
-    /// Sends frames that `encode` makes of lines, as far as they are taken; whether all are.
+    /// Sends the lines in frames of `encode`, as far as the client accepts them. Returns whether it has accepted all.
     ///
     /// # Errors
     ///
