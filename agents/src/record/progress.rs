@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use bsp::{HostId, Rank, SetId};
 
-use super::reader::{EventHeader, EventKind};
+use super::header::{EventHeader, EventKind};
 use super::{Event, Run};
 
 /// What has been read of a record, as far as the next event depends on it.
 ///
-/// Between two supersteps there may be one call, and what processes and Sets found in it and who moved
-/// is told before it: no Manager ends a call earlier.
+/// Between two supersteps there is at most one call. The observations of processes and Sets, and the arrivals, precede
+/// it, because no Manager ends a call earlier.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     /// How many processes the run has.

@@ -157,13 +157,13 @@ fn what_cannot_be_run_anywhere_is_refused_as_it_is_when_simulated() {
     check(request.setup.clone(), 3, three);
     let mut fewer = request.clone();
     fewer.members.pop();
-    let alone = "the platform of 2 hosts needs as many nodes, met 1";
+    let alone = "the platform has 2 hosts, the list of hosts has 1";
     assert_eq!(refused(&fewer, 5), (alone.to_owned(), None));
     works(&cluster);
 }
 
 #[test]
-fn a_client_of_another_release_hears_both() {
+fn errors_about_other_releases_name_both() {
     let cluster = Cluster::start(&[2]);
     let request = Request {
         release: "other".to_owned(),
