@@ -50,7 +50,7 @@ pub(super) struct Call {
     decided: BTreeMap<SetId, Decided>,
     /// What the first Manager planned, and what it weighed if that is this one.
     planned: Option<Planned>,
-    weighed: Option<PlanAssessment>,
+    assessment: Option<PlanAssessment>,
     /// All moves of this call, once they are known.
     moves: Option<Vec<Migrate>>,
     installed: usize,
@@ -72,7 +72,7 @@ impl Call {
             asks: BTreeMap::new(),
             decided: BTreeMap::new(),
             planned: None,
-            weighed: None,
+            assessment: None,
             moves: None,
             installed: 0,
         }
@@ -277,7 +277,7 @@ impl SetManager {
             set: self.set,
             transfer_rates,
             hosts: record::Hosts::of(&call.measured),
-            toll: scheduler.plans().then(|| self.toll(rules, world)),
+            barrier_delay: scheduler.plans().then(|| self.barrier_delay(rules, world)),
             processes: reports
                 .iter()
                 .map(|report| record::Evaluation::of(report))
