@@ -11,6 +11,7 @@ use protocol::identity::{Authority, Holder, Serial};
 use crate::cert::authority::{authority, fault};
 use crate::cert::folder::folder;
 use crate::cert::validity;
+use crate::failure::CommandFailure;
 use crate::output::print;
 use experiments::Failure;
 
@@ -34,7 +35,7 @@ struct Target {
     label: String,
 }
 
-pub(super) fn command(arguments: &RevokeArguments) -> Result<(), Failure> {
+pub(super) fn command(arguments: &RevokeArguments) -> Result<(), CommandFailure> {
     let given = arguments.dir.as_deref();
     let folder = folder(given)?;
     let authority = authority(&folder, given)?;

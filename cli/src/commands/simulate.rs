@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
 use experiments::{
@@ -40,7 +41,10 @@ pub(crate) struct SimulateArguments {
 /// # Errors
 ///
 /// Errors of the experiment, the platform, the program or the disk.
-pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Result<(), Failure> {
+pub(crate) fn command(
+    arguments: &SimulateArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     let loaded = experiments::load(&arguments.file, &arguments.set, registry)?;
     let effective = loaded.experiment.effective();
     if arguments.print_config {

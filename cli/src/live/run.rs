@@ -7,6 +7,7 @@ use agents::hosts::{self, JobError};
 use agents::record::Event;
 use clap::Args;
 
+use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
 use crate::live::signals::TerminationSignal;
 use crate::output::{Format, print, print_json};
@@ -52,7 +53,7 @@ pub(crate) struct RunArguments {
 /// # Errors
 ///
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
-pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), Failure> {
+pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), CommandFailure> {
     let cluster = ClusterMembers::find(&arguments.cluster)?;
     follow(arguments, cluster, registry)
 }
@@ -62,7 +63,7 @@ pub(crate) fn follow(
     arguments: &RunArguments,
     cluster: ClusterMembers,
     registry: &Registry,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut set = arguments.set.clone();
     set.extend(
         arguments
@@ -114,10 +115,10 @@ pub(crate) fn follow(
         )?;
         Finished::new(entry, order, outcome)
     };
-    let finished = run();
+    let finished = run().map_err(Failure::from);
     progress.finish();
     if let Some(signal) = termination.number() {
-        return Err(Failure::Interrupted(signal));
+        return Err(CommandFailure::Interrupted(signal));
     }
     let run = RunReport::new(scenario, &finished?, &prepared.platform);
     let report = Report::new(&prepared, run, &watch);

@@ -5,6 +5,7 @@ use clap::Args;
 use protocol::{Member, Status};
 use serde::Serialize;
 
+use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers, roles};
 use crate::output::{Format, print, print_json};
 use analysis::text::{rounded, table};
@@ -73,12 +74,15 @@ struct Row {
 /// # Errors
 ///
 /// If there is no cluster, or a node does not answer; the others are shown first.
-pub(crate) fn command(arguments: &StatusArguments) -> Result<(), Failure> {
+pub(crate) fn command(arguments: &StatusArguments) -> Result<(), CommandFailure> {
     show(arguments, ClusterMembers::find(&arguments.cluster)?)
 }
 
 /// The same, of a cluster that is known.
-pub(crate) fn show(arguments: &StatusArguments, cluster: ClusterMembers) -> Result<(), Failure> {
+pub(crate) fn show(
+    arguments: &StatusArguments,
+    cluster: ClusterMembers,
+) -> Result<(), CommandFailure> {
     let ClusterMembers { members, client } = cluster;
     let asked = members.iter().cloned().zip(roles(&members)).collect();
     let answers = inquire(client, asked).map_err(|error| Failure::Cluster(error.message))?;
@@ -100,9 +104,7 @@ pub(crate) fn show(arguments: &StatusArguments, cluster: ClusterMembers) -> Resu
         return Ok(());
     }
     let all = report.nodes.len();
-    Err(Failure::Cluster(format!(
-        "{silent} of {all} nodes do not answer: see above"
-    )))
+    Err(Failure::Cluster(format!("{silent} of {all} nodes do not answer: see above")).into())
 }
 
 impl Row {

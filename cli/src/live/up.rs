@@ -16,6 +16,7 @@ use protocol::identity::files::write_identity;
 use protocol::identity::{Authority, Name, Role, Validity};
 
 use crate::arguments::taking_negative_numbers;
+use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterMembers, roles};
 use crate::live::node::NodeConfiguration;
 use crate::live::run::{RunArguments, follow};
@@ -93,12 +94,13 @@ struct Nodes(Vec<Child>);
 /// # Errors
 ///
 /// The failure of the command, or if a node cannot be started.
-pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<(), Failure> {
+pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<(), CommandFailure> {
     if arguments.local < arguments.sets {
         let (nodes, sets) = (arguments.local, arguments.sets);
         return Err(Failure::Usage(format!(
             "--sets {sets}: more than the {nodes} nodes of --local"
-        )));
+        ))
+        .into());
     }
     if let Some(slow) = arguments
         .slow
@@ -110,7 +112,8 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
             "--slow {}:{}: {problem}",
             slow.node,
             slow.share.get()
-        )));
+        ))
+        .into());
     }
     let action = match &arguments.command[..] {
         [] => None,
@@ -120,7 +123,7 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
             Err(error) => {
                 let text = error.to_string();
                 let problem = text.strip_prefix("error: ").unwrap_or(&text);
-                return Err(Failure::Usage(problem.to_owned()));
+                return Err(Failure::Usage(problem.to_owned()).into());
             }
         },
     };
@@ -131,7 +134,7 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
     };
     if elsewhere {
         let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
-        return Err(Failure::Usage(problem.to_owned()));
+        return Err(Failure::Usage(problem.to_owned()).into());
     }
     let (nodes, cluster) = start(arguments)?;
     let result = match action {
@@ -247,17 +250,17 @@ fn address_of(name: &str, child: &mut Child) -> Result<String, Failure> {
 }
 
 /// Waits to be interrupted; meanwhile others may use the cluster.
-fn wait(cluster: &ClusterMembers) -> Result<(), Failure> {
+fn wait(cluster: &ClusterMembers) -> Result<(), CommandFailure> {
     let folder = env::temp_dir().join(format!("migbsp-up-{}", std::process::id()));
     let problem = |error: std::io::Error| Failure::run(format!("{}: {error}", folder.display()));
     fs::create_dir(&folder).map_err(problem)?;
     let waited = offer(cluster, &folder);
     // The keys in it are useless without the nodes.
     let removed = fs::remove_dir_all(&folder).map_err(problem);
-    waited.and(removed)
+    waited.and(removed.map_err(CommandFailure::from))
 }
 
-fn offer(cluster: &ClusterMembers, folder: &std::path::Path) -> Result<(), Failure> {
+fn offer(cluster: &ClusterMembers, folder: &std::path::Path) -> Result<(), CommandFailure> {
     write_identity(folder, &cluster.client).map_err(Failure::chain)?;
     let hosts = folder.join("hosts");
     let lines = cluster.members.iter().map(|member| {
