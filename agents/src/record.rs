@@ -117,8 +117,8 @@ pub struct Evaluated {
     #[serde(default)]
     pub hosts: Vec<Hosts>,
     /// Seconds that each process here adds to every superstep, where plans name processors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub toll: Option<f64>,
+    #[serde(default, rename = "toll", skip_serializing_if = "Option::is_none")]
+    pub barrier_delay: Option<f64>,
     /// By rank.
     pub processes: Vec<Evaluation>,
 }
@@ -166,8 +166,9 @@ pub struct Call {
     pub passed_over: Vec<(Entry, NotSelected)>,
     /// Candidates in the order of the list, with the decision about each.
     pub considered: Vec<Considered>,
-    /// The assessment of the plan, where plans name processors.
-    pub weighed: Option<PlanAssessment>,
+    /// Costs and benefits of the plan, where plans name processors.
+    #[serde(rename = "weighed")]
+    pub assessment: Option<PlanAssessment>,
     /// The processes that moved.
     pub migrations: Vec<Migration>,
 }

@@ -23,7 +23,7 @@ use experiments::batch::{self, Progress};
 pub use claim::Claim;
 pub use contender::Contender;
 pub use pairs::{Pair, Verdict};
-pub use report::{Judged, Report, Row};
+pub use report::{CheckedClaim, Report, Row};
 pub use results::{Results, Run, Subject};
 pub use seeds::Seeds;
 pub use summary::{Overall, Summary};
@@ -81,8 +81,8 @@ pub fn subjects(comparison: &Comparison<'_>, registry: &Registry) -> Result<Vec<
                 contender,
                 seed,
             };
-            let stage = PreparedExperiment::new(case.load(comparison.set, registry)?);
-            stage.map_err(|failure| failure.of(&name))?;
+            let prepared = PreparedExperiment::new(case.load(comparison.set, registry)?);
+            prepared.map_err(|failure| failure.of(&name))?;
         }
         let draws = written.draws(registry)?;
         let seeds = if draws {
@@ -118,8 +118,8 @@ pub fn run(
         }
     }
     let done = batch::run(&cases, progress, |case| {
-        let stage = PreparedExperiment::new(case.load(comparison.set, registry)?)?;
-        let finished = stage.run(case.contender.scenario, registry, &mut |_| {});
+        let prepared = PreparedExperiment::new(case.load(comparison.set, registry)?)?;
+        let finished = prepared.run(case.contender.scenario, registry, &mut |_| {});
         let finished = finished.map_err(|failure| {
             let (file, seed) = (case.file.display(), case.seed);
             failure.of(format!("{file}, {}, seed {seed}", case.contender.label))

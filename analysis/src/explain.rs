@@ -3,16 +3,17 @@
 mod answer;
 mod call;
 mod csv;
-mod fate;
+mod disposition;
 mod forces;
 mod history;
+mod narrative;
 mod overview;
 mod payback;
 mod process;
 mod question;
 mod report;
 mod rules;
-mod story;
+mod terms;
 mod text;
 
 use std::path::Path;

@@ -19,7 +19,7 @@ use crate::cert::init::InitArguments;
 use crate::cert::issue::IssueArguments;
 use crate::cert::revoke::RevokeArguments;
 use crate::cert::show::ShowArguments;
-use experiments::Failure;
+use crate::failure::CommandFailure;
 
 /// Arguments of `cert`.
 #[derive(Debug, Subcommand)]
@@ -43,7 +43,7 @@ pub(crate) enum CertCommand {
 /// # Errors
 ///
 /// If a file is missing, invalid or in the way, or the arguments are invalid.
-pub(crate) fn command(command: &CertCommand) -> Result<(), Failure> {
+pub(crate) fn command(command: &CertCommand) -> Result<(), CommandFailure> {
     match command {
         CertCommand::Init(arguments) => init::command(arguments),
         CertCommand::Issue(arguments) => issue::command(arguments),

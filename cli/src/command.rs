@@ -22,10 +22,10 @@ use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments
 use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
 use crate::commands::{compare, explain, platform, rebalance, reproduce, simulate, verify};
 use crate::exit::{EXIT_CODES, exit_code};
+use crate::failure::CommandFailure;
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
 use crate::output::{self};
 use analysis::compare::Contender;
-use experiments::Failure;
 use experiments::Registry;
 
 /// Runs the command that the arguments of this process ask for.
@@ -126,7 +126,7 @@ fn execute(
     arguments: Arguments,
     mut command: clap::Command,
     registry: &Registry,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     // A progress bar and log lines would overwrite each other.
     let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
     let progress = silent && !arguments.quiet && io::stderr().is_terminal();
@@ -149,7 +149,7 @@ fn execute(
             rebalancing.progress = progress;
             rebalance::command(&rebalancing)
         }
-        Command::Node(arguments) => live::node(&arguments, registry.clone()),
+        Command::Node(arguments) => Ok(live::node(&arguments, registry.clone())?),
         Command::Run(mut run) => {
             run.progress = progress;
             live::run(&run, registry)

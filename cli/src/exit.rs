@@ -4,15 +4,17 @@ use std::process::ExitCode;
 
 use experiments::Failure;
 
+use crate::failure::CommandFailure;
+
 /// The exit code for `failure`, as `migbsp help exit-codes` lists them.
-pub(crate) fn exit_code(failure: &Failure) -> ExitCode {
+pub(crate) fn exit_code(failure: &CommandFailure) -> ExitCode {
     ExitCode::from(match failure {
-        Failure::Run(_) | Failure::Output(_) => 1,
-        Failure::Usage(_) => 2,
-        Failure::Verification(_) => 3,
-        Failure::Input(_) => 4,
-        Failure::Cluster(_) => 5,
-        Failure::Interrupted(signal) => 128_u8.saturating_add(*signal),
+        CommandFailure::Failure(Failure::Run(_)) | CommandFailure::Output(_) => 1,
+        CommandFailure::Failure(Failure::Usage(_)) => 2,
+        CommandFailure::Failure(Failure::Verification(_)) => 3,
+        CommandFailure::Failure(Failure::Input(_)) => 4,
+        CommandFailure::Failure(Failure::Cluster(_)) => 5,
+        CommandFailure::Interrupted(signal) => 128_u8.saturating_add(*signal),
     })
 }
 

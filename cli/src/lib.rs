@@ -10,6 +10,7 @@ mod cert;
 mod command;
 mod commands;
 mod exit;
+mod failure;
 mod file;
 mod live;
 mod output;

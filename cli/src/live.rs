@@ -1,6 +1,6 @@
 //! Runs on real hosts: `migbsp node`, `run`, `status`, `up`.
 
-mod crew;
+mod cluster_members;
 mod help;
 mod identity;
 mod node;

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use experiments::Failure;
+use crate::failure::CommandFailure;
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -26,7 +26,7 @@ pub(crate) enum Format {
 /// # Errors
 ///
 /// If stdout does not take it.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), CommandFailure> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(tamed(text).as_bytes())?;
     stdout.flush()?;
@@ -38,7 +38,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// # Errors
 ///
 /// If stdout does not take it.
-pub(crate) fn print_json<T: Serialize>(value: &T) -> Result<(), Failure> {
+pub(crate) fn print_json<T: Serialize>(value: &T) -> Result<(), CommandFailure> {
     let mut text = serde_json::to_string_pretty(value).expect("results are plain data");
     text.push('\n');
     print(&text)

@@ -1,12 +1,11 @@
-//! Why a command ends without its result, and with which exit code.
+//! Why an experiment, or an answer about it, has no result.
 
 use std::error::Error;
 use std::fmt::Display;
-use std::io;
 
 use settings::Fault;
 
-/// Why a command ended without its result.
+/// Why an experiment, or an answer about it, has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The run failed, or its results cannot be written.
@@ -21,15 +20,9 @@ pub enum Failure {
     /// An input file is invalid.
     #[error("{0}")]
     Input(String),
-    /// A node, or the way to it, failed.
+    /// A node, or the connection to it, failed.
     #[error("{0}")]
     Cluster(String),
-    /// A signal came.
-    #[error("interrupted: the cluster is free again")]
-    Interrupted(u8),
-    /// The results cannot be written to stdout.
-    #[error("the results cannot be written: {0}")]
-    Output(#[from] io::Error),
 }
 
 impl Failure {
@@ -38,7 +31,7 @@ impl Failure {
         Self::Input(problem.to_string())
     }
 
-    /// The run went wrong.
+    /// The run failed.
     pub fn run(problem: impl Display) -> Self {
         Self::Run(problem.to_string())
     }
@@ -62,13 +55,7 @@ impl Failure {
             Self::Verification(problem) => Self::Verification(format!("{what}: {problem}")),
             Self::Input(problem) => Self::Input(format!("{what}: {problem}")),
             Self::Cluster(problem) => Self::Cluster(format!("{what}: {problem}")),
-            Self::Interrupted(_) | Self::Output(_) => self,
         }
-    }
-
-    /// Whether the reader of stdout went away, which is its right.
-    pub fn is_broken_pipe(&self) -> bool {
-        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 

@@ -45,13 +45,13 @@ impl Recorder {
     pub fn new(
         folder: &Path,
         scenario: Scenario,
-        stage: &PreparedExperiment,
+        prepared: &PreparedExperiment,
     ) -> Result<Self, Failure> {
-        let bytes = stage.loaded.platform_text()?;
+        let bytes = prepared.loaded.platform_text()?;
         let folder = folder.join(scenario.name());
         let mut writer = Writer::create(&folder).map_err(Failure::chain)?;
         writer
-            .append(&head(scenario, stage))
+            .append(&head(scenario, prepared))
             .map_err(Failure::chain)?;
         Ok(Self {
             writer,
@@ -86,11 +86,11 @@ impl Recorder {
     /// # Errors
     ///
     /// If the disk did not take an event, or does not take the rest.
-    pub fn finish(self, stage: &PreparedExperiment, report: &RunReport) -> Result<(), Failure> {
+    pub fn finish(self, prepared: &PreparedExperiment, report: &RunReport) -> Result<(), Failure> {
         if let Some(error) = self.lost {
             return Err(Failure::chain(error));
         }
-        let experiment = &stage.loaded.experiment;
+        let experiment = &prepared.loaded.experiment;
         let manifest = Manifest {
             schema: record::SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
@@ -105,8 +105,8 @@ impl Recorder {
 }
 
 /// The first line of a record.
-fn head(scenario: Scenario, stage: &PreparedExperiment) -> Event {
-    let platform = &stage.platform;
+fn head(scenario: Scenario, prepared: &PreparedExperiment) -> Event {
+    let platform = &prepared.platform;
     let host = |id: &HostId| platform.host(*id).name.clone();
     let sets = platform.sets().iter().map(|set| set.name.clone());
     let hosts = platform.hosts().iter().map(|host| host.name.clone());
@@ -115,7 +115,7 @@ fn head(scenario: Scenario, stage: &PreparedExperiment) -> Event {
         scenario: scenario.name().to_owned(),
         sets: sets.collect(),
         hosts: hosts.collect(),
-        placement: stage.placement.iter().map(host).collect(),
+        placement: prepared.placement.iter().map(host).collect(),
     })
 }
 

@@ -22,14 +22,14 @@ pub fn request(
 ) -> Result<(PreparedExperiment, Request), Failure> {
     limits::check(loaded)?;
     let experiment = settings::print(&limits::without_others(loaded), &loaded.written);
-    let stage = stage(&experiment, members, registry)?;
+    let prepared = prepare_experiment(&experiment, members, registry)?;
     let request = Request {
         release: RELEASE.to_owned(),
         members: members.to_vec(),
         experiment,
-        setup: stage.setup(scenario(&stage)),
+        setup: prepared.setup(scenario(&prepared)),
     };
-    Ok((stage, request))
+    Ok((prepared, request))
 }
 
 /// A node's preparation of a submitted job.
@@ -38,26 +38,26 @@ pub fn request(
 ///
 /// If this binary does not know the workload, or the experiment is impossible.
 pub fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, JobError> {
-    let stage = stage(&submit.experiment, &submit.members, registry);
-    let stage = stage.map_err(|failure| JobError::input(failure.to_string()))?;
-    let name = &stage.loaded.experiment.application.workload;
+    let prepared = prepare_experiment(&submit.experiment, &submit.members, registry);
+    let prepared = prepared.map_err(|failure| JobError::input(failure.to_string()))?;
+    let name = &prepared.loaded.experiment.application.workload;
     let entry = registry.find(name, None);
     let entry = entry.map_err(|fault| JobError::input(fault.to_string()))?;
     Ok(Prepared {
-        setup: stage.setup(scenario(&stage)),
+        setup: prepared.setup(scenario(&prepared)),
         program_type: entry.program_type(),
     })
 }
 
 /// The scenario that is run: with migrations, unless one is named.
-pub fn scenario(stage: &PreparedExperiment) -> Scenario {
-    match stage.loaded.experiment.scheduler.options.scenario {
+pub fn scenario(prepared: &PreparedExperiment) -> Scenario {
+    match prepared.loaded.experiment.scheduler.options.scenario {
         Scenario::All => Scenario::Iii,
         named => named,
     }
 }
 
-fn stage(
+fn prepare_experiment(
     experiment: &str,
     members: &[Member],
     registry: &Registry,

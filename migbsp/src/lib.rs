@@ -40,4 +40,4 @@ pub use planner::{Decision, Inventory, PlanAssessment, PlannedMove, Planner};
 pub use policies::{Description, Policies};
 pub use policy::{Planning, Policy, PolicyError};
 pub use rule::{Need, Parameter, Rule, Settings};
-pub use when::{CallOutcome, Elapsed, Interval, Pace, Spacing, When, is_balanced};
+pub use when::{CallOutcome, CallSchedule, Elapsed, Interval, Spacing, When, is_balanced};

@@ -239,7 +239,7 @@ impl Planner {
         let (pause_min, again) = self.pacing.pauses(overhead);
         Decision {
             moves,
-            weighed: PlanAssessment {
+            assessment: PlanAssessment {
                 balance,
                 verdict,
                 alternatives: draft.alternatives,

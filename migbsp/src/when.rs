@@ -19,7 +19,7 @@ pub(crate) use cooldown::Cooldown;
 pub(crate) use either::MENON_BOULMIER_BUDGETED;
 pub(crate) use interval::RULE as MIGBSP_INTERVAL;
 pub use interval::{Interval, is_balanced};
-pub use timing::{CallOutcome, Elapsed, Pace, Spacing, When};
+pub use timing::{CallOutcome, CallSchedule, Elapsed, Spacing, When};
 
 /// The shipped rules.
 pub(crate) const WHENS: &[Rule<dyn When>] = &[

@@ -147,7 +147,7 @@ mod tests {
             set: SetId(set),
             transfer_rates: Vec::new(),
             hosts: Vec::new(),
-            toll: None,
+            barrier_delay: None,
             processes: vec![found],
         })
     }
@@ -174,7 +174,7 @@ mod tests {
             list: Vec::new(),
             passed_over: Vec::new(),
             considered: Vec::new(),
-            weighed: None,
+            assessment: None,
             migrations: moves.iter().map(migration).collect(),
         })
     }

@@ -193,7 +193,7 @@ prop_compose! {
         Event::Call(Call {
             superstep, at, cost, threshold, list, passed_over, considered, migrations,
             interval: Some(interval), tolerance: Some(tolerance), balanced: Some(balanced),
-            judged, weighed: None,
+            judged, assessment: None,
         })
     }
 }
@@ -224,7 +224,7 @@ prop_compose! {
         (instructions, bytes) in any::<(u64, u64)>(),
         potentials in prop::collection::vec(potential(), 0..4),
         transfer_rates in prop::collection::vec(0.0..1e-6, 0..4),
-        (hosts, toll) in (prop::collection::vec(hosts(), 0..4), prop::option::of(0.0..1.0)),
+        (hosts, barrier_delay) in (prop::collection::vec(hosts(), 0..4), prop::option::of(0.0..1.0)),
     ) -> Event {
         let evaluation = Evaluation {
             rank: Rank(rank),
@@ -235,7 +235,7 @@ prop_compose! {
             potentials,
         };
         Event::Evaluated(Evaluated {
-            superstep, set: SetId(set), transfer_rates, hosts, toll, processes: vec![evaluation],
+            superstep, set: SetId(set), transfer_rates, hosts, barrier_delay, processes: vec![evaluation],
         })
     }
 }

@@ -138,7 +138,7 @@ impl Deciding {
             list: decided.list,
             passed_over: decided.selection.passed_over,
             considered: decided.considered,
-            weighed: decided.decision.map(|decision| decision.weighed),
+            assessment: decided.decision.map(|decision| decision.assessment),
             migrations,
         }
     }

@@ -153,7 +153,7 @@ impl Observations {
                 .filter_map(|process| self.load(process))
                 .collect(),
             rates: evaluated.transfer_rates.clone(),
-            barrier_delay: evaluated.toll.unwrap_or_default(),
+            barrier_delay: evaluated.barrier_delay.unwrap_or_default(),
         };
         self.sets().map(inventory).collect()
     }

@@ -204,7 +204,7 @@ impl SetManager {
             set: self.set,
             transfer_rates,
             hosts: record::Hosts::of(&call.measured),
-            toll: scheduler.plans().then(|| self.toll(rules, world)),
+            barrier_delay: scheduler.plans().then(|| self.barrier_delay(rules, world)),
             processes: reports
                 .iter()
                 .map(|report| record::Evaluation::of(report))

@@ -50,21 +50,21 @@ pub enum Verdict {
 
 /// Every two policies on all experiments together; the reference is the right one of a pair.
 pub(super) fn over_all(results: &Results) -> Vec<Pair> {
-    judged(pairs(results, &results.experiments, 0, None))
+    corrected(pairs(results, &results.experiments, 0, None))
 }
 
 /// Every two policies on every single experiment.
 pub(super) fn on_each(results: &Results) -> Vec<Pair> {
     let single = |(index, subject): (usize, &Subject)| {
         let subjects = std::slice::from_ref(subject);
-        judged(pairs(results, subjects, index, Some(&subject.name)))
+        corrected(pairs(results, subjects, index, Some(&subject.name)))
     };
     let subjects = results.experiments.iter().enumerate();
     subjects.flat_map(single).collect()
 }
 
 /// A pair without correction and verdict, and whether its runs are all possible ones.
-struct Unjudged {
+struct UncorrectedPair {
     pair: Pair,
     mean: f64,
     is_certain: bool,
@@ -76,7 +76,7 @@ fn pairs(
     subjects: &[Subject],
     first: usize,
     name: Option<&str>,
-) -> Vec<Unjudged> {
+) -> Vec<UncorrectedPair> {
     let mut order: Vec<usize> = (0..results.policies.len()).collect();
     order.sort_by_key(|policy| (*policy != results.reference, *policy));
     let mut pairs = Vec::new();
@@ -90,7 +90,7 @@ fn pairs(
                 })
                 .collect();
             let Estimate { mean, margin, p } = Estimate::of_strata(&strata);
-            pairs.push(Unjudged {
+            pairs.push(UncorrectedPair {
                 pair: Pair {
                     experiment: name.map(str::to_owned),
                     policy: results.policies[*policy].clone(),
@@ -112,22 +112,25 @@ fn pairs(
 }
 
 /// The pairs of one family of tests.
-fn judged(family: Vec<Unjudged>) -> Vec<Pair> {
-    let values: Vec<Option<f64>> = family.iter().map(|unjudged| unjudged.pair.p).collect();
+fn corrected(family: Vec<UncorrectedPair>) -> Vec<Pair> {
+    let values: Vec<Option<f64>> = family
+        .iter()
+        .map(|uncorrected| uncorrected.pair.p)
+        .collect();
     let corrected = holm(&values);
-    let judge = |(unjudged, p_corrected): (Unjudged, Option<f64>)| {
-        let Unjudged {
+    let correct = |(uncorrected, p_corrected): (UncorrectedPair, Option<f64>)| {
+        let UncorrectedPair {
             pair,
             mean,
             is_certain,
-        } = unjudged;
+        } = uncorrected;
         Pair {
             p_corrected,
             verdict: Verdict::of(mean, p_corrected, is_certain),
             ..pair
         }
     };
-    family.into_iter().zip(corrected).map(judge).collect()
+    family.into_iter().zip(corrected).map(correct).collect()
 }
 
 impl Verdict {

@@ -25,7 +25,7 @@ pub struct Report {
     /// On all experiments together, then on every single one.
     pub pairs: Vec<Pair>,
     /// In the order they were made.
-    pub claims: Vec<Judged>,
+    pub claims: Vec<CheckedClaim>,
 }
 
 /// A run, with its experiment, policy and seed.
@@ -46,7 +46,7 @@ pub struct Row {
 
 /// A claim, and whether it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Judged {
+pub struct CheckedClaim {
     /// The text of the claim.
     pub claim: String,
     /// The experiment that it is about; `None`: all together.
@@ -75,7 +75,7 @@ impl Report {
             summaries: summary::summaries(results),
             overall,
             pairs,
-            claims: judged(results, claims, claims_each),
+            claims: checked(results, claims, claims_each),
         }
     }
 
@@ -97,13 +97,13 @@ impl Report {
 
     /// A message for each claim that does not hold, one a line; `None` if all hold.
     pub fn complaint(&self) -> Option<String> {
-        let broken = self.claims.iter().filter(|judged| !judged.holds);
-        let lines: Vec<String> = broken.map(Judged::complaint).collect();
+        let broken = self.claims.iter().filter(|checked| !checked.holds);
+        let lines: Vec<String> = broken.map(CheckedClaim::complaint).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 }
 
-impl Judged {
+impl CheckedClaim {
     fn complaint(&self) -> String {
         let Self {
             claim,
@@ -134,24 +134,24 @@ fn rows(results: &Results) -> Vec<Row> {
     rows
 }
 
-fn judged(results: &Results, claims: &[Claim], claims_each: &[Claim]) -> Vec<Judged> {
-    let all = claims.iter().map(|claim| judge(results, claim, None));
+fn checked(results: &Results, claims: &[Claim], claims_each: &[Claim]) -> Vec<CheckedClaim> {
+    let all = claims.iter().map(|claim| check(results, claim, None));
     let subjects = 0..results.experiments.len();
     let each = claims_each.iter().flat_map(|claim| {
-        let single = move |experiment| judge(results, claim, Some(experiment));
+        let single = move |experiment| check(results, claim, Some(experiment));
         subjects.clone().map(single)
     });
     all.chain(each).collect()
 }
 
-fn judge(results: &Results, claim: &Claim, experiment: Option<usize>) -> Judged {
+fn check(results: &Results, claim: &Claim, experiment: Option<usize>) -> CheckedClaim {
     let place = |label: &str| {
         let found = results.policies.iter().position(|policy| policy == label);
         found.expect("claims name policies that take part")
     };
     let (left, right) = (place(&claim.left), place(&claim.right));
     let ratio = summary::ratio(results, experiment, left, right);
-    Judged {
+    CheckedClaim {
         claim: claim.to_string(),
         experiment: experiment.map(|index| results.experiments[index].name.clone()),
         ratio,
@@ -195,7 +195,7 @@ mod tests {
             &claims(&["b < a"]),
             &claims(&["b <= a", "b <= 1.2 * a"]),
         );
-        let holds: Vec<bool> = report.claims.iter().map(|judged| judged.holds).collect();
+        let holds: Vec<bool> = report.claims.iter().map(|checked| checked.holds).collect();
         assert_eq!(holds, [true, true, false, true, true]);
         assert_eq!(
             report.complaint().unwrap(),

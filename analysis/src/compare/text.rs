@@ -23,15 +23,15 @@ pub fn text(report: &Report) -> String {
         text.push_str(&differences(report));
         text.push('\n');
     }
-    for judged in &report.claims {
-        let holds = if judged.holds {
+    for checked in &report.claims {
+        let holds = if checked.holds {
             "holds"
         } else {
             "DOES NOT HOLD"
         };
-        let place = judged.experiment.iter().map(|name| format!(" on {name}"));
+        let place = checked.experiment.iter().map(|name| format!(" on {name}"));
         let place: String = place.collect();
-        let (claim, ratio) = (&judged.claim, judged.ratio);
+        let (claim, ratio) = (&checked.claim, checked.ratio);
         writeln!(text, "{claim}{place}: {holds} (the ratio is {ratio:.4})").expect(INFALLIBLE);
     }
     if !report.claims.is_empty() {

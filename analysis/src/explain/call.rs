@@ -4,12 +4,12 @@ use agents::record::Call;
 use bsp::units::Seconds;
 use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
 
-use crate::explain::fate::{Fate, meaning};
+use crate::explain::disposition::{Disposition, meaning};
 use crate::explain::forces::Forces;
 use crate::explain::history::{Brief, Detail, History};
 use crate::explain::payback::Payback;
 use crate::explain::report::{
-    AlternativeReport, CallReport, Explanation, Move, Row, WeighedReport,
+    AlternativeReport, AssessmentReport, CallReport, Explanation, Move, Row,
 };
 use crate::text::{counted, rounded};
 use experiments::Failure;
@@ -59,37 +59,37 @@ pub(super) fn report(history: &History, index: usize) -> CallReport {
         threshold: call.threshold.map(Seconds::get),
         processes: call.listed,
         candidates: call.candidates,
-        fates: call.fates.clone(),
+        dispositions: call.dispositions.clone(),
         moved: moved.collect(),
         payback: Payback::of(history, index),
-        weighed: call.weighed.as_ref().map(weighed),
+        assessment: call.assessment.as_ref().map(assessment),
     }
 }
 
 /// The list of a call with the outcome of each process.
 pub(super) fn rows(history: &History, call: &Call) -> Vec<Row> {
-    let fates = Fate::all(call, &history.rules);
+    let dispositions = Disposition::all(call, &history.rules);
     let rows = call.list.iter().enumerate().map(|(index, entry)| {
-        let fate = &fates[&entry.rank];
+        let disposition = &dispositions[&entry.rank];
         Row {
             position: index + 1,
             process: entry.rank.to_string(),
             own: history.set(entry.own),
             target: history.set(entry.target),
             potential: entry.potential.get(),
-            fate: fate.name(),
-            note: note(history, fate),
+            disposition: disposition.name(),
+            note: note(history, disposition),
         }
     });
     rows.collect()
 }
 
 /// The outcome of a process, in a few words.
-fn note(history: &History, fate: &Fate) -> String {
-    match fate {
-        Fate::Moved(moved) => format!("moves to {}", history.host(moved.to)),
-        Fate::Offered(host) => format!("would move to {}", history.host(*host)),
-        Fate::Refused(Refusal::NoFasterPlace { host, t1, t2 }) => format!(
+fn note(history: &History, disposition: &Disposition) -> String {
+    match disposition {
+        Disposition::Moved(moved) => format!("moves to {}", history.host(moved.to)),
+        Disposition::Offered(host) => format!("would move to {}", history.host(*host)),
+        Disposition::Refused(Refusal::NoFasterPlace { host, t1, t2 }) => format!(
             "refused: t1 {} on {}, t2 {}",
             rounded(t1.get(), 4),
             history.host(*host),
@@ -102,7 +102,11 @@ fn note(history: &History, fate: &Fate) -> String {
 /// The processes that moved, in one sentence.
 fn outcome(call: &Brief, history: &History) -> String {
     let after = format!("in the call after superstep {}", call.superstep);
-    let offered = call.fates.get("offered").copied().unwrap_or_default();
+    let offered = call
+        .dispositions
+        .get("offered")
+        .copied()
+        .unwrap_or_default();
     match &call.migrations[..] {
         [] if 0 < offered => format!(
             "No process moved {after}: {} {}, but processes do not migrate in scenario {}.",
@@ -129,11 +133,11 @@ fn outcome(call: &Brief, history: &History) -> String {
 
 /// Why no process moved, if none did and the list has the reason.
 fn why_none(history: &History, call: &Brief, detail: &Detail) -> Option<String> {
-    if !call.migrations.is_empty() || call.listed == 0 || call.weighed.is_some() {
+    if !call.migrations.is_empty() || call.listed == 0 || call.assessment.is_some() {
         return None;
     }
     let reasons = call
-        .fates
+        .dispositions
         .iter()
         .map(|(name, number)| format!("{number} {}", meaning(name, *number)));
     let reasons: Vec<String> = reasons.collect();
@@ -146,7 +150,7 @@ fn why_none(history: &History, call: &Brief, detail: &Detail) -> Option<String> 
     let all = counted(call.listed, "process");
     let found = match &reasons[..] {
         [_] => {
-            let (name, number) = call.fates.first_key_value()?;
+            let (name, number) = call.dispositions.first_key_value()?;
             if *number == 1 {
                 format!("The only process {}", meaning(name, 1))
             } else {
@@ -169,7 +173,7 @@ fn why_none(history: &History, call: &Brief, detail: &Detail) -> Option<String> 
         let elsewhere = entries.filter_map(|entry| {
             let forces = Forces::of(history, detail, entry)?;
             let best = forces.best_elsewhere()?;
-            Some((best.potential, entry.rank, best.set.clone()))
+            Some((best.terms.potential, entry.rank, best.set.clone()))
         });
         // Of equal ones, the lowest rank.
         let best =
@@ -186,8 +190,8 @@ fn why_none(history: &History, call: &Brief, detail: &Detail) -> Option<String> 
 
 /// Costs and benefits of the plan, in one sentence.
 pub(super) fn weighing(call: &Brief) -> Option<String> {
-    let weighed = call.weighed.as_ref()?;
-    let balance = weighed.balance;
+    let assessment = call.assessment.as_ref()?;
+    let balance = assessment.balance;
     let plan = format!(
         "the plan was to shorten a superstep from {} to {} s for {} s, over an expected {:.0} supersteps",
         rounded(balance.present.get(), 4),
@@ -195,7 +199,7 @@ pub(super) fn weighing(call: &Brief) -> Option<String> {
         rounded(balance.cost.get(), 4),
         balance.horizon
     );
-    Some(match weighed.verdict {
+    Some(match assessment.verdict {
         Verdict::Admitted => {
             format!("The policy accepted the plan: {plan}.")
         }
@@ -208,9 +212,9 @@ pub(super) fn weighing(call: &Brief) -> Option<String> {
     })
 }
 
-fn weighed(weighed: &PlanAssessment) -> WeighedReport {
-    let balance = weighed.balance;
-    let (verdict, pause) = match weighed.verdict {
+fn assessment(assessment: &PlanAssessment) -> AssessmentReport {
+    let balance = assessment.balance;
+    let (verdict, pause) = match assessment.verdict {
         Verdict::Admitted => ("admitted", None),
         Verdict::Unchanged => ("unchanged", None),
         Verdict::NotAmortised { pause } => ("not-amortised", Some(pause)),
@@ -220,8 +224,8 @@ fn weighed(weighed: &PlanAssessment) -> WeighedReport {
         0 < alternative.moves
             && (alternative.superstep, alternative.cost) == (balance.planned, balance.cost)
     };
-    let chosen = weighed.alternatives.iter().find(weighs);
-    let alternatives = weighed.alternatives.iter();
+    let chosen = assessment.alternatives.iter().find(weighs);
+    let alternatives = assessment.alternatives.iter();
     let alternatives = alternatives.map(|alternative| AlternativeReport {
         name: alternative.name.clone(),
         superstep_seconds: alternative.superstep.get(),
@@ -229,7 +233,7 @@ fn weighed(weighed: &PlanAssessment) -> WeighedReport {
         moves: alternative.moves,
         chosen: chosen.is_some_and(|chosen| std::ptr::eq(chosen, alternative)),
     });
-    WeighedReport {
+    AssessmentReport {
         present_seconds: balance.present.get(),
         planned_seconds: balance.planned.get(),
         cost_seconds: balance.cost.get(),

@@ -7,8 +7,9 @@ use bsp::Rank;
 use migbsp::Potential;
 use serde::Serialize;
 
-use crate::explain::fate::Fate;
+use crate::explain::disposition::Disposition;
 use crate::explain::history::{Detail, History};
+use crate::explain::terms::Terms;
 use experiments::Failure;
 
 /// A row: the potential of a process for a Set in a call; times in seconds.
@@ -18,18 +19,10 @@ struct Row {
     process: String,
     host: String,
     set: String,
-    pattern_computation: f64,
-    prediction_computation: f64,
-    set_index: f64,
-    computation: f64,
-    pattern_communication: f64,
-    prediction_communication: f64,
-    communication: f64,
-    migration: f64,
-    potential: f64,
+    terms: Terms,
     position: Option<usize>,
     target: Option<String>,
-    fate: Option<&'static str>,
+    disposition: Option<&'static str>,
 }
 
 /// All rows under a header, optionally of one process or one call only.
@@ -48,9 +41,9 @@ pub(super) fn rows(
     writer.write_record(HEADER).map_err(Failure::run)?;
     let mut pending: Vec<Evaluated> = Vec::new();
     let mut failed = None;
-    let needed = |glance: EventHeader| {
-        let asked = superstep.is_none_or(|superstep| glance.superstep == Some(superstep));
-        asked && matches!(glance.kind, EventKind::Evaluated | EventKind::Call)
+    let needed = |header: EventHeader| {
+        let asked = superstep.is_none_or(|superstep| header.superstep == Some(superstep));
+        asked && matches!(header.kind, EventKind::Evaluated | EventKind::Call)
     };
     record::scan(&history.folder, needed, |event| match event {
         Event::Evaluated(evaluated) => pending.push(evaluated),
@@ -79,7 +72,7 @@ pub(super) fn rows(
 
 /// The rows of one call, in rank order.
 fn rows_of(history: &History, detail: &Detail, rank: Option<Rank>) -> Vec<Row> {
-    let fates = Fate::all(&detail.call, &history.rules);
+    let dispositions = Disposition::all(&detail.call, &history.rules);
     let list = detail.call.list.iter().enumerate();
     let places: BTreeMap<Rank, (usize, String)> = list
         .map(|(index, entry)| (entry.rank, (index + 1, history.set(entry.target))))
@@ -96,18 +89,10 @@ fn rows_of(history: &History, detail: &Detail, rank: Option<Rank>) -> Vec<Row> {
             process: evaluation.rank.to_string(),
             host: history.host(evaluation.host),
             set: history.set(potential.set),
-            pattern_computation: potential.pattern_computation,
-            prediction_computation: potential.prediction_computation.get(),
-            set_index: potential.set_index,
-            computation: potential.computation.get(),
-            pattern_communication: potential.pattern_communication,
-            prediction_communication: potential.prediction_communication.get(),
-            communication: potential.communication.get(),
-            migration: potential.migration.get(),
-            potential: potential.total().get(),
+            terms: Terms::new(potential),
             position: place.map(|(position, _)| *position),
             target: place.map(|(_, target)| target.clone()),
-            fate: fates.get(&evaluation.rank).map(Fate::name),
+            disposition: dispositions.get(&evaluation.rank).map(Disposition::name),
         }
     };
     let rows = asked.into_iter().flat_map(|evaluation| {

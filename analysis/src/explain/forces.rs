@@ -5,8 +5,9 @@ use migbsp::Potential;
 use serde::Serialize;
 
 use crate::chart::{Bars, Lines, Series, Style, text_bars};
-use crate::explain::history::{Detail, History};
+use crate::explain::history::{Detail, History, SuperstepDuration};
 use crate::explain::payback::Balance;
+use crate::explain::terms::Terms;
 
 /// The potentials of one process for every Set, term by term.
 #[derive(Debug, Serialize)]
@@ -19,7 +20,7 @@ pub(super) struct Forces {
     pub(super) sets: Vec<Force>,
 }
 
-/// The potential of a process for one Set, equation `PM` of `docs/model.md`; times in seconds.
+/// The potential of a process for one Set.
 #[derive(Debug, Serialize)]
 pub(super) struct Force {
     /// Name of the Set.
@@ -28,24 +29,9 @@ pub(super) struct Force {
     pub(super) is_own: bool,
     /// Whether its potential is highest there.
     pub(super) is_target: bool,
-    /// `P_comp(i)`.
-    pub(super) pattern_computation: f64,
-    /// `CTP(i)`.
-    pub(super) prediction_computation: f64,
-    /// `ISet(j)`.
-    pub(super) set_index: f64,
-    /// `Comp(i, j)`.
-    pub(super) computation: f64,
-    /// `P_comm(i, j)`.
-    pub(super) pattern_communication: f64,
-    /// `BTP(i, j)`.
-    pub(super) prediction_communication: f64,
-    /// `Comm(i, j)`.
-    pub(super) communication: f64,
-    /// `Mem(i, j)`.
-    pub(super) migration: f64,
-    /// `PM(i, j)`.
-    pub(super) potential: f64,
+    /// The terms of the potential.
+    #[serde(flatten)]
+    pub(super) terms: Terms,
 }
 
 impl Forces {
@@ -71,7 +57,7 @@ impl Forces {
     /// The highest potential for a Set other than its own.
     pub(super) fn best_elsewhere(&self) -> Option<&Force> {
         let others = self.sets.iter().filter(|force| !force.is_own);
-        others.max_by(|one, other| one.potential.total_cmp(&other.potential))
+        others.max_by(|one, other| one.terms.potential.total_cmp(&other.terms.potential))
     }
 
     /// The chart for a terminal.
@@ -79,9 +65,9 @@ impl Forces {
         let rows = self.sets.iter().flat_map(|force| {
             let name = |term: &str| format!("{}  {term}", force.set);
             [
-                (name("Comp"), force.computation),
-                (name("Comm"), force.communication),
-                (name("Mem"), 0.0 - force.migration),
+                (name("Comp"), force.terms.computation),
+                (name("Comm"), force.terms.communication),
+                (name("Mem"), 0.0 - force.terms.migration),
             ]
         });
         text_bars(&rows.collect::<Vec<_>>(), BAR_WIDTH)
@@ -100,10 +86,10 @@ impl Forces {
             unit: "seconds".to_owned(),
             categories: self.sets.iter().map(|force| force.set.clone()).collect(),
             series: vec![
-                term("Comp", &|force| force.computation),
-                term("Comm", &|force| force.communication),
-                term("−Mem", &|force| 0.0 - force.migration),
-                term("PM", &|force| force.potential),
+                term("Comp", &|force| force.terms.computation),
+                term("Comm", &|force| force.terms.communication),
+                term("−Mem", &|force| 0.0 - force.terms.migration),
+                term("PM", &|force| force.terms.potential),
             ],
         }
         .svg()
@@ -116,15 +102,7 @@ impl Force {
             set,
             is_own: potential.set == own,
             is_target: potential.set == target,
-            pattern_computation: potential.pattern_computation,
-            prediction_computation: potential.prediction_computation.get(),
-            set_index: potential.set_index,
-            computation: potential.computation.get(),
-            pattern_communication: potential.pattern_communication,
-            prediction_communication: potential.prediction_communication.get(),
-            communication: potential.communication.get(),
-            migration: potential.migration.get(),
-            potential: potential.total().get(),
+            terms: Terms::new(potential),
         }
     }
 }
@@ -133,7 +111,7 @@ impl Force {
 /// migrations are marked.
 pub(super) fn supersteps(history: &History) -> String {
     let size = history.supersteps.len().div_ceil(POINTS).max(1);
-    let point = |(index, part): (usize, &[super::history::Lasting])| {
+    let point = |(index, part): (usize, &[SuperstepDuration])| {
         let longest = part
             .iter()
             .map(|superstep| superstep.seconds)

@@ -8,7 +8,7 @@ use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, PlanAssessment};
 
-use crate::explain::fate::Fate;
+use crate::explain::disposition::Disposition;
 use crate::explain::rules::Rules;
 use experiments::Failure;
 use experiments::Scenario;
@@ -23,9 +23,9 @@ pub(super) struct History {
     /// The start of the run.
     pub(super) run: Run,
     /// Duration of every superstep, in order.
-    pub(super) supersteps: Vec<Lasting>,
+    pub(super) supersteps: Vec<SuperstepDuration>,
     /// The same for scenario i, if its record is beside this one.
-    pub(super) alone: Option<Vec<Lasting>>,
+    pub(super) alone: Option<Vec<SuperstepDuration>>,
     /// All calls, in order.
     pub(super) calls: Vec<Brief>,
     /// The end of the run.
@@ -36,7 +36,7 @@ pub(super) struct History {
 
 /// Duration of a superstep.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Lasting {
+pub(super) struct SuperstepDuration {
     /// From its start to the last arrival at its barrier.
     pub(super) seconds: f64,
     /// The process that computed longest.
@@ -64,23 +64,23 @@ pub(super) struct Brief {
     pub(super) head: Option<Entry>,
     /// Number of candidates.
     pub(super) candidates: usize,
-    /// Number of processes by name of their fate.
-    pub(super) fates: BTreeMap<&'static str, usize>,
+    /// Number of processes by name of their disposition.
+    pub(super) dispositions: BTreeMap<&'static str, usize>,
     /// Costs and benefits, if the policy makes plans.
-    pub(super) weighed: Option<PlanAssessment>,
+    pub(super) assessment: Option<PlanAssessment>,
     /// Migrations.
     pub(super) migrations: Vec<Migration>,
-    /// The standing of the process in question.
-    pub(super) standing: Option<Standing>,
+    /// The process in question, if it took part.
+    pub(super) asked: Option<ListedProcess>,
 }
 
-/// The standing of a process in a call.
+/// A process in the list of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Standing {
+pub(super) struct ListedProcess {
     /// Its row of the list.
     pub(super) entry: Entry,
     /// Its outcome.
-    pub(super) fate: Fate,
+    pub(super) disposition: Disposition,
 }
 
 /// The start of the run in `folder`.
@@ -103,14 +103,14 @@ impl History {
         let rules = rules(folder)?;
         let run = record::head(folder).map_err(fault)?;
         let (mut supersteps, mut calls, mut ended) = (Vec::new(), Vec::new(), None);
-        let needed = |glance: EventHeader| {
+        let needed = |header: EventHeader| {
             matches!(
-                glance.kind,
+                header.kind,
                 EventKind::Superstep | EventKind::Call | EventKind::End
             )
         };
         record::scan(folder, needed, |event| match event {
-            Event::Superstep(superstep) => supersteps.push(Lasting::of(&superstep)),
+            Event::Superstep(superstep) => supersteps.push(SuperstepDuration::new(&superstep)),
             Event::Call(call) => calls.push(Brief::new(&call, &rules, asked)),
             Event::End(end) => ended = Some(end),
             Event::Run(_) | Event::Observed(_) | Event::Evaluated(_) | Event::Moved(_) => {}
@@ -134,9 +134,9 @@ impl History {
     /// If the record is no longer readable.
     pub(super) fn detail(&self, superstep: u64) -> Result<Detail, Failure> {
         let (mut evaluated, mut held) = (Vec::new(), None);
-        let needed = |glance: EventHeader| {
-            glance.superstep == Some(superstep)
-                && matches!(glance.kind, EventKind::Evaluated | EventKind::Call)
+        let needed = |header: EventHeader| {
+            header.superstep == Some(superstep)
+                && matches!(header.kind, EventKind::Evaluated | EventKind::Call)
         };
         record::scan(&self.folder, needed, |event| match event {
             Event::Evaluated(found) => evaluated.push(found),
@@ -168,7 +168,7 @@ impl History {
     /// If the record is no longer readable.
     pub(super) fn potentials_elsewhere(&self, rank: Rank) -> Result<BTreeMap<u64, f64>, Failure> {
         let mut highest = BTreeMap::new();
-        let needed = |glance: EventHeader| glance.kind == EventKind::Evaluated;
+        let needed = |header: EventHeader| header.kind == EventKind::Evaluated;
         record::scan(&self.folder, needed, |event| {
             let Event::Evaluated(found) = event else {
                 return;
@@ -200,8 +200,8 @@ impl History {
     }
 }
 
-impl Lasting {
-    fn of(superstep: &record::Superstep) -> Self {
+impl SuperstepDuration {
+    fn new(superstep: &record::Superstep) -> Self {
         Self {
             seconds: (superstep.ended - superstep.started).get(),
             slowest: superstep.slowest,
@@ -234,16 +234,16 @@ impl Detail {
 
 impl Brief {
     fn new(call: &Call, rules: &Rules, asked: Option<Rank>) -> Self {
-        let mut fates = BTreeMap::new();
-        let mut all = Fate::all(call, rules);
-        for fate in all.values() {
-            *fates.entry(fate.name()).or_default() += 1;
+        let mut dispositions = BTreeMap::new();
+        let mut all = Disposition::all(call, rules);
+        for disposition in all.values() {
+            *dispositions.entry(disposition.name()).or_default() += 1;
         }
-        let standing = asked.and_then(|rank| {
+        let asked = asked.and_then(|rank| {
             let position = call.list.iter().position(|entry| entry.rank == rank)?;
-            Some(Standing {
+            Some(ListedProcess {
                 entry: call.list[position],
-                fate: all.remove(&rank)?,
+                disposition: all.remove(&rank)?,
             })
         });
         Self {
@@ -256,17 +256,17 @@ impl Brief {
             listed: call.list.len(),
             head: call.list.first().copied(),
             candidates: call.considered.len(),
-            fates,
-            weighed: call.weighed.clone(),
+            dispositions,
+            assessment: call.assessment.clone(),
             migrations: call.migrations.clone(),
-            standing,
+            asked,
         }
     }
 }
 
 /// Superstep times of scenario i, if its record is beside that in `folder` and of the same experiment.
 /// An error in that record does not concern the record in question.
-fn alone(folder: &Path) -> Option<Vec<Lasting>> {
+fn alone(folder: &Path) -> Option<Vec<SuperstepDuration>> {
     let folder = folder.canonicalize().ok()?;
     let beside = folder.parent()?.join("i");
     let configuration = |folder: &Path| Some(manifest(folder).ok()?.configuration);
@@ -274,10 +274,10 @@ fn alone(folder: &Path) -> Option<Vec<Lasting>> {
         return None;
     }
     let mut supersteps = Vec::new();
-    let needed = |glance: EventHeader| glance.kind == EventKind::Superstep;
+    let needed = |header: EventHeader| header.kind == EventKind::Superstep;
     record::scan(&beside, needed, |event| {
         if let Event::Superstep(superstep) = event {
-            supersteps.push(Lasting::of(&superstep));
+            supersteps.push(SuperstepDuration::new(&superstep));
         }
     })
     .ok()?;

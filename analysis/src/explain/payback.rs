@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::explain::history::{Brief, History, Lasting};
+use crate::amortisation::Amortisation;
+use crate::explain::history::{Brief, History, SuperstepDuration};
 
 /// The gain of one call's migrations: the supersteps after it compared with the same ones without it.
 ///
@@ -30,7 +31,7 @@ pub(super) struct Payback {
     pub(super) saved_seconds: f64,
     /// Supersteps until the next call with migrations, or the end.
     pub(super) supersteps: usize,
-    /// Supersteps after which the saving reached the cost.
+    /// Supersteps after which the total saving had reached the cost for good.
     pub(super) paid_after: Option<usize>,
     /// The superstep before the next migration.
     pub(super) next_move: Option<u64>,
@@ -97,15 +98,15 @@ impl Payback {
         };
         let until = next_move.map_or(end, place);
         let mut saved = 0.0;
-        let mut paid_after = None;
+        let mut amortisation = Amortisation::default();
+        amortisation.charge(call.cost.get());
         let times = own.get(begin..until).unwrap_or_default();
         for (index, superstep) in times.iter().enumerate() {
             let otherwise =
                 alone.map_or(before_seconds, |alone| alone[begin + index].seconds * share);
-            saved += otherwise - superstep.seconds;
-            if paid_after.is_none() && call.cost.get() <= saved {
-                paid_after = Some(index + 1);
-            }
+            let saving = otherwise - superstep.seconds;
+            saved += saving;
+            amortisation.save(saving);
         }
         Some(Self {
             against,
@@ -115,7 +116,7 @@ impl Payback {
             cost_seconds: call.cost.get(),
             saved_seconds: saved,
             supersteps: times.len(),
-            paid_after,
+            paid_after: amortisation.paid_after(),
             next_move,
         })
     }
@@ -143,25 +144,22 @@ impl Balance {
             None => (Against::Before, begin, first),
         };
         let mut pending = calls[first..].iter().peekable();
-        let (mut net, mut paid_by) = (0.0, None);
+        let mut amortisation = Amortisation::default();
         for (index, superstep) in history.supersteps.iter().enumerate().skip(start) {
             while let Some(call) = pending.next_if(|call| place(call.superstep) <= index) {
-                net -= call.cost.get();
+                amortisation.charge(call.cost.get());
             }
             let otherwise = alone.map_or(before_seconds, |alone| alone[index].seconds);
-            net += otherwise - superstep.seconds;
-            if net < 0.0 {
-                paid_by = None;
-            } else if begin <= index && paid_by.is_none() {
-                paid_by = Some(index + 1);
-            }
+            amortisation.save(otherwise - superstep.seconds);
         }
+        let paid_after = amortisation.paid_after();
         Some(Self {
             against,
             before_seconds,
             after_seconds,
-            net_seconds: net,
-            paid_by,
+            net_seconds: amortisation.net(),
+            // Savings before the first migration are not its own.
+            paid_by: paid_after.map(|supersteps| (start + supersteps).max(begin + 1)),
         })
     }
 }
@@ -173,12 +171,12 @@ fn index_before(history: &History, index: usize) -> usize {
 }
 
 /// The supersteps of scenario i, if their number is the same.
-fn alone(history: &History) -> Option<&[Lasting]> {
+fn alone(history: &History) -> Option<&[SuperstepDuration]> {
     let alone = history.alone.as_deref();
     alone.filter(|alone| alone.len() == history.supersteps.len())
 }
 
-fn mean(supersteps: &[Lasting], range: Range<usize>) -> Option<f64> {
+fn mean(supersteps: &[SuperstepDuration], range: Range<usize>) -> Option<f64> {
     let times = supersteps.get(range)?;
     let number = u32::try_from(times.len())
         .ok()
@@ -229,15 +227,15 @@ mod tests {
             listed: 1,
             head: None,
             candidates: 0,
-            fates: BTreeMap::new(),
-            weighed: None,
+            dispositions: BTreeMap::new(),
+            assessment: None,
             migrations: if moved { vec![migration] } else { Vec::new() },
-            standing: None,
+            asked: None,
         }
     }
 
     fn history(times: &[f64], calls: Vec<Brief>) -> History {
-        let lasting = |seconds: &f64| Lasting {
+        let duration = |seconds: &f64| SuperstepDuration {
             seconds: *seconds,
             slowest: Rank(0),
         };
@@ -250,7 +248,7 @@ mod tests {
                 hosts: Vec::new(),
                 placement: vec!["a".to_owned()],
             },
-            supersteps: times.iter().map(lasting).collect(),
+            supersteps: times.iter().map(duration).collect(),
             alone: None,
             calls,
             end: End {
@@ -308,9 +306,9 @@ mod tests {
     fn scenario_i_is_the_basis_if_its_record_exists() {
         let times = [1.0, 1.0, 2.0, 2.0];
         let mut history = history(&times, vec![call(2, true)]);
-        let longer = |lasting: &Lasting| Lasting {
-            seconds: lasting.seconds * 2.0,
-            ..*lasting
+        let longer = |duration: &SuperstepDuration| SuperstepDuration {
+            seconds: duration.seconds * 2.0,
+            ..*duration
         };
         history.alone = Some(history.supersteps.iter().map(longer).collect());
         let balance = Balance::of(&history).unwrap();
@@ -320,7 +318,7 @@ mod tests {
     }
 
     /// Supersteps of scenario i.
-    fn alone(times: &[f64]) -> Option<Vec<Lasting>> {
+    fn alone(times: &[f64]) -> Option<Vec<SuperstepDuration>> {
         Some(history(times, Vec::new()).supersteps)
     }
 

@@ -8,12 +8,12 @@ use bsp::units::Seconds;
 use migbsp::{Answer, Refusal};
 
 use crate::explain::call::{first_of, report, rows, weighing};
-use crate::explain::fate::{Fate, meaning};
+use crate::explain::disposition::{Disposition, meaning};
 use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, History};
+use crate::explain::narrative::Narrative;
 use crate::explain::payback::Payback;
 use crate::explain::report::{Explanation, Predicted, ProcessReport, Row, Time};
-use crate::explain::story::Story;
 use crate::text::counted;
 use experiments::Failure;
 
@@ -33,24 +33,24 @@ pub(super) fn explain(
     let call = &detail.call;
     answer.calls.push(report(history, index));
     let position = call.list.iter().position(|entry| entry.rank == rank);
-    let fate = Fate::all(call, &history.rules).remove(&rank);
+    let disposition = Disposition::all(call, &history.rules).remove(&rank);
     let entry = position.map(|position| call.list[position]);
-    let process = describe(history, &detail, (rank, index), fate.as_ref());
+    let process = describe(history, &detail, (rank, index), disposition.as_ref());
     if !is_named {
         answer.sentences.extend(in_the_run(&process, history));
     }
     answer.forces = entry.and_then(|entry| Forces::of(history, &detail, &entry));
-    if let (Some(entry), Some(fate)) = (entry, &fate) {
-        let story = Story {
+    if let (Some(entry), Some(disposition)) = (entry, &disposition) {
+        let narrative = Narrative {
             history,
             detail: &detail,
             entry,
             process: &process,
             forces: answer.forces.as_ref(),
         };
-        answer.sentences.push(story.why(fate));
+        answer.sentences.push(narrative.why(disposition));
         answer.sentences.extend(weighing(brief));
-        answer.sentences.extend(story.what_it_won());
+        answer.sentences.extend(narrative.what_it_won());
     } else {
         answer.sentences.push(format!(
             "{rank} took no part in the call after superstep {}: it had halted.",
@@ -70,7 +70,7 @@ fn describe(
     history: &History,
     detail: &Detail,
     (rank, index): (Rank, usize),
-    fate: Option<&Fate>,
+    disposition: Option<&Disposition>,
 ) -> ProcessReport {
     let call = &detail.call;
     let position = call.list.iter().position(|entry| entry.rank == rank);
@@ -78,25 +78,25 @@ fn describe(
     let host = detail
         .evaluation(rank)
         .map(|evaluation| history.host(evaluation.host));
-    let mut fates: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut dispositions: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut moved_after = Vec::new();
     for brief in &history.calls {
-        if let Some(standing) = &brief.standing {
-            *fates.entry(standing.fate.name()).or_default() += 1;
+        if let Some(asked) = &brief.asked {
+            *dispositions.entry(asked.disposition.name()).or_default() += 1;
         }
         if brief.migrations.iter().any(|moved| moved.rank == rank) {
             moved_after.push(brief.superstep);
         }
     }
     let moved = call.migrations.iter();
-    let has_moved = matches!(fate, Some(Fate::Moved(_)));
+    let has_moved = matches!(disposition, Some(Disposition::Moved(_)));
     let others = moved.filter(|moved| has_moved && moved.rank != rank);
     ProcessReport {
         process: rank.to_string(),
         superstep: call.superstep,
         host,
         position: position.map(|position| position + 1),
-        fate: fate.map(Fate::name),
+        disposition: disposition.map(Disposition::name),
         target: entry.map(|entry| history.set(entry.target)),
         potential: entry.map(|entry| entry.potential.get()),
         times: times(history, detail, rank),
@@ -105,7 +105,7 @@ fn describe(
         payback: Payback::of(history, index).filter(|_| has_moved),
         moved_with: others.map(|moved| moved.rank.to_string()).collect(),
         moved_after,
-        fates,
+        dispositions,
     }
 }
 
@@ -209,15 +209,15 @@ fn in_the_run(process: &ProcessReport, history: &History) -> Option<String> {
         [_] => None,
         [] if calls == 1 => None,
         [] => {
-            let fates = process.fates.iter();
-            let fates = fates.map(|(fate, number)| {
+            let dispositions = process.dispositions.iter();
+            let dispositions = dispositions.map(|(disposition, number)| {
                 let all = if *number == calls { "all " } else { "" };
-                format!("in {all}{number} it {}", meaning(fate, 1))
+                format!("in {all}{number} it {}", meaning(disposition, 1))
             });
             Some(format!(
                 "{name} never moved in {}: {}. It came nearest to moving after superstep {}.",
                 counted(calls, "call"),
-                fates.collect::<Vec<_>>().join(", "),
+                dispositions.collect::<Vec<_>>().join(", "),
                 process.superstep
             ))
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use agents::record::Run;
 use bsp::Rank;
 
-use crate::explain::fate::Fate;
-use crate::explain::history::{History, Standing};
+use crate::explain::disposition::Disposition;
+use crate::explain::history::{History, ListedProcess};
 use experiments::Failure;
 
 /// The subject of a question: the whole run, a call, or a process in a call.
@@ -97,30 +97,30 @@ fn call_after(history: &History, superstep: u64) -> Result<usize, Failure> {
 /// potential for another Set was highest.
 fn nearest_to_moving(history: &History, rank: Rank) -> Result<Option<usize>, Failure> {
     let calls = &history.calls;
-    let standings = || {
+    let asked = || {
         let calls = calls.iter().enumerate();
-        calls.filter_map(|(index, call)| Some((index, call.standing.as_ref()?)))
+        calls.filter_map(|(index, call)| Some((index, call.asked.as_ref()?)))
     };
-    let Some(nearness) = standings()
-        .map(|(_, standing)| standing.fate.nearness())
+    let Some(nearness) = asked()
+        .map(|(_, process)| process.disposition.nearness())
         .max()
     else {
         return Ok(calls.len().checked_sub(1));
     };
-    let nearest = || standings().filter(|(_, standing)| standing.fate.nearness() == nearness);
-    let prefers_own = |standing: &Standing| standing.entry.own == standing.entry.target;
-    let elsewhere = if nearest().any(|(_, standing)| prefers_own(standing)) {
+    let nearest = || asked().filter(|(_, process)| process.disposition.nearness() == nearness);
+    let prefers_own = |process: &ListedProcess| process.entry.own == process.entry.target;
+    let elsewhere = if nearest().any(|(_, process)| prefers_own(process)) {
         history.potentials_elsewhere(rank)?
     } else {
         BTreeMap::new()
     };
     let mut chosen: Option<(usize, f64)> = None;
-    for (index, standing) in nearest() {
-        if matches!(standing.fate, Fate::Moved(_)) {
+    for (index, process) in nearest() {
+        if matches!(process.disposition, Disposition::Moved(_)) {
             return Ok(Some(index));
         }
-        let potential = standing.entry.potential.get();
-        let attraction = if prefers_own(standing) {
+        let potential = process.entry.potential.get();
+        let attraction = if prefers_own(process) {
             let other = elsewhere.get(&calls[index].superstep);
             other.map_or(f64::NEG_INFINITY, |other| other - potential)
         } else {

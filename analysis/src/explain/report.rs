@@ -33,7 +33,7 @@ pub struct Explanation {
     pub(super) calls: Vec<CallReport>,
     /// Total gain of all migrations, for a question about the run.
     pub(super) balance: Option<Balance>,
-    /// Standing of the process, for a question about one.
+    /// The process in question, for a question about one.
     pub(super) process: Option<ProcessReport>,
     /// The list of the call: all of it, or the part around the process.
     pub(super) list: Vec<Row>,
@@ -62,14 +62,16 @@ pub(super) struct CallReport {
     pub(super) processes: usize,
     /// Number of candidates.
     pub(super) candidates: usize,
-    /// Number of processes by fate.
-    pub(super) fates: BTreeMap<&'static str, usize>,
+    /// Number of processes by disposition.
+    #[serde(rename = "fates")]
+    pub(super) dispositions: BTreeMap<&'static str, usize>,
     /// Migrations.
     pub(super) moved: Vec<Move>,
     /// Gain of the migrations.
     pub(super) payback: Option<Payback>,
     /// Costs and benefits, if the policy makes plans.
-    pub(super) weighed: Option<WeighedReport>,
+    #[serde(rename = "weighed")]
+    pub(super) assessment: Option<AssessmentReport>,
 }
 
 /// A migration.
@@ -85,7 +87,7 @@ pub(super) struct Move {
 
 /// Costs and benefits of a plan.
 #[derive(Debug, Serialize)]
-pub(super) struct WeighedReport {
+pub(super) struct AssessmentReport {
     /// Superstep time with the present placement.
     pub(super) present_seconds: f64,
     /// Superstep time with the planned placement.
@@ -131,13 +133,14 @@ pub(super) struct Row {
     /// Its potential for that Set, in seconds.
     pub(super) potential: f64,
     /// Its outcome.
-    pub(super) fate: &'static str,
+    #[serde(rename = "fate")]
+    pub(super) disposition: &'static str,
     /// The outcome, in words.
     #[serde(skip)]
     pub(super) note: String,
 }
 
-/// Standing of a process in a call.
+/// A process in a call.
 #[derive(Debug, Serialize)]
 pub(super) struct ProcessReport {
     /// As `p21`.
@@ -149,7 +152,8 @@ pub(super) struct ProcessReport {
     /// Its position in the list, from 1; `None`: it took no part.
     pub(super) position: Option<usize>,
     /// Its outcome.
-    pub(super) fate: Option<&'static str>,
+    #[serde(rename = "fate")]
+    pub(super) disposition: Option<&'static str>,
     /// The Set for which its potential was highest.
     pub(super) target: Option<String>,
     /// That potential, in seconds.
@@ -167,7 +171,8 @@ pub(super) struct ProcessReport {
     /// Supersteps after which it moved in the whole run.
     pub(super) moved_after: Vec<u64>,
     /// Its outcomes in all calls.
-    pub(super) fates: BTreeMap<&'static str, usize>,
+    #[serde(rename = "fates")]
+    pub(super) dispositions: BTreeMap<&'static str, usize>,
 }
 
 /// Predicted superstep time on a host, in seconds.

@@ -3,7 +3,7 @@
 use crate::explain::call::first_of;
 use crate::explain::forces::Forces;
 use crate::explain::payback::{Against, Payback};
-use crate::explain::report::{CallReport, Explanation, ProcessReport, Row, WeighedReport};
+use crate::explain::report::{AssessmentReport, CallReport, Explanation, ProcessReport, Row};
 use crate::text::{counted, rounded, table};
 
 /// First the answer in words, then the tables, then the forces.
@@ -22,12 +22,12 @@ pub fn text(answer: &Explanation) -> String {
     for sentence in &answer.sentences {
         text.push_str(&format!("\n{sentence}\n"));
     }
-    let weighed = match &answer.calls[..] {
-        [only] => only.weighed.as_ref(),
+    let assessment = match &answer.calls[..] {
+        [only] => only.assessment.as_ref(),
         _ => None,
     };
-    if let Some(weighed) = weighed {
-        text.push_str(&alternatives(weighed));
+    if let Some(assessment) = assessment {
+        text.push_str(&alternatives(assessment));
     }
     if let Some(process) = &answer.process {
         if let Some(forces) = &answer.forces {
@@ -39,11 +39,11 @@ pub fn text(answer: &Explanation) -> String {
     } else if answer.list.is_empty() {
         text.push_str(&calls(&answer.calls));
     } else {
-        let is_planned = weighed.is_some() && answer.list.iter().any(is_moved);
+        let is_planned = assessment.is_some() && answer.list.iter().any(is_moved);
         text.push_str(&list(&answer.list, answer.calls.first(), is_planned));
     }
     if let Some(forces) = &answer.forces {
-        let decided = match weighed {
+        let decided = match assessment {
             Some(_) => ", which do not decide",
             None => "",
         };
@@ -89,7 +89,7 @@ fn calls(calls: &[CallReport]) -> String {
                 .map_or_else(String::new, |interval| interval.to_string()),
             call.tolerance
                 .map_or_else(String::new, |tolerance| rounded(tolerance, 3)),
-            if call.weighed.is_some() {
+            if call.assessment.is_some() {
                 String::new()
             } else {
                 call.candidates.to_string()
@@ -157,15 +157,15 @@ fn terms(forces: &Forces) -> String {
         };
         vec![
             force.set.clone(),
-            rounded(force.pattern_computation, 2),
-            rounded(force.prediction_computation, 4),
-            rounded(force.set_index, 3),
-            rounded(force.computation, 4),
-            rounded(force.pattern_communication, 2),
-            rounded(force.prediction_communication, 4),
-            rounded(force.communication, 4),
-            rounded(force.migration, 4),
-            rounded(force.potential, 4),
+            rounded(force.terms.pattern_computation, 2),
+            rounded(force.terms.prediction_computation, 4),
+            rounded(force.terms.set_index, 3),
+            rounded(force.terms.computation, 4),
+            rounded(force.terms.pattern_communication, 2),
+            rounded(force.terms.prediction_communication, 4),
+            rounded(force.terms.communication, 4),
+            rounded(force.terms.migration, 4),
+            rounded(force.terms.potential, 4),
             role.to_owned(),
         ]
     });
@@ -176,7 +176,7 @@ fn terms(forces: &Forces) -> String {
 }
 
 fn is_moved(row: &Row) -> bool {
-    row.fate == "moved"
+    row.disposition == "moved"
 }
 
 /// Rows of the list of a call, abridged; if a plan decided, the processes that it moves come first.
@@ -329,20 +329,20 @@ fn gains(process: &ProcessReport) -> String {
     format!("\nGain:\n\n{}", table(&headers, rows))
 }
 
-fn alternatives(weighed: &WeighedReport) -> String {
+fn alternatives(assessment: &AssessmentReport) -> String {
     let headers = ["plan", "superstep", "cost", "moves", ""];
     let mut rows = vec![vec![
         "stay".to_owned(),
-        rounded(weighed.present_seconds, 4),
+        rounded(assessment.present_seconds, 4),
         rounded(0.0, 4),
         "0".to_owned(),
         String::new(),
     ]];
-    let chosen = match weighed.verdict {
+    let chosen = match assessment.verdict {
         "admitted" => "chosen",
         _ => "best",
     };
-    rows.extend(weighed.alternatives.iter().map(|plan| {
+    rows.extend(assessment.alternatives.iter().map(|plan| {
         vec![
             plan.name.clone(),
             rounded(plan.superstep_seconds, 4),

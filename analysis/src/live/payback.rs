@@ -1,13 +1,14 @@
-//! Whether moves have paid for themselves, as supersteps show it.
+//! The gain of migrations on real hosts, from the durations of supersteps.
 
 use agents::record::Event;
 use serde::Serialize;
 
+use crate::amortisation::Amortisation;
 use crate::text::{counted, rounded};
 
 /// Durations of supersteps and calls during a run.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct PaybackMeter {
     /// Of each superstep, in seconds.
     supersteps: Vec<f64>,
     /// Superstep, number of migrations and duration of each call with migrations.
@@ -25,12 +26,12 @@ pub(super) struct Payback {
     after_seconds: f64,
     /// Duration of the calls with migrations, in seconds.
     cost_seconds: f64,
-    /// Supersteps after the first move until it had paid for itself and for those that followed; not set: it never had.
+    /// Supersteps after the first migration until all calls so far were paid for; not set: they are not.
     pub paid_after: Option<usize>,
 }
 
-impl Pace {
-    /// Something happened.
+impl PaybackMeter {
+    /// Takes the durations from an event.
     pub(super) fn observe(&mut self, event: &Event) {
         match event {
             Event::Superstep(superstep) => {
@@ -57,24 +58,19 @@ impl Pace {
         let before_seconds = median(&self.supersteps[..first])?;
         let after_seconds = median(&self.supersteps[last..])?;
         let mut pending = self.moving.iter().peekable();
-        let (mut net, mut paid_after) = (0.0, None);
+        let mut amortisation = Amortisation::default();
         for (index, seconds) in self.supersteps.iter().enumerate().skip(first) {
             while let Some((_, _, cost)) = pending.next_if(|(at, _, _)| *at <= index) {
-                net -= cost;
+                amortisation.charge(*cost);
             }
-            net += before_seconds - seconds;
-            if net < 0.0 {
-                paid_after = None;
-            } else if paid_after.is_none() {
-                paid_after = Some(index + 1 - first);
-            }
+            amortisation.save(before_seconds - seconds);
         }
         Some(Payback {
             migrations: self.moving.iter().map(|(_, count, _)| count).sum(),
             before_seconds,
             after_seconds,
             cost_seconds: self.moving.iter().map(|(_, _, cost)| cost).sum(),
-            paid_after,
+            paid_after: amortisation.paid_after(),
         })
     }
 }
@@ -113,8 +109,8 @@ fn median(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn pace(supersteps: &[f64], moving: &[(usize, usize, f64)]) -> Pace {
-        Pace {
+    fn meter(supersteps: &[f64], moving: &[(usize, usize, f64)]) -> PaybackMeter {
+        PaybackMeter {
             supersteps: supersteps.to_vec(),
             moving: moving.to_vec(),
         }
@@ -124,13 +120,13 @@ mod tests {
     fn moves_have_paid_when_what_was_saved_reaches_what_calls_cost() {
         let supersteps = [2.0, 2.0, 1.0, 1.0, 1.0, 0.5];
         let paid = |moving: &[(usize, usize, f64)]| {
-            pace(&supersteps, moving).payback().unwrap().paid_after
+            meter(&supersteps, moving).payback().unwrap().paid_after
         };
         assert_eq!(paid(&[(2, 1, 1.5)]), Some(2));
         // The second call takes the gain of the first.
         assert_eq!(paid(&[(2, 1, 1.5), (4, 2, 2.0)]), Some(4));
         assert_eq!(paid(&[(2, 1, 100.0)]), None);
-        let payback = pace(&supersteps, &[(2, 1, 1.5), (4, 2, 2.0)])
+        let payback = meter(&supersteps, &[(2, 1, 1.5), (4, 2, 2.0)])
             .payback()
             .unwrap();
         assert_eq!(
@@ -138,7 +134,7 @@ mod tests {
             "3 migrations: a superstep took 2000.000 ms before the first and 1000.000 ms after the last (medians); the \
              calls cost 3500.000 ms, and had paid for themselves after 4 supersteps."
         );
-        assert_eq!(pace(&supersteps, &[]).payback(), None);
-        assert_eq!(pace(&supersteps, &[(6, 1, 1.0)]).payback(), None);
+        assert_eq!(meter(&supersteps, &[]).payback(), None);
+        assert_eq!(meter(&supersteps, &[(6, 1, 1.0)]).payback(), None);
     }
 }

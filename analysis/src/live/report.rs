@@ -3,7 +3,7 @@
 use agents::record::Event;
 use serde::Serialize;
 
-use crate::live::payback::{Pace, Payback};
+use crate::live::payback::{Payback, PaybackMeter};
 use crate::simulate::shortened;
 use crate::text::{counted, rounded, table};
 use experiments::PreparedExperiment;
@@ -33,14 +33,14 @@ pub struct Report {
 /// The events that a report needs.
 #[derive(Debug, Default)]
 pub struct Watch {
-    pace: Pace,
+    meter: PaybackMeter,
     moves: Vec<(bsp::Rank, bsp::HostId)>,
 }
 
 impl Watch {
     /// Something happened.
     pub fn observe(&mut self, event: &Event) {
-        self.pace.observe(event);
+        self.meter.observe(event);
         if let Event::Moved(moved) = event {
             self.moves.push((moved.rank, moved.host));
         }
@@ -49,13 +49,13 @@ impl Watch {
 
 impl Report {
     /// The report of `run`, which `watch` has followed.
-    pub fn new(stage: &PreparedExperiment, run: RunReport, watch: &Watch) -> Self {
-        let platform = &stage.platform;
-        let mut placement = stage.placement.clone();
+    pub fn new(prepared: &PreparedExperiment, run: RunReport, watch: &Watch) -> Self {
+        let platform = &prepared.platform;
+        let mut placement = prepared.placement.clone();
         for (rank, host) in &watch.moves {
             placement[rank.index()] = *host;
         }
-        let application = &stage.loaded.experiment.application;
+        let application = &prepared.loaded.experiment.application;
         Self {
             schema: "migbsp.live/1",
             workload: application.workload.clone(),
@@ -71,7 +71,7 @@ impl Report {
                 .iter()
                 .map(|host| platform.host(*host).name.clone())
                 .collect(),
-            payback: watch.pace.payback(),
+            payback: watch.meter.payback(),
         }
     }
 

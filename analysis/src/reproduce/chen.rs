@@ -44,7 +44,7 @@ pub fn reproduce(
     };
     Ok(Report {
         schema: "migbsp.reproduce-chen2008/1",
-        part: part.name(),
+        part: part.short_name(),
         instances,
         cells,
         claims,

@@ -50,15 +50,15 @@ pub(super) fn execute(run: &Run, stated: &[Stated]) -> Result<Outcome, Failure> 
         run.variant.scenario()
     };
     let loaded = experiments::load_embedded(experiment, &assignments, &registry)?;
-    let stage = PreparedExperiment::new(loaded)?;
+    let prepared = PreparedExperiment::new(loaded)?;
     let mut began = 0.0;
-    let finished = stage.run(scenario, &registry, &mut |event| {
+    let finished = prepared.run(scenario, &registry, &mut |event| {
         if let Event::Superstep(superstep) = event {
             began = superstep.started.get();
         }
     })?;
-    let report = RunReport::new(scenario, &finished, &stage.platform);
-    let waiting = report.seconds - began - computation(&stage, &report);
+    let report = RunReport::new(scenario, &finished, &prepared.platform);
+    let waiting = report.seconds - began - computation(&prepared, &report);
     Ok(Outcome { report, waiting })
 }
 
@@ -79,9 +79,9 @@ fn assignments(run: &Run) -> Vec<String> {
 }
 
 /// Seconds that p1 computes in the last superstep of Lattice Boltzmann, sharing its processor.
-fn computation(stage: &PreparedExperiment, report: &RunReport) -> f64 {
-    let name = |host: &bsp::HostId| stage.platform.host(*host).name.as_str();
-    let mut hosts: Vec<&str> = stage.placement.iter().map(name).collect();
+fn computation(prepared: &PreparedExperiment, report: &RunReport) -> f64 {
+    let name = |host: &bsp::HostId| prepared.platform.host(*host).name.as_str();
+    let mut hosts: Vec<&str> = prepared.placement.iter().map(name).collect();
     for migration in report.calls.iter().flat_map(|call| &call.migrations) {
         let number: Option<usize> = migration.process.trim_start_matches('p').parse().ok();
         let rank = number.and_then(|number| number.checked_sub(1));
@@ -91,12 +91,12 @@ fn computation(stage: &PreparedExperiment, report: &RunReport) -> f64 {
     }
     let own = |host: &&&str| **host == hosts[0];
     let residents = hosts.iter().filter(own).count();
-    let host = stage
+    let host = prepared
         .platform
         .host_by_name(hosts[0])
-        .unwrap_or(stage.placement[0]);
+        .unwrap_or(prepared.placement[0]);
     let share = lbm::Parameters::default().instructions / to_float(hosts.len());
-    share * to_float(residents) / stage.platform.host(host).speed.get()
+    share * to_float(residents) / prepared.platform.host(host).speed.get()
 }
 
 fn to_float(count: usize) -> f64 {

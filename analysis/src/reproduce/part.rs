@@ -14,6 +14,21 @@ pub enum Part {
 }
 
 impl Part {
+    /// All of them: the tables in the order of the papers, then the rest.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let tables = Table::ALL.into_iter().map(Self::Table);
+        tables.chain([Self::Migrations, Self::All])
+    }
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table(table) => table.name(),
+            Self::Migrations => "migrations",
+            Self::All => "all",
+        }
+    }
+
     /// The tables that it has.
     pub(super) fn tables(self) -> impl Iterator<Item = Table> {
         Table::ALL

@@ -1,25 +1,19 @@
-//! Points in time, as people and programs read them.
+//! Dates in the output of `cert`.
 
 use std::time::SystemTime;
 
 use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
-/// As in RFC 3339, in UTC, to the second.
+/// The time as in RFC 3339, in UTC, to the second.
 ///
 /// # Panics
 ///
-/// After the year 9999, until when certificates and clocks go.
+/// If it is after the year 9999; certificates and clocks end before.
 pub(super) fn date(time: SystemTime) -> String {
-    let time = OffsetDateTime::from(time);
-    format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-        time.year(),
-        u8::from(time.month()),
-        time.day(),
-        time.hour(),
-        time.minute(),
-        time.second()
-    )
+    let to_the_second = OffsetDateTime::from(time).replace_nanosecond(0);
+    let time = to_the_second.expect("0 is a number of nanoseconds");
+    time.format(&Rfc3339).expect("the year has four digits")
 }
 
 /// Whole days from `now` until `until`, rounded down.

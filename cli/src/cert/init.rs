@@ -10,6 +10,7 @@ use crate::cert::authority::{fault, option};
 use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
 use crate::cert::validity;
+use crate::failure::CommandFailure;
 use crate::output::print;
 use experiments::Failure;
 
@@ -27,7 +28,7 @@ pub(crate) struct InitArguments {
     days: u32,
 }
 
-pub(super) fn command(arguments: &InitArguments) -> Result<(), Failure> {
+pub(super) fn command(arguments: &InitArguments) -> Result<(), CommandFailure> {
     let folder = folder(arguments.dir.as_deref())?;
     let validity = validity::of_authority(arguments.days)?;
     let authority =

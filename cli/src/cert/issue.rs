@@ -11,6 +11,7 @@ use crate::cert::authority::{authority, fault};
 use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
 use crate::cert::validity;
+use crate::failure::CommandFailure;
 use crate::output::print;
 use experiments::Failure;
 
@@ -34,10 +35,10 @@ pub(crate) struct IssueArguments {
     days: Option<u32>,
 }
 
-pub(super) fn command(arguments: &IssueArguments) -> Result<(), Failure> {
+pub(super) fn command(arguments: &IssueArguments) -> Result<(), CommandFailure> {
     if arguments.name.as_str() == AUTHORITY {
         let problem = "reserved for the files of the authority; choose another name";
-        return Err(Failure::Usage(format!("--name {AUTHORITY}: {problem}")));
+        return Err(Failure::Usage(format!("--name {AUTHORITY}: {problem}")).into());
     }
     let given = arguments.dir.as_deref();
     let folder = folder(given)?;

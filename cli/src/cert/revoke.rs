@@ -11,6 +11,7 @@ use protocol::identity::{Authority, Holder, Serial};
 use crate::cert::authority::{authority, fault};
 use crate::cert::folder::folder;
 use crate::cert::validity;
+use crate::failure::CommandFailure;
 use crate::output::print;
 use experiments::Failure;
 
@@ -34,7 +35,7 @@ struct Target {
     label: String,
 }
 
-pub(super) fn command(arguments: &RevokeArguments) -> Result<(), Failure> {
+pub(super) fn command(arguments: &RevokeArguments) -> Result<(), CommandFailure> {
     let given = arguments.dir.as_deref();
     let folder = folder(given)?;
     let authority = authority(&folder, given)?;
@@ -78,16 +79,16 @@ fn members(authority: &Authority, folder: &Path, file: &Path) -> Result<Vec<Targ
         let Holder::Member(subject) = &certificate.holder else {
             continue;
         };
-        let (met, expected) = (&subject.cluster, authority.cluster());
-        if met != expected {
+        let (cluster, own) = (&subject.cluster, authority.cluster());
+        if cluster != own {
             return Err(at(format!(
-                "a certificate of the cluster {met}, must be one of {expected}, the cluster of the authority in {}",
+                "issued for the cluster `{cluster}`: must be for `{own}`, the cluster of the authority in {}",
                 folder.display()
             )));
         }
         if !authority.has_issued(&certificate) {
             return Err(at(format!(
-                "a certificate that another authority of {met} signed, must be signed by the one in {}",
+                "issued by another authority of `{cluster}`: must be issued by the one in {}",
                 folder.display()
             )));
         }
@@ -97,8 +98,10 @@ fn members(authority: &Authority, folder: &Path, file: &Path) -> Result<Vec<Targ
         });
     }
     if targets.is_empty() {
-        let expected = "must be that of a node, a Set Manager or a client";
-        return Err(at(format!("the certificate of an authority, {expected}")));
+        return Err(at(
+            "the certificate of an authority: must be one of a node, a Set Manager or a client"
+                .to_owned(),
+        ));
     }
     Ok(targets)
 }

@@ -10,6 +10,7 @@ use protocol::identity::files::{list_certificates, read_revocations};
 use crate::cert::authority::fault;
 use crate::cert::folder::{certificates, folder};
 use crate::cert::report::Report;
+use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json};
 use experiments::Failure;
 
@@ -24,7 +25,7 @@ pub(crate) struct ShowArguments {
     format: Format,
 }
 
-pub(super) fn command(arguments: &ShowArguments) -> Result<(), Failure> {
+pub(super) fn command(arguments: &ShowArguments) -> Result<(), CommandFailure> {
     let default;
     let paths = if arguments.files.is_empty() {
         default = [folder(None)?];

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::failure::CommandFailure;
 use experiments::{Failure, Registry};
 
 use crate::bar::RunBar;
@@ -49,7 +50,10 @@ pub(crate) struct CompareArguments {
 ///
 /// Errors of the arguments, an experiment or the disk; [`Failure::Verification`] if a
 /// claim does not hold.
-pub(crate) fn command(arguments: &CompareArguments, registry: &Registry) -> Result<(), Failure> {
+pub(crate) fn command(
+    arguments: &CompareArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     arguments.check()?;
     let comparison = Comparison {
         experiments: &arguments.experiments,
@@ -74,7 +78,7 @@ pub(crate) fn command(arguments: &CompareArguments, registry: &Registry) -> Resu
         write(file, &chart(&report).svg())?;
     }
     match report.complaint() {
-        Some(complaint) => Err(Failure::Verification(complaint)),
+        Some(complaint) => Err(Failure::Verification(complaint).into()),
         None => Ok(()),
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::failure::CommandFailure;
 use clap::Args;
-use experiments::{Failure, record};
+use experiments::record;
 
 use crate::file::write;
 use crate::output::{Format, print, print_json};
@@ -34,7 +35,7 @@ pub(crate) struct ExplainArguments {
 /// # Errors
 ///
 /// If there is no such record, process or call, or the answer cannot be written.
-pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), Failure> {
+pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), CommandFailure> {
     let folder = record::find(&arguments.run)?;
     let process = arguments.process.as_deref();
     let inquiry = Inquiry::new(&folder, process, arguments.superstep)?;

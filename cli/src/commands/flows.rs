@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use csv::StringRecord;
 use simulator::{Activity, Engine, NetworkOptions, Platform};
 
+use crate::failure::CommandFailure;
 use crate::output::print;
 use experiments::Failure;
 use experiments::Model;
@@ -80,7 +81,7 @@ struct Flows {
 /// # Errors
 ///
 /// [`Failure::Input`] if one of the files is invalid, or a flow never ends.
-pub(crate) fn command(arguments: &FlowArguments) -> Result<(), Failure> {
+pub(crate) fn command(arguments: &FlowArguments) -> Result<(), CommandFailure> {
     let platform = Arc::new(load(&arguments.platform)?);
     let text = read(&arguments.flows).map_err(Failure::input)?;
     let flows = Flows::read(&text, &arguments.flows, &platform)?;
@@ -91,7 +92,7 @@ pub(crate) fn command(arguments: &FlowArguments) -> Result<(), Failure> {
     if let Some(index) = missing {
         let row = index + 1;
         let problem = format!("flow {row} never ends: a link on its way has no bandwidth left");
-        return Err(Failure::Input(problem));
+        return Err(Failure::Input(problem).into());
     }
     print(&flows.with_ends(&ends).map_err(Failure::run)?)
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::failure::CommandFailure;
 use clap::Subcommand;
-use experiments::Failure;
 use experiments::platform::{is_simgrid, load};
 
 use crate::commands::flows::{self, FLOWS_ABOUT, FLOWS_HELP, FlowArguments};
@@ -40,7 +40,7 @@ pub(crate) enum PlatformCommand {
 /// # Errors
 ///
 /// If a file is at fault, or stdout takes nothing.
-pub(crate) fn command(command: &PlatformCommand) -> Result<(), Failure> {
+pub(crate) fn command(command: &PlatformCommand) -> Result<(), CommandFailure> {
     match command {
         PlatformCommand::Check { file } => check(file),
         PlatformCommand::Show { file, format } => show(file, *format),
@@ -53,7 +53,7 @@ pub(crate) fn command(command: &PlatformCommand) -> Result<(), Failure> {
 /// # Errors
 ///
 /// [`Failure::Input`] if the file describes no platform.
-fn check(file: &Path) -> Result<(), Failure> {
+fn check(file: &Path) -> Result<(), CommandFailure> {
     let platform = load(file)?;
     let mut text = format!("{}: a platform\n\n", file.display());
     let mut profiles = 0;
@@ -82,7 +82,7 @@ fn check(file: &Path) -> Result<(), Failure> {
 /// # Errors
 ///
 /// [`Failure::Input`] if the file describes no platform.
-fn show(file: &Path, format: Format) -> Result<(), Failure> {
+fn show(file: &Path, format: Format) -> Result<(), CommandFailure> {
     let platform = load(file)?;
     let view = PlatformView::new(&platform, &file.display().to_string());
     match format {

@@ -13,7 +13,7 @@ use crate::bar::RunBar;
 use crate::commands::rebalance::generate::GenerateArguments;
 use crate::commands::rebalance::solve::SolveArguments;
 use crate::commands::rebalance::sweep::SweepArguments;
-use experiments::Failure;
+use crate::failure::CommandFailure;
 
 pub(crate) use help::{REBALANCE_ABOUT, REBALANCE_HELP};
 
@@ -46,7 +46,7 @@ enum RebalanceCommand {
 ///
 /// Errors of the arguments, the instance or the disk; [`Failure::Verification`] if a target
 /// of an instance is not met.
-pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), Failure> {
+pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), CommandFailure> {
     let progress = &RunBar::new(arguments.progress);
     match &arguments.command {
         Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, progress),

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::bar::RunBar;
+use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json};
 use analysis::reproduce::{Part, Table, Variant, chen, page, reproduce, summary, text};
@@ -14,7 +16,7 @@ use experiments::Failure;
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArguments {
     /// Part of the papers
-    #[arg(value_name = "PART", value_enum, default_value_t)]
+    #[arg(value_name = "PART", value_parser = PartArgument::parser(), default_value = Part::All.name())]
     part: PartArgument,
     /// Rule among processes of equal potential; both by default
     #[arg(long, value_enum, value_name = "FIRST")]
@@ -36,46 +38,6 @@ pub(crate) struct ReproduceArguments {
     pub(crate) progress: bool,
 }
 
-/// `PART`: a part of the papers, or of Chen, Wang and Lau 2008.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum PartArgument {
-    /// Lattice Boltzmann on 10 processes
-    Table1,
-    /// on 25
-    Table2,
-    /// on 50
-    Table3,
-    /// on 100
-    Table4,
-    /// on 200
-    Table5,
-    /// Waiting time of p1 at the last barrier
-    Table6,
-    /// Smith-Waterman
-    Table7,
-    /// LU decomposition of orders up to 2000
-    Table9,
-    /// LU decomposition of order 5000
-    Fig16,
-    /// The published migrations
-    Migrations,
-    /// All of these
-    #[default]
-    All,
-    /// Chen, Wang and Lau 2008: initial levels
-    #[value(name = "chen2008-table2")]
-    ChenTable2,
-    /// cost and search time of rebalancing algorithms
-    #[value(name = "chen2008-table3")]
-    ChenTable3,
-    /// number of moves that they need
-    #[value(name = "chen2008-table4")]
-    ChenTable4,
-    /// costs against levels, figures 4 to 7
-    #[value(name = "chen2008-figures")]
-    ChenFigures,
-}
-
 /// `--ties`: which comes first among processes of equal potential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Ties {
@@ -85,8 +47,9 @@ enum Ties {
     ReceiveTime,
 }
 
-/// What a [`PartArgument`] is a part of.
-enum Parsed {
+/// `PART`: a part of the papers, or of Chen, Wang and Lau 2008.
+#[derive(Clone, Copy, Debug)]
+enum PartArgument {
     /// The papers of the model.
     Papers(Part),
     /// Chen, Wang and Lau 2008.
@@ -98,18 +61,18 @@ enum Parsed {
 /// # Errors
 ///
 /// If an option does not apply to the part, or results cannot be written.
-pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let part = match arguments.part.parsed() {
-        Parsed::Papers(part) => part,
-        Parsed::Chen(part) => return chen_command(part, arguments),
+pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), CommandFailure> {
+    let part = match arguments.part {
+        PartArgument::Papers(part) => part,
+        PartArgument::Chen(part) => return chen_command(part, arguments),
     };
     if arguments.summary && arguments.format != Format::Table {
         let problem = "--summary cannot be used with --format";
-        return Err(Failure::Usage(problem.to_owned()));
+        return Err(Failure::Usage(problem.to_owned()).into());
     }
     if arguments.instances.is_some() {
         let problem = "--instances applies to chen2008 only";
-        return Err(Failure::Usage(problem.to_owned()));
+        return Err(Failure::Usage(problem.to_owned()).into());
     }
     if let Some(file) = &arguments.html {
         // An unwritable place is reported before the runs, not after them.
@@ -133,14 +96,14 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), Failure> {
 }
 
 /// Draws the instances of a part, runs the algorithms and shows the results beside the published ones.
-fn chen_command(part: chen::Part, arguments: &ReproduceArguments) -> Result<(), Failure> {
+fn chen_command(part: chen::Part, arguments: &ReproduceArguments) -> Result<(), CommandFailure> {
     for (is_given, option) in [
         (arguments.ties.is_some(), "--ties"),
         (arguments.summary, "--summary"),
     ] {
         if is_given {
             let problem = format!("{option} does not apply to chen2008, which has no rescheduling");
-            return Err(Failure::Usage(problem));
+            return Err(Failure::Usage(problem).into());
         }
     }
     if let Some(file) = &arguments.html {
@@ -160,25 +123,48 @@ fn chen_command(part: chen::Part, arguments: &ReproduceArguments) -> Result<(), 
 }
 
 impl PartArgument {
-    const fn parsed(self) -> Parsed {
-        let part = match self {
-            Self::Table1 => Part::Table(Table::Table1),
-            Self::Table2 => Part::Table(Table::Table2),
-            Self::Table3 => Part::Table(Table::Table3),
-            Self::Table4 => Part::Table(Table::Table4),
-            Self::Table5 => Part::Table(Table::Table5),
-            Self::Table6 => Part::Table(Table::Table6),
-            Self::Table7 => Part::Table(Table::Table7),
-            Self::Table9 => Part::Table(Table::Table9),
-            Self::Fig16 => Part::Table(Table::Fig16),
-            Self::Migrations => Part::Migrations,
-            Self::All => Part::All,
-            Self::ChenTable2 => return Parsed::Chen(chen::Part::Table2),
-            Self::ChenTable3 => return Parsed::Chen(chen::Part::Table3),
-            Self::ChenTable4 => return Parsed::Chen(chen::Part::Table4),
-            Self::ChenFigures => return Parsed::Chen(chen::Part::Figures),
-        };
-        Parsed::Papers(part)
+    fn all() -> impl Iterator<Item = Self> {
+        let papers = Part::all().map(Self::Papers);
+        papers.chain(chen::Part::ALL.map(Self::Chen))
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Papers(part) => part.name(),
+            Self::Chen(part) => part.name(),
+        }
+    }
+
+    const fn help(self) -> &'static str {
+        match self {
+            Self::Papers(Part::Table(table)) => match table {
+                Table::Table1 => "Lattice Boltzmann on 10 processes",
+                Table::Table2 => "on 25",
+                Table::Table3 => "on 50",
+                Table::Table4 => "on 100",
+                Table::Table5 => "on 200",
+                Table::Table6 => "Waiting time of p1 at the last barrier",
+                Table::Table7 => "Smith-Waterman",
+                Table::Table9 => "LU decomposition of orders up to 2000",
+                Table::Fig16 => "LU decomposition of order 5000",
+            },
+            Self::Papers(Part::Migrations) => "The published migrations",
+            Self::Papers(Part::All) => "All of these",
+            Self::Chen(chen::Part::Table2) => "Chen, Wang and Lau 2008: initial levels",
+            Self::Chen(chen::Part::Table3) => "cost and search time of rebalancing algorithms",
+            Self::Chen(chen::Part::Table4) => "number of moves that they need",
+            Self::Chen(chen::Part::Figures) => "costs against levels, figures 4 to 7",
+        }
+    }
+
+    /// Accepts the name of a part.
+    fn parser() -> impl TypedValueParser<Value = Self> {
+        let value = |part: Self| PossibleValue::new(part.name()).help(part.help());
+        PossibleValuesParser::new(Self::all().map(value)).map(|name| {
+            let mut parts = Self::all();
+            let part = parts.find(|part| part.name() == name);
+            part.expect("only names of parts are possible values")
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
 use experiments::{
@@ -40,32 +41,35 @@ pub(crate) struct SimulateArguments {
 /// # Errors
 ///
 /// Errors of the experiment, the platform, the program or the disk.
-pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Result<(), Failure> {
+pub(crate) fn command(
+    arguments: &SimulateArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     let loaded = experiments::load(&arguments.file, &arguments.set, registry)?;
     let effective = loaded.experiment.effective();
     if arguments.print_config {
         return print(&settings::print(&effective, &loaded.written));
     }
-    let stage = PreparedExperiment::new(loaded)?;
-    for warning in stage.platform.warnings() {
-        let platform = stage.loaded.platform_file();
+    let prepared = PreparedExperiment::new(loaded)?;
+    for warning in prepared.platform.warnings() {
+        let platform = prepared.loaded.platform_file();
         tracing::warn!(platform = %platform.display(), "{warning}");
     }
     let mut runs = Vec::new();
-    let scheduler = &stage.loaded.experiment.scheduler;
+    let scheduler = &prepared.loaded.experiment.scheduler;
     let scenarios = scheduler.options.scenario.runs(scheduler.policy.as_ref());
     if let Some(folder) = &arguments.out {
         refuse_records(folder, scenarios)?;
     }
     for scenario in scenarios {
-        runs.push(run(&stage, *scenario, arguments, registry)?);
+        runs.push(run(&prepared, *scenario, arguments, registry)?);
     }
-    if let Some(script) = &stage.script {
-        for warning in unfollowed(script, &runs, &stage.platform) {
+    if let Some(script) = &prepared.script {
+        for warning in unfollowed(script, &runs, &prepared.platform) {
             tracing::warn!("{warning}");
         }
     }
-    let report = Report::new(&stage.loaded, &stage.platform, runs);
+    let report = Report::new(&prepared.loaded, &prepared.platform, runs);
     match arguments.format {
         Format::Table => print(&text(&report)),
         Format::Json => print_json(&report),
@@ -75,16 +79,16 @@ pub(crate) fn command(arguments: &SimulateArguments, registry: &Registry) -> Res
 
 /// One scenario, with progress on stderr and a record if requested.
 fn run(
-    stage: &PreparedExperiment,
+    prepared: &PreparedExperiment,
     scenario: Scenario,
     arguments: &SimulateArguments,
     registry: &Registry,
 ) -> Result<RunReport, Failure> {
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, stage)?),
+        Some(folder) => Some(Recorder::new(folder, scenario, prepared)?),
         None => None,
     };
-    let supersteps = stage.loaded.experiment.application.supersteps;
+    let supersteps = prepared.loaded.experiment.application.supersteps;
     let mut progress = Progress::new(arguments.progress, scenario, supersteps);
     let mut observer = |event: &Event| {
         progress.observe(event);
@@ -92,11 +96,11 @@ fn run(
             recorder.observe(event);
         }
     };
-    let finished = stage.run(scenario, registry, &mut observer);
+    let finished = prepared.run(scenario, registry, &mut observer);
     progress.finish();
-    let report = RunReport::new(scenario, &finished?, &stage.platform);
+    let report = RunReport::new(scenario, &finished?, &prepared.platform);
     if let Some(recorder) = recorder {
-        recorder.finish(stage, &report)?;
+        recorder.finish(prepared, &report)?;
     }
     Ok(report)
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::failure::CommandFailure;
 use clap::Args;
 use experiments::record::find;
 use experiments::{Failure, Registry};
@@ -25,7 +26,10 @@ pub(crate) struct VerifyArguments {
 /// # Errors
 ///
 /// If there is no such record, it lacks observations, or a decision differs.
-pub(crate) fn command(arguments: &VerifyArguments, registry: &Registry) -> Result<(), Failure> {
+pub(crate) fn command(
+    arguments: &VerifyArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     let folder = find(&arguments.run)?;
     let (report, ended) = verify(&folder, registry)?;
     let first = report.first();
@@ -39,10 +43,7 @@ pub(crate) fn command(arguments: &VerifyArguments, registry: &Registry) -> Resul
     }
     ended?;
     first.map_or(Ok(()), |first| {
-        Err(Failure::Verification(format!(
-            "{}: {first}",
-            folder.display()
-        )))
+        Err(Failure::Verification(format!("{}: {first}", folder.display())).into())
     })
 }
 

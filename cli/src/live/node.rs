@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
-use crate::live::signals::Told;
+use crate::live::signals::TerminationSignal;
 use crate::output;
 use experiments::Failure;
 use experiments::Registry;
@@ -31,11 +31,11 @@ use settings::decode;
 #[derive(Debug, Args)]
 pub(crate) struct NodeArguments {
     /// Its configuration, a TOML file with a section [node]
-    #[arg(long, value_name = "FILE", required_unless_present = "told")]
+    #[arg(long, value_name = "FILE", required_unless_present = "stdin")]
     conf: Option<PathBuf>,
     /// Read the configuration from stdin, as `up` writes it, and leave when stdin ends
-    #[arg(long = "told", hide = true)]
-    told: bool,
+    #[arg(long = "stdin", hide = true)]
+    stdin: bool,
 }
 
 /// `[node]`: the node's name, address and share.
@@ -68,7 +68,7 @@ impl Default for Section {
 
 /// Configuration of a node of `up`.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Orders {
+pub(crate) struct NodeConfiguration {
     pub(crate) certificates: String,
     pub(crate) key: String,
     pub(crate) listen: SocketAddr,
@@ -82,8 +82,8 @@ pub(crate) struct Orders {
 ///
 /// If the configuration, the certificate or the socket is invalid.
 pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
-    if arguments.told {
-        return obey(registry);
+    if arguments.stdin {
+        return serve_parent(registry);
     }
     let file = arguments
         .conf
@@ -137,10 +137,10 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         scope: LoadScope::Process,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
-    let told = Told::default();
+    let termination = TerminationSignal::default();
     let ready =
         |address: SocketAddr| output::warn(&format!("{name} waits for clients at {address}"));
-    let ran = node.run(ready, told.clone().comes());
+    let ran = node.run(ready, termination.clone().received());
     ran.map_err(|error| Failure::Cluster(error.to_string()))
 }
 
@@ -155,23 +155,24 @@ fn read(file: &Path) -> Result<(Section, Tree), Failure> {
 }
 
 /// A node of `up`: it reads its configuration from stdin, writes its address to stdout, and leaves when stdin ends.
-fn obey(registry: Registry) -> Result<(), Failure> {
+fn serve_parent(registry: Registry) -> Result<(), Failure> {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     read.map_err(|error| Failure::input(format!("stdin: {error}")))?;
-    let orders: Orders =
+    let configuration: NodeConfiguration =
         serde_json::from_str(&line).map_err(|error| Failure::input(format!("stdin: {error}")))?;
     let pem = Pem {
-        certificates: orders.certificates,
-        key: orders.key,
+        certificates: configuration.certificates,
+        key: configuration.key,
     };
     let node = Node {
         identity: Identity::from_pem(&pem).map_err(Failure::input)?,
-        address: orders.listen,
+        address: configuration.listen,
         release: RELEASE.to_owned(),
-        speed: InstructionsPerSecond::new(orders.speed).ok(),
-        share: Share::new(orders.share)
-            .ok_or_else(|| Failure::input(format!("stdin: invalid share {}", orders.share)))?,
+        speed: InstructionsPerSecond::new(configuration.speed).ok(),
+        share: Share::new(configuration.share).ok_or_else(|| {
+            Failure::input(format!("stdin: invalid share {}", configuration.share))
+        })?,
         scope: LoadScope::Siblings,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };

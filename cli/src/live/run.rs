@@ -7,8 +7,9 @@ use agents::hosts::{self, JobError};
 use agents::record::Event;
 use clap::Args;
 
-use crate::live::crew::{Crew, CrewArguments};
-use crate::live::signals::Told;
+use crate::failure::CommandFailure;
+use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
+use crate::live::signals::TerminationSignal;
 use crate::output::{Format, print, print_json};
 use crate::progress::Progress;
 use analysis::live::{Report, Watch};
@@ -29,7 +30,7 @@ pub(crate) struct RunArguments {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    pub(crate) crew: CrewArguments,
+    pub(crate) cluster: ClusterArguments,
     /// Number of processes [default: from the experiment]
     #[arg(short = 'n', long = "np", value_name = "N")]
     processes: Option<u32>,
@@ -52,17 +53,17 @@ pub(crate) struct RunArguments {
 /// # Errors
 ///
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
-pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), Failure> {
-    let crew = Crew::find(&arguments.crew)?;
-    follow(arguments, crew, registry)
+pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), CommandFailure> {
+    let cluster = ClusterMembers::find(&arguments.cluster)?;
+    follow(arguments, cluster, registry)
 }
 
 /// The same, on a cluster that is known.
 pub(crate) fn follow(
     arguments: &RunArguments,
-    crew: Crew,
+    cluster: ClusterMembers,
     registry: &Registry,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut set = arguments.set.clone();
     set.extend(
         arguments
@@ -70,13 +71,13 @@ pub(crate) fn follow(
             .map(|n| format!("application.processes={n}")),
     );
     let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
-    let (stage, request) = request(&loaded, &crew.members, registry)?;
-    let scenario = scenario(&stage);
+    let (prepared, request) = request(&loaded, &cluster.members, registry)?;
+    let scenario = scenario(&prepared);
     if let Some(folder) = &arguments.out {
         refuse_records(folder, &[scenario])?;
     }
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, &stage)?),
+        Some(folder) => Some(Recorder::new(folder, scenario, &prepared)?),
         None => None,
     };
     let application = &loaded.experiment.application;
@@ -99,24 +100,30 @@ pub(crate) fn follow(
         }
         Ok(())
     };
-    let told = Told::default();
+    let termination = TerminationSignal::default();
     let order = loaded.build_input();
     let entry = registry.find(&application.workload, None)?;
-    let interrupted = told.clone().comes();
+    let interrupted = termination.clone().received();
     let run = || -> Result<Finished, RunFailure> {
         let programs = entry.programs(order)?;
-        let outcome = hosts::run(crew.client, &request, programs, &mut observer, interrupted)?;
+        let outcome = hosts::run(
+            cluster.client,
+            &request,
+            programs,
+            &mut observer,
+            interrupted,
+        )?;
         Finished::new(entry, order, outcome)
     };
-    let finished = run();
+    let finished = run().map_err(Failure::from);
     progress.finish();
-    if let Some(signal) = told.signal() {
-        return Err(Failure::Interrupted(signal));
+    if let Some(signal) = termination.number() {
+        return Err(CommandFailure::Interrupted(signal));
     }
-    let run = RunReport::new(scenario, &finished?, &stage.platform);
-    let report = Report::new(&stage, run, &watch);
+    let run = RunReport::new(scenario, &finished?, &prepared.platform);
+    let report = Report::new(&prepared, run, &watch);
     if let Some(recorder) = recorder {
-        recorder.finish(&stage, report.run())?;
+        recorder.finish(&prepared, report.run())?;
     }
     match arguments.format {
         Format::Table => print(&report.text()),

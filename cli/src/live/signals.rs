@@ -9,40 +9,40 @@ use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// The signal that came, if one did.
+/// SIGINT, SIGTERM or SIGHUP, once the process has received one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct TerminationSignal {
     number: Arc<AtomicU8>,
     /// No task waits for a signal any more.
     is_late: Arc<AtomicBool>,
 }
 
 /// Records, when dropped, that no task waits any more.
-struct Waiting(Told);
+struct Waiting(TerminationSignal);
 
-impl Told {
-    /// The number of the signal.
-    pub(crate) fn signal(&self) -> Option<u8> {
+impl TerminationSignal {
+    /// The number of the signal, if one was received.
+    pub(crate) fn number(&self) -> Option<u8> {
         match self.number.load(Ordering::Relaxed) {
             0 => None,
             number => Some(number),
         }
     }
 
-    /// Ready when SIGINT, SIGTERM or SIGHUP has come. From then on, or once this is not waited for any more, a signal ends the
-    /// process immediately: a second signal is not handled.
-    pub(crate) async fn comes(self) {
+    /// Ready when a signal has been received. After that, or after this future is dropped, a signal ends the
+    /// process immediately.
+    pub(crate) async fn received(self) {
         let waiting = Waiting(self.clone());
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let listening = thread::Builder::new().name("signals".to_owned());
-        if listening.spawn(move || self.listen(tell)).is_err() || told.await.is_err() {
+        if listening.spawn(move || self.listen(sender)).is_err() || receiver.await.is_err() {
             // Without a handler, the system ends the process.
             std::future::pending::<()>().await;
         }
         drop(waiting);
     }
 
-    fn listen(&self, tell: oneshot::Sender<()>) {
+    fn listen(&self, sender: oneshot::Sender<()>) {
         let built = runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = built else { return };
         let _entered = runtime.enter();
@@ -54,7 +54,7 @@ impl Told {
         let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
             return;
         };
-        let mut tell = Some(tell);
+        let mut sender = Some(sender);
         loop {
             let [interrupted, terminated, hung_up] = kinds;
             let kind = runtime.block_on(async {
@@ -65,14 +65,14 @@ impl Told {
                 }
             });
             let number = u8::try_from(kind.as_raw_value()).unwrap_or(u8::MAX);
-            let waiting = tell
+            let waiting = sender
                 .take()
                 .filter(|_| !self.is_late.load(Ordering::Relaxed));
             let Some(waiting) = waiting else {
                 process::exit(128_i32.saturating_add(number.into()));
             };
             self.number.store(number, Ordering::Relaxed);
-            // It may have ceased to wait this very moment; then the next one ends the process.
+            // The task may just have stopped waiting; then the next signal ends the process.
             waiting.send(()).unwrap_or_default();
         }
     }

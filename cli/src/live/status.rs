@@ -5,7 +5,8 @@ use clap::Args;
 use protocol::{Member, Status};
 use serde::Serialize;
 
-use crate::live::crew::{Crew, CrewArguments, roles};
+use crate::failure::CommandFailure;
+use crate::live::cluster_members::{ClusterArguments, ClusterMembers, roles};
 use crate::output::{Format, print, print_json};
 use analysis::text::{rounded, table};
 use experiments::Failure;
@@ -14,7 +15,7 @@ use experiments::Failure;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StatusArguments {
     #[command(flatten)]
-    pub(crate) crew: CrewArguments,
+    pub(crate) cluster: ClusterArguments,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -73,13 +74,16 @@ struct Row {
 /// # Errors
 ///
 /// If there is no cluster, or a node does not answer; the others are shown first.
-pub(crate) fn command(arguments: &StatusArguments) -> Result<(), Failure> {
-    show(arguments, Crew::find(&arguments.crew)?)
+pub(crate) fn command(arguments: &StatusArguments) -> Result<(), CommandFailure> {
+    show(arguments, ClusterMembers::find(&arguments.cluster)?)
 }
 
 /// The same, of a cluster that is known.
-pub(crate) fn show(arguments: &StatusArguments, crew: Crew) -> Result<(), Failure> {
-    let Crew { members, client } = crew;
+pub(crate) fn show(
+    arguments: &StatusArguments,
+    cluster: ClusterMembers,
+) -> Result<(), CommandFailure> {
+    let ClusterMembers { members, client } = cluster;
     let asked = members.iter().cloned().zip(roles(&members)).collect();
     let answers = inquire(client, asked).map_err(|error| Failure::Cluster(error.message))?;
     let nodes = members.iter().zip(answers);
@@ -100,9 +104,7 @@ pub(crate) fn show(arguments: &StatusArguments, crew: Crew) -> Result<(), Failur
         return Ok(());
     }
     let all = report.nodes.len();
-    Err(Failure::Cluster(format!(
-        "{silent} of {all} nodes do not answer: see above"
-    )))
+    Err(Failure::Cluster(format!("{silent} of {all} nodes do not answer: see above")).into())
 }
 
 impl Row {

@@ -16,10 +16,11 @@ use protocol::identity::files::write_identity;
 use protocol::identity::{Authority, Name, Role, Validity};
 
 use crate::arguments::taking_negative_numbers;
-use crate::live::crew::{Crew, roles};
-use crate::live::node::Orders;
+use crate::failure::CommandFailure;
+use crate::live::cluster_members::{ClusterMembers, roles};
+use crate::live::node::NodeConfiguration;
 use crate::live::run::{RunArguments, follow};
-use crate::live::signals::Told;
+use crate::live::signals::TerminationSignal;
 use crate::live::status::{StatusArguments, show};
 use crate::{file, output};
 use experiments::Failure;
@@ -40,7 +41,7 @@ pub(crate) struct UpArguments {
     /// Command to execute there: `run FILE ...` or `status`; without it, the nodes wait for an interrupt
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
-    /// Whether a bar on stderr is wanted.
+    /// Whether to show a progress bar on stderr.
     #[arg(skip)]
     pub(crate) progress: bool,
 }
@@ -72,13 +73,13 @@ impl FromStr for Slow {
 /// Commands for a running cluster.
 #[derive(Debug, Parser)]
 #[command(name = "migbsp up --", no_binary_name = true)]
-struct Then {
+struct UpAction {
     #[command(subcommand)]
-    command: ThenCommand,
+    command: UpSubcommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum ThenCommand {
+enum UpSubcommand {
     /// Run an experiment there
     Run(RunArguments),
     /// Show how the nodes are
@@ -92,13 +93,14 @@ struct Nodes(Vec<Child>);
 ///
 /// # Errors
 ///
-/// Whatever the command comes to, or if a node cannot be started.
-pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<(), Failure> {
+/// The failure of the command, or if a node cannot be started.
+pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<(), CommandFailure> {
     if arguments.local < arguments.sets {
         let (nodes, sets) = (arguments.local, arguments.sets);
         return Err(Failure::Usage(format!(
             "--sets {sets}: more than the {nodes} nodes of --local"
-        )));
+        ))
+        .into());
     }
     if let Some(slow) = arguments
         .slow
@@ -110,50 +112,51 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
             "--slow {}:{}: {problem}",
             slow.node,
             slow.share.get()
-        )));
+        ))
+        .into());
     }
-    let then = match &arguments.command[..] {
+    let action = match &arguments.command[..] {
         [] => None,
-        words => match then(words) {
-            Ok(then) => Some(then),
+        words => match action(words) {
+            Ok(action) => Some(action),
             Err(help) if !help.use_stderr() => return output::print(&help.to_string()),
             Err(error) => {
                 let text = error.to_string();
                 let problem = text.strip_prefix("error: ").unwrap_or(&text);
-                return Err(Failure::Usage(problem.to_owned()));
+                return Err(Failure::Usage(problem.to_owned()).into());
             }
         },
     };
-    let elsewhere = match &then {
-        Some(ThenCommand::Run(run)) => run.crew.is_given(),
-        Some(ThenCommand::Status(status)) => status.crew.is_given(),
+    let elsewhere = match &action {
+        Some(UpSubcommand::Run(run)) => run.cluster.is_given(),
+        Some(UpSubcommand::Status(status)) => status.cluster.is_given(),
         None => false,
     };
     if elsewhere {
         let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
-        return Err(Failure::Usage(problem.to_owned()));
+        return Err(Failure::Usage(problem.to_owned()).into());
     }
-    let (nodes, crew) = start(arguments)?;
-    let result = match then {
-        Some(ThenCommand::Run(mut run)) => {
+    let (nodes, cluster) = start(arguments)?;
+    let result = match action {
+        Some(UpSubcommand::Run(mut run)) => {
             run.progress = arguments.progress;
-            follow(&run, crew, registry)
+            follow(&run, cluster, registry)
         }
-        Some(ThenCommand::Status(status)) => show(&status, crew),
-        None => wait(&crew),
+        Some(UpSubcommand::Status(status)) => show(&status, cluster),
+        None => wait(&cluster),
     };
     drop(nodes);
     result
 }
 
 /// The command to execute on the nodes.
-fn then(words: &[String]) -> Result<ThenCommand, clap::Error> {
-    let matches = taking_negative_numbers(Then::command()).try_get_matches_from(words)?;
-    Then::from_arg_matches(&matches).map(|then| then.command)
+fn action(words: &[String]) -> Result<UpSubcommand, clap::Error> {
+    let matches = taking_negative_numbers(UpAction::command()).try_get_matches_from(words)?;
+    UpAction::from_arg_matches(&matches).map(|action| action.command)
 }
 
 /// Starts the nodes, with an authority of their own whose key is not kept.
-fn start(arguments: &UpArguments) -> Result<(Nodes, Crew), Failure> {
+fn start(arguments: &UpArguments) -> Result<(Nodes, ClusterMembers), Failure> {
     let cluster: Name = "local".parse().expect("a name");
     let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
     let issue = |role, name: &str| {
@@ -181,7 +184,7 @@ fn start(arguments: &UpArguments) -> Result<(Nodes, Crew), Failure> {
         let identity = issue(role, &member.name)?.to_pem();
         let number = u32::try_from(nodes.0.len()).unwrap_or(u32::MAX) + 1;
         let slow = arguments.slow.iter().rfind(|slow| slow.node == number);
-        nodes.begin(&Orders {
+        nodes.begin(&NodeConfiguration {
             certificates: identity.certificates,
             key: identity.key,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -193,22 +196,23 @@ fn start(arguments: &UpArguments) -> Result<(Nodes, Crew), Failure> {
         member.address = address_of(&member.name, child)?;
     }
     let client = issue(Role::Client, "client")?;
-    Ok((nodes, Crew { members, client }))
+    Ok((nodes, ClusterMembers { members, client }))
 }
 
 impl Nodes {
-    fn begin(&mut self, orders: &Orders) -> Result<(), Failure> {
+    fn begin(&mut self, configuration: &NodeConfiguration) -> Result<(), Failure> {
         let own = env::current_exe().map_err(Failure::run)?;
         let child = Command::new(own)
-            .args(["node", "--told"])
+            .args(["node", "--stdin"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
         let mut child = child.map_err(|error| Failure::run(format!("a node: {error}")))?;
-        let line = serde_json::to_string(orders).expect("text and numbers");
-        let told = child.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
+        let line = serde_json::to_string(configuration).expect("text and numbers");
+        let written = child.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
         self.0.push(child);
-        told.transpose()
+        written
+            .transpose()
             .map_err(|error| Failure::run(format!("a node: {error}")))?;
         Ok(())
     }
@@ -220,12 +224,12 @@ impl Drop for Nodes {
         for child in &mut self.0 {
             drop(child.stdin.take());
         }
-        let told = Instant::now();
+        let asked = Instant::now();
         for child in &mut self.0 {
-            while matches!(child.try_wait(), Ok(None)) && told.elapsed() < LEAVING {
+            while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < LEAVING {
                 thread::sleep(Duration::from_millis(10));
             }
-            // One that is stopped does not hear that it is to leave.
+            // A stopped process does not react to the end of its stdin.
             drop(child.kill());
             drop(child.wait());
         }
@@ -246,20 +250,20 @@ fn address_of(name: &str, child: &mut Child) -> Result<String, Failure> {
 }
 
 /// Waits to be interrupted; meanwhile others may use the cluster.
-fn wait(crew: &Crew) -> Result<(), Failure> {
+fn wait(cluster: &ClusterMembers) -> Result<(), CommandFailure> {
     let folder = env::temp_dir().join(format!("migbsp-up-{}", std::process::id()));
     let problem = |error: std::io::Error| Failure::run(format!("{}: {error}", folder.display()));
     fs::create_dir(&folder).map_err(problem)?;
-    let waited = offer(crew, &folder);
+    let waited = offer(cluster, &folder);
     // The keys in it are useless without the nodes.
     let removed = fs::remove_dir_all(&folder).map_err(problem);
-    waited.and(removed)
+    waited.and(removed.map_err(CommandFailure::from))
 }
 
-fn offer(crew: &Crew, folder: &std::path::Path) -> Result<(), Failure> {
-    write_identity(folder, &crew.client).map_err(Failure::chain)?;
+fn offer(cluster: &ClusterMembers, folder: &std::path::Path) -> Result<(), CommandFailure> {
+    write_identity(folder, &cluster.client).map_err(Failure::chain)?;
     let hosts = folder.join("hosts");
-    let lines = crew.members.iter().map(|member| {
+    let lines = cluster.members.iter().map(|member| {
         let Member {
             name,
             set,
@@ -278,14 +282,14 @@ fn offer(crew: &Crew, folder: &std::path::Path) -> Result<(), Failure> {
     output::print(&format!(
         "{} nodes are up. In another terminal:\n\n  migbsp status {options}\n  migbsp run FILE {options}\n\n\
          Ctrl-C ends them.\n",
-        crew.members.len()
+        cluster.members.len()
     ))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     runtime
         .map_err(Failure::run)?
-        .block_on(Told::default().comes());
+        .block_on(TerminationSignal::default().received());
     Ok(())
 }
 

@@ -389,17 +389,17 @@ fn only_what_the_authority_issued_is_revoked() {
     folder.fails(
         &of_another("far/n1.pem"),
         4,
-        "far/n1.pem: a certificate of the cluster elsewhere, must be one of lab, the cluster of the authority in ca",
+        "far/n1.pem: issued for the cluster `elsewhere`: must be for `lab`, the cluster of the authority in ca",
     );
     folder.fails(
         &of_another("twin/n1.pem"),
         4,
-        "twin/n1.pem: a certificate that another authority of lab signed, must be signed by the one in ca",
+        "twin/n1.pem: issued by another authority of `lab`: must be issued by the one in ca",
     );
     folder.fails(
         &of_another("ca/authority.pem"),
         4,
-        "ca/authority.pem: the certificate of an authority, must be that of a node, a Set Manager or a client",
+        "ca/authority.pem: the certificate of an authority: must be one of a node, a Set Manager or a client",
     );
     folder.fails(
         &of_another("absent.pem"),

@@ -12,7 +12,7 @@ pub struct Decision {
     /// The moves, in rank order.
     pub moves: Vec<PlannedMove>,
     /// How the plan was judged.
-    pub weighed: PlanAssessment,
+    pub assessment: PlanAssessment,
     /// How far away the next call may be.
     pub spacing: Spacing,
 }

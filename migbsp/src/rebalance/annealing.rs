@@ -237,7 +237,7 @@ impl OverloadPrice {
     fn follow(&mut self, feasible: usize) {
         self.fruitless = if 0 < feasible { 0 } else { self.fruitless + 1 };
         if self.patience < self.fruitless {
-            self.now = (self.now * DEARER).min(self.max);
+            self.now = (self.now * COSTLIER).min(self.max);
             self.fruitless = 0;
         } else if CHUNK / 2 < feasible {
             self.now = (self.now * CHEAPER).max(self.min);
@@ -273,7 +273,7 @@ const CHUNK: usize = 256;
 
 /// One chunk per this number of processes, and at least one, may meet the target never before overload gets dearer.
 const PATIENCE: usize = 16;
-const DEARER: f64 = 2.0;
+const COSTLIER: f64 = 2.0;
 const CHEAPER: f64 = 0.93;
 
 /// How many steps of 256 begin on an overloaded machine, if there is any.

@@ -31,10 +31,10 @@ pub fn bound(problem: &Problem, target: f64) -> f64 {
         pace: 0.1,
         fruitless: 0,
     };
-    let dearest = dearest(problem) * (1.0 + ROUNDED);
+    let cost_max = cost_max(problem) * (1.0 + ROUNDED);
     for _ in 0..iterations(problem) {
         let goes_on = ascent.step(&mut relaxation);
-        if dearest < ascent.value {
+        if cost_max < ascent.value {
             return f64::INFINITY;
         }
         if !goes_on {
@@ -53,7 +53,7 @@ fn has_room_for_each(problem: &Problem, highest: f64) -> bool {
 }
 
 /// No assignment costs more: every process goes where that costs most.
-fn dearest(problem: &Problem) -> f64 {
+fn cost_max(problem: &Problem) -> f64 {
     let groups = problem.group_count();
     let cost = |resident: &Resident| {
         let home = problem.machines()[resident.home].group;

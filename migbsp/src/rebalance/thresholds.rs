@@ -2,15 +2,15 @@
 
 use crate::rebalance::Problem;
 
-/// How the dearest migration allowed grows from level to level; on the last one, everything is allowed.
+/// How the most expensive migration allowed grows from level to level; on the last one, everything is allowed.
 ///
 /// Chen, Wang and Lau 2008, section 4.1. Measured by what single migrations cost, of every process to every
 /// machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Thresholds {
-    /// By this factor, above 1, up to the dearest: IMLP-CRS, with 2 IMLP-CRS2.
+    /// By this factor, above 1, up to the cost_max: IMLP-CRS, with 2 IMLP-CRS2.
     CommonRatio(f64),
-    /// By equal differences up to the dearest: IMLP-AS.
+    /// By equal differences up to the cost_max: IMLP-AS.
     Arithmetic,
     /// So that on each level, equally many migrations become allowed: IMLP-count.
     Count,
@@ -20,9 +20,9 @@ impl Thresholds {
     /// From the first level to the last; at least one.
     pub(super) fn of(self, problem: &Problem, levels: u32) -> Vec<f64> {
         let mut thresholds = match self {
-            Self::CommonRatio(ratio) => common_ratio(dearest(problem), ratio, levels),
+            Self::CommonRatio(ratio) => common_ratio(cost_max(problem), ratio, levels),
             Self::Arithmetic => {
-                let step = dearest(problem) / f64::from(levels);
+                let step = cost_max(problem) / f64::from(levels);
                 (1..levels).map(|level| f64::from(level) * step).collect()
             }
             Self::Count => count(problem, levels),
@@ -32,8 +32,8 @@ impl Thresholds {
     }
 }
 
-fn common_ratio(dearest: f64, ratio: f64, levels: u32) -> Vec<f64> {
-    let mut threshold = dearest;
+fn common_ratio(cost_max: f64, ratio: f64, levels: u32) -> Vec<f64> {
+    let mut threshold = cost_max;
     let mut thresholds: Vec<f64> = (1..levels)
         .map(|_| {
             threshold /= ratio;
@@ -44,8 +44,8 @@ fn common_ratio(dearest: f64, ratio: f64, levels: u32) -> Vec<f64> {
     thresholds
 }
 
-/// What the dearest migration costs.
-fn dearest(problem: &Problem) -> f64 {
+/// What the most expensive migration costs.
+fn cost_max(problem: &Problem) -> f64 {
     let mut largest: Vec<Option<usize>> = vec![None; problem.group_count()];
     for (process, resident) in problem.residents().iter().enumerate() {
         let largest = &mut largest[problem.machines()[resident.home].group];
@@ -54,13 +54,13 @@ fn dearest(problem: &Problem) -> f64 {
         }
     }
     let examples = two_of_each_group(problem);
-    let mut dearest: f64 = 0.0;
+    let mut cost_max: f64 = 0.0;
     for process in largest.into_iter().flatten() {
         for &machine in examples.iter().flatten() {
-            dearest = dearest.max(problem.cost(process, machine));
+            cost_max = cost_max.max(problem.cost(process, machine));
         }
     }
-    dearest
+    cost_max
 }
 
 /// The cost that a given part of all migrations does not exceed, for each level but the last.

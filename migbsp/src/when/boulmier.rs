@@ -1,7 +1,7 @@
 //! A call when imbalance has grown enough since the last one to pay for another.
 
 use crate::rule::Rule;
-use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
+use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 
 /// Calls when `i · u_i − Σ_{j ≤ i} u_j ≥ C`, `i` supersteps after the last call: had imbalance always been
 /// what it is now, it would have cost a call more than it did.
@@ -48,8 +48,8 @@ impl When for Boulmier {
         };
     }
 
-    fn pace(&self) -> Pace {
-        Pace::default()
+    fn pace(&self) -> CallSchedule {
+        CallSchedule::default()
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) const RULE: Rule<dyn When> = Rule::new(
 
 #[cfg(test)]
 mod tests {
-    use crate::when::tests::{called_at, concluded};
+    use crate::when::tests::{call_outcome, called_at};
 
     use super::*;
 
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_growing_imbalance_calls_when_its_growth_has_cost_a_call() {
         let mut boulmier = Boulmier::default();
-        boulmier.conclude(&concluded(0, 6.0, 0));
+        boulmier.conclude(&call_outcome(0, 6.0, 0));
         // u = t − 1: i (i − 1) − i (i − 1) / 2 is 6 when i is 4.
         let growing = (0..10).map(f64::from);
         assert_eq!(called_at(&mut boulmier, growing), Some(4));
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_jump_calls_at_once_if_calls_are_cheap() {
         let mut boulmier = Boulmier::default();
-        boulmier.conclude(&concluded(0, 1.0, 0));
+        boulmier.conclude(&call_outcome(0, 1.0, 0));
         // After three supersteps, 4 · 0.5 − 0.5 is 1.5.
         assert_eq!(called_at(&mut boulmier, [0.0, 0.0, 0.0, 0.5]), Some(4));
     }

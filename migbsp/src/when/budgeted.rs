@@ -2,7 +2,7 @@
 
 use crate::rule::{Need, Rule};
 use crate::when::pause::Pause;
-use crate::when::timing::{CallOutcome, Elapsed, Pace, Spacing, When};
+use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, Spacing, When};
 
 /// Calls when so much of the run has gone by that another call is a small part of it, whatever the imbalance.
 ///
@@ -27,8 +27,8 @@ impl When for Budgeted {
         self.pause.begin(again.max(1), took);
     }
 
-    fn pace(&self) -> Pace {
-        Pace::default()
+    fn pace(&self) -> CallSchedule {
+        CallSchedule::default()
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) const RULE: Rule<dyn When> = Rule::<dyn When>::new(
 
 #[cfg(test)]
 mod tests {
-    use crate::when::tests::{called_at, concluded};
+    use crate::when::tests::{call_outcome, called_at};
 
     use super::*;
 
@@ -57,7 +57,7 @@ mod tests {
             };
             budgeted.conclude(&CallOutcome {
                 spacing,
-                ..concluded(0, 1.0, 0)
+                ..call_outcome(0, 1.0, 0)
             });
             assert_eq!(called_at(&mut budgeted, [0.0; 20]), Some(next));
         }

@@ -1,7 +1,7 @@
 //! No calls during the pause after a call.
 
 use crate::when::pause::Pause;
-use crate::when::timing::{CallOutcome, Elapsed, Pace, Spacing, When};
+use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, Spacing, When};
 
 /// Calls when a rule does, but not in the first supersteps of a run, and not during the pause after a call.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl When for Cooldown {
         self.rule.conclude(call);
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> CallSchedule {
         self.rule.pace()
     }
 }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use crate::bounded::count;
     use crate::when::budgeted::Budgeted;
-    use crate::when::tests::concluded;
+    use crate::when::tests::call_outcome;
     use crate::{Parameters, Planning, Policies, Policy};
 
     const SUPERSTEP: f64 = 2.0;
@@ -72,7 +72,7 @@ mod tests {
         };
         when.conclude(&CallOutcome {
             spacing,
-            ..concluded(0, 1.0, pause)
+            ..call_outcome(0, 1.0, pause)
         });
         let due = after.iter().position(|slowest| {
             when.observe(&elapsed(slowest));
@@ -126,7 +126,7 @@ mod tests {
             }
             let first = (FIRST.into()..40).find(|completed| elapse(&mut when, *completed));
             let first = first.expect(name);
-            when.conclude(&concluded(first, 0.0, PAUSE));
+            when.conclude(&call_outcome(first, 0.0, PAUSE));
             for completed in first + 1..first + PAUSE {
                 assert!(!elapse(&mut when, completed), "{name}, {completed}");
             }

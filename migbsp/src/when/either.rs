@@ -4,7 +4,7 @@ use crate::rule::{Need, Rule};
 use crate::when::boulmier::Boulmier;
 use crate::when::budgeted::Budgeted;
 use crate::when::menon::Menon;
-use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
+use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 
 /// Calls when one of two rules would.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ impl<First: When, Second: When> When for Either<First, Second> {
         self.1.conclude(call);
     }
 
-    fn pace(&self) -> Pace {
-        Pace::default()
+    fn pace(&self) -> CallSchedule {
+        CallSchedule::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A call at a fixed interval of supersteps.
 
 use crate::rule::Rule;
-use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
+use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 
 /// Calls at a fixed interval, whatever happens.
 #[derive(Clone, Debug)]
@@ -31,10 +31,10 @@ impl When for Fixed {
         self.call_next = call.completed.saturating_add(self.interval.into());
     }
 
-    fn pace(&self) -> Pace {
-        Pace {
+    fn pace(&self) -> CallSchedule {
+        CallSchedule {
             interval: Some(self.interval),
-            ..Pace::default()
+            ..CallSchedule::default()
         }
     }
 }

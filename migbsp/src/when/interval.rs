@@ -4,7 +4,7 @@ use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 use crate::rule::{Need, Rule};
-use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
+use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 use crate::{Config, Digest, EmptySuperstep, ProcessTime, ToleranceFloor};
 
 /// The interval between calls and the tolerance that steers it, as one Set Manager holds them.
@@ -120,8 +120,8 @@ impl When for Interval {
         self.call_next = call.completed.saturating_add(self.interval.into());
     }
 
-    fn pace(&self) -> Pace {
-        Pace {
+    fn pace(&self) -> CallSchedule {
+        CallSchedule {
             interval: Some(self.interval),
             tolerance: Some(self.tolerance),
             balanced: self.balanced,

@@ -1,7 +1,7 @@
 //! A call when what imbalance has cost since the last one exceeds what a call costs.
 
 use crate::rule::Rule;
-use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
+use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 
 /// Calls when `Σ max(0, u_j − u_1) ≥ C`: the imbalance that has come up since the first superstep after
 /// the last call has cost as much as a call.
@@ -50,8 +50,8 @@ impl When for Menon {
         };
     }
 
-    fn pace(&self) -> Pace {
-        Pace::default()
+    fn pace(&self) -> CallSchedule {
+        CallSchedule::default()
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) const RULE: Rule<dyn When> = Rule::new(
 
 #[cfg(test)]
 mod tests {
-    use crate::when::tests::{called_at, concluded};
+    use crate::when::tests::{call_outcome, called_at};
 
     use super::*;
 
@@ -76,14 +76,14 @@ mod tests {
     #[test]
     fn what_a_call_could_not_remove_counts_no_more() {
         let mut menon = Menon::at_start();
-        menon.conclude(&concluded(0, 1.0, 0));
+        menon.conclude(&call_outcome(0, 1.0, 0));
         assert_eq!(called_at(&mut menon, [0.25; 500]), None);
     }
 
     #[test]
     fn what_has_come_up_since_calls_when_it_has_cost_a_call() {
         let mut menon = Menon::at_start();
-        menon.conclude(&concluded(0, 1.0, 0));
+        menon.conclude(&call_outcome(0, 1.0, 0));
         // 0.25 beyond the first one: four of them; what is below it does not count against them.
         let imbalances = [0.5, 0.75, 0.25, 0.75, 0.75, 0.75];
         assert_eq!(called_at(&mut menon, imbalances), Some(6));

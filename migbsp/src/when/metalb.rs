@@ -2,7 +2,7 @@
 
 use crate::bounded::count;
 use crate::rule::Rule;
-use crate::when::timing::{CallOutcome, Elapsed, Pace, When};
+use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 
 /// Calls after the period that straight lines through the longest and the mean computations make the best.
 ///
@@ -120,8 +120,8 @@ impl When for MetaLb {
         };
     }
 
-    fn pace(&self) -> Pace {
-        Pace::default()
+    fn pace(&self) -> CallSchedule {
+        CallSchedule::default()
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) const RULE: Rule<dyn When> = Rule::new(
 mod tests {
     use bsp::units::Seconds;
 
-    use crate::when::tests::concluded;
+    use crate::when::tests::call_outcome;
 
     use super::*;
 
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn diverging_lines_call_at_the_root() {
         let mut metalb = MetaLb::at_start();
-        metalb.conclude(&concluded(0, 9.0, 0));
+        metalb.conclude(&call_outcome(0, 9.0, 0));
         // With r0 = 1.25, after seven: ¼ t² − 0.375 t − 9 = 0 at t = 6.80; after six, at 6.52.
         let times = (0..40).map(|t| (1.25 + 0.5 * f64::from(t), 1.0));
         assert_eq!(called_at(&mut metalb, times), Some(7));
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn what_the_last_call_left_behind_does_not_call_again() {
         let mut metalb = MetaLb::at_start();
-        metalb.conclude(&concluded(0, 0.1, 0));
+        metalb.conclude(&call_outcome(0, 0.1, 0));
         assert_eq!(called_at(&mut metalb, [(1.0, 0.5); 100]), None);
     }
 }

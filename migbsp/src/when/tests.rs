@@ -5,7 +5,7 @@ use bsp::units::Seconds;
 use super::*;
 
 /// A call after `completed` supersteps, without moves.
-pub(crate) fn concluded(completed: u64, cost: f64, pause: u64) -> CallOutcome<'static> {
+pub(crate) fn call_outcome(completed: u64, cost: f64, pause: u64) -> CallOutcome<'static> {
     CallOutcome {
         completed,
         supersteps: &[],

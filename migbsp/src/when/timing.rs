@@ -28,7 +28,7 @@ pub trait When: fmt::Debug {
     fn conclude(&mut self, call: &CallOutcome<'_>);
 
     /// How calls are paced until the next one; depends on past calls alone, not on the supersteps since.
-    fn pace(&self) -> Pace;
+    fn pace(&self) -> CallSchedule;
 }
 
 /// What one superstep took, as measured by the barrier that ended it.
@@ -72,7 +72,7 @@ pub struct Spacing {
 
 /// How calls are paced.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pace {
+pub struct CallSchedule {
     /// Supersteps until the next call; `None`: whenever it pays.
     pub interval: Option<u32>,
     /// The tolerance that supersteps are judged with, if the rule has one.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
-use migbsp::{Answer, Pace, PlannedMove};
+use migbsp::{Answer, CallSchedule, PlannedMove};
 use protocol::{Considered, Migrate};
 
 use super::state::Call;
@@ -89,7 +89,12 @@ pub(super) fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -
 }
 
 /// The record of a call that took so long; `pace` is that of the calls to come.
-pub(super) fn describe(rules: &Rules, call: Call, pace: Pace, took: Seconds) -> record::Call {
+pub(super) fn describe(
+    rules: &Rules,
+    call: Call,
+    pace: CallSchedule,
+    took: Seconds,
+) -> record::Call {
     let considered: Vec<Considered> = in_order(&call).cloned().collect();
     let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
     let moves = call.planned.iter().flat_map(|planned| &planned.moves);
@@ -123,7 +128,7 @@ pub(super) fn describe(rules: &Rules, call: Call, pace: Pace, took: Seconds) -> 
         list: call.list,
         passed_over: selection.passed_over,
         considered,
-        weighed: call.weighed,
+        assessment: call.assessment,
         migrations,
     }
 }

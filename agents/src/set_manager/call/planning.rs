@@ -24,13 +24,13 @@ impl SetManager {
             rates: sets
                 .map(|set| world.transfer_rate(self.set, *set))
                 .collect(),
-            barrier_delay: self.toll(rules, world),
+            barrier_delay: self.barrier_delay(rules, world),
         }
     }
 
     /// Seconds by which a superstep is longer for each process of this Set: the first Manager takes the
     /// messages of a central barrier by rank, and waits for each of them.
-    pub(super) fn toll(&self, rules: &Rules, world: &dyn World) -> f64 {
+    pub(super) fn barrier_delay(&self, rules: &Rules, world: &dyn World) -> f64 {
         let barrier = &rules.barrier;
         if barrier.shape != Shape::Central || barrier.collection != Collection::ByRank {
             return 0.0;
@@ -64,7 +64,7 @@ impl SetManager {
         let Deliberated { planner, decision } = deliberated;
         self.planner = Some(planner);
         let call = self.call.as_mut().expect("a call is being held");
-        call.weighed = Some(decision.weighed);
+        call.assessment = Some(decision.assessment);
         let planned = Planned {
             superstep: call.superstep,
             moves: decision.moves,
@@ -114,9 +114,10 @@ mod tests {
         for (shape, collection, far) in all {
             let test_world = TestWorld::new(shape, collection, &[0, 3], &[1, 1], None);
             let managers = test_world.agents().managers;
-            let toll = |set: usize| managers[set].toll(&test_world.rules, &test_world);
-            assert!(toll(0).abs() < 1e-12, "{shape:?}");
-            assert!((toll(1) - far).abs() < 1e-12, "{shape:?}");
+            let barrier_delay =
+                |set: usize| managers[set].barrier_delay(&test_world.rules, &test_world);
+            assert!(barrier_delay(0).abs() < 1e-12, "{shape:?}");
+            assert!((barrier_delay(1) - far).abs() < 1e-12, "{shape:?}");
         }
     }
 }

@@ -31,9 +31,9 @@ pub(in crate::set_manager) struct Call {
     /// Requests of other Managers that are not answered yet.
     pub(super) asks: BTreeMap<Rank, Ask>,
     pub(super) decided: BTreeMap<SetId, Decided>,
-    /// What the first Manager planned, and what it weighed if that is this one.
+    /// The plan of the first Manager, and its assessment if this is the first Manager.
     pub(super) planned: Option<Planned>,
-    pub(super) weighed: Option<PlanAssessment>,
+    pub(super) assessment: Option<PlanAssessment>,
     /// All moves of this call, once they are known.
     pub(super) moves: Option<Vec<Migrate>>,
     pub(super) installed: usize,
@@ -55,7 +55,7 @@ impl Call {
             asks: BTreeMap::new(),
             decided: BTreeMap::new(),
             planned: None,
-            weighed: None,
+            assessment: None,
             moves: None,
             installed: 0,
         }

@@ -3,28 +3,36 @@
 /// A part of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Levels before anybody moves.
+    /// Levels of the initial placement.
     Table2,
-    /// How long algorithms look, and in which order they are.
+    /// Cost and search time of algorithms, and their order.
     Table3,
-    /// Uniform costs.
+    /// Number of moves, where all moves cost the same.
     Table4,
     /// Costs against targets.
     Figures,
 }
 
 impl Part {
-    /// What results call it.
-    pub(super) const fn name(self) -> &'static str {
+    /// All of them, in the order of the paper.
+    pub const ALL: [Self; 4] = [Self::Table2, Self::Table3, Self::Table4, Self::Figures];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::Table2 => "table2",
-            Self::Table3 => "table3",
-            Self::Table4 => "table4",
-            Self::Figures => "figures",
+            Self::Table2 => "chen2008-table2",
+            Self::Table3 => "chen2008-table3",
+            Self::Table4 => "chen2008-table4",
+            Self::Figures => "chen2008-figures",
         }
     }
 
-    /// As many instances of each group are drawn: the paper has 100.
+    /// Its name in results, which name the paper elsewhere.
+    pub(super) fn short_name(self) -> &'static str {
+        self.name().trim_start_matches("chen2008-")
+    }
+
+    /// Default number of instances drawn from each group; the paper has 100.
     pub(super) const fn instances(self) -> u32 {
         match self {
             Self::Table2 | Self::Table3 => 100,

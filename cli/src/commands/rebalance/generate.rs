@@ -6,10 +6,10 @@ use clap::Args;
 use migbsp::rebalance::{Group, Workloads};
 
 use crate::commands::rebalance::arguments::seed;
+use crate::failure::CommandFailure;
 use crate::file::write;
 use crate::output::print;
 use analysis::rebalance::{generate, read_level};
-use experiments::Failure;
 
 /// The arguments of `rebalance generate`.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub(crate) struct GenerateArguments {
 /// # Errors
 ///
 /// If the file, or stdout, cannot be written.
-pub(super) fn command(arguments: &GenerateArguments) -> Result<(), Failure> {
+pub(super) fn command(arguments: &GenerateArguments) -> Result<(), CommandFailure> {
     let workloads = if arguments.literal {
         Workloads::Literal
     } else {
@@ -45,7 +45,7 @@ pub(super) fn command(arguments: &GenerateArguments) -> Result<(), Failure> {
     let targets = arguments.targets.clone();
     let text = generate(arguments.group, arguments.seed, workloads, targets).json();
     match &arguments.out {
-        Some(file) => write(file, &text),
+        Some(file) => Ok(write(file, &text)?),
         None => print(&text),
     }
 }

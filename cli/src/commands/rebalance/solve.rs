@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::commands::rebalance::arguments::SearchArguments;
 use crate::commands::rebalance::instance::read_instance;
+use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json};
 use analysis::rebalance::solve::{solve, text};
 use analysis::rebalance::{Algorithm, read_level};
@@ -40,15 +41,19 @@ pub(crate) struct SolveArguments {
 /// # Errors
 ///
 /// Errors of the instance or stdout; [`Failure::Verification`] if a target is not met.
-pub(super) fn command(arguments: &SolveArguments, progress: &dyn Progress) -> Result<(), Failure> {
+pub(super) fn command(
+    arguments: &SolveArguments,
+    progress: &dyn Progress,
+) -> Result<(), CommandFailure> {
     let Some(file) = &arguments.instance else {
         return Err(Failure::Usage(
             "missing argument <INSTANCE>: a file, or `-` for stdin".to_owned(),
-        ));
+        )
+        .into());
     };
     let meant = mistyped(file);
     if let Some(second) = arguments.more.first() {
-        return Err(Failure::Usage(one_too_many(file, second, meant)));
+        return Err(Failure::Usage(one_too_many(file, second, meant)).into());
     }
     let instance = read_instance(file).map_err(|failure| match meant {
         Some(subcommand) => Failure::Input(format!(
@@ -65,7 +70,8 @@ pub(super) fn command(arguments: &SolveArguments, progress: &dyn Progress) -> Re
         return Err(Failure::Usage(format!(
             "missing option --target: {} has no `targets`",
             file.display()
-        )));
+        ))
+        .into());
     }
     let search = arguments.search.search();
     let report = solve(&instance, targets, &arguments.algorithm, search, progress)?;
@@ -75,7 +81,7 @@ pub(super) fn command(arguments: &SolveArguments, progress: &dyn Progress) -> Re
         Format::Csv => print(&report.csv(&instance).map_err(Failure::run)?)?,
     }
     match report.complaint() {
-        Some(complaint) => Err(Failure::Verification(complaint)),
+        Some(complaint) => Err(Failure::Verification(complaint).into()),
         None => Ok(()),
     }
 }

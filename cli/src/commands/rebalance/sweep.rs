@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::commands::rebalance::arguments::SearchArguments;
 use crate::commands::rebalance::instance::read_instance;
+use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json};
 use analysis::rebalance::sweep::{Levels, sweep, text};
@@ -48,12 +49,15 @@ pub(crate) struct SweepArguments {
 /// # Errors
 ///
 /// Errors of the arguments, the instance or the disk.
-pub(super) fn command(arguments: &SweepArguments, progress: &dyn Progress) -> Result<(), Failure> {
+pub(super) fn command(
+    arguments: &SweepArguments,
+    progress: &dyn Progress,
+) -> Result<(), CommandFailure> {
     let algorithms = &arguments.algorithms;
     let twice = (1..algorithms.len()).find(|at| algorithms[..*at].contains(&algorithms[*at]));
     if let Some(at) = twice {
         let problem = format!("--algorithm {} is given twice", algorithms[at]);
-        return Err(Failure::Usage(problem));
+        return Err(Failure::Usage(problem).into());
     }
     let instance = read_instance(&arguments.instance)?;
     if let Some(file) = &arguments.svg {
@@ -73,7 +77,7 @@ pub(super) fn command(arguments: &SweepArguments, progress: &dyn Progress) -> Re
         Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
     }
     match &arguments.svg {
-        Some(file) => write(file, &report.chart().svg()),
+        Some(file) => Ok(write(file, &report.chart().svg())?),
         None => Ok(()),
     }
 }

@@ -183,7 +183,7 @@ fn foreign_numbers_of_any_kind_make_a_decision() {
 
 proptest! {
     #[test]
-    fn a_dearer_move_is_never_more_attractive(
+    fn a_more_expensive_move_is_never_more_attractive(
         time in 0.0..10.0,
         base in 0.0..5.0,
         more in 0.0..5.0,
@@ -193,8 +193,8 @@ proptest! {
         });
         let process = process(time);
         let cheap = totals(&cost(base), &process, 1);
-        let dear = totals(&cost(base + more), &process, 1);
-        prop_assert!(cheap.iter().zip(&dear).all(|(cheap, dear)| dear <= cheap));
+        let expensive = totals(&cost(base + more), &process, 1);
+        prop_assert!(cheap.iter().zip(&expensive).all(|(cheap, expensive)| expensive <= cheap));
         if best(&cost(base), &process, 1) == SetId(1) {
             prop_assert_eq!(best(&cost(base + more), &process, 1), SetId(1));
         }

@@ -3,7 +3,7 @@
 use migbsp::{Entry, NotSelected, Refusal, Verdict};
 
 use crate::explain::call::first_of;
-use crate::explain::fate::Fate;
+use crate::explain::disposition::Disposition;
 use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, History};
 use crate::explain::payback::Against;
@@ -11,7 +11,7 @@ use crate::explain::report::ProcessReport;
 use crate::text::rounded;
 
 /// Facts about a process in a call.
-pub(super) struct Story<'a> {
+pub(super) struct Narrative<'a> {
     pub(super) history: &'a History,
     pub(super) detail: &'a Detail,
     pub(super) entry: Entry,
@@ -19,32 +19,34 @@ pub(super) struct Story<'a> {
     pub(super) forces: Option<&'a Forces>,
 }
 
-impl Story<'_> {
+impl Narrative<'_> {
     /// Why it moved or stayed.
-    pub(super) fn why(&self, fate: &Fate) -> String {
+    pub(super) fn why(&self, disposition: &Disposition) -> String {
         let name = &self.process.process;
         let after = format!("in the call after superstep {}", self.process.superstep);
-        match fate {
-            Fate::Moved(moved) => format!(
+        match disposition {
+            Disposition::Moved(moved) => format!(
                 "{name} moved from {} to {} {after}: {}.",
                 self.history.host(moved.from),
                 self.history.host(moved.to),
                 self.why_it_moved()
             ),
-            Fate::Offered(host) => format!(
+            Disposition::Offered(host) => format!(
                 "{name} would have moved to {} {after}, but processes do not migrate in scenario {}: {}.",
                 self.history.host(*host),
                 self.history.run.scenario,
                 self.why_it_moved()
             ),
-            Fate::Refused(refusal) => format!(
+            Disposition::Refused(refusal) => format!(
                 "{name} stayed {after}: {}, but {}.",
-                self.standing(),
+                self.list_position(),
                 self.refusal(*refusal)
             ),
-            Fate::PassedOver(why) => format!("{name} stayed {after}: {}.", self.no_candidate(*why)),
-            Fate::NotPlanned => format!("{name} stayed {after}: {}.", self.not_planned()),
-            Fate::NotScripted => {
+            Disposition::PassedOver(why) => {
+                format!("{name} stayed {after}: {}.", self.no_candidate(*why))
+            }
+            Disposition::NotPlanned => format!("{name} stayed {after}: {}.", self.not_planned()),
+            Disposition::NotScripted => {
                 format!(
                     "{name} stayed {after}: a script decides in this run and does not name {name}."
                 )
@@ -75,14 +77,14 @@ impl Story<'_> {
         if rules.is_scripted {
             return format!("the script names it; {compared}");
         }
-        if self.detail.call.weighed.is_some() {
+        if self.detail.call.assessment.is_some() {
             return format!("the plan of the policy moves it; {compared}");
         }
-        format!("{}, and {compared}", self.standing())
+        format!("{}, and {compared}", self.list_position())
     }
 
     /// Its position in the list.
-    fn standing(&self) -> String {
+    fn list_position(&self) -> String {
         let call = &self.detail.call;
         let (potential, target) = (rounded(self.entry.potential.get(), 4), self.target());
         let potential = format!("its potential of {potential} s for {target}");
@@ -152,7 +154,7 @@ impl Story<'_> {
             NotSelected::OwnSet => {
                 let best = self.forces.and_then(Forces::best_elsewhere);
                 let best = best.map_or_else(String::new, |best| {
-                    let potential = rounded(best.potential, 4);
+                    let potential = rounded(best.terms.potential, 4);
                     format!("; the best other Set is {} with {potential} s", best.set)
                 });
                 format!("its potential is highest, {potential} s, for its own Set, {target}{best}")
@@ -184,8 +186,8 @@ impl Story<'_> {
     }
 
     fn not_planned(&self) -> &'static str {
-        let weighed = self.detail.call.weighed.as_ref();
-        match weighed.map(|weighed| weighed.verdict) {
+        let assessment = self.detail.call.assessment.as_ref();
+        match assessment.map(|assessment| assessment.verdict) {
             Some(Verdict::Admitted) if self.detail.call.migrations.is_empty() => {
                 "processes do not migrate in this scenario"
             }

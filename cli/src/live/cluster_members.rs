@@ -12,14 +12,14 @@ use experiments::cluster::Cluster;
 
 /// The nodes of a cluster, Set by Set, and the identity of the client.
 #[derive(Debug)]
-pub(crate) struct Crew {
+pub(crate) struct ClusterMembers {
     pub(crate) members: Vec<Member>,
     pub(crate) client: Identity,
 }
 
 /// Location of a cluster and of the client's certificate.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct CrewArguments {
+pub(crate) struct ClusterArguments {
     /// The hosts, in the syntax of Open MPI's hostfiles [default: those that Slurm gave]
     #[arg(long, visible_alias = "hostfile", value_name = "FILE")]
     cluster: Option<PathBuf>,
@@ -31,20 +31,20 @@ pub(crate) struct CrewArguments {
     name: Option<protocol::identity::Name>,
 }
 
-impl CrewArguments {
+impl ClusterArguments {
     /// Whether any of them is given.
     pub(crate) const fn is_given(&self) -> bool {
         self.cluster.is_some() || self.identity.is_some() || self.name.is_some()
     }
 }
 
-impl Crew {
-    /// The crew that the arguments, or Slurm, name.
+impl ClusterMembers {
+    /// The cluster that the arguments, or Slurm, name.
     ///
     /// # Errors
     ///
     /// If there is no cluster, or no certificate of a client.
-    pub(crate) fn find(arguments: &CrewArguments) -> Result<Self, Failure> {
+    pub(crate) fn find(arguments: &ClusterArguments) -> Result<Self, Failure> {
         let cluster = match &arguments.cluster {
             Some(file) => Cluster::load(file)?,
             None => {

@@ -10,7 +10,7 @@ use crate::explain::rules::Rules;
 
 /// The outcome of a call for a process.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fate {
+pub(super) enum Disposition {
     /// It moved.
     Moved(Migration),
     /// It would have moved in a scenario in which processes migrate.
@@ -25,29 +25,29 @@ pub(super) enum Fate {
     NotScripted,
 }
 
-impl Fate {
+impl Disposition {
     /// The outcome for every process that took part in `call`.
     pub(super) fn all(call: &Call, rules: &Rules) -> BTreeMap<Rank, Self> {
-        let left = || match call.weighed {
+        let left = || match call.assessment {
             None if rules.is_scripted => Self::NotScripted,
             _ => Self::NotPlanned,
         };
-        let mut fates: BTreeMap<Rank, Self> =
+        let mut dispositions: BTreeMap<Rank, Self> =
             call.list.iter().map(|entry| (entry.rank, left())).collect();
         for (entry, why) in &call.passed_over {
-            fates.insert(entry.rank, Self::PassedOver(*why));
+            dispositions.insert(entry.rank, Self::PassedOver(*why));
         }
         for considered in &call.considered {
-            let fate = match considered.answer {
+            let disposition = match considered.answer {
                 Answer::Offer { host, .. } => Self::Offered(host),
                 Answer::Refuse(refusal) => Self::Refused(refusal),
             };
-            fates.insert(considered.entry.rank, fate);
+            dispositions.insert(considered.entry.rank, disposition);
         }
         for migration in &call.migrations {
-            fates.insert(migration.rank, Self::Moved(*migration));
+            dispositions.insert(migration.rank, Self::Moved(*migration));
         }
-        fates
+        dispositions
     }
 
     /// Its name in JSON and CSV.
@@ -82,7 +82,7 @@ impl Fate {
     }
 }
 
-/// The meaning of a fate's name, for `number` processes.
+/// The meaning of a disposition's name, for `number` processes.
 pub(super) fn meaning(name: &str, number: usize) -> &'static str {
     match (name, number) {
         ("moved", _) => "moved",
