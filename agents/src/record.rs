@@ -117,7 +117,7 @@ pub struct Evaluated {
     #[serde(default)]
     pub hosts: Vec<Hosts>,
     /// Seconds that each process here adds to every superstep, where plans name processors.
-    #[serde(default, rename = "toll", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier_delay: Option<f64>,
     /// By rank.
     pub processes: Vec<Evaluation>,

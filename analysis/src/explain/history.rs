@@ -264,7 +264,7 @@ impl Brief {
     }
 }
 
-/// Superstep times of scenario i, if its record is beside that in `folder` and of the same experiment.
+/// Superstep times of scenario i, if its record is next to `folder` and of the same experiment.
 /// An error in that record does not concern the record in question.
 fn alone(folder: &Path) -> Option<Vec<SuperstepDuration>> {
     let folder = folder.canonicalize().ok()?;

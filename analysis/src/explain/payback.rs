@@ -57,7 +57,7 @@ pub(super) struct Balance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Against {
-    /// The same supersteps of scenario i, whose record is beside that of the run.
+    /// The same supersteps of scenario i, whose record is next to that of the run.
     ScenarioI,
     /// Its own supersteps before the migration, assuming that they would have stayed like that.
     Before,

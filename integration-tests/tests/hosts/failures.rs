@@ -185,7 +185,7 @@ fn a_node_that_is_not_there_or_is_another_is_named() {
     let request = cluster.request(&setup(&cluster));
     let client = || cluster.identity(Role::Client, "tester");
     let mut absent = request.clone();
-    // Nobody listens at the discard port.
+    // No process listens at the discard port.
     absent.members[2].address = "127.0.0.1:9".to_owned();
     let expected = "connecting to node n2 at 127.0.0.1:9: no answer in 5 s: check whether it runs";
     check(&cluster, client(), &absent, expected);
