@@ -74,7 +74,7 @@ async fn send_image(
     };
     // Encoding takes time in proportion to the image, so other threads do it.
     let measuring = tokio::task::spawn_blocking(move || {
-        let payload = OutgoingImage::new(order.rank, agent, inbox, program)?;
+        let payload = OutgoingImage::new(order.rank, agent, &inbox, program)?;
         Ok::<_, RunError>((payload.len(), payload))
     });
     let panicked = |error: tokio::task::JoinError| JobError::program(error.to_string());

@@ -38,11 +38,11 @@ impl OutgoingImage {
     pub(super) fn new(
         rank: Rank,
         agent: Vec<u8>,
-        inbox: Vec<Incoming>,
+        inbox: &[Incoming],
         program: Box<dyn HostedProgram>,
     ) -> Result<Self, RunError> {
         let mut messages = Vec::new();
-        encode_into(&mut messages, "the messages to", rank, &inbox)?;
+        encode_into(&mut messages, "the messages to", rank, inbox)?;
         Ok(Self {
             rank,
             agent,
@@ -167,8 +167,10 @@ mod tests {
                 late: Some(Seconds::ZERO),
             },
         ];
-        let image = |inbox, program| OutgoingImage::new(Rank(1), b"agent".to_vec(), inbox, program);
-        let outgoing = image(inbox.clone(), program).unwrap();
+        let image = |inbox: &[Incoming], program| {
+            OutgoingImage::new(Rank(1), b"agent".to_vec(), inbox, program)
+        };
+        let outgoing = image(&inbox, program).unwrap();
         let announced = outgoing.len();
         let payload = encoded(outgoing);
         assert_eq!(length(payload.len()), announced);
@@ -177,7 +179,7 @@ mod tests {
             (&received.agent[..], &received.inbox),
             (&b"agent"[..], &inbox)
         );
-        assert_eq!(encoded(image(inbox, received.program).unwrap()), payload);
+        assert_eq!(encoded(image(&inbox, received.program).unwrap()), payload);
         for length in 0..payload.len() {
             assert!(decoded(&payload[..length]).is_err(), "{length} bytes");
         }
