@@ -42,7 +42,7 @@ impl OutgoingImage {
         program: Box<dyn HostedProgram>,
     ) -> Result<Self, RunError> {
         let mut messages = Vec::new();
-        encode_into(&mut messages, "the messages to", rank, inbox)?;
+        encode_into(&mut messages, "the messages to", rank, &inbox)?;
         Ok(Self {
             rank,
             agent,
