@@ -28,7 +28,7 @@ pub enum PlacementOrder {
     #[default]
     Fill,
     /// With one process per host, rank `r` goes to Set `r` modulo the number of Sets, each Set cycling
-    /// through its hosts; with more, [`Layout::per_host`] consecutive ranks take the place of one.
+    /// through its hosts; with more, [`PlacementOptions::per_host`] consecutive ranks take the place of one.
     RoundRobin,
 }
 

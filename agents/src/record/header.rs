@@ -29,22 +29,22 @@ pub struct EventHeader {
     pub(super) set: Option<SetId>,
 }
 
-/// The kinds of [`Event`].
+/// The kinds of [`Event`](super::Event).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
-    /// [`Event::Run`].
+    /// [`Event::Run`](super::Event::Run).
     Run,
-    /// [`Event::Superstep`].
+    /// [`Event::Superstep`](super::Event::Superstep).
     Superstep,
-    /// [`Event::Observed`].
+    /// [`Event::Observed`](super::Event::Observed).
     Observed,
-    /// [`Event::Evaluated`].
+    /// [`Event::Evaluated`](super::Event::Evaluated).
     Evaluated,
-    /// [`Event::Call`].
+    /// [`Event::Call`](super::Event::Call).
     Call,
-    /// [`Event::Moved`].
+    /// [`Event::Moved`](super::Event::Moved).
     Moved,
-    /// [`Event::End`].
+    /// [`Event::End`](super::Event::End).
     End,
 }
