@@ -136,7 +136,6 @@ impl Replay {
     /// If the event is out of order, or a call does not say what it was decided from.
     pub fn take(&mut self, event: Event) -> Result<Option<Checked>, ReplayError> {
         match event {
-            Event::Run(_) => Ok(None),
             Event::Superstep(superstep) => {
                 self.expect(superstep.index)?;
                 let missed = self.missed(self.is_due);
@@ -175,6 +174,7 @@ impl Replay {
                 // No call follows the last superstep.
                 Ok(self.missed(false))
             }
+            _ => Ok(None),
         }
     }
 

@@ -45,9 +45,7 @@ impl Journal {
             Event::Moved(moved) => {
                 self.moved.insert((moved.epoch, moved.rank), moved);
             }
-            event @ (Event::Run(_) | Event::Superstep(_) | Event::Call(_) | Event::End(_)) => {
-                self.spine.push_back(event);
-            }
+            event => self.spine.push_back(event),
         }
         let mut ready = Vec::new();
         while let Some(event) = self.spine.pop_front() {

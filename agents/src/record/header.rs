@@ -1,50 +1,67 @@
-//! What an event's line tells before the event is read.
+//! The header of an event, which is read before the whole event.
 
 use bsp::{HostId, Rank, SetId};
 use serde::Deserialize;
 
-/// The fields of an event's line that tell whether it is wanted and whether it belongs where it is.
+use super::Event;
+
+/// The fields of an event that decide whether it is wanted, and whether it is in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct EventHeader {
-    /// What kind of event.
+    /// Its kind.
     #[serde(rename = "event")]
     pub kind: EventKind,
-    /// How many supersteps were over, if it belongs to a call.
+    /// The number of supersteps that were over, if it belongs to a call.
     #[serde(default)]
     pub superstep: Option<u64>,
-    /// Which superstep it is, if it is one.
+    /// Its index, if it is a superstep.
     #[serde(default)]
     pub index: Option<u64>,
-    /// How many supersteps there were, if the run ends with it.
+    /// The number of supersteps of the run, if it is the end.
     #[serde(default)]
     pub supersteps: Option<u64>,
-    /// Which process, if one observed something or moved.
+    /// The process that observed or moved, if there is one.
     #[serde(default)]
     pub(super) rank: Option<Rank>,
-    /// Where to, if it moved.
+    /// The host to which the process moved.
     #[serde(default)]
     pub(super) host: Option<HostId>,
-    /// Which Set, if one found something.
+    /// The Set that evaluated, if there is one.
     #[serde(default)]
     pub(super) set: Option<SetId>,
 }
 
-/// The kinds of [`Event`](super::Event).
+/// The kinds of [`Event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
-    /// [`Event::Run`](super::Event::Run).
+    /// [`Event::Run`].
     Run,
-    /// [`Event::Superstep`](super::Event::Superstep).
+    /// [`Event::Superstep`].
     Superstep,
-    /// [`Event::Observed`](super::Event::Observed).
+    /// [`Event::Observed`].
     Observed,
-    /// [`Event::Evaluated`](super::Event::Evaluated).
+    /// [`Event::Evaluated`].
     Evaluated,
-    /// [`Event::Call`](super::Event::Call).
+    /// [`Event::Call`].
     Call,
-    /// [`Event::Moved`](super::Event::Moved).
+    /// [`Event::Moved`].
     Moved,
-    /// [`Event::End`](super::Event::End).
+    /// [`Event::End`].
     End,
+}
+
+impl EventKind {
+    /// Parses a line whose kind is known. Parsing by the tag would parse every line twice.
+    pub(super) fn parse(self, line: &str) -> serde_json::Result<Event> {
+        Ok(match self {
+            Self::Run => Event::Run(serde_json::from_str(line)?),
+            Self::Superstep => Event::Superstep(serde_json::from_str(line)?),
+            Self::Observed => Event::Observed(serde_json::from_str(line)?),
+            Self::Evaluated => Event::Evaluated(serde_json::from_str(line)?),
+            Self::Call => Event::Call(serde_json::from_str(line)?),
+            Self::Moved => Event::Moved(serde_json::from_str(line)?),
+            Self::End => Event::End(serde_json::from_str(line)?),
+        })
+    }
 }

@@ -155,12 +155,12 @@ fn event(
     if !is_wanted {
         return Ok(None);
     }
-    let event = parse(line, header.kind)?;
+    let event = header.kind.parse(line).map_err(|error| unreadable(&error))?;
     progress.knows(&event)?;
     Ok(Some(event))
 }
 
-/// What can be told of a line that comes after an event of the kind `last`.
+/// The header of a line that follows an event of the kind `last`.
 fn header(line: &str, last: Option<EventKind>) -> Result<EventHeader, String> {
     if last.is_none() {
         // Events of another version need not look like ours.
@@ -181,19 +181,6 @@ fn header(line: &str, last: Option<EventKind>) -> Result<EventHeader, String> {
         (Some(_), EventKind::Run) => Err("a second run begins; a record holds one".to_owned()),
         _ => Ok(header),
     }
-}
-
-/// The event of a line whose kind is known: reading it by its tag would read it twice.
-fn parse(line: &str, kind: EventKind) -> Result<Event, String> {
-    Ok(match kind {
-        EventKind::Run => Event::Run(run(line)?),
-        EventKind::Superstep => Event::Superstep(from_line(line)?),
-        EventKind::Observed => Event::Observed(from_line(line)?),
-        EventKind::Evaluated => Event::Evaluated(from_line(line)?),
-        EventKind::Call => Event::Call(from_line(line)?),
-        EventKind::Moved => Event::Moved(from_line(line)?),
-        EventKind::End => Event::End(from_line(line)?),
-    })
 }
 
 fn run(line: &str) -> Result<Run, String> {

@@ -105,7 +105,7 @@ impl History {
             Event::Superstep(superstep) => supersteps.push(SuperstepDuration::new(&superstep)),
             Event::Call(call) => calls.push(ExplainedCall::new(&call, &rules, asked)),
             Event::End(end) => ended = Some(end),
-            Event::Run(_) | Event::Observed(_) | Event::Evaluated(_) | Event::Moved(_) => {}
+            _ => {}
         })
         .map_err(fault)?;
         Ok(Self {
@@ -133,11 +133,7 @@ impl History {
         record::scan(&self.folder, needed, |event| match event {
             Event::Evaluated(found) => evaluated.push(found),
             Event::Call(call) => held = Some(call),
-            Event::Run(_)
-            | Event::Superstep(_)
-            | Event::Observed(_)
-            | Event::Moved(_)
-            | Event::End(_) => {}
+            _ => {}
         })
         .map_err(fault)?;
         let gone = || {
