@@ -85,9 +85,7 @@ impl Progress {
             EventKind::Evaluated => {
                 self.is_in_call = true;
                 if header.set.is_some_and(|set| !self.evaluated.insert(set)) {
-                    return Err(format!(
-                        "{what} {supersteps} is there twice; {FAULTY}"
-                    ));
+                    return Err(format!("{what} {supersteps} is there twice; {FAULTY}"));
                 }
             }
             _ => {}

@@ -155,7 +155,10 @@ fn event(
     if !is_wanted {
         return Ok(None);
     }
-    let event = header.kind.parse(line).map_err(|error| unreadable(&error))?;
+    let event = header
+        .kind
+        .parse(line)
+        .map_err(|error| unreadable(&error))?;
     progress.knows(&event)?;
     Ok(Some(event))
 }
