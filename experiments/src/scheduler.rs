@@ -103,11 +103,7 @@ impl Scheduler {
         let model = Config::new(parameters).map_err(|error| {
             let path = format!("scheduler.{}", error.key);
             let place = section.find(error.key).and_then(Node::place);
-            let expected = error.expected;
-            let expected = expected
-                .strip_prefix("a whole number of ")
-                .unwrap_or(expected);
-            Fault::invalid(place, &path, error.value, format!("must be {expected}"))
+            Fault::invalid(place, &path, error.value, error.rule)
         })?;
         let planning = section.get(PLANNING).map_or_else(
             || Ok(Planning::default()),

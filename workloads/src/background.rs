@@ -40,7 +40,7 @@ pub enum Target {
 
 /// A number that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("invalid value `{value:?}` for `{key}`: expected {expected}")]
+#[error("invalid value `{value:?}` for `{key}`: must be {expected}")]
 pub struct OutOfRange {
     /// The number's name: `share`, `step`, `period`, `level`, `busy` or `idle`.
     pub key: &'static str,

@@ -184,19 +184,19 @@ mod tests {
         };
         check(
             "instructions = -1",
-            "invalid value `-1.0` for `instructions`: expected a number from 0 to 2^63",
+            "invalid value `-1.0` for `instructions`: must be a number from 0 to 2^63",
         );
         check(
             "memory = nan",
-            "invalid value `NaN` for `memory`: expected a number from 0 to 2^63",
+            "invalid value `NaN` for `memory`: must be a number from 0 to 2^63",
         );
         check(
             "fixed_memory = inf",
-            "invalid value `inf` for `fixed_memory`: expected a number from 0 to 2^63",
+            "invalid value `inf` for `fixed_memory`: must be a number from 0 to 2^63",
         );
         check(
             "boundary = 1e300",
-            "invalid value `1e300` for `boundary`: expected a number from 0 to 2^63",
+            "invalid value `1e300` for `boundary`: must be a number from 0 to 2^63",
         );
         assert!(toml::from_str::<Parameters>("boundry = 1").is_err());
     }

@@ -43,7 +43,7 @@ pub enum Error {
         key: &'static str,
     },
     /// A number that means nothing, or more than can be counted.
-    #[error("invalid value `{value:?}` for `{key}`: expected {expected}")]
+    #[error("invalid value `{value:?}` for `{key}`: must be {expected}")]
     OutOfRange {
         /// The number's name, with its position if it is in a list.
         key: String,
@@ -308,7 +308,7 @@ mod tests {
             let message = bytes("memory", value).unwrap_err().to_string();
             assert_eq!(
                 message,
-                format!("invalid value `{value:?}` for `memory`: expected a number from 0 to 2^63")
+                format!("invalid value `{value:?}` for `memory`: must be a number from 0 to 2^63")
             );
         }
         assert_eq!(bytes("memory", 900e3), Ok(Bytes(900_000)));
@@ -325,7 +325,7 @@ mod tests {
         let message = list("bytes", &[1.0, -5.0], bytes).unwrap_err().to_string();
         assert_eq!(
             message,
-            "invalid value `-5.0` for `bytes[1]`: expected a number from 0 to 2^63"
+            "invalid value `-5.0` for `bytes[1]`: must be a number from 0 to 2^63"
         );
         let message = list("bytes", &[], bytes).unwrap_err().to_string();
         assert_eq!(

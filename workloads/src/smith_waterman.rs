@@ -261,19 +261,19 @@ mod tests {
         };
         check(
             "instructions_first = -1",
-            "invalid value `-1.0` for `instructions_first`: expected a number from 0 to 2^63",
+            "invalid value `-1.0` for `instructions_first`: must be a number from 0 to 2^63",
         );
         check(
             "multiplier = nan",
-            "invalid value `NaN` for `multiplier`: expected a number of at least 0",
+            "invalid value `NaN` for `multiplier`: must be a number of at least 0",
         );
         check(
             "multiplier = 1e10",
-            "invalid value `1e19` for `instructions_last`: expected at most 2^63 after multiplying with `multiplier`",
+            "invalid value `1e19` for `instructions_last`: must be at most 2^63 after multiplying with `multiplier`",
         );
         check(
             "bytes = -5",
-            "invalid value `-5.0` for `bytes`: expected a number from 0 to 2^63",
+            "invalid value `-5.0` for `bytes`: must be a number from 0 to 2^63",
         );
         let result = processes(&Parameters::default(), common(0, None));
         assert_eq!(result, Err(Error::Zero { key: "processes" }));

@@ -304,7 +304,7 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
             "application.heat.diffusion=0.3",
         ],
         2,
-        "`application.heat`: invalid value `0.3` for `diffusion`: expected a number above 0 and up to 0.25, beyond \
+        "`application.heat`: invalid value `0.3` for `diffusion`: must be a number above 0 and up to 0.25, beyond \
          which the scheme is unstable\n  --> --set",
     );
     folder.fails(

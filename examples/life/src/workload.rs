@@ -53,7 +53,7 @@ impl Workload for GameOfLife {
         if parameters.size < least {
             let size = parameters.size;
             return Err(format!(
-                "`size` is {size}, expected at least {least}: a row for each process, and room for a glider"
+                "invalid value `{size}` for `size`: must be at least {least}, a row for each process and room for a glider"
             ));
         }
         let size = u64::from(parameters.size);
@@ -182,14 +182,14 @@ mod tests {
                 .err()
                 .unwrap()
         };
-        let text = "a row for each process, and room for a glider";
+        let text = "a row for each process and room for a glider";
         assert_eq!(
             refused(4, 2),
-            format!("`size` is 4, expected at least 5: {text}")
+            format!("invalid value `4` for `size`: must be at least 5, {text}")
         );
         assert_eq!(
             refused(9, 10),
-            format!("`size` is 9, expected at least 10: {text}")
+            format!("invalid value `9` for `size`: must be at least 10, {text}")
         );
     }
 }

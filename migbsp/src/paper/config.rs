@@ -13,14 +13,14 @@ pub struct Config(Parameters);
 
 /// A parameter out of its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{key}` is {value}, expected {expected}")]
+#[error("invalid value `{value}` for `{key}`: {rule}")]
 pub struct ConfigError {
-    /// Which parameter, as written in a configuration file.
+    /// The name of the parameter in a configuration file.
     pub key: &'static str,
-    /// What it is.
+    /// Its value.
     pub value: String,
-    /// What would do.
-    pub expected: &'static str,
+    /// The rule that it breaks, as "must be at least 1".
+    pub rule: &'static str,
 }
 
 impl Config {
@@ -47,7 +47,7 @@ impl Config {
                 "tolerance",
                 tolerance,
                 0.0 < tolerance && tolerance < 1.0,
-                "a number above 0 and below 1",
+                "must be a number above 0 and below 1",
             )),
             Some(whole("omega", omega)),
             Some(ratio("delta", delta)),
@@ -56,7 +56,7 @@ impl Config {
                 "x",
                 x,
                 (0.0..1.0).contains(&x),
-                "a number of at least 0 and below 1",
+                "must be a number of at least 0 and below 1",
             )),
             Some(ratio("tie_width", tie_width.get())),
             migration
@@ -69,10 +69,10 @@ impl Config {
         ];
         match checks.into_iter().flatten().find(|check| !check.2) {
             None => Ok(Self(parameters)),
-            Some((key, value, _, expected)) => Err(ConfigError {
+            Some((key, value, _, rule)) => Err(ConfigError {
                 key,
                 value: value.to_string(),
-                expected,
+                rule,
             }),
         }
     }
@@ -99,8 +99,8 @@ impl From<Config> for Parameters {
     }
 }
 
-const ONE: &str = "a whole number of at least 1";
-const SOME: &str = "a finite number of at least 0";
+const ONE: &str = "must be at least 1";
+const SOME: &str = "must be a finite number of at least 0";
 
 #[cfg(test)]
 mod tests {
@@ -120,19 +120,19 @@ mod tests {
         };
         check(
             |p| p.interval = 0,
-            "`interval` is 0, expected a whole number of at least 1",
+            "invalid value `0` for `interval`: must be at least 1",
         );
         check(
             |p| p.tolerance = 1.0,
-            "`tolerance` is 1, expected a number above 0 and below 1",
+            "invalid value `1` for `tolerance`: must be a number above 0 and below 1",
         );
         check(
             |p| p.x = f64::NAN,
-            "`x` is NaN, expected a number of at least 0 and below 1",
+            "invalid value `NaN` for `x`: must be a number of at least 0 and below 1",
         );
         check(
             |p| p.migration.data_rate = Some(-1.0),
-            "`migration.data_rate` is -1, expected a finite number of at least 0",
+            "invalid value `-1` for `migration.data_rate`: must be a finite number of at least 0",
         );
     }
 }

@@ -40,7 +40,7 @@ pub struct Selection {
 pub enum NotSelected {
     /// Its potential is highest for its own Set.
     OwnSet,
-    /// It would win nothing anywhere.
+    /// It would gain nothing in any Set.
     NotPositive,
     /// Its potential does not exceed the threshold.
     BelowThreshold,
@@ -130,8 +130,8 @@ fn sort(
 impl fmt::Display for NotSelected {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::OwnSet => "it had better stay in its own Set",
-            Self::NotPositive => "it would win nothing anywhere",
+            Self::OwnSet => "its potential is highest for its own Set",
+            Self::NotPositive => "it would gain nothing in any Set",
             Self::BelowThreshold => "its potential does not exceed the threshold",
             Self::NotFirst => "another process heads the list",
         })

@@ -42,7 +42,7 @@ pub enum Workloads {
 
 /// A text that names no group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("met {met:?}, expected a group from I1,1 to I4,5")]
+#[error("invalid group `{met}`: must be from I1,1 to I4,5")]
 pub struct UnknownGroup {
     /// The text.
     pub met: String,

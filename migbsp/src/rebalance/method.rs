@@ -32,7 +32,7 @@ pub enum Method {
 
 /// A name that no method has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("met {met:?}, expected one of imlp, islp, mlp, tabu, mparv, hyb, best")]
+#[error("invalid algorithm `{met}`: must be one of imlp, islp, mlp, tabu, mparv, hyb, best")]
 pub struct UnknownMethod {
     /// The name.
     pub met: String,

@@ -51,13 +51,13 @@ pub struct Way {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// Nothing to compute on.
-    #[error("no machine, expected at least one")]
+    #[error("no machine: must be at least one")]
     NoMachine,
     /// Nothing to move.
-    #[error("no process, expected at least one")]
+    #[error("no process: must be at least one")]
     NoProcess,
     /// A capacity that is none.
-    #[error("machine {machine} has capacity {met}, expected a number from 1e-50 to 1e50")]
+    #[error("machine {machine} has capacity {met}: must be a number from 1e-50 to 1e50")]
     Capacity {
         /// Which machine.
         machine: usize,
@@ -65,7 +65,7 @@ pub enum ProblemError {
         met: f64,
     },
     /// A group without ways.
-    #[error("machine {machine} is in group {met}, expected one of 0..{groups}")]
+    #[error("machine {machine} is in group {met}: must be one of 0..{groups}")]
     Group {
         /// Which machine.
         machine: usize,
@@ -75,7 +75,7 @@ pub enum ProblemError {
         groups: usize,
     },
     /// A workload or a size that is none.
-    #[error("process {process} has {what} {met}, expected 0 or a number from 1e-50 to 1e50")]
+    #[error("process {process} has {what} {met}: must be 0 or a number from 1e-50 to 1e50")]
     Amount {
         /// Which process.
         process: usize,
@@ -85,7 +85,7 @@ pub enum ProblemError {
         met: f64,
     },
     /// A home that does not exist.
-    #[error("process {process} is on machine {met}, expected one of 0..{machines}")]
+    #[error("process {process} is on machine {met}: must be one of 0..{machines}")]
     Home {
         /// Which process.
         process: usize,
@@ -96,7 +96,7 @@ pub enum ProblemError {
     },
     /// Ways that are no square of numbers.
     #[error(
-        "ways from group {from}: expected one to each of {groups} groups, of 0 or from 1e-50 to 1e50"
+        "paths from group {from}: must be one to each of {groups} groups, of 0 or from 1e-50 to 1e50"
     )]
     Way {
         /// From where.

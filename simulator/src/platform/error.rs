@@ -65,7 +65,7 @@ pub enum PlatformErrorKind {
         attribute: &'static str,
     },
     /// A value that is not among those allowed.
-    #[error("invalid value `{met}` for `{key}`: expected {expected}")]
+    #[error("invalid value `{met}` for `{key}`: must be {expected}")]
     InvalidValue {
         /// The key or attribute.
         key: &'static str,
@@ -205,7 +205,7 @@ pub enum PlatformErrorKind {
         reason: String,
     },
     /// A value of a profile that is out of range.
-    #[error("{name}: invalid value `{value}` at {date} s: expected {expected}")]
+    #[error("{name}: invalid value `{value}` at {date} s: must be {expected}")]
     ProfileValue {
         /// The profile's file or key.
         name: String,

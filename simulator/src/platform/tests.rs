@@ -195,7 +195,7 @@ fn second_profiles_of_a_host_or_link_are_refused() {
             .with_load(host, constant(1.5))
             .unwrap_err()
             .to_string(),
-        "labtec-3: invalid value `1.5` at 0 s: expected a fraction from 0 to 1"
+        "labtec-3: invalid value `1.5` at 0 s: must be a fraction from 0 to 1"
     );
     let congested = five().with_bandwidth(link, constant(1e6)).unwrap();
     assert_eq!(congested.links()[4].bandwidth_profile, Some(constant(1e6)));

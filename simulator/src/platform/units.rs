@@ -23,14 +23,14 @@ pub struct QuantityError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityProblem {
     /// No number at the start.
-    #[error("expected {expected}")]
+    #[error("must be {expected}")]
     NotANumber {
         /// What is expected instead.
         expected: &'static str,
     },
     /// A unit of another measure, or an unknown one.
     #[error(
-        "unknown unit `{unit}`{}, expected {expected}",
+        "unknown unit `{unit}`{}, must be {expected}",
         nearest.as_deref().map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"))
     )]
     UnknownUnit {
@@ -369,15 +369,15 @@ mod tests {
         assert_eq!(
             bandwidth("12KBps").unwrap_err().to_string(),
             "invalid value `12KBps`: unknown unit `KBps` (did you mean `kBps`?), \
-             expected a bandwidth such as `12.5 MBps` or `100 Mbps`"
+             must be a bandwidth such as `12.5 MBps` or `100 Mbps`"
         );
         assert_eq!(
             time("5 sec").unwrap_err().to_string(),
-            "invalid value `5 sec`: unknown unit `sec`, expected a time such as `50 us` or `1 ms`"
+            "invalid value `5 sec`: unknown unit `sec`, must be a time such as `50 us` or `1 ms`"
         );
         assert_eq!(
             speed("fast").unwrap_err().to_string(),
-            "invalid value `fast`: expected a speed such as `1.5 Gf` or `1.5 Ginstr/s`"
+            "invalid value `fast`: must be a speed such as `1.5 Gf` or `1.5 Ginstr/s`"
         );
     }
 

@@ -145,41 +145,41 @@ fn errors_name_the_number_out_of_range() {
         1.0,
         1.0,
         60.0,
-        "invalid value `1.5` for `level`: expected a number from 0 to 1",
+        "invalid value `1.5` for `level`: must be a number from 0 to 1",
     );
     check(
         walk,
         -0.5,
         1.0,
         60.0,
-        "invalid value `-0.5` for `share`: expected a number from 0 to 1",
+        "invalid value `-0.5` for `share`: must be a number from 0 to 1",
     );
     check(
         walk,
         1.0,
         0.0,
         60.0,
-        "invalid value `0.0` for `step`: expected a time of at least 1 us",
+        "invalid value `0.0` for `step`: must be a time of at least 1 us",
     );
     check(
         walk,
         1.0,
         1.0,
         0.5,
-        "invalid value `0.5` for `period`: expected a time of one `step` to a million of them, 1e12 s at most",
+        "invalid value `0.5` for `period`: must be a time of one `step` to a million of them, 1e12 s at most",
     );
     check(
         walk,
         1.0,
         1e300,
         1.6e300,
-        "invalid value `1.6e300` for `period`: expected a time of one `step` to a million of them, 1e12 s at most",
+        "invalid value `1.6e300` for `period`: must be a time of one `step` to a million of them, 1e12 s at most",
     );
     check(
         on_off(),
         1.0,
         30.0,
         60.0,
-        "invalid value `20.0` for `busy`: expected a time of at least one `step`",
+        "invalid value `20.0` for `busy`: must be a time of at least one `step`",
     );
 }

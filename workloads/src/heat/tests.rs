@@ -135,14 +135,14 @@ fn errors_name_the_parameter() {
         check(
             &format!("diffusion = {}", diffusion.to_lowercase()),
             &format!(
-                "invalid value `{diffusion}` for `diffusion`: expected a number above 0 and up to 0.25, beyond which \
+                "invalid value `{diffusion}` for `diffusion`: must be a number above 0 and up to 0.25, beyond which \
                  the scheme is unstable"
             ),
         );
     }
     check(
         "instructions_per_cell = -1",
-        "invalid value `-1.0` for `instructions_per_cell`: expected a number from 0 to 2^63",
+        "invalid value `-1.0` for `instructions_per_cell`: must be a number from 0 to 2^63",
     );
     let great = "width = 4294967295\nheight = 4294967295";
     check(

@@ -135,15 +135,15 @@ fn errors_name_the_parameter() {
     );
     check(
         "update_instructions = nan",
-        "invalid value `NaN` for `update_instructions`: expected a number from 0 to 2^63",
+        "invalid value `NaN` for `update_instructions`: must be a number from 0 to 2^63",
     );
     check(
         "update_instructions = 1e14",
-        "invalid value `100000000000000.0` for `update_instructions`: expected at most 2^63 for all elements of a process",
+        "invalid value `100000000000000.0` for `update_instructions`: must be at most 2^63 for all elements of a process",
     );
     check(
         "element_bytes = -8",
-        "invalid value `-8.0` for `element_bytes`: expected a number from 0 to 2^63",
+        "invalid value `-8.0` for `element_bytes`: must be a number from 0 to 2^63",
     );
     check(
         "rows = 3",

@@ -238,19 +238,19 @@ mod tests {
         };
         check(
             "jitter = 1.5",
-            "invalid value `1.5` for `dynamics.jitter`: expected a number from 0 to 1",
+            "invalid value `1.5` for `dynamics.jitter`: must be a number from 0 to 1",
         );
         check(
             "jitter = nan",
-            "invalid value `NaN` for `dynamics.jitter`: expected a number from 0 to 1",
+            "invalid value `NaN` for `dynamics.jitter`: must be a number from 0 to 1",
         );
         check(
             "kind = 'drift'\nshare = -0.5",
-            "invalid value `-0.5` for `dynamics.share`: expected a number from 0 to 1",
+            "invalid value `-0.5` for `dynamics.share`: must be a number from 0 to 1",
         );
         check(
             "kind = 'jump'\nfactor = inf",
-            "invalid value `inf` for `dynamics.factor`: expected a number from 0",
+            "invalid value `inf` for `dynamics.factor`: must be a number from 0",
         );
         check(
             "kind = 'jump'\nevery = 0",

@@ -123,15 +123,15 @@ fn errors_name_the_parameter() {
     );
     check(
         "instructions = [1, -2.5]",
-        "invalid value `-2.5` for `instructions[1]`: expected a number from 0 to 2^63",
+        "invalid value `-2.5` for `instructions[1]`: must be a number from 0 to 2^63",
     );
     check(
         "bytes = [nan]",
-        "invalid value `NaN` for `bytes[0]`: expected a number from 0 to 2^63",
+        "invalid value `NaN` for `bytes[0]`: must be a number from 0 to 2^63",
     );
     check(
         "memory = -inf",
-        "invalid value `-inf` for `memory`: expected a number from 0 to 2^63",
+        "invalid value `-inf` for `memory`: must be a number from 0 to 2^63",
     );
     check(
         "instructions = [5e18]\ndynamics = { kind = 'jump' }",
@@ -139,11 +139,11 @@ fn errors_name_the_parameter() {
     );
     check(
         "dynamics = { kind = 'jump', factor = inf }",
-        "invalid value `inf` for `dynamics.factor`: expected a number from 0",
+        "invalid value `inf` for `dynamics.factor`: must be a number from 0",
     );
     check(
         "dynamics = { jitter = 2 }",
-        "invalid value `2.0` for `dynamics.jitter`: expected a number from 0 to 1",
+        "invalid value `2.0` for `dynamics.jitter`: must be a number from 0 to 1",
     );
     for unknown in [
         "shift = [1]",

@@ -68,7 +68,7 @@ fn bad_parameters_are_named() {
     };
     check(
         "application.life.size=11",
-        "`application.life`: `size` is 11, expected at least 12: a row for each process, and room for a \
+        "`application.life`: invalid value `11` for `size`: must be at least 12, a row for each process and room for a \
          glider\n  --> --set",
     );
     check(

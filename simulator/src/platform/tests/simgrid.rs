@@ -218,7 +218,7 @@ fn files_of_other_formats_are_refused_with_advice() {
     );
     refuse(
         &zone("Ful", ""),
-        "line 2, column 23: invalid value `Ful` for `routing`: expected Full, Floyd, Dijkstra, DijkstraCache or None",
+        "line 2, column 23: invalid value `Ful` for `routing`: must be Full, Floyd, Dijkstra, DijkstraCache or None",
     );
     refuse(
         "<platform version=\"4.1\"><cluster id=\"c\" topology=\"TORUS\"/></platform>",
@@ -244,16 +244,16 @@ fn invalid_values_are_refused_with_their_place() {
     );
     refuse(
         &host("id=\"a\" speed=\"1GF\""),
-        "line 3, column 21: invalid value `1GF` for `speed`: unknown unit `GF` (did you mean `Gf`?), expected a \
+        "line 3, column 21: invalid value `1GF` for `speed`: unknown unit `GF` (did you mean `Gf`?), must be a \
          speed such as `1.5 Gf` or `1.5 Ginstr/s`",
     );
     refuse(
         &host("id=\"a\" speed=\"1Gf\" core=\"0\""),
-        "line 3, column 32: invalid value `0` for `core`: expected a number of cores, from 1",
+        "line 3, column 32: invalid value `0` for `core`: must be a number of cores, from 1",
     );
     refuse(
         &host("id=\"a\" speed=\"1Gf\" pstate=\"1\""),
-        "line 3, column 34: invalid value `1` for `pstate`: expected the number, from 0, of an entry of `speed`",
+        "line 3, column 34: invalid value `1` for `pstate`: must be the number, from 0, of an entry of `speed`",
     );
     refuse(
         &zone("Full", "<link id=\"l\" bandwidth=\"-1MBps\"/>"),
@@ -261,7 +261,7 @@ fn invalid_values_are_refused_with_their_place() {
     );
     refuse(
         &zone("Full", "<link id=\"l\" bandwidth=\"1KBps\"/>"),
-        "line 3, column 25: invalid value `1KBps` for `bandwidth`: unknown unit `KBps` (did you mean `kBps`?), expected a bandwidth such as `12.5 MBps` or `100 Mbps`",
+        "line 3, column 25: invalid value `1KBps` for `bandwidth`: unknown unit `KBps` (did you mean `kBps`?), must be a bandwidth such as `12.5 MBps` or `100 Mbps`",
     );
 }
 
@@ -325,7 +325,7 @@ fn names_and_routes_are_checked() {
     );
     refuse(
         &route(&format!("<route src=\"a\" dst=\"z\">{up}</route>")),
-        "line 4, column 21: invalid value `z` for `dst`: expected the name of a host or router; zones are connected \
+        "line 4, column 21: invalid value `z` for `dst`: must be the name of a host or router; zones are connected \
          by <zoneRoute>",
     );
     refuse(
@@ -344,7 +344,7 @@ fn names_and_routes_are_checked() {
     );
     refuse(
         "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"\" suffix=\"\" radical=\"0;4\"/></platform>",
-        "line 1, column 70: invalid value `0;4` for `radical`: expected numbers and ranges separated by commas, as \
+        "line 1, column 70: invalid value `0;4` for `radical`: must be numbers and ranges separated by commas, as \
          `1-4,6,9-11`",
     );
 }

@@ -248,12 +248,12 @@ fn invalid_values_are_refused_with_their_place() {
     change(
         "\"1 Gf\"",
         "\"1 Gff\"",
-        "line 4, column 9: invalid value `1 Gff` for `speed`: unknown unit `Gff` (did you mean `Gf`?), expected a speed such as `1.5 Gf` or `1.5 Ginstr/s`",
+        "line 4, column 9: invalid value `1 Gff` for `speed`: unknown unit `Gff` (did you mean `Gf`?), must be a speed such as `1.5 Gf` or `1.5 Ginstr/s`",
     );
     change(
         "hosts = 2",
         "hosts = 0",
-        "line 3, column 9: invalid value `none` for `hosts`: expected at least one host",
+        "line 3, column 9: invalid value `none` for `hosts`: must be at least one host",
     );
     change(
         "\"1 ms\"",
@@ -268,7 +268,7 @@ fn invalid_values_are_refused_with_their_place() {
     change(
         "\"shared\"",
         "\"half\"",
-        "line 11, column 36: invalid value `half` for `duplex`: expected \"split\", \"shared\" or \"fatpipe\"",
+        "line 11, column 36: invalid value `half` for `duplex`: must be \"split\", \"shared\" or \"fatpipe\"",
     );
     change(
         "[\"1 Gf\", \"2 Gf\"]",
@@ -278,7 +278,7 @@ fn invalid_values_are_refused_with_their_place() {
     change(
         "cores = 4",
         "cores = 0",
-        "line 10, column 9: invalid value `0` for `cores`: expected a number of cores, from 1",
+        "line 10, column 9: invalid value `0` for `cores`: must be a number of cores, from 1",
     );
     change("\"y\"", "\"x\"", "line 7, column 8: duplicate host `x`");
     change("\"y\"", "\"a\"", "line 7, column 8: duplicate host `a`");
@@ -290,7 +290,7 @@ fn invalid_values_are_refused_with_their_place() {
     change(
         "name = \"b\"",
         "name = \"b2..1\"",
-        "line 7, column 8: invalid value `b2..1` for `range of names`: expected the first and last number with `..` between them, as `labtec-1..5`",
+        "line 7, column 8: invalid value `b2..1` for `range of names`: must be the first and last number with `..` between them, as `labtec-1..5`",
     );
 }
 
@@ -316,7 +316,7 @@ fn every_pair_of_sets_has_to_be_connected() {
     );
     refuse(
         &format!("{LINK}[[load]]\nhosts = \"*\"\npoints = [[0, 2]]\n"),
-        "line 21, column 10: points: invalid value `2` at 0 s: expected a fraction from 0 to 1",
+        "line 21, column 10: points: invalid value `2` at 0 s: must be a fraction from 0 to 1",
     );
     assert_eq!(
         Platform::from_toml("").unwrap_err().to_string(),

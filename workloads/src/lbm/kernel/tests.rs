@@ -258,28 +258,28 @@ fn errors_name_the_parameter() {
     ] {
         let expected =
             "one that gives a finite relaxation time above 0.5, where the method is stable";
-        check(parameters, &format!("{met}: expected {expected}"));
+        check(parameters, &format!("{met}: must be {expected}"));
     }
     check(
         "reynolds = 0",
-        "invalid value `0.0` for `reynolds`: expected a number above 0",
+        "invalid value `0.0` for `reynolds`: must be a number above 0",
     );
     check(
         "reynolds = nan",
-        "invalid value `NaN` for `reynolds`: expected a number above 0",
+        "invalid value `NaN` for `reynolds`: must be a number above 0",
     );
     for velocity in ["0.2", "0.0", "-0.1", "NaN", "inf"] {
         check(
             &format!("velocity = {}", velocity.to_lowercase()),
             &format!(
                 "invalid value `{velocity}` for `velocity`: \
-                 expected a number above 0 and up to 0.17, 0.3 times the speed of sound"
+                 must be a number above 0 and up to 0.17, 0.3 times the speed of sound"
             ),
         );
     }
     check(
         "instructions_per_cell = -1",
-        "invalid value `-1.0` for `instructions_per_cell`: expected a number from 0 to 2^63",
+        "invalid value `-1.0` for `instructions_per_cell`: must be a number from 0 to 2^63",
     );
     assert!(toml::from_str::<Parameters>("case = 'couette'").is_err());
     assert!(toml::from_str::<Parameters>("lid = 0.1").is_err());

@@ -277,19 +277,19 @@ fn errors_name_the_parameter() {
     };
     check(
         "order = 0",
-        "invalid value `0.0` for `order`: expected a number from 1 to 16384",
+        "invalid value `0.0` for `order`: must be a number from 1 to 16384",
     );
     check(
         "order = 20000",
-        "invalid value `20000.0` for `order`: expected a number from 1 to 16384",
+        "invalid value `20000.0` for `order`: must be a number from 1 to 16384",
     );
     check(
         "diagonal = nan",
-        "invalid value `NaN` for `diagonal`: expected a number from -1e300 to 1e300",
+        "invalid value `NaN` for `diagonal`: must be a number from -1e300 to 1e300",
     );
     check(
         "instructions_per_operation = -1",
-        "invalid value `-1.0` for `instructions_per_operation`: expected a number from 0 to 10^9",
+        "invalid value `-1.0` for `instructions_per_operation`: must be a number from 0 to 10^9",
     );
     check(
         "rows = 4\ncolumns = 2",

@@ -189,23 +189,23 @@ fn errors_name_the_parameter() {
     );
     check(
         "divergence = 1.5",
-        "invalid value `1.5` for `divergence`: expected a number from 0 to 1",
+        "invalid value `1.5` for `divergence`: must be a number from 0 to 1",
     );
     check(
         "match_score = 0",
-        "invalid value `0.0` for `match_score`: expected a number from 1 to 2^20",
+        "invalid value `0.0` for `match_score`: must be a number from 1 to 2^20",
     );
     check(
         "mismatch_score = 1",
-        "invalid value `1.0` for `mismatch_score`: expected a number from -2^20 to 0",
+        "invalid value `1.0` for `mismatch_score`: must be a number from -2^20 to 0",
     );
     check(
         "gap_extend = 0",
-        "invalid value `0.0` for `gap_extend`: expected a number from 1 to 2^20",
+        "invalid value `0.0` for `gap_extend`: must be a number from 1 to 2^20",
     );
     check(
         "gap_open = 2000000",
-        "invalid value `2000000.0` for `gap_open`: expected a number from 0 to 2^20",
+        "invalid value `2000000.0` for `gap_open`: must be a number from 0 to 2^20",
     );
     assert!(toml::from_str::<Parameters>("scoring = 'blosum45'").is_err());
     let pair = Parameters::default().drawn(1).unwrap();
