@@ -93,7 +93,7 @@ impl Attainable {
         self.imbalance
     }
 
-    /// All work on the fastest processors that so many processes could use.
+    /// All work on the fastest processors, one for each process.
     fn perfect_balance(&self) -> Seconds {
         let mut idle = self.work.iter().filter(|work| 0 < work.0).count();
         let mut speed = 0.0;
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::test_world::platform;
 
-    /// Hosts of so many cores and instructions per second.
+    /// Hosts with these numbers of cores and instructions per second.
     fn attainable(hosts: &[(u32, u32)]) -> Attainable {
         let sets: Vec<_> = hosts
             .iter()

@@ -3,10 +3,10 @@
 use bsp::units::Instant;
 use migbsp::{Decision, Inventory, MigrationCost, Planner};
 
-/// A plan to be made, and who makes it.
+/// A plan to be made, and its planner.
 #[derive(Debug)]
 pub struct Deliberation {
-    /// Who plans; it comes back with the plan.
+    /// The planner, which is returned with the plan.
     pub(crate) planner: Planner,
     /// Supersteps that are over.
     pub(crate) completed: u64,
@@ -17,7 +17,7 @@ pub struct Deliberation {
     pub(crate) cost: MigrationCost,
 }
 
-/// A plan that has been made, and who made it.
+/// A plan, and the planner that made it.
 #[derive(Debug)]
 pub struct Deliberated {
     pub(crate) planner: Planner,

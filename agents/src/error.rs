@@ -19,9 +19,9 @@ pub enum RunError {
     /// A process starts nowhere.
     #[error("{rank} is placed on {host}, but the platform has only {hosts} hosts")]
     NoSuchHost {
-        /// Who.
+        /// The process.
         rank: bsp::Rank,
-        /// Where.
+        /// Its host.
         host: bsp::HostId,
         /// How many hosts there are.
         hosts: usize,

@@ -12,6 +12,7 @@ mod input;
 mod job;
 mod journal;
 mod local_agents;
+mod local_event;
 mod members;
 mod meter;
 mod migration;
@@ -23,6 +24,7 @@ mod queue;
 mod rates;
 mod share;
 mod sharing;
+mod time;
 mod world;
 
 use std::num::NonZeroU32;

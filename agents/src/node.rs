@@ -53,7 +53,7 @@ impl Node {
     /// If it is something that does not happen to hosts.
     pub fn handle(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
         let Event::Message { message, .. } = event else {
-            unreachable!("{} was told {event:?}", self.host)
+            unreachable!("{} cannot handle {event:?}", self.host)
         };
         match message {
             AgentMessage::Arrived(arrived) => self.collect(rules, arrived, world),
@@ -380,7 +380,7 @@ mod tests {
             ),
         ];
         assert_eq!(tell(&mut world, &mut node, reported(1)), both);
-        // Those that have halted are asked no more; with nobody left the report is empty.
+        // Halted processes are not asked; without processes the report is empty.
         tell(&mut world, &mut node, AgentMessage::Halted(Rank(1)));
         tell(&mut world, &mut node, AgentMessage::Halted(Rank(2)));
         assert_eq!(tell(&mut world, &mut node, evaluate), expected(&[]));

@@ -11,10 +11,10 @@ use simulator::Platform;
 pub struct PlacementOptions {
     /// Host after host, or Set after Set.
     pub order: PlacementOrder,
-    /// So many consecutive ranks share a host before the next host is taken.
+    /// The number of consecutive ranks that share a host.
     pub per_host: u32,
-    /// So many hosts are skipped first (in each Set, for [`PlacementOrder::RoundRobin`]); a layout that wraps
-    /// comes to them after the last.
+    /// The number of hosts that are skipped first (in each Set, for [`PlacementOrder::RoundRobin`]); a layout that
+    /// wraps reaches them after the last host.
     pub offset: u32,
     /// No host may get more processes than this; `None`: the layout wraps for ever.
     pub max_per_host: Option<u32>,
@@ -28,7 +28,7 @@ pub enum PlacementOrder {
     #[default]
     Fill,
     /// With one process per host, rank `r` goes to Set `r` modulo the number of Sets, each Set cycling
-    /// through its hosts; with more, so many consecutive ranks take the place of one.
+    /// through its hosts; with more, [`PlacementOptions::per_host`] consecutive ranks take the place of one.
     RoundRobin,
 }
 
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::test_world;
 
-    /// Sets of so many hosts.
+    /// Sets with these numbers of hosts.
     fn platform(sets: &[u32]) -> Platform {
         let sets: Vec<_> = sets.iter().map(|hosts| (*hosts, 1, 1)).collect();
         test_world::platform(&sets)

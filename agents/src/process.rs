@@ -89,7 +89,7 @@ impl Process {
             | Event::Woken
             | Event::Flushed
             | Event::Deliberated(_)) => {
-                unreachable!("{} was told {other:?}", self.rank)
+                unreachable!("{} cannot handle {other:?}", self.rank)
             }
         }
     }
@@ -364,7 +364,7 @@ mod tests {
                 message(AgentMessage::Migrate(order)),
             );
             let Some(Act::Depart(departed, agent)) = test_world.acts.last().cloned() else {
-                panic!("nobody departed")
+                panic!("no process departed")
             };
             assert_eq!(departed, order);
             let mut moved = Process::new(&test_world.rules, Rank(1), HostId(0));

@@ -2,9 +2,11 @@
 
 mod erased;
 mod hosted;
+mod outputs;
 mod simulated;
 
 pub(crate) use erased::States;
-pub use erased::{Outputs, ProgramType, Programs};
+pub use erased::{ProgramType, Programs};
 pub(crate) use hosted::{Content, Executed, HostedProgram, Incoming, Turn};
+pub use outputs::Outputs;
 pub(crate) use simulated::{SimulatedPrograms, SuperstepPlan};

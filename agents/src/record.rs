@@ -1,10 +1,11 @@
 //! The record of a run: what happened, typed, one line each.
 //!
-//! A record is a directory. `events.jsonl` holds one [`Event`] a line, `run.json` what the run was
-//! and what came of it. `run.json` is written last and in one piece, so that a directory without it
-//! is the trace of a run that did not end.
+//! A record is a directory. `events.jsonl` holds one [`Event`] per line, `run.json` the description and the result of
+//! the run. `run.json` is written last and in one piece: a directory without it is the record of a run that did not
+//! end.
 
 mod balance_check;
+mod header;
 mod hosts;
 mod progress;
 mod reader;
@@ -17,8 +18,9 @@ use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
 pub use balance_check::BalanceCheck;
+pub use header::{EventHeader, EventKind};
 pub use hosts::Hosts;
-pub use reader::{EventHeader, EventKind, ReadError, head, manifest, read, scan};
+pub use reader::{ReadError, head, manifest, read, scan};
 pub use writer::{WriteError, Writer};
 
 /// The version of the events, in the head of every record.
@@ -59,27 +61,27 @@ pub struct Run {
     pub placement: Vec<String>,
 }
 
-/// A superstep has ended: everybody has arrived at its barrier.
+/// A superstep has ended: all processes have arrived at its barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Superstep {
     /// From 0.
     pub index: u64,
-    /// When the first Manager let everybody go.
+    /// When the first Manager started the superstep.
     pub started: Instant,
-    /// When everybody had arrived.
+    /// When all processes had arrived.
     pub ended: Instant,
-    /// Who computed longest.
+    /// The process that computed longest.
     pub slowest: Rank,
     /// How long.
     pub computation: Seconds,
-    /// How long processes computed on the mean, where a scheduler is told.
+    /// The mean time of computation of the processes, if there is a scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<Seconds>,
     /// How many messages were exchanged.
     pub messages: u64,
 }
 
-/// What a process knew of itself in a call, besides what its potentials say.
+/// What a process reported about itself in a call, in addition to its potentials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     /// How many supersteps were over.
@@ -93,10 +95,11 @@ pub struct Observed {
     /// Instructions that it is expected to execute in a superstep, where plans name processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<f64>,
-    /// If it seems to have finished: the most instructions that it executed in a superstep, likewise.
+    /// The most instructions that it executed in a superstep, if it seems to have finished; `None` where plans do not use
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<f64>,
-    /// What it is expected to receive in one, likewise.
+    /// The bytes that it is expected to receive in a superstep; empty where plans do not use them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub received: Vec<Received>,
 }
@@ -114,7 +117,7 @@ pub struct Evaluated {
     #[serde(default)]
     pub hosts: Vec<Hosts>,
     /// Seconds that each process here adds to every superstep, where plans name processors.
-    #[serde(default, rename = "toll", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier_delay: Option<f64>,
     /// By rank.
     pub processes: Vec<Evaluation>,
@@ -144,7 +147,7 @@ pub struct Call {
     pub superstep: u64,
     /// When the last of them was over.
     pub at: Instant,
-    /// How long the call kept everybody waiting.
+    /// The time for which the call delayed the processes.
     pub cost: Seconds,
     /// Supersteps until the next call, α; `None`: a call comes when it is worth it.
     pub interval: Option<u32>,
@@ -161,12 +164,12 @@ pub struct Call {
     pub list: Vec<Entry>,
     /// Those that are no candidates, and why.
     pub passed_over: Vec<(Entry, NotSelected)>,
-    /// Candidates in the order of the list, and what became of them.
+    /// Candidates in the order of the list, with the decision about each.
     pub considered: Vec<Considered>,
     /// Costs and benefits of the plan, where plans name processors.
     #[serde(rename = "weighed")]
     pub assessment: Option<PlanAssessment>,
-    /// Who moved.
+    /// The processes that moved.
     pub migrations: Vec<Migration>,
 }
 
@@ -222,10 +225,10 @@ pub struct End {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attainable: Option<Seconds>,
     /// What perfect balance would have saved of them: the work of every superstep divided at will among
-    /// the fastest processors, as many as processes had work. Likewise.
+    /// the fastest processors, one for each process that had work. `None` as above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imbalance: Option<Seconds>,
-    /// Bytes of the states of processes that moved, whoever paid for them.
+    /// Bytes of the images of processes that moved, whichever [`Payment`](crate::Payment) applies.
     pub moved: Bytes,
 }
 

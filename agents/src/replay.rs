@@ -1,8 +1,8 @@
 //! What was decided in a run, decided again from what its record says was observed.
 //!
-//! [`Replay`] is told the events of a record in their order. It holds what a Manager holds, but asks nobody: from
-//! the observations of a call it computes the potentials, the list, the negotiations or the plan, the
-//! moves and the pace of the calls to come, and compares them with what the record says.
+//! [`Replay`] takes the events of a record in their order. It has the state of a Manager, but sends no messages: from
+//! the observations of a call it computes the potentials, the list, the negotiations or the plan, the moves and the
+//! interval to the next call, and compares them with the record.
 
 mod comparison;
 mod deciding;
@@ -38,12 +38,12 @@ pub struct Replay {
     barrier: Barrier,
     /// Whether a call has to follow it.
     is_due: bool,
-    /// What the call being held has observed so far, and who has moved in it.
+    /// The observations and arrivals of the call so far.
     gathered: Gathered,
     arrivals: Vec<Arrival>,
 }
 
-/// What came of deciding a call again.
+/// The comparison of a call with its record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// How many supersteps were over.
@@ -70,11 +70,11 @@ pub enum ReplayError {
         name: String,
     },
     /// An event comes too early, or too late.
-    #[error("an event of superstep {met} comes when {expected} are over")]
+    #[error("an event of superstep {found} follows after {expected} supersteps")]
     Order {
-        /// What it belongs to.
-        met: u64,
-        /// What would do.
+        /// The number of its superstep.
+        found: u64,
+        /// The number of supersteps that are over.
         expected: u64,
     },
     /// A call does not say all that it was decided from.
@@ -129,14 +129,13 @@ impl Replay {
         })
     }
 
-    /// The next event of the record; answers what came of a call, if that is over by it.
+    /// Takes the next event of the record. Returns the comparison of a call, if the event ends one.
     ///
     /// # Errors
     ///
     /// If the event is out of order, or a call does not say what it was decided from.
     pub fn take(&mut self, event: Event) -> Result<Option<Checked>, ReplayError> {
         match event {
-            Event::Run(_) => Ok(None),
             Event::Superstep(superstep) => {
                 self.expect(superstep.index)?;
                 let missed = self.missed(self.is_due);
@@ -172,19 +171,20 @@ impl Replay {
             }
             Event::End(end) => {
                 self.expect(end.supersteps)?;
-                // Nobody is left for a call after the last superstep.
+                // No call follows the last superstep.
                 Ok(self.missed(false))
             }
+            _ => Ok(None),
         }
     }
 
-    /// An event belongs to what comes after superstep `met`.
-    fn expect(&self, met: u64) -> Result<(), ReplayError> {
+    /// An event belongs to what comes after superstep `found`.
+    fn expect(&self, found: u64) -> Result<(), ReplayError> {
         let expected = self.barrier.completed;
-        if met == expected {
+        if found == expected {
             Ok(())
         } else {
-            Err(ReplayError::Order { met, expected })
+            Err(ReplayError::Order { found, expected })
         }
     }
 
@@ -273,7 +273,7 @@ impl Replay {
 }
 
 impl Arrival {
-    /// Who comes where by these moves, in the placement `epoch`.
+    /// The arrivals of `moves`, in the placement `epoch`.
     fn all(moves: &[Migration], epoch: u64) -> Vec<Self> {
         let arrival = |step: &Migration| Self {
             rank: step.rank,

@@ -15,11 +15,11 @@ use crate::record;
 use crate::setup::{Collection, Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, World};
 use barrier::Barrier;
-use call::Call;
+use call::state::Call;
 use placement_view::PlacementView;
 
-/// What the Manager of a Set knows: where every process lives, who has arrived at the barrier, and
-/// how far the rescheduling call has come that it may be holding.
+/// The state of a Set Manager: the host of every process, the arrivals at the barrier, and the rescheduling call in
+/// progress.
 ///
 /// Told what happened by [`SetManager::handle`]. All Managers compute the same interval, tolerance and
 /// list of potentials from the same exchanged data, and assert it.
@@ -37,7 +37,7 @@ pub struct SetManager {
     /// Hosts of this Set that have taken a migrant in this run.
     has_migrant: BTreeSet<HostId>,
     when: Option<Box<dyn When>>,
-    /// Who plans for the first Manager, where plans name processors; away while a plan is made.
+    /// The planner of the first Manager, where plans name processors; absent while a plan is made.
     planner: Option<Planner>,
     barrier: Barrier,
     /// The superstep being executed, from 0, and when it was started.
@@ -54,8 +54,8 @@ pub struct SetManager {
     early: Vec<(Address, AgentMessage)>,
     /// What the next superstep starts with, once the time has come.
     held: Option<Start>,
-    /// What the first process beside the first Manager is told, once everybody else has been: it is
-    /// the master of a central barrier, and goes on when its own messages have arrived.
+    /// The message for the first process on the first Manager's host, sent after those to all others: this process is the
+    /// master of a central barrier, and starts when its own messages have arrived.
     last: Option<AgentMessage>,
 }
 
@@ -129,7 +129,7 @@ impl SetManager {
             }
             Event::Deliberated(deliberated) => self.handle_plan(rules, *deliberated, world),
             Event::Computed { .. } | Event::Exchanged(_) | Event::Moved(_) => {
-                unreachable!("the Manager of {} was told {event:?}", self.set)
+                unreachable!("the Manager of {} cannot handle {event:?}", self.set)
             }
         }
     }
@@ -166,7 +166,7 @@ impl SetManager {
         }
     }
 
-    /// Everybody has arrived.
+    /// Ends the superstep: all processes have arrived.
     fn end_superstep(&mut self, rules: &Rules, all: Arrived, world: &mut dyn World) {
         self.check_received(&all);
         let ended = world.now();
@@ -204,7 +204,7 @@ impl SetManager {
         }
     }
 
-    /// Everything sent is received in its superstep or, if it came to where nobody expected it, in the next.
+    /// Every message is received in its superstep or, if it arrived where no process expected it, in the next one.
     fn check_received(&mut self, all: &Arrived) {
         let (index, sent) = (self.superstep, self.unreceived + all.sent);
         let left = sent.checked_sub(all.received);
@@ -216,7 +216,7 @@ impl SetManager {
         self.unreceived = left;
     }
 
-    /// Whether a call follows the superstep in which everybody together did `all`.
+    /// Whether a call follows the superstep that `all` sums up.
     fn calls(&mut self, rules: &Rules, all: &Arrived) -> bool {
         let Some(when) = &mut self.when else {
             return false;
@@ -227,11 +227,11 @@ impl SetManager {
             mean: all.mean(),
         });
         let completed = self.superstep + 1;
-        let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
+        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         scheduler.is_scripted(completed) || when.is_due(completed)
     }
 
-    /// Everybody goes on with `start`.
+    /// Starts the next superstep with `start`.
     fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
         self.superstep = start.superstep;
         self.started = world.now();
@@ -254,8 +254,7 @@ impl SetManager {
         }
     }
 
-    /// Tells everybody who arrived, along the tree of the barrier: those that halted that they are
-    /// done, the others to go on.
+    /// Sends `start` down the tree of the barrier; halted processes receive the end instead.
     fn pass_down(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
         let own = Address::SetManager(self.set);
         let network = match rules.barrier.shape {

@@ -10,7 +10,7 @@ use simulator::{NetworkOptions, Platform};
 use crate::error::RunError;
 use crate::script::Script;
 
-/// Everything that decides how a run goes, besides the programs; on real hosts, what concerns the network is not used.
+/// Everything that determines a run except its programs. On real hosts, the properties of the network are not used.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Hosts and the network between them.
@@ -23,7 +23,7 @@ pub struct Setup {
     pub placement: Vec<HostId>,
     /// How supersteps end.
     pub barrier: Barrier,
-    /// Who reschedules; `None`: nobody.
+    /// The scheduler; `None` to never reschedule.
     pub scheduler: Option<Scheduler>,
     /// A computation that takes more supersteps than this counts as one that never halts.
     pub superstep_limit: u64,
@@ -80,7 +80,7 @@ pub enum TransferStart {
 /// How supersteps end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Barrier {
-    /// Who tells whom.
+    /// The paths of its messages.
     pub shape: Shape,
     /// Size of a message of the barrier on the network.
     pub message: Bytes,
@@ -106,13 +106,12 @@ pub enum Collection {
     /// As they come.
     #[default]
     AsTheyCome,
-    /// By rank, as a master does that receives from one process after the other: a message starts
-    /// when those of all lower ranks have been taken. It answers likewise: an answer starts when the
-    /// one before has arrived.
+    /// By rank, as a master that receives from one process after the other: a message starts when those of all lower ranks
+    /// have been received. Answers go by rank, too: an answer starts when the one before has arrived.
     ByRank,
 }
 
-/// Who tells whom that a superstep has ended.
+/// The paths of the messages that end a superstep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -123,7 +122,7 @@ pub enum Shape {
     Central,
     /// Processes tell their node, nodes their Manager, Managers each other, and back down.
     Hierarchical,
-    /// Everybody knows at once, for nothing.
+    /// All processes know immediately, without cost.
     Ideal,
 }
 
@@ -136,9 +135,9 @@ pub struct Scheduler {
     pub model: migbsp::Config,
     /// The parameters of policies whose plans name processors.
     pub planning: migbsp::Planning,
-    /// Whether what was decided happens; `false`: everything is computed and paid for, nobody moves.
+    /// Whether decisions are carried out; if `false`, they are computed and paid for, but no process moves.
     pub moves: bool,
-    /// Who pays for a migration.
+    /// How migrations are paid for.
     pub payment: Payment,
     /// A superstep with a rescheduling call lasts at least this long, the call included.
     pub window: Seconds,
@@ -176,7 +175,7 @@ impl Scheduler {
         self.policy.names_processors() && self.script.is_none()
     }
 
-    /// Whether the script moves anybody after `completed` supersteps, so that a call is held, due or not.
+    /// Whether the script moves a process after `completed` supersteps, so that a call is held, due or not.
     #[must_use]
     pub fn is_scripted(&self, completed: u64) -> bool {
         let script = self.script.as_ref();
@@ -193,11 +192,11 @@ impl Scheduler {
     }
 }
 
-/// Who pays for a migration.
+/// How migrations are paid for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Payment {
-    /// Everybody: the state crosses the network, and the next superstep starts when it is there.
+    /// By all processes: the image crosses the network, and the next superstep starts when it has arrived.
     #[default]
     Transfer,
     /// The migrant alone: it pays `Mem(i, j)` at the start of its next superstep, as in the papers.
@@ -231,7 +230,7 @@ pub enum WindowRule {
 pub struct Rules {
     /// How supersteps end.
     pub barrier: Barrier,
-    /// Who reschedules.
+    /// The scheduler, if there is one.
     pub scheduler: Option<Scheduler>,
     /// The host of each Set's Manager, by Set.
     pub managers: Vec<HostId>,

@@ -1,8 +1,10 @@
 //! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
 
 mod activity;
+mod recorded;
 mod rendezvous;
 mod routes;
+mod supersteps;
 mod traffic;
 mod transfers;
 mod world;
@@ -46,7 +48,7 @@ pub fn simulate(
         mut nodes,
         mut managers,
     } = simulation.agents(setup);
-    // Nobody looks at the contexts: an actor that needs no mailbox needs none of its own.
+    // Handlers do not use their contexts, so actors without a mailbox share them.
     let mut process_context = Context::new();
     let mut node_context = Context::new();
     let mut manager_context = Context::new();
@@ -56,7 +58,7 @@ pub fn simulate(
             Address::Process(rank) => processes[rank.index()].handle(deliver, &mut process_context),
             Address::Node(host) => nodes[host.index()].handle(deliver, &mut node_context),
             Address::SetManager(set) => managers[set.index()].handle(deliver, &mut manager_context),
-            Address::Client => unreachable!("nobody submits what is simulated"),
+            Address::Client => unreachable!("simulated jobs have no client"),
         }
     }
     simulation.end(observer)
@@ -93,7 +95,7 @@ pub fn simulate_in_mailboxes(
                 Address::Process(rank) => processes[rank.index()].send(deliver).await,
                 Address::Node(host) => nodes[host.index()].send(deliver).await,
                 Address::SetManager(set) => managers[set.index()].send(deliver).await,
-                Address::Client => unreachable!("nobody submits what is simulated"),
+                Address::Client => unreachable!("simulated jobs have no client"),
             }
             .expect("a closed mailbox is an actor that panicked");
         }
@@ -178,14 +180,14 @@ impl Simulation {
         }
     }
 
-    /// What happens next, and to whom; `None` when everybody has finished.
+    /// The next event and its agent; `None` when all processes have finished.
     fn next(
         &mut self,
         observer: &mut dyn FnMut(&record::Event),
     ) -> Result<Option<Delivery>, RunError> {
         let mut world = self.world.borrow_mut();
         let delivery = world.next()?;
-        world.tell(observer);
+        world.observe(observer);
         Ok(delivery)
     }
 

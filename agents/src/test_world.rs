@@ -20,7 +20,7 @@ use crate::world::{Cost, Event, Exchange, Moved, World};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
 
-/// Sets of so many hosts, of so many cores of so many instructions per second, all connected.
+/// Connected Sets with these numbers of hosts, cores per host, and instructions per second.
 pub(crate) fn platform(sets: &[(u32, u32, u32)]) -> Platform {
     let mut text = String::new();
     for (index, (hosts, cores, speed)) in sets.iter().enumerate() {
@@ -38,7 +38,7 @@ pub(crate) fn platform(sets: &[(u32, u32, u32)]) -> Platform {
     Platform::from_toml(&text).unwrap()
 }
 
-/// What happened to the world, besides messages.
+/// What agents did to the world, except sending messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
     Run(Rank, u64, Seconds),
@@ -195,7 +195,7 @@ impl TestWorld {
         }
     }
 
-    /// Runs everybody to the end; of everything under way, `pick` says what arrives next.
+    /// Runs all agents to the end; `pick` chooses which of the messages in transfer arrives next.
     pub(crate) fn play(&mut self, agents: &mut Agents, mut pick: impl FnMut(usize) -> usize) {
         for rank in (0..self.hosts.len()).map(Rank::from_index) {
             let message = AgentMessage::Start(Start {
@@ -236,7 +236,7 @@ impl TestWorld {
             Address::Process(rank) => agents.processes[rank.index()].handle(&rules, event, self),
             Address::Node(host) => agents.nodes[host.index()].handle(&rules, event, self),
             Address::SetManager(set) => agents.managers[set.index()].handle(&rules, event, self),
-            Address::Client => unreachable!("nobody submits what is staged"),
+            Address::Client => unreachable!("staged jobs have no client"),
         }
         self.rules = rules;
     }
@@ -264,9 +264,9 @@ impl TestWorld {
         match agent {
             Address::Process(rank) => self.hosts[rank.index()],
             Address::Node(host) => host,
-            // Whoever starts where: the rules are elsewhere while an agent reads them.
+            // The initial Manager: the rules are borrowed while an agent handles an event.
             Address::SetManager(set) => self.platform.set(set).hosts[0],
-            Address::Client => unreachable!("nobody submits what is staged"),
+            Address::Client => unreachable!("staged jobs have no client"),
         }
     }
 }

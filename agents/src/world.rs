@@ -15,9 +15,9 @@ use crate::record;
 pub enum Event {
     /// A message for it.
     Message {
-        /// Who sent it.
+        /// Its sender.
         from: Address,
-        /// What it says.
+        /// The message.
         message: AgentMessage,
     },
     /// A process's superstep has been computed.
@@ -79,7 +79,7 @@ pub struct Moved {
 pub enum Cost {
     /// Nothing: it does not leave its host, or the barrier is ideal.
     Free,
-    /// So many bytes on the network, even within a host.
+    /// This number of bytes on the network, even within a host.
     Network(Bytes),
     /// Its encoded size on the network; nothing within a host.
     Encoded,
@@ -111,8 +111,8 @@ pub trait World {
     /// Puts a process that has come onto its new host; answered by [`Event::Moved`] at its agent.
     fn install(&mut self, host: HostId, state: ProcessImage);
 
-    /// The Manager of `set` knows that everybody who moves lives on his new host: from here on, the placement
-    /// is that of `epoch`. Whoever has to know of it in its Set does so before anything else reaches it.
+    /// The Manager of `set` knows that all processes that move are installed on their new hosts: from now on, the placement
+    /// is that of `epoch`. The nodes of its Set receive this before any later message.
     fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]);
 
     /// Wakes the agent `after` from now, with [`Event::Woken`].

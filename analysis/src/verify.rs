@@ -24,7 +24,7 @@ use settings::Node;
 pub use report::Report;
 pub use text::text;
 
-/// What came of deciding the run in `folder` again, and whether that came to its end.
+/// Decides the calls of the run in `folder` again. Returns the comparison, and whether the run ended.
 ///
 /// # Errors
 ///

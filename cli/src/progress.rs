@@ -55,7 +55,7 @@ impl Progress {
             Event::Moved(moved) => {
                 tracing::info!(rank = %moved.rank, host = %moved.host, at = %moved.at, "migration");
             }
-            Event::Run(_) | Event::Observed(_) | Event::Evaluated(_) | Event::End(_) => {}
+            _ => {}
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod background;
 pub mod batch;
+mod call_summary;
 pub mod cluster;
 mod embedded;
 mod experiment;
@@ -31,6 +32,7 @@ mod verified;
 mod workload;
 
 pub use background::BackgroundSection;
+pub use call_summary::{CallSummary, NamedMove};
 pub use embedded::{Embedded, load_embedded};
 pub use experiment::{Application, Experiment};
 pub use failure::Failure;

@@ -5,6 +5,7 @@ use bsp::units::Seconds;
 use serde::Serialize;
 use simulator::Platform;
 
+use crate::call_summary::{CallSummary, NamedMove};
 use crate::finished::Finished;
 use crate::loaded::Loaded;
 use crate::scheduler::Scenario;
@@ -60,19 +61,12 @@ pub struct RunReport {
     pub calls: Vec<CallReport>,
 }
 
-/// One rescheduling call.
+/// One rescheduling call and its migrations.
 #[derive(Debug, Serialize)]
 pub struct CallReport {
-    /// Number of completed supersteps.
-    pub superstep: u64,
-    /// Simulated seconds at its start.
-    pub at: f64,
-    /// Seconds for which processes waited.
-    pub cost_seconds: f64,
-    /// Supersteps until the next call; none: whenever the policy decides.
-    pub interval: Option<u32>,
-    /// The tolerance until then, if the policy has one.
-    pub tolerance: Option<f64>,
+    /// The call.
+    #[serde(flatten)]
+    pub summary: CallSummary,
     /// Migrations.
     pub migrations: Vec<MigrationReport>,
 }
@@ -80,12 +74,9 @@ pub struct CallReport {
 /// One migration.
 #[derive(Debug, Serialize)]
 pub struct MigrationReport {
-    /// As `p21`.
-    pub process: String,
-    /// The source host.
-    pub from: String,
-    /// The target host.
-    pub to: String,
+    /// The process and its hosts.
+    #[serde(flatten)]
+    pub step: NamedMove,
     /// The potential of migration, PM, in seconds; none if a plan named the processor.
     pub potential: Option<f64>,
     /// Predicted superstep time on the target, in seconds; migration included, if it was negotiated.
@@ -200,21 +191,16 @@ impl RunReport {
 
 impl CallReport {
     fn new(call: &Call, platform: &Platform) -> Self {
+        let name = |host| platform.host(host).name.clone();
         let migrations = call.migrations.iter().map(|migration| MigrationReport {
-            process: migration.rank.to_string(),
-            from: platform.host(migration.from).name.clone(),
-            to: platform.host(migration.to).name.clone(),
+            step: NamedMove::new(migration, name),
             potential: migration.potential.map(Seconds::get),
             t1: migration.t1.get(),
             t2: migration.t2.get(),
             cost_seconds: Seconds::get(migration.cost),
         });
         Self {
-            superstep: call.superstep,
-            at: call.at.get(),
-            cost_seconds: call.cost.get(),
-            interval: call.interval,
-            tolerance: call.tolerance,
+            summary: CallSummary::new(call),
             migrations: migrations.collect(),
         }
     }
@@ -229,12 +215,12 @@ impl<'a> Row<'a> {
             supersteps: run.supersteps,
             calls: run.calls.len(),
             migrations: run.migrations(),
-            superstep: call.map(|call| call.superstep),
-            interval: call.and_then(|call| call.interval),
-            tolerance: call.and_then(|call| call.tolerance),
-            process: migration.map(|migration| migration.process.as_str()),
-            from: migration.map(|migration| migration.from.as_str()),
-            to: migration.map(|migration| migration.to.as_str()),
+            superstep: call.map(|call| call.summary.superstep),
+            interval: call.and_then(|call| call.summary.interval),
+            tolerance: call.and_then(|call| call.summary.tolerance),
+            process: migration.map(|migration| migration.step.process.as_str()),
+            from: migration.map(|migration| migration.step.from.as_str()),
+            to: migration.map(|migration| migration.step.to.as_str()),
             potential: migration.and_then(|migration| migration.potential),
             t1: migration.map(|migration| migration.t1),
             t2: migration.map(|migration| migration.t2),

@@ -40,7 +40,7 @@ const FAST_ETHERNET: [&str; 3] = ["labtec", "corisco", "frontal"];
 /// How much of what the barrier's messages take is spent collecting.
 const COLLECTING: f64 = 0.64;
 const FACTORS: [f64; 4] = [1.3, 1.08, 1.03, 1.01];
-/// LU's stages come round to the same processes after so many: 20 rows of processes and 10 columns.
+/// The number of stages of LU after which the same processes compute: 20 rows of processes and 10 columns.
 const STAGES: u64 = 20;
 /// Orders at which stages of LU are simulated; between them a parabola stands in.
 const ORDERS: [u32; 8] = [20, 100, 250, 500, 1000, 2000, 3500, 5000];
@@ -61,7 +61,7 @@ struct Network {
     message: f64,
     /// To the master's cluster and back, s.
     fast_ethernet: f64,
-    /// Likewise.
+    /// Between hosts of the Gigabit clusters and the master, s.
     gigabit: f64,
 }
 
@@ -270,7 +270,7 @@ fn smith_waterman(platform: &Arc<Platform>, processes: u32) -> anyhow::Result<f6
 struct Stages {
     /// The superstep before all stages, s.
     first: f64,
-    /// Mean order of what is left behind some stages, and what each of them took (s).
+    /// Mean order of the rest after some stages, and the duration of each of them (s).
     known: Vec<(f64, f64)>,
 }
 
@@ -377,7 +377,7 @@ fn platform_text(template: &str, network: &Network) -> anyhow::Result<String> {
             "master_to_fast" => network.fast_ethernet * (1.0 - COLLECTING),
             "gigabit_to_master" => network.gigabit * COLLECTING,
             "master_to_gigabit" => network.gigabit * (1.0 - COLLECTING),
-            other => bail!("nobody knows what {other} is for"),
+            other => bail!("unknown link {other}"),
         };
         link["latency"] = value(format!("{} us", trimmed(seconds * 1e6)));
     }

@@ -14,7 +14,7 @@ fn first_iteration(criterion: &mut Criterion) {
     });
 }
 
-/// So many moves and exchanges looked at.
+/// The time of a number of moves and exchanges.
 fn steps(criterion: &mut Criterion) {
     const STEPS: u64 = 500_000;
     let mut benchmarks = criterion.benchmark_group("steps");
@@ -48,13 +48,16 @@ fn many_machines(criterion: &mut Criterion) {
         benchmarks.bench_function(format!("bound, {share} of the ideal"), |bencher| {
             bencher.iter(|| bound(&problem, target));
         });
-        benchmarks.bench_function(format!("best at once, {share} of the ideal"), |bencher| {
-            bencher.iter(|| {
-                let solution = Method::Best.solve(&problem, target, Budget::Steps(1), 0);
-                assert!(solution.feasible);
-                solution
-            });
-        });
+        benchmarks.bench_function(
+            format!("best in one step, {share} of the ideal"),
+            |bencher| {
+                bencher.iter(|| {
+                    let solution = Method::Best.solve(&problem, target, Budget::Steps(1), 0);
+                    assert!(solution.feasible);
+                    solution
+                });
+            },
+        );
     }
     benchmarks.finish();
 }

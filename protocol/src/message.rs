@@ -1,4 +1,4 @@
-//! Messages, by who exchanges them: agents, nodes, or the client of a job and a node.
+//! Messages between agents, between nodes, and between the client of a job and a node.
 
 mod address;
 mod agents;

@@ -11,7 +11,7 @@ use crate::error::RunError;
 pub struct JobError {
     /// What is at fault.
     pub fault: Fault,
-    /// What happened, and what would do.
+    /// What failed, and how to mend it.
     pub message: String,
 }
 

@@ -4,40 +4,40 @@ use std::time::Instant as Clock;
 
 use bsp::HostId;
 use protocol::transport::{Peer, PeerError, Received, ReceivedState, StateStream};
-use protocol::{Address, JobMessage, Message, NodeMessage, ProcessImage};
+use protocol::{Address, JobMessage, Message, NodeMessage};
 use tokio::sync::mpsc;
 
 use super::failure::JobError;
-use super::world::IncomingMigration;
+use super::migration::arrival::IncomingImage;
 use crate::chunks::{self, ChunkReader};
 
 /// Something that comes from another machine.
 pub(super) enum Input {
-    /// The client says something.
+    /// A message from the client.
     Job(JobMessage),
-    /// The client has gone; in order, if nothing is wrong.
+    /// The connection of the client has closed, with an error unless it was closed in order.
     ClientGone(Option<PeerError>),
     /// A message from an agent on a host.
     Message(HostId, (Address, Address), Message, Clock),
-    /// The state of a process that starts here, from the client.
+    /// The initial state of a process that starts here, from the client.
     State(Box<ReceivedState>),
-    /// The state of a process that moves here begins to come, and the way on which the rest does.
-    IncomingMigration(Address, Address, Box<ProcessImage>, IncomingMigration),
-    /// A node has gone; in order, with its words, or not.
+    /// The image of a process that moves here has begun to arrive.
+    Image(Box<IncomingImage>),
+    /// The connection of a node has closed: in order, with its reason, or with an error.
     Gone(HostId, Result<String, PeerError>),
     /// A node cannot be connected to.
     Unreachable(JobError),
-    /// This node is told to leave.
+    /// This node is to leave the job.
     Leave,
 }
 
-/// Whether it has to wait until the job begins here, too.
+/// Whether the input has to wait until the job has begun on this node.
 pub(super) fn waits(input: &Input) -> bool {
     match input {
         Input::Message(_, _, message, _) => {
             !matches!(message, Message::Node(NodeMessage::Probe(_)))
         }
-        Input::IncomingMigration(..) => true,
+        Input::Image(_) => true,
         Input::Job(_)
         | Input::ClientGone(_)
         | Input::State(_)
@@ -47,7 +47,7 @@ pub(super) fn waits(input: &Input) -> bool {
     }
 }
 
-/// Hands on what comes from a node, until it has gone.
+/// Passes on the input from a node until its connection closes.
 pub(super) fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
     let Peer {
         mut messages,
@@ -72,7 +72,7 @@ pub(super) fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
     }));
     let inputs = input.clone();
     drop(actix_rt::spawn(async move {
-        // That it has gone is heard above.
+        // The task above reports the end of the connection.
         while let Ok(opened) = states.accept().await {
             let StateStream {
                 from,
@@ -84,9 +84,13 @@ pub(super) fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
             let (sender, chunks) = chunks::channel();
             let chunks = ChunkReader::new(payload.len(), chunks);
             drop(actix_rt::spawn(async move { payload.read(sender).await }));
-            let coming = IncomingMigration { began, chunks };
-            let input = Input::IncomingMigration(from, to, Box::new(state), coming);
-            if inputs.send(input).await.is_err() {
+            let image = IncomingImage {
+                ends: (from, to),
+                image: state,
+                began,
+                chunks,
+            };
+            if inputs.send(Input::Image(Box::new(image))).await.is_err() {
                 return;
             }
         }

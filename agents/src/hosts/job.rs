@@ -18,10 +18,11 @@ use super::Machine;
 use super::failure::JobError;
 use super::input::{Input, listen, waits};
 use super::local_agents::LocalAgents;
-use super::members::{call, role_of, rules};
+use super::local_event::LocalEvent;
+use super::members::{connect, role_of, rules};
 use super::pool::Done;
 use super::prepared::Prepared;
-use super::world::{HostWorld, JobPeers, Local};
+use super::world::{HostWorld, JobPeers};
 use crate::error::RunError;
 use crate::setup::Rules;
 
@@ -45,7 +46,7 @@ pub(super) struct Job {
     pub(super) calls: JoinSet<()>,
 }
 
-/// Who has come.
+/// The connections and states that have arrived before the job begins.
 #[derive(Default)]
 struct Meeting {
     senders: BTreeMap<HostId, Sender>,
@@ -77,7 +78,7 @@ impl Job {
         };
         for sender in senders.into_values() {
             let words = words.clone();
-            // Whoever does not take it any more has gone.
+            // A node that does not read the reason has gone.
             drop(actix_rt::spawn(async move { sender.close(&words).await }));
         }
         result
@@ -93,13 +94,13 @@ impl Job {
         let world = self.world(&rules, meeting, (&done, tasks)).await?;
         let mut local_agents = LocalAgents::new(self.submit.host, &rules, &world);
         let mut is_ready = false;
-        // Whoever begins before us has to wait: our clock does not run yet.
+        // Inputs from nodes that begin earlier wait until the clock of this one runs.
         let mut held = Some(Vec::new());
         self.handle_all(early, &world)?;
         let mut reporting = tokio::time::interval(REPORTING);
         loop {
             loop {
-                let deliveries = world.borrow_mut().next()?;
+                let deliveries = world.borrow_mut().deliveries()?;
                 if deliveries.is_empty() {
                     break;
                 }
@@ -109,9 +110,9 @@ impl Job {
             {
                 let mut world = world.borrow_mut();
                 world.execute();
-                world.end_if_over();
-                if world.is_full() {
-                    world.report();
+                world.end_if_complete();
+                if world.is_record_due() {
+                    world.send_record();
                 }
                 if !is_ready && world.has_probed() {
                     is_ready = true;
@@ -121,9 +122,9 @@ impl Job {
             tokio::select! {
                 Some(done) = executed.recv() => {
                     let mut world = world.borrow_mut();
-                    done.into_iter().for_each(|done| world.executed(done));
+                    done.into_iter().for_each(|done| world.handle_executed(done));
                 }
-                Some(happened) = local.recv() => world.borrow_mut().happened(happened),
+                Some(event) = local.recv() => world.borrow_mut().handle_local(event),
                 Some(input) = self.inputs.recv() => {
                     let is_begin = matches!(input, Input::Job(JobMessage::Begin));
                     if is_begin && (held.is_none() || !is_ready) {
@@ -143,7 +144,7 @@ impl Job {
                 }
                 _ = reporting.tick() => {
                     let mut world = world.borrow_mut();
-                    world.report();
+                    world.send_record();
                     *self.progress.borrow_mut() = world.progress();
                 }
             }
@@ -157,7 +158,7 @@ impl Job {
         meeting: Meeting,
         told: (
             &mpsc::UnboundedSender<Vec<Done>>,
-            mpsc::UnboundedSender<Local>,
+            mpsc::UnboundedSender<LocalEvent>,
         ),
     ) -> Result<Rc<RefCell<HostWorld>>, JobError> {
         let own = self.submit.host;
@@ -190,9 +191,9 @@ impl Job {
         let unpacked =
             unpacked.map_err(|panic| JobError::program(format!("decoding a process: {panic}")))?;
         for (rank, resident) in unpacked? {
-            world.settle(rank, resident);
+            world.insert_program(rank, resident);
         }
-        world.probe();
+        world.start_probing();
         Ok(Rc::new(RefCell::new(world)))
     }
 
@@ -219,10 +220,10 @@ impl Job {
                 let problem = format!("{host} sent the state of {} among its messages", state.rank);
                 return Err(JobError::cluster(problem));
             }
-            Input::Message(host, ends, message, came) => world.take(host, ends, message, came),
-            Input::IncomingMigration(from, to, state, coming) => {
-                world.handle_image((from, to), *state, coming);
+            Input::Message(host, ends, message, came) => {
+                world.handle_message(host, ends, message, came);
             }
+            Input::Image(image) => world.handle_image(*image),
             Input::Job(JobMessage::Begin) => world.begin(),
             Input::ClientGone(None) if world.has_ended() => {
                 return Ok(std::ops::ControlFlow::Break(()));
@@ -254,7 +255,7 @@ impl Job {
             Input::Message(host, (from, _), _, _) => JobError::cluster(format!(
                 "{host} sent a message of {from:?} before the job began"
             )),
-            Input::State(_) | Input::IncomingMigration(..) => {
+            Input::State(_) | Input::Image(_) => {
                 JobError::cluster("a state came at the wrong time")
             }
         }
@@ -275,7 +276,7 @@ impl Job {
         while !is_complete(&meeting) {
             tokio::select! {
                 Some(peer) = self.peers.recv() => self.welcome(rules, peer, &mut meeting)?,
-                // States may take as long as they are large; those who bring them are heard of if they are lost.
+                // Large states take long; the loss of a node that sends one is an input of its own.
                 () = overdue(meeting.met), if meeting.senders.len() < others => {
                     let waited = MEETING.as_secs();
                     return Err(JobError::cluster(format!("not all other nodes have come in {waited} s")));
@@ -293,7 +294,7 @@ impl Job {
                             return Err(JobError::cluster(format!("{} does not start here", state.rank)));
                         }
                     }
-                    // A node that has everybody may already look how far others are.
+                    // A node that is connected to all others may already probe them.
                     input @ Input::Message(..) => meeting.early.push(input),
                     other => return Err(self.fault(other)),
                 },
@@ -335,7 +336,7 @@ impl Job {
             let (endpoint, member) = (Arc::clone(&self.endpoint), member.clone());
             let (peer, input) = (self.peer.clone(), self.input.clone());
             let calling = async move {
-                match call(&endpoint, &member, role).await {
+                match connect(&endpoint, &member, role).await {
                     // The job may be over.
                     Ok(met) => drop(peer.send(met).await),
                     Err(error) => drop(input.send(Input::Unreachable(error)).await),
@@ -354,7 +355,7 @@ impl Job {
     }
 }
 
-/// Ready when those that were told to meet should have.
+/// Completes when the time for nodes to connect is over.
 async fn overdue(met: Option<tokio::time::Instant>) {
     match met {
         Some(met) => tokio::time::sleep_until(met + MEETING).await,
@@ -379,5 +380,5 @@ fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
 
 /// How long nodes may take to meet.
 const MEETING: Duration = Duration::from_secs(30);
-/// How often the client is told what has been recorded.
+/// The time between two parts of the record that are sent to the client.
 const REPORTING: Duration = Duration::from_millis(50);

@@ -8,9 +8,8 @@ use crate::record::{Call, Evaluated, Event, Moved, Observed};
 
 /// Puts what the nodes of a cluster tell into the order of the record.
 ///
-/// The first Manager tells supersteps and calls, one after the other. What processes and Sets found in a call, and who
-/// has moved in it, comes from elsewhere, earlier or later: a call waits until all of it is here, and everything else
-/// waits for the call.
+/// The first Manager records supersteps and calls in their order. The observations of a call and its arrivals come from
+/// other nodes, earlier or later. A call waits until they are complete, and all later events wait for the call.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     /// From the first Manager, in its order.
@@ -24,7 +23,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// The journal of a run on so many Sets.
+    /// The journal of a run on `sets` Sets.
     pub(super) fn new(sets: usize) -> Self {
         Self {
             sets,
@@ -33,7 +32,7 @@ impl Journal {
     }
 
     /// Something has been told; what can be recorded now, in order.
-    pub(super) fn tell(&mut self, event: Event) -> Vec<Event> {
+    pub(super) fn add(&mut self, event: Event) -> Vec<Event> {
         match event {
             Event::Observed(observed) => {
                 self.observed
@@ -46,9 +45,7 @@ impl Journal {
             Event::Moved(moved) => {
                 self.moved.insert((moved.epoch, moved.rank), moved);
             }
-            event @ (Event::Run(_) | Event::Superstep(_) | Event::Call(_) | Event::End(_)) => {
-                self.spine.push_back(event);
-            }
+            event => self.spine.push_back(event),
         }
         let mut ready = Vec::new();
         while let Some(event) = self.spine.pop_front() {
@@ -194,7 +191,7 @@ mod tests {
     #[test]
     fn a_call_waits_for_what_it_was_decided_from_and_all_else_for_the_call() {
         let mut journal = Journal::new(2);
-        assert_eq!(journal.tell(superstep(0)), [superstep(0)]);
+        assert_eq!(journal.add(superstep(0)), [superstep(0)]);
         // Of the call after this one, too early.
         let tells = [
             observed(2, 1),
@@ -207,7 +204,7 @@ mod tests {
             evaluated(1, 0),
         ];
         for event in tells {
-            assert_eq!(journal.tell(event), []);
+            assert_eq!(journal.add(event), []);
             assert!(journal.spine.is_empty() || !journal.is_empty());
         }
         let expected = [
@@ -219,11 +216,11 @@ mod tests {
             call(1, &[0]),
             superstep(1),
         ];
-        assert_eq!(journal.tell(observed(1, 1)), expected);
+        assert_eq!(journal.add(observed(1, 1)), expected);
         assert!(journal.is_empty());
-        assert_eq!(journal.tell(call(2, &[])), []);
-        assert_eq!(journal.tell(evaluated(2, 0)), []);
-        let rest = journal.tell(observed(2, 0));
+        assert_eq!(journal.add(call(2, &[])), []);
+        assert_eq!(journal.add(evaluated(2, 0)), []);
+        let rest = journal.add(observed(2, 0));
         assert_eq!(rest.len(), 5, "{rest:?}");
     }
 }

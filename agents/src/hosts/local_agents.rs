@@ -79,7 +79,7 @@ impl LocalAgents {
 
     /// Tells agents what happens, in this order to each of them, and waits until all have done what follows.
     ///
-    /// They are told together, because a mailbox that is waited for costs more than what most events lead to.
+    /// They are sent together, because waiting for a mailbox costs more than most events.
     pub(super) async fn deliver(&mut self, deliveries: VecDeque<Delivery>) -> Result<(), JobError> {
         let told: Vec<Address> = deliveries.iter().map(|delivery| delivery.to).collect();
         let (waited_for, mut handled) = mpsc::channel(1);
@@ -87,7 +87,7 @@ impl LocalAgents {
             self.hand(delivery, &waited_for)?;
         }
         drop(waited_for);
-        // Nothing is ever sent: there is an answer when nobody holds the other end any more.
+        // No value is sent: the channel closes when all events have been handled.
         let None = handled.recv().await;
         let failed = told.into_iter().find(|agent| !self.lives(*agent));
         // An actor that does not live has panicked; the panic's own words are in this node's log.
@@ -136,7 +136,7 @@ impl LocalAgents {
     }
 }
 
-/// Held by whoever has still something to do.
+/// Held by each event until its agent has handled it.
 type Token = mpsc::Sender<Infallible>;
 
 fn tell<A>(agent: Option<&Addr<A>>, to: Address, handed: Handed) -> Result<(), JobError>

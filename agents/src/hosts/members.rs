@@ -28,7 +28,7 @@ pub(super) fn role_of(rules: &Rules, host: HostId) -> Role {
 }
 
 /// Connects to a member of a cluster.
-pub(super) async fn call(
+pub(super) async fn connect(
     endpoint: &Endpoint,
     member: &Member,
     role: Role,

@@ -86,7 +86,7 @@ struct History {
 }
 
 impl LoadMeter {
-    /// Begins to look, once a second, until nobody holds the meter any more.
+    /// Begins to measure once a second, until the meter is dropped.
     pub(super) fn begin(scope: LoadScope) -> Self {
         let average = System::load_average().map_or(0.0, |load| load.fifteen);
         let before = (average / f64::from(processors().get())).clamp(0.0, LOAD_MAX);
@@ -189,7 +189,7 @@ const SAMPLES_MAX: usize = 900;
 const SAMPLES_MAX_F: f64 = 900.0;
 /// Seconds from which on a window reaches into the time before the node began.
 const LONG: f64 = 300.0;
-/// A machine that others fill still advances: its scheduler gives everybody something.
+/// On a full machine processes still advance: its scheduler shares the processors.
 const LOAD_MAX: f64 = 0.95;
 
 #[cfg(test)]

@@ -1,3 +1,6 @@
-//! Processes in transfer between hosts.
+//! Processes that move between hosts.
 
-pub(in crate::hosts) mod image;
+pub(in crate::hosts) mod arrival;
+pub(in crate::hosts) mod arrived_process;
+pub(in crate::hosts) mod departure;
+mod image;

@@ -32,9 +32,9 @@ use super::share::Share;
 
 /// A node of a cluster.
 pub struct Node {
-    /// Who it is.
+    /// Its certificate and key.
     pub identity: Identity,
-    /// Where it waits; port 0: anywhere.
+    /// The address at which it listens; with port 0, the system chooses the port.
     pub address: SocketAddr,
     /// The release that it is of; clients have to be of the same.
     pub release: String,
@@ -143,7 +143,7 @@ struct Current {
 }
 
 impl JobService {
-    /// Takes whoever comes.
+    /// Accepts peers.
     async fn receive(self: Rc<Self>) {
         while let Some(peer) = self.endpoint.accept().await {
             let job = self
@@ -228,7 +228,7 @@ impl JobService {
         }
     }
 
-    /// The client of the job that is told through `input` has gone.
+    /// The client of the job that receives `input` has gone.
     fn ends(&self, input: &mpsc::Sender<Input>) {
         if let Some(current) = &mut *self.current.borrow_mut() {
             current.is_ending |= current.input.same_channel(input);
@@ -382,7 +382,7 @@ impl JobService {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        // Longer than that nobody waits for a client that does not hear.
+        // A client that does not answer is waited for no longer than that.
         drop(tokio::time::timeout(LEAVING, ended).await);
         tokio::time::sleep(Duration::from_millis(200)).await;
     }

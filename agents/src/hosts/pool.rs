@@ -77,14 +77,14 @@ impl Pool {
 }
 
 impl Drop for Pool {
-    /// Forgets what has not been begun. A thread that is executing ends when it has done so: nobody waits for it.
+    /// Discards the tasks that have not begun. A thread that executes one ends after it; `drop` does not wait for that.
     fn drop(&mut self) {
         self.queue.close();
     }
 }
 
-/// Executes what comes, and tells it when there is nothing more to be done, so that whoever waits for all of it
-/// is woken once.
+/// Executes tasks, and reports results when no task is left, so that the thread that waits for all of them is woken
+/// once.
 fn work(queue: &Queue<Task>, processor: ProcessorSpeed, done: &mpsc::UnboundedSender<Vec<Done>>) {
     let mut counter = processor.counted.and_then(|_| {
         let counter = Counter::of_this_thread();
@@ -169,5 +169,5 @@ fn instructions(amount: f64) -> Instructions {
     Instructions(amount as u64)
 }
 
-/// Of more, the first are told while others are executed.
+/// The number of results that are reported together; of more, the first are reported while others are executed.
 const TOLD_TOGETHER: usize = 64;

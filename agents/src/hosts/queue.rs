@@ -40,7 +40,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Forgets what waits; nobody gets anything any more.
+    /// Discards all waiting items and ends all receivers.
     pub(super) fn close(&self) {
         let mut waiting = self.lock();
         waiting.is_closed = true;

@@ -25,7 +25,7 @@ impl Rates {
         self.0.insert(set, Rate { latency, per_byte });
     }
 
-    /// So many bytes took so long: a part of what was known is replaced by it.
+    /// `bytes` bytes took `took`. The estimate moves towards this measurement.
     pub(super) fn learn(&mut self, set: SetId, bytes: u64, took: Seconds) {
         if bytes < BYTES_MIN {
             return;
@@ -88,7 +88,7 @@ mod tests {
             rates.learn(far, 1_000_000, seconds(0.021));
         }
         assert!((rates.per_byte(far) - 2e-8).abs() < 1e-13, "{rates:?}");
-        // Of ways that nobody has measured nothing is known.
+        // Links without a measurement have no estimate.
         rates.learn(near, 1_000_000, seconds(1.0));
         assert_eq!(
             (rates.per_byte(near), rates.latency(near)),

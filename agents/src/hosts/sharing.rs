@@ -16,7 +16,7 @@ pub(super) fn shared(alone: &[Seconds], processors: u32) -> Vec<Seconds> {
     let (mut now, mut served) = (0.0, 0.0);
     for (place, index) in order.iter().enumerate() {
         let left = u32::try_from(alone.len() - place).expect("a host has fewer processes");
-        // So long does a second of computation take while so many are left.
+        // The duration of a second of computation while `left` processes share the processors.
         let stretch = (f64::from(left) / f64::from(processors)).max(1.0);
         let own = alone[*index].get();
         now += (own - served) * stretch;

@@ -1,47 +1,48 @@
-//! The outside of agents on a real host.
+//! The world of the agents on a real host.
 
+mod agent_interface;
+mod client_link;
+mod computation;
+mod peer_links;
+mod placement_epoch;
+mod planning;
 mod probing;
 mod record_queue;
-mod telling;
-mod travel;
-mod turns;
+mod transfer_times;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant as Clock};
+use std::time::Instant as Clock;
 
-use bsp::reference;
-use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
-use bytes::Bytes;
+use bsp::units;
+use bsp::{HostId, Rank};
 use protocol::transport::{Endpoint, Sender};
-use protocol::{
-    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProcessImage, encode,
-};
-use tokio::sync::{Semaphore, mpsc};
+use protocol::{Address, AgentMessage, Ended, Message, NodeMessage};
+use tokio::sync::mpsc;
 
 use super::Machine;
 use super::exchanges::Exchanges;
 use super::failure::JobError;
-use super::meter::thread_time;
-use super::one_way_delay::OneWayDelay;
-use super::pool::{Done, Pool, Task};
-use super::rates::Rates;
-use crate::deliberation::{Deliberated, Deliberation};
+use super::local_event::LocalEvent;
+use super::migration::arrival::IncomingImage;
+use super::migration::arrived_process::ArrivedProcess;
+use super::migration::departure::Departures;
+use super::pool::Done;
+use super::time::{elapsed, seconds};
 use crate::error::RunError;
-use crate::programs::{HostedProgram, ProgramType, Turn};
+use crate::programs::{HostedProgram, ProgramType};
 use crate::record;
-use crate::setup::{Rules, Setup, Shape};
-use crate::world::{Cost, Delivery, Event, World};
-use probing::Probing;
-use record_queue::RecordQueue;
-use travel::{PACKERS, ReceivedProcess};
+use crate::setup::{Rules, Setup};
+use crate::world::{Delivery, Event, World};
+use client_link::ClientLink;
+use computation::Computation;
+use peer_links::PeerLinks;
+use placement_epoch::PlacementEpoch;
+use transfer_times::TransferTimes;
 
-pub(super) use travel::IncomingMigration;
-
-/// What one node sees of a job, and what is under way there.
+/// The world of the agents on one host, for one job.
+///
+/// Each part owns its state: the world connects agents, parts and messages.
 pub(super) struct HostWorld {
     own: HostId,
     rules: Arc<Rules>,
@@ -49,76 +50,28 @@ pub(super) struct HostWorld {
     superstep_limit: u64,
     began: Clock,
     machine: Machine,
-    endpoint: Arc<Endpoint>,
-    client: Sender,
-    peers: BTreeMap<HostId, Sender>,
-    /// Programs that are not being executed.
-    programs: BTreeMap<Rank, Box<dyn HostedProgram>>,
+    client: ClientLink,
+    peers: PeerLinks,
+    placement: PlacementEpoch,
+    transfers: TransferTimes,
+    computation: Computation,
+    departures: Departures,
     exchanges: Exchanges,
-    /// Processes whose turn has come, until all agents know that the superstep begins.
-    starting: Vec<Task>,
-    /// Who has computed in this superstep.
-    computed: Vec<Computed>,
-    /// Processes that wait for what they are to receive.
+    /// Processes that wait for the messages of the superstep.
     exchanging: BTreeSet<Rank>,
-    pool: Pool,
-    ways: BTreeMap<HostId, OneWayDelay>,
-    rates: Rates,
-    /// How often the placement has changed.
-    epoch: u64,
-    probing: Probing,
-    /// Places of those that pack processes which leave.
-    packers: Arc<Semaphore>,
-    /// States that come and whose agents have not been told yet.
-    arriving: BTreeMap<Rank, IncomingMigration>,
-    /// What happens at once, to agents here.
+    /// Events of agents here that are to be handled now.
     deliveries: VecDeque<Delivery>,
     /// Processes whose agents are not needed here any more.
     departed: Vec<Rank>,
-    /// What processes here left behind, until they know that they are done.
-    outputs: BTreeMap<Rank, Bytes>,
-    totals: Totals,
-    recorded: RecordQueue,
-    tasks: mpsc::UnboundedSender<Local>,
+    /// The number of supersteps that have begun here.
+    supersteps: u64,
+    /// Bytes of the images that have left.
+    moved: u64,
+    events: mpsc::UnboundedSender<LocalEvent>,
     error: Option<JobError>,
 }
 
-/// A process that has computed its superstep.
-struct Computed {
-    rank: Rank,
-    program: Box<dyn HostedProgram>,
-    work: Instructions,
-    /// How long it had a processor.
-    held: Seconds,
-    halted: bool,
-}
-
-#[derive(Debug, Default)]
-struct Totals {
-    supersteps: u64,
-    /// Supersteps that were recorded here.
-    recorded: u64,
-    /// Bytes of states that left.
-    moved: u64,
-    /// The client has been told that all is over here.
-    has_ended: bool,
-}
-
-/// What a node has brought about by itself.
-pub(super) enum Local {
-    /// The time has come that an agent asked to be woken at.
-    Woken(Address),
-    /// A process that has come is decoded.
-    Arrived(Box<ReceivedProcess>),
-    /// The state of a process has reached its host.
-    Sent(HostId, u64, Seconds),
-    /// The plan that the Manager of a Set asked for is made.
-    Deliberated(SetId, Box<Deliberated>),
-    /// Something that takes time has failed.
-    Failed(JobError),
-}
-
-/// With whom a node is in a job.
+/// The connections of a node in a job.
 pub(super) struct JobPeers {
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) client: Sender,
@@ -126,117 +79,173 @@ pub(super) struct JobPeers {
 }
 
 impl HostWorld {
-    /// The world of `own` in the job that `setup` describes. What has been executed is told `done`, what else
-    /// happens here `tasks`.
+    /// The world of `own` in the job that `setup` describes. `done` receives the supersteps that programs have
+    /// executed, `events` the other events of this node.
     pub(super) fn new(
         (own, setup, rules, program_type): (HostId, &Setup, Arc<Rules>, ProgramType),
-        company: JobPeers,
+        connections: JobPeers,
         machine: Machine,
-        (done, tasks): (
+        (done, events): (
             &mpsc::UnboundedSender<Vec<Done>>,
-            mpsc::UnboundedSender<Local>,
+            mpsc::UnboundedSender<LocalEvent>,
         ),
     ) -> Self {
+        let JobPeers {
+            endpoint,
+            client,
+            peers,
+        } = connections;
         let hosts = setup.placement.clone();
+        let peers = PeerLinks::new(own, peers);
         Self {
             own,
             program_type,
             superstep_limit: setup.superstep_limit,
             began: Clock::now(),
-            pool: Pool::new(machine.processors, machine.processor, done),
-            ways: company
-                .peers
-                .keys()
-                .map(|host| (*host, OneWayDelay::new()))
-                .collect(),
-            probing: Probing::new(&rules, own),
+            client: ClientLink::new(own, client, events.clone()),
+            placement: PlacementEpoch::new(own, Arc::clone(&rules), endpoint),
+            transfers: TransferTimes::new(Arc::clone(&rules), own, peers.hosts()),
+            peers,
+            computation: Computation::new(&machine, done),
+            departures: Departures::new(events.clone()),
             exchanges: Exchanges::new(own, rules.sets.clone(), hosts, setup.senders_stay()),
-            endpoint: company.endpoint,
-            client: company.client,
-            peers: company.peers,
+            exchanging: BTreeSet::new(),
             machine,
             rules,
-            programs: BTreeMap::new(),
-            starting: Vec::new(),
-            computed: Vec::new(),
-            exchanging: BTreeSet::new(),
-            rates: Rates::default(),
-            epoch: 0,
-            packers: Arc::new(Semaphore::new(PACKERS)),
-            arriving: BTreeMap::new(),
             deliveries: VecDeque::new(),
             departed: Vec::new(),
-            outputs: BTreeMap::new(),
-            totals: Totals::default(),
-            recorded: RecordQueue::default(),
-            tasks,
+            supersteps: 0,
+            moved: 0,
+            events,
             error: None,
         }
     }
 
-    /// A process that starts here.
-    pub(super) fn settle(&mut self, rank: Rank, program: Box<dyn HostedProgram>) {
-        self.programs.insert(rank, program);
+    /// Adds a program that starts here.
+    pub(super) fn insert_program(&mut self, rank: Rank, program: Box<dyn HostedProgram>) {
+        self.computation.insert(rank, program);
     }
 
-    /// The clock begins.
+    /// Sends the first probes.
+    pub(super) fn start_probing(&mut self) {
+        for (host, probe) in self.transfers.start_probing() {
+            self.send_to_node(host, NodeMessage::Probe(probe));
+        }
+    }
+
+    /// Whether all probes are back.
+    pub(super) fn has_probed(&self) -> bool {
+        self.transfers.has_probed()
+    }
+
+    /// Starts the clock of the run.
     pub(super) fn begin(&mut self) {
         self.began = Clock::now();
     }
 
-    /// What happens next to agents here, as far as anything does at once.
-    pub(super) fn next(&mut self) -> Result<VecDeque<Delivery>, JobError> {
+    /// The events that agents here are to handle now.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the job, if there is one.
+    pub(super) fn deliveries(&mut self) -> Result<VecDeque<Delivery>, JobError> {
         match self.error.take() {
             Some(error) => Err(error),
             None => Ok(std::mem::take(&mut self.deliveries)),
         }
     }
 
-    /// Has everybody executed whose turn has come: together, so that a thread that sleeps is woken once.
-    pub(super) fn execute(&mut self) {
-        self.pool.execute(self.starting.drain(..));
-    }
-
-    /// Something happens to an agent here.
+    /// Adds an event for an agent here.
     pub(super) fn deliver(&mut self, to: Address, event: Event) {
         self.deliveries.push_back(Delivery { to, event });
     }
 
-    /// Processes that have left since the last time.
+    /// Executes all supersteps that agents have started.
+    pub(super) fn execute(&mut self) {
+        self.computation.execute();
+    }
+
+    /// Processes that have left or finished since the last call.
     pub(super) fn departed(&mut self) -> Vec<Rank> {
         std::mem::take(&mut self.departed)
     }
 
-    /// A message has come from `host`, at `came`.
-    pub(super) fn take(
+    /// Supersteps that have begun here, and processes here that have not halted.
+    pub(super) fn progress(&self) -> (u64, usize) {
+        (self.supersteps, self.exchanges.living_here())
+    }
+
+    /// Whether enough has been recorded to be sent to the client.
+    pub(super) fn is_record_due(&self) -> bool {
+        self.client.is_full()
+    }
+
+    /// Sends the new part of the record to the client, as far as it accepts it.
+    pub(super) fn send_record(&mut self) {
+        let sent = self.client.send_record().map(drop);
+        self.check(sent);
+    }
+
+    /// Reports the end of the job to the client, once all processes have halted and all else has been sent.
+    pub(super) fn end_if_complete(&mut self) {
+        let Some(supersteps) = self.exchanges.supersteps() else {
+            return;
+        };
+        // Batches may show that the last superstep is over before the first Manager records it.
+        let recorded_here = (self.own == self.rules.first_host()).then_some(supersteps);
+        let ended = Ended {
+            seconds: elapsed(self.began),
+            supersteps: self.supersteps,
+            messages: self.exchanges.messages,
+            bytes: self.exchanges.bytes,
+            moved: self.moved,
+        };
+        let sent = self.client.end(recorded_here, ended);
+        self.check(sent);
+    }
+
+    /// Whether the end has been reported.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.client.has_ended()
+    }
+
+    /// Handles a message from `host` that arrived at `arrived`.
+    pub(super) fn handle_message(
         &mut self,
         host: HostId,
         (from, to): (Address, Address),
         message: Message,
-        came: Clock,
+        arrived: Clock,
     ) {
         match message {
             Message::Node(NodeMessage::Batch(batch)) => {
-                let round_trip = self.round_trip(host);
-                let now = seconds(came.saturating_duration_since(self.began));
-                let way = self.ways.get_mut(&host).expect("a peer");
-                let took = way.took(batch.sent, now, round_trip);
                 let bytes = u64::try_from(batch.payload.len()).expect("lengths fit 64 bits");
-                self.rates.learn(self.rules.sets[host.index()], bytes, took);
-                if let Err(error) = self.exchanges.receive(host, *batch, took) {
-                    self.fail(error);
-                }
+                let now = seconds(arrived.saturating_duration_since(self.began));
+                let round_trip = self.peers.round_trip(host);
+                let times = (batch.sent, now);
+                let took = self.transfers.add_batch(host, bytes, times, round_trip);
+                let received = self.exchanges.receive(host, *batch, took);
+                self.check(received);
                 self.send_acknowledgements();
                 self.deliver_exchanges();
             }
             Message::Node(NodeMessage::BatchAcknowledged(superstep)) => {
-                if let Err(error) = self.exchanges.acknowledged(host, superstep) {
-                    self.fail(error);
-                }
+                let acknowledged = self.exchanges.acknowledged(host, superstep);
+                self.check(acknowledged);
                 self.deliver_exchanges();
             }
-            Message::Node(NodeMessage::Placed(placed)) => self.handle_placed(from, &placed),
-            Message::Node(NodeMessage::Probe(probe)) => self.handle_probe(host, &probe, came),
+            Message::Node(NodeMessage::Placed(placed)) => {
+                let size = self.exchanges.size();
+                match self.placement.check(from, &placed, size) {
+                    Ok(()) => self.place(placed.epoch, &placed.moves),
+                    Err(error) => self.fail(error),
+                }
+            }
+            Message::Node(NodeMessage::Probe(probe)) => {
+                if let Some(next) = self.transfers.handle_probe(host, &probe, arrived) {
+                    self.send_to_node(host, NodeMessage::Probe(next));
+                }
+            }
             Message::Job(message) => self.fail(RunError::Peer(format!(
                 "{host} sent a message of a client: {message:?}"
             ))),
@@ -247,7 +256,82 @@ impl HostWorld {
         }
     }
 
-    /// Delivers a message that has come from `host`, if its sender runs there.
+    /// Receives the image of a process that moves here.
+    pub(super) fn handle_image(&self, image: IncomingImage) {
+        image.decode(self.program_type, self.events.clone());
+    }
+
+    /// Handles an event that this node caused itself.
+    pub(super) fn handle_local(&mut self, event: LocalEvent) {
+        match event {
+            LocalEvent::Woken(agent) => self.deliver(agent, Event::Woken),
+            LocalEvent::Arrived(process) => self.handle_arrived(*process),
+            LocalEvent::Sent(host, bytes, took) => {
+                self.moved += bytes;
+                self.transfers.learn(host, bytes, took);
+            }
+            LocalEvent::Deliberated(set, deliberated) => {
+                self.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
+            }
+            LocalEvent::Failed(error) => self.check(Err::<(), _>(error)),
+        }
+    }
+
+    /// Handles the result of a superstep that a program has executed. Once all programs here have, their messages are
+    /// sent.
+    pub(super) fn handle_executed(&mut self, done: Done) {
+        let rank = done.rank;
+        let executed = match self.computation.add_computed(done) {
+            Ok(executed) => executed,
+            Err(error) => return self.fail(error),
+        };
+        if let Some(output) = &executed.output {
+            self.client.add_output(rank, output.clone());
+        }
+        if let Err(error) = self.exchanges.computed(rank, executed) {
+            return self.fail(error);
+        }
+        if self.exchanges.all_computed() {
+            self.send_batches();
+            for (rank, event) in self.computation.finish() {
+                self.deliver(Address::Process(rank), event);
+            }
+        }
+    }
+
+    fn send_batches(&mut self) {
+        let now = elapsed(self.began);
+        for (host, batch) in self.exchanges.batches(self.peers.hosts(), now) {
+            self.send_to_node(host, NodeMessage::Batch(Box::new(batch)));
+        }
+        self.send_acknowledgements();
+    }
+
+    fn send_acknowledgements(&mut self) {
+        for (host, superstep) in self.exchanges.acknowledgements() {
+            self.send_to_node(host, NodeMessage::BatchAcknowledged(superstep));
+        }
+    }
+
+    /// Delivers the messages of the superstep to all processes here, once all batches have arrived and all processes
+    /// wait for them.
+    fn deliver_exchanges(&mut self) {
+        if !self.exchanges.is_awaited_by(self.exchanging.len()) {
+            return;
+        }
+        match self.exchanges.complete() {
+            Ok(None) => {}
+            Ok(Some(exchanged)) => {
+                self.exchanging.clear();
+                for (rank, exchange) in exchanged {
+                    self.deliver(Address::Process(rank), Event::Exchanged(exchange));
+                }
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Delivers a message of an agent on `host`, if its sender runs there.
     fn deliver_from(
         &mut self,
         host: HostId,
@@ -256,102 +340,59 @@ impl HostWorld {
     ) {
         let speaks = match from {
             Address::Process(_) => self.host_of(from) == Some(host),
-            // For others the connection has been told for whom its peer speaks.
+            // The connection checks for which of the others its peer may speak.
             Address::Node(_) | Address::SetManager(_) | Address::Client => true,
         };
         if speaks {
             self.deliver(to, Event::Message { from, message });
         } else {
             self.fail(RunError::Peer(format!(
-                "{host} spoke for {from:?}, which is not there"
+                "{host} sent a message of {from:?}, which does not run there"
             )));
         }
     }
 
-    /// A Manager says where processes live from now on.
-    fn handle_placed(&mut self, from: Address, placed: &Placed) {
-        let own_set = self.rules.sets[self.own.index()];
-        let hosts = self.rules.sets.len();
-        let exists = |(rank, host): &(Rank, HostId)| {
-            self.exchanges.host_of(*rank).is_some() && host.index() < hosts
-        };
-        let is_due = from == Address::SetManager(self.announcing_manager(own_set))
-            && placed.epoch == self.epoch + 1;
-        if is_due && placed.moves.iter().all(exists) {
-            self.place(placed.epoch, &placed.moves);
-        } else {
-            let epoch = placed.epoch;
-            self.fail(RunError::Peer(format!(
-                "{from:?} told placement {epoch}, which does not follow"
-            )));
-        }
+    /// A process has arrived. Its agent follows when the node's agent installs it.
+    fn handle_arrived(&mut self, process: ArrivedProcess) {
+        let ArrivedProcess {
+            ends: (from, to),
+            image,
+            inbox,
+            program,
+            bytes,
+            took,
+        } = process;
+        let (rank, epoch) = (image.rank, image.epoch);
+        self.computation.insert(rank, program);
+        self.exchanges.insert_inbox(rank, inbox);
+        self.record(record::Event::Moved(record::Moved {
+            at: self.now(),
+            rank,
+            host: self.own,
+            epoch,
+            bytes: units::Bytes(bytes),
+            took,
+        }));
+        let message = AgentMessage::ProcessImage(Box::new(image));
+        self.deliver(to, Event::Message { from, message });
     }
 
-    /// The Manager that tells the hosts of `set` where processes live: the one that lets theirs go on, so that they
-    /// hear it before.
-    fn announcing_manager(&self, set: SetId) -> SetId {
-        match self.rules.barrier.shape {
-            Shape::Hierarchical => set,
-            Shape::Central | Shape::Ideal => self.rules.first,
-        }
-    }
-
-    /// Something that this node brought about has happened.
-    pub(super) fn happened(&mut self, local: Local) {
-        match local {
-            Local::Woken(agent) => self.deliver(agent, Event::Woken),
-            Local::Arrived(arrival) => self.admit(*arrival),
-            Local::Sent(host, bytes, took) => {
-                self.totals.moved += bytes;
-                self.rates.learn(self.rules.sets[host.index()], bytes, took);
-            }
-            Local::Deliberated(set, deliberated) => {
-                self.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
-            }
-            Local::Failed(error) => {
-                self.error.get_or_insert(error);
-            }
-        }
-    }
-
-    /// Processes live elsewhere from now on.
+    /// Begins the placement of `epoch`, in which `moves` run on other hosts.
     fn place(&mut self, epoch: u64, moves: &[(Rank, HostId)]) {
         for (rank, host) in moves {
             self.exchanges.place(*rank, *host);
         }
-        // Nobody may live here any more who would have sent anything.
+        // Without the processes that left, all batches of this host may be complete.
         self.send_acknowledgements();
-        self.epoch = epoch;
-        self.endpoint.advance(epoch);
-        // Whatever was sent before the placement before this one has arrived.
-        self.endpoint.retire(epoch.saturating_sub(1));
+        self.placement.advance(epoch);
     }
 
-    /// Tells other nodes that their batches have been taken.
-    fn send_acknowledgements(&mut self) {
-        for (host, superstep) in self.exchanges.acknowledgements() {
-            let (own, other) = (Address::Node(self.own), Address::Node(host));
-            self.post(
-                host,
-                own,
-                other,
-                &Message::Node(NodeMessage::BatchAcknowledged(superstep)),
-            );
-        }
+    fn send_to_node(&mut self, host: HostId, message: NodeMessage) {
+        let sent = self.peers.send_to_node(host, message);
+        self.check(sent);
     }
 
-    /// To another node.
-    fn post(&mut self, host: HostId, from: Address, to: Address, message: &Message) {
-        let Some(peer) = self.peers.get(&host) else {
-            let error = RunError::Peer(format!("{from:?} has a message for {to:?} on {host}"));
-            return self.fail(error);
-        };
-        if let Err(error) = peer.push(encode(from, to, message)) {
-            self.error.get_or_insert_with(|| error.into());
-        }
-    }
-
-    /// Where an agent lives; a process that does not exist lives nowhere.
+    /// The host of an agent, if the agent exists.
     fn host_of(&self, agent: Address) -> Option<HostId> {
         match agent {
             Address::Process(rank) => self.exchanges.host_of(rank),
@@ -361,171 +402,10 @@ impl HostWorld {
         }
     }
 
-    fn round_trip(&self, host: HostId) -> Seconds {
-        let peer = self.peers.get(&host);
-        peer.map_or(Seconds::ZERO, |peer| seconds(peer.round_trip()))
-    }
-}
-
-impl World for HostWorld {
-    fn now(&self) -> Instant {
-        Instant::START + seconds(self.began.elapsed())
-    }
-
-    fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
-        match self.host_of(to) {
-            Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
-            Some(host) => self.post(host, from, to, &message.into()),
-            None => self.fail(RunError::Peer(format!("{from:?} has a message for {to:?}"))),
+    /// Keeps the first error, which ends the job.
+    fn check(&mut self, result: Result<(), impl Into<JobError>>) {
+        if let Err(error) = result {
+            self.error.get_or_insert_with(|| error.into());
         }
     }
-
-    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
-        if self.superstep_limit <= superstep {
-            let limit = self.superstep_limit;
-            // Whichever node says so, it is of the same process.
-            let rank = self.exchanges.first_running().unwrap_or(rank);
-            return self.fail(reference::Error::NeverHalts { rank, limit }.into());
-        }
-        self.totals.supersteps = superstep + 1;
-        if let Err(error) = self.exchanges.begin(superstep) {
-            return self.fail(error);
-        }
-        let Some(program) = self.programs.remove(&rank) else {
-            return self.fail(RunError::Peer(format!(
-                "{rank} is to compute, but is not here"
-            )));
-        };
-        let turn = Turn {
-            rank,
-            size: self.exchanges.size(),
-            superstep,
-            inbox: self.exchanges.remove_inbox(rank),
-        };
-        self.starting.push(Task {
-            program,
-            turn,
-            delay,
-        });
-    }
-
-    fn exchange(&mut self, rank: Rank) {
-        self.exchanging.insert(rank);
-        self.deliver_exchanges();
-    }
-
-    fn listen(&mut self, _: u64, _: Option<Rank>) {
-        // A host takes messages as they come.
-    }
-
-    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
-        self.send_off(order, agent);
-    }
-
-    fn install(&mut self, _: HostId, state: ProcessImage) {
-        let coming = self.arriving.remove(&state.rank);
-        let coming = coming.expect("its node was told of it when it began to come");
-        self.unpack(&state, coming);
-    }
-
-    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
-        if self.announcing_manager(set) != set {
-            return;
-        }
-        let moves: Vec<(Rank, HostId)> = moves.iter().map(|order| (order.rank, order.to)).collect();
-        self.place(epoch, &moves);
-        let placed = Message::Node(NodeMessage::Placed(Box::new(Placed { epoch, moves })));
-        let sets = self.rules.sets.iter().enumerate();
-        let told = sets.filter(|(_, of)| self.announcing_manager(**of) == set);
-        let hosts = told.map(|(index, _)| HostId::from_index(index));
-        let others: Vec<HostId> = hosts.filter(|host| *host != self.own).collect();
-        for host in others {
-            self.post(host, Address::SetManager(set), Address::Node(host), &placed);
-        }
-    }
-
-    fn wake(&mut self, agent: Address, after: Seconds) {
-        let tasks = self.tasks.clone();
-        let after = Duration::try_from_secs_f64(after.get()).unwrap_or(Duration::MAX);
-        drop(tokio::spawn(async move {
-            tokio::time::sleep(after).await;
-            // The job may be over.
-            drop(tasks.send(Local::Woken(agent)));
-        }));
-    }
-
-    fn flush(&mut self, set: SetId) {
-        // Messages keep their order: whatever it is followed by comes after them.
-        self.deliver(Address::SetManager(set), Event::Flushed);
-    }
-
-    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
-        let tasks = self.tasks.clone();
-        // Planning takes as long as processes are many; meanwhile others have their messages carried, and a job
-        // that ends does not wait for it.
-        let thread = thread::Builder::new().name("planning".to_owned());
-        let spawned = thread.spawn(move || {
-            let planned = panic::catch_unwind(AssertUnwindSafe(|| deliberation.conclude()));
-            let told = planned.map_or_else(
-                |_| {
-                    let problem =
-                        format!("the Manager of {set} has failed to plan; see the log of its node");
-                    Local::Failed(JobError::cluster(problem))
-                },
-                |deliberated| Local::Deliberated(set, Box::new(deliberated)),
-            );
-            // The job may be over.
-            drop(tasks.send(told));
-        });
-        if let Err(error) = spawned {
-            let problem = format!("there is no thread to plan with: {error}");
-            self.error.get_or_insert_with(|| JobError::cluster(problem));
-        }
-    }
-
-    fn finished(&mut self, rank: Rank) {
-        self.hand_over(rank);
-    }
-
-    fn image(&self, rank: Rank) -> Image {
-        let program = self.programs.get(&rank);
-        program.map_or_else(Image::default, |program| program.image())
-    }
-
-    fn processors(&self, _: HostId) -> (InstructionsPerSecond, u32) {
-        (self.machine.offered(), self.machine.processors.get())
-    }
-
-    fn load(&self, _: HostId, window: Seconds) -> f64 {
-        self.machine.load.load(window)
-    }
-
-    fn overhead_busy(&self, _: HostId) -> Seconds {
-        // Messages are carried by the thread that asks.
-        seconds(thread_time())
-    }
-
-    fn transfer_rate(&self, _: SetId, to: SetId) -> f64 {
-        self.rates.per_byte(to)
-    }
-
-    fn latency(&self, _: SetId, to: SetId) -> Seconds {
-        self.rates.latency(to)
-    }
-
-    fn record(&mut self, event: record::Event) {
-        self.totals.recorded += u64::from(matches!(event, record::Event::Superstep(_)));
-        match serde_json::to_string(&event) {
-            Ok(line) => self.recorded.push(&line),
-            Err(error) => unreachable!("events are plain numbers and names: {error}"),
-        }
-    }
-
-    fn fail(&mut self, error: RunError) {
-        self.error.get_or_insert_with(|| error.into());
-    }
-}
-
-fn seconds(duration: Duration) -> Seconds {
-    Seconds::new(duration.as_secs_f64()).expect("a duration is finite")
 }

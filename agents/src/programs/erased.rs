@@ -1,11 +1,11 @@
-//! The programs of a job and their outputs, without their type.
+//! The programs of a job without their type.
 
-use std::any::Any;
 use std::fmt;
 
 use bsp::{Program, Rank};
 
 use super::hosted::{HostedProgram, TypedProgram};
+use super::outputs::Outputs;
 use super::simulated::{SimulatedPrograms, TypedPrograms};
 use crate::chunks::ChunkReader;
 use crate::encoding::{decode, decode_from, encode_into};
@@ -23,9 +23,6 @@ pub struct ProgramType {
     decode: fn(Rank, &[u8]) -> Decoded,
     decode_from: fn(Rank, &mut ChunkReader) -> Decoded,
 }
-
-/// The outputs of a job's programs, by rank.
-pub struct Outputs(Box<dyn Any + Send>);
 
 /// Encoded initial states, each made when its turn comes.
 pub(crate) type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>>>;
@@ -137,30 +134,6 @@ impl fmt::Debug for ProgramType {
         formatter
             .debug_struct("ProgramType")
             .finish_non_exhaustive()
-    }
-}
-
-impl Outputs {
-    /// The outputs of programs of type `P`, by rank.
-    pub(super) fn new<P: Program>(outputs: Vec<P::Output>) -> Self {
-        Self(Box::new(outputs))
-    }
-
-    /// The outputs of programs of type `P`, by rank.
-    ///
-    /// # Panics
-    ///
-    /// If the programs of the job were of another type with other outputs.
-    #[must_use]
-    pub fn typed<P: Program>(&self) -> &[P::Output] {
-        let outputs = self.0.downcast_ref::<Vec<P::Output>>();
-        outputs.expect("the outputs are those of the programs that ran")
-    }
-}
-
-impl fmt::Debug for Outputs {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Outputs").finish_non_exhaustive()
     }
 }
 

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use bsp::reference;
 use bsp::units::{Bytes, Seconds};
 use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
+use serde::{Deserialize, Serialize};
 
 use crate::chunks::ChunkWriter;
 use crate::encoding::{decode, encode_into, encoded_len};
@@ -37,7 +38,7 @@ pub(crate) struct Turn {
 }
 
 /// A message for a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Incoming {
     pub(crate) from: Rank,
     pub(crate) content: Content,
@@ -46,11 +47,11 @@ pub(crate) struct Incoming {
 }
 
 /// What a message says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
     /// A value, encoded.
     Value(bytes::Bytes),
-    /// Nothing; it is so many bytes long.
+    /// A length in bytes, without a value.
     Sized(u64),
 }
 
@@ -59,7 +60,7 @@ pub(crate) enum Content {
 pub(crate) struct Executed {
     /// What it sent, in order.
     pub(crate) sends: Vec<(Rank, Content)>,
-    /// What it left behind, encoded, if it halted.
+    /// Its encoded output, if it halted.
     pub(crate) output: Option<bytes::Bytes>,
 }
 
@@ -173,13 +174,12 @@ mod tests {
     use std::io::Write;
 
     use bsp::Superstep;
-    use serde::{Deserialize, Serialize};
 
     use super::super::erased::ProgramType;
     use super::*;
     use crate::chunks;
 
-    /// Sends what it has received to the next process, and its length; halts when it is told "end".
+    /// Sends what it has received to the next process, and its length; halts when it receives "end".
     #[derive(Serialize, Deserialize)]
     struct Echo(String);
 

@@ -4,7 +4,7 @@ use bsp::reference::{self, check_receiver};
 use bsp::units::{Bytes, Instructions};
 use bsp::{Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
 
-use super::erased::Outputs;
+use super::outputs::Outputs;
 use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
 
@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
 
-    /// Tells everybody else its rank, twice, until superstep 2; answers what it was told.
+    /// Sends its rank to all other processes, twice, until superstep 2; its output is all ranks that it received.
     #[derive(Debug, Serialize, Deserialize)]
     struct Gossip(Vec<u32>);
 

@@ -1,33 +1,35 @@
-//! The order of a record's events, and whom they may name.
+//! The order of the events of a record, and the processes and hosts that they name.
 
 use std::collections::BTreeSet;
 
 use bsp::{HostId, Rank, SetId};
 
-use super::reader::{EventHeader, EventKind};
+use super::header::{EventHeader, EventKind};
 use super::{Event, Run};
 
-/// What has been read of a record, as far as the next event depends on it.
+/// The state that decides whether the next event of a record is in order.
 ///
-/// Between two supersteps there may be one call, and what processes and Sets found in it and who moved
-/// is told before it: no Manager ends a call earlier.
+/// Events of other kinds than those that it names may be anywhere.
+///
+/// Between two supersteps there is at most one call. The observations of processes and Sets, and the arrivals, precede
+/// it, because no Manager ends a call earlier.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// How many processes the run has.
+    /// The number of processes of the run.
     processes: usize,
     hosts: usize,
-    /// How many supersteps are over.
+    /// The number of supersteps that are over.
     supersteps: u64,
-    /// Whether something of a call has been told, and not yet the call.
+    /// Whether events of a call have been read, but not the call.
     is_in_call: bool,
-    /// Whether the call after these supersteps has been told.
+    /// Whether the call after these supersteps has been read.
     is_called: bool,
-    /// The Sets that have told what they found in it.
+    /// The Sets whose observations of the call have been read.
     evaluated: BTreeSet<SetId>,
 }
 
 impl Progress {
-    /// Nothing yet, but what the run is.
+    /// The state after the beginning of `run`.
     pub(super) fn of(run: &Run) -> Self {
         Self {
             processes: run.placement.len(),
@@ -36,20 +38,20 @@ impl Progress {
         }
     }
 
-    /// Goes on by an event, if it belongs after those before it and the run has whom it names at a header.
+    /// Continues by an event, if it is in order and the process and the host of its header exist.
     pub(super) fn follow(&mut self, header: EventHeader) -> Result<(), String> {
         header.rank.map_or(Ok(()), |rank| self.process(rank))?;
         header.host.map_or(Ok(()), |host| self.host(host))?;
         let supersteps = self.supersteps;
         let (met, what) = match header.kind {
-            EventKind::Run => return Ok(()),
             EventKind::Superstep => (header.index, "superstep"),
             EventKind::Observed => (header.superstep, "what a process found after superstep"),
             EventKind::Evaluated => (header.superstep, "what a Set found after superstep"),
             EventKind::Call => (header.superstep, "the call after superstep"),
-            // It does not say after which.
+            // It does not name its superstep.
             EventKind::Moved => (Some(supersteps), "a move after superstep"),
             EventKind::End => (header.supersteps, "the end of the run after superstep"),
+            _ => return Ok(()),
         };
         if met != Some(supersteps) {
             let met = met.map_or_else(|| "none".to_owned(), |met| met.to_string());
@@ -58,7 +60,6 @@ impl Progress {
             ));
         }
         match header.kind {
-            EventKind::Run => {}
             EventKind::Superstep | EventKind::End if self.is_in_call => {
                 return Err(format!(
                     "{what} {supersteps} comes before the call that was begun; {FAULTY}"
@@ -69,12 +70,11 @@ impl Progress {
                 self.is_called = false;
                 self.evaluated.clear();
             }
-            EventKind::End => {}
             EventKind::Observed | EventKind::Evaluated | EventKind::Moved | EventKind::Call
                 if self.is_called =>
             {
                 return Err(format!(
-                    "{what} {supersteps} comes when that call is over; {FAULTY}"
+                    "{what} {supersteps} follows the end of that call; {FAULTY}"
                 ));
             }
             EventKind::Call => {
@@ -85,17 +85,15 @@ impl Progress {
             EventKind::Evaluated => {
                 self.is_in_call = true;
                 if header.set.is_some_and(|set| !self.evaluated.insert(set)) {
-                    return Err(format!(
-                        "{what} {supersteps} has been told before; {FAULTY}"
-                    ));
+                    return Err(format!("{what} {supersteps} is there twice; {FAULTY}"));
                 }
             }
+            _ => {}
         }
         Ok(())
     }
 
-    /// Whether the run has the processes and hosts that an event names; of those events that name one of
-    /// each, a header has told.
+    /// Checks the processes and hosts in the lists of an event; [`Self::follow`] checks those of its header.
     pub(super) fn knows(&self, event: &Event) -> Result<(), String> {
         match event {
             Event::Superstep(superstep) => self.process(superstep.slowest),
@@ -118,7 +116,7 @@ impl Progress {
                     self.host(moved.to)
                 })
             }
-            Event::Run(_) | Event::Observed(_) | Event::Moved(_) | Event::End(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -140,5 +138,5 @@ fn within(what: &str, index: usize, number: usize) -> Result<(), String> {
     ))
 }
 
-/// What is wrong with a record whose events do not follow each other.
+/// The fault of a record whose events are out of order.
 const FAULTY: &str = "events are missing or there twice";

@@ -5,10 +5,11 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use bsp::{HostId, Rank, SetId, check_name};
+use bsp::check_name;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::header::{EventHeader, EventKind};
 use super::progress::Progress;
 use super::{Event, Run, SCHEMA};
 
@@ -42,52 +43,6 @@ pub enum ReadError {
     },
 }
 
-/// What can be told of an event without reading it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub struct EventHeader {
-    /// What kind of event.
-    #[serde(rename = "event")]
-    pub kind: EventKind,
-    /// How many supersteps were over, if it belongs to a call.
-    #[serde(default)]
-    pub superstep: Option<u64>,
-    /// Which superstep it is, if it is one.
-    #[serde(default)]
-    pub index: Option<u64>,
-    /// How many supersteps there were, if the run ends with it.
-    #[serde(default)]
-    pub supersteps: Option<u64>,
-    /// Who, if one process observed something or moved.
-    #[serde(default)]
-    pub(super) rank: Option<Rank>,
-    /// Where to, if it moved.
-    #[serde(default)]
-    pub(super) host: Option<HostId>,
-    /// Which Set, if one found something.
-    #[serde(default)]
-    pub(super) set: Option<SetId>,
-}
-
-/// The kinds of [`Event`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EventKind {
-    /// [`Event::Run`].
-    Run,
-    /// [`Event::Superstep`].
-    Superstep,
-    /// [`Event::Observed`].
-    Observed,
-    /// [`Event::Evaluated`].
-    Evaluated,
-    /// [`Event::Call`].
-    Call,
-    /// [`Event::Moved`].
-    Moved,
-    /// [`Event::End`].
-    End,
-}
-
 /// Reads the record in `directory`: its manifest and its events.
 ///
 /// # Errors
@@ -100,7 +55,7 @@ pub fn read<M: DeserializeOwned>(directory: &Path) -> Result<(M, Vec<Event>), Re
     Ok((manifest, events))
 }
 
-/// Reads what the record in `directory` says the run was, and what came of it.
+/// Reads the description and the result of the run from the record in `directory`.
 ///
 /// # Errors
 ///
@@ -200,12 +155,15 @@ fn event(
     if !is_wanted {
         return Ok(None);
     }
-    let event = parse(line, header.kind)?;
+    let event = header
+        .kind
+        .parse(line)
+        .map_err(|error| unreadable(&error))?;
     progress.knows(&event)?;
     Ok(Some(event))
 }
 
-/// What can be told of a line that comes after an event of the kind `last`.
+/// The header of a line that follows an event of the kind `last`.
 fn header(line: &str, last: Option<EventKind>) -> Result<EventHeader, String> {
     if last.is_none() {
         // Events of another version need not look like ours.
@@ -226,19 +184,6 @@ fn header(line: &str, last: Option<EventKind>) -> Result<EventHeader, String> {
         (Some(_), EventKind::Run) => Err("a second run begins; a record holds one".to_owned()),
         _ => Ok(header),
     }
-}
-
-/// The event of a line whose kind is known: reading it by its tag would read it twice.
-fn parse(line: &str, kind: EventKind) -> Result<Event, String> {
-    Ok(match kind {
-        EventKind::Run => Event::Run(run(line)?),
-        EventKind::Superstep => Event::Superstep(from_line(line)?),
-        EventKind::Observed => Event::Observed(from_line(line)?),
-        EventKind::Evaluated => Event::Evaluated(from_line(line)?),
-        EventKind::Call => Event::Call(from_line(line)?),
-        EventKind::Moved => Event::Moved(from_line(line)?),
-        EventKind::End => Event::End(from_line(line)?),
-    })
 }
 
 fn run(line: &str) -> Result<Run, String> {

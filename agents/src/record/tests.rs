@@ -20,7 +20,7 @@ fn run() -> Event {
     })
 }
 
-/// The end of a run of so many supersteps.
+/// The end of a run of `supersteps` supersteps.
 fn end_after(supersteps: u64) -> Event {
     Event::End(End {
         seconds: Instant::new(12.5).unwrap(),

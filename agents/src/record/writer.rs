@@ -105,8 +105,8 @@ impl Writer {
         flushed.map_err(|source| self.error("events.jsonl", source))
     }
 
-    /// Completes the record with what the run was and what came of it. `run.json` appears in one
-    /// piece, and after everything else is on disk.
+    /// Completes the record with the description and the result of the run. `run.json` appears in one piece, after
+    /// everything else is on disk.
     ///
     /// # Errors
     ///

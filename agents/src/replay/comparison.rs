@@ -12,7 +12,7 @@ pub struct Difference {
     pub what: String,
     /// What the record says, to the last digit.
     pub recorded: String,
-    /// What comes out.
+    /// The recomputed value.
     pub recomputed: String,
 }
 

@@ -1,4 +1,4 @@
-//! Who decides, and what they remember from call to call.
+//! The planner or the model that decides again, with its state from call to call.
 
 use std::collections::BTreeSet;
 
@@ -151,7 +151,7 @@ impl Decided {
         self.considered.len() + planned.map_or(0, |decision| decision.moves.len())
     }
 
-    /// Who moves, unless moving is switched off.
+    /// The migrations, unless moving is switched off.
     fn migrations(&self, moves: bool) -> Vec<Migration> {
         if !moves {
             return Vec::new();

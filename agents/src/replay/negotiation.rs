@@ -19,7 +19,7 @@ pub(super) struct Negotiation<'a> {
 }
 
 impl Negotiation<'_> {
-    /// What becomes of the `candidates`, in their order.
+    /// The decisions about the `candidates`, in their order.
     pub(super) fn settle(
         &self,
         model: &Config,
@@ -47,7 +47,7 @@ impl Negotiation<'_> {
         candidates.iter().map(settle).collect()
     }
 
-    /// The processors of every Set, with those who live on them.
+    /// The processors of every Set, with the processes on them.
     fn processors(&self, model: &Config, has_migrant: &BTreeSet<HostId>) -> Vec<Processors> {
         let sets = self.observations.sets();
         let processors = sets.map(|(set, evaluated)| {

@@ -1,4 +1,4 @@
-//! Who has arrived at the barrier.
+//! Arrivals at the barrier.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) enum Barrier {
     },
     /// A Manager waits for the nodes of its Set, then for the other Managers.
     Sets {
-        /// Who is on the hosts of the own Set; hosts with nobody are left out.
+        /// The processes on the hosts of the own Set; hosts without processes are omitted.
         hosts: BTreeMap<HostId, Residents>,
         /// How many processes that have not halted live in each Set, by Set.
         sets: Vec<u32>,
@@ -93,7 +93,7 @@ impl Barrier {
             let here = hosts.get_mut(&from).expect("a process lived there");
             here.living -= 1;
             if *here == Residents::default() {
-                // Nobody there arrived who would have to be told.
+                // No process arrived there, so none waits for the next superstep.
                 hosts.remove(&from);
             }
         }
@@ -153,7 +153,7 @@ impl Barrier {
         }
     }
 
-    /// What everybody together did, once everybody has arrived.
+    /// The sum of all arrivals, once all processes have arrived.
     pub(super) fn complete(&mut self) -> Option<Arrived> {
         match self {
             Self::Processes {
@@ -183,7 +183,7 @@ impl Barrier {
         }
     }
 
-    /// Calls `tell` for everybody who arrived or has come here since, in order, with whether it is done.
+    /// Calls `send` for each agent that arrived or has moved here since, in order, with whether it has halted.
     pub(super) fn release(&mut self, mut tell: impl FnMut(Address, bool)) {
         match self {
             Self::Processes { processes, .. } => {
@@ -222,7 +222,7 @@ impl Barrier {
             .next()
     }
 
-    /// Whether everybody has halted.
+    /// Whether all processes have halted.
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::Processes { living, .. } => *living == 0,

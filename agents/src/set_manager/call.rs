@@ -1,106 +1,33 @@
 //! The rescheduling call, as one Manager takes part in it.
 //!
-//! Measure the hosts, exchange capacities, evaluate potentials, exchange the list, negotiate in its
-//! order, exchange what came of it, move, go on. Where plans name processors, the first Manager plans
-//! and the others are told, in place of the negotiation. Every step begins when everybody it waits for
-//! has answered; messages may come in any order.
+//! Measure the hosts, exchange capacities, evaluate potentials, exchange the list, negotiate in its order, exchange
+//! the decisions, move, continue. Where plans name processors, the first Manager plans and sends the plan to the
+//! others, in place of the negotiation. Every step begins when all agents that it waits for have answered; messages
+//! may arrive in any order.
 
 mod negotiation;
 mod outcome;
 mod planning;
-
-use std::collections::BTreeMap;
+pub(super) mod state;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
-use migbsp::{CallOutcome, Digest, Entry, PlanAssessment, Processor, SetView, Spacing};
+use migbsp::{CallOutcome, Digest, SetView, Spacing};
 use protocol::{
-    Address, AgentMessage, Ask, CallMessage, Capacity, Decided, Evaluate, Installed, Measure,
-    Measured, Migrate, Planned, Report, Reports, SetReport, Start,
+    Address, AgentMessage, CallMessage, Capacity, Evaluate, Installed, Measure, Migrate, Report,
+    SetReport, Start,
 };
 
 use super::SetManager;
 use crate::record;
 use crate::setup::Rules;
 use crate::world::{Cost, World};
-use negotiation::Negotiation;
 use outcome::{describe, hold};
-
-/// How far a call has come.
-#[derive(Debug)]
-pub(super) struct Call {
-    superstep: u64,
-    /// When this Manager knew that there is a call.
-    began: Instant,
-    /// The hosts of the own Set that have answered.
-    measured: Vec<Measured>,
-    capacities: BTreeMap<SetId, Capacity>,
-    /// The nodes that have still to send their reports.
-    reports_missing: usize,
-    /// What the own Set's processes found, by rank.
-    reports: BTreeMap<Rank, Report>,
-    set_reports: BTreeMap<SetId, SetReport>,
-    /// What each superstep since the last call took, once everybody has told.
-    supersteps: Vec<Digest>,
-    /// The list of potentials, highest first, likewise.
-    list: Vec<Entry>,
-    negotiation: Option<Negotiation>,
-    /// Requests of other Managers that are not answered yet.
-    asks: BTreeMap<Rank, Ask>,
-    decided: BTreeMap<SetId, Decided>,
-    /// What the first Manager planned, and what it weighed if that is this one.
-    planned: Option<Planned>,
-    assessment: Option<PlanAssessment>,
-    /// All moves of this call, once they are known.
-    moves: Option<Vec<Migrate>>,
-    installed: usize,
-}
-
-impl Call {
-    fn new(superstep: u64, began: Instant) -> Self {
-        Self {
-            superstep,
-            began,
-            measured: Vec::new(),
-            capacities: BTreeMap::new(),
-            reports_missing: 0,
-            reports: BTreeMap::new(),
-            set_reports: BTreeMap::new(),
-            supersteps: Vec::new(),
-            list: Vec::new(),
-            negotiation: None,
-            asks: BTreeMap::new(),
-            decided: BTreeMap::new(),
-            planned: None,
-            assessment: None,
-            moves: None,
-            installed: 0,
-        }
-    }
-
-    /// The hosts of the own Set with the load that `load` reads, without their residents.
-    fn processors(&self, load: impl Fn(&Measured) -> f64) -> Vec<Processor> {
-        let processor = |measured: &Measured| Processor {
-            host: measured.host,
-            speed: measured.speed,
-            cores: measured.cores,
-            load: load(measured),
-            residents: Vec::new(),
-        };
-        self.measured.iter().map(processor).collect()
-    }
-
-    /// Keeps what processes of a host found.
-    fn keep(&mut self, reports: Reports) {
-        let reports = reports.reports.into_iter();
-        self.reports
-            .extend(reports.map(|report| (report.rank, report)));
-    }
-}
+use state::Call;
 
 impl SetManager {
-    /// A call follows the superstep that ended when this Manager knew that everybody had arrived, or was told to confer:
-    /// at `began`.
+    /// Begins a call. `began` is the time at which this Manager knew that all processes had arrived, or received the order
+    /// to confer.
     pub(super) fn begin_call(&mut self, rules: &Rules, began: Instant, world: &mut dyn World) {
         assert!(self.call.is_none(), "one call at a time");
         self.call = Some(Call::new(self.superstep, began));
@@ -180,7 +107,7 @@ impl SetManager {
             AgentMessage::Installed(installed) => {
                 self.handle_installed(rules, from, installed, world);
             }
-            other => unreachable!("the Manager of {} was told {other:?}", self.set),
+            other => unreachable!("the Manager of {} cannot handle {other:?}", self.set),
         }
     }
 
@@ -263,7 +190,7 @@ impl SetManager {
     /// All processes of this Set have reported.
     fn send_set_report(&mut self, rules: &Rules, world: &mut dyn World) {
         let Some(scheduler) = &rules.scheduler else {
-            unreachable!("nobody else calls")
+            unreachable!("calls have a scheduler")
         };
         let when = self.when.as_ref().expect("there is a scheduler");
         let call = self.call.as_ref().expect("a call is being held");
@@ -327,7 +254,7 @@ impl SetManager {
         if call.set_reports.len() < rules.managers.len() {
             return;
         }
-        let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
+        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let set_reports = call.set_reports.values();
         call.supersteps = Digest::merge(
             set_reports
@@ -345,7 +272,7 @@ impl SetManager {
         }
     }
 
-    /// Everybody knows who moves: those of this Set are told to.
+    /// All Managers know the moves: sends the orders to the processes of this Set.
     pub(super) fn carry_out(&mut self, rules: &Rules, moves: Vec<Migrate>, world: &mut dyn World) {
         for order in moves
             .iter()
@@ -360,7 +287,7 @@ impl SetManager {
         self.conclude_if_settled(rules, world);
     }
 
-    /// When everybody who moves lives on his new host, the call is over.
+    /// Ends the call when all processes that move have been installed on their new hosts.
     fn conclude_if_settled(&mut self, rules: &Rules, world: &mut dyn World) {
         let Some(call) = &self.call else { return };
         if call
@@ -404,7 +331,7 @@ impl SetManager {
         if self.set == rules.first {
             world.record(record::Event::Call(describe(rules, call, pace, took)));
         }
-        let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
+        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let initial = scheduler.model.parameters().interval;
         let start = Start {
             superstep: self.superstep + 1,

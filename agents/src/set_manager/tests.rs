@@ -17,8 +17,8 @@ fn play(mut test_world: TestWorld, order: &[usize]) -> (Vec<record::Superstep>, 
     test_world.play(&mut agents, |count| picks.next().unwrap() % count);
     let mut finished = std::mem::take(&mut test_world.finished);
     finished.sort();
-    let everybody: Vec<Rank> = (0..agents.processes.len()).map(Rank::from_index).collect();
-    assert_eq!(finished, everybody, "everybody finishes once");
+    let all: Vec<Rank> = (0..agents.processes.len()).map(Rank::from_index).collect();
+    assert_eq!(finished, all, "each process finishes once");
     let mut supersteps = Vec::new();
     let mut calls = Vec::new();
     for event in test_world.events {
@@ -66,8 +66,8 @@ fn policies() -> impl Strategy<Value = migbsp::Policy> {
     })
 }
 
-/// A scheduler that follows the model, or a script that moves anybody anywhere, the first process
-/// away and back included.
+/// A scheduler that follows the model, or a script that moves any process to any host, the first process away and back
+/// included.
 fn schedulers() -> impl Strategy<Value = Option<Scheduler>> {
     let moves = prop::collection::vec((1_u64..6, 0_u32..7, 0_u32..6), 0..20);
     prop_oneof![

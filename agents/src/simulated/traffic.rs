@@ -63,7 +63,7 @@ impl Traffic {
         }
     }
 
-    /// A new superstep: so many messages are addressed to each process.
+    /// Begins a superstep with the messages of `plan`.
     pub(super) fn begin(&mut self, plan: &SuperstepPlan) {
         for (process, expected) in self.processes.iter_mut().zip(&plan.expected) {
             assert_eq!(
@@ -75,7 +75,7 @@ impl Traffic {
         }
     }
 
-    /// `rank` has computed and has so many messages to send.
+    /// `rank` has computed and sends `sends` messages.
     pub(super) fn computed(&mut self, rank: Rank, sends: u32) {
         let process = &mut self.processes[rank.index()];
         process.computed = true;
@@ -133,7 +133,7 @@ impl Traffic {
         self.flights[at(number)]
     }
 
-    /// A message, sent from `set`, has arrived; answers who it was from and to.
+    /// A message, sent from `set`, has arrived. Returns its sender and its receiver.
     pub(super) fn end(
         &mut self,
         number: u32,
@@ -310,7 +310,7 @@ mod tests {
                     }
                 }
                 for (rank, exchange) in told.into_iter().enumerate() {
-                    let exchange = exchange.expect("all are told");
+                    let exchange = exchange.expect("all exchanges are complete");
                     let to_here = sends.iter().filter(|send| send.1 == rank);
                     let from_here = sends.iter().filter(|send| send.0 == rank).count();
                     prop_assert_eq!(usize::try_from(exchange.sent).unwrap(), from_here);

@@ -1,26 +1,27 @@
-//! The outside of simulated agents.
+//! The world of simulated agents.
+
+mod agent_interface;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bsp::units::{Bytes, Instant, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
-use protocol::{Address, AgentMessage, Migrate, ProcessImage};
+use bsp::units::{Bytes, Instant};
+use bsp::{HostId, Rank, SetId};
+use protocol::{Address, AgentMessage};
 use simulator::{Activity, Engine, Platform};
 
 use super::activity::{ActivityKind, pack, unpack};
+use super::recorded::Recorded;
 use super::rendezvous::Rendezvous;
-use super::routes;
+use super::supersteps::Supersteps;
 use super::traffic::Traffic;
 use super::transfers::{Transfer, Transfers};
-use crate::attainable::Attainable;
-use crate::deliberation::Deliberation;
 use crate::error::RunError;
 use crate::outcome::Outcome;
-use crate::programs::{SimulatedPrograms, SuperstepPlan};
+use crate::programs::SimulatedPrograms;
 use crate::record;
-use crate::setup::{Payment, Rules, Setup, TransferStart};
-use crate::world::{Cost, Delivery, Event, Moved, World};
+use crate::setup::{Rules, Setup, TransferStart};
+use crate::world::{Delivery, Event, World};
 
 /// A platform under a simulated clock, with the programs and everything that is under way.
 pub(super) struct SimulatedWorld {
@@ -28,16 +29,11 @@ pub(super) struct SimulatedWorld {
     engine: Engine,
     start: TransferStart,
     rules: Arc<Rules>,
-    programs: Box<dyn SimulatedPrograms>,
-    plan: SuperstepPlan,
-    /// The superstep that `plan` is about, plus one.
-    planned: u64,
+    supersteps: Supersteps,
     /// The host of each process.
     hosts: Vec<HostId>,
     /// The host where each process started, if its messages count for that one's Set for ever.
     starts: Option<Vec<HostId>>,
-    /// When each process began to compute.
-    began: Vec<Instant>,
     traffic: Traffic,
     transfers: Transfers,
     rendezvous: Rendezvous,
@@ -46,13 +42,7 @@ pub(super) struct SimulatedWorld {
     ended: Vec<Activity>,
     finished: usize,
     finished_at: Instant,
-    /// Supersteps that were recorded; the last may be so after everybody has finished.
-    recorded: u64,
-    attainable: Attainable,
-    /// Bytes of the states that left a host.
-    moved: Bytes,
-    events: Vec<record::Event>,
-    calls: Vec<record::Call>,
+    recorded: Recorded,
     error: Option<RunError>,
 }
 
@@ -69,12 +59,9 @@ impl SimulatedWorld {
             engine: Engine::new(Arc::clone(&setup.platform), setup.network),
             start: setup.start,
             rules,
-            programs,
-            plan: SuperstepPlan::default(),
-            planned: 0,
+            supersteps: Supersteps::new(programs, size),
             hosts: setup.placement.clone(),
             starts: setup.senders_stay().then(|| setup.placement.clone()),
-            began: vec![Instant::START; size],
             traffic: Traffic::new(size, setup.scheduler.is_some()),
             transfers: Transfers::new(setup.platform.sets().len()),
             rendezvous,
@@ -82,21 +69,17 @@ impl SimulatedWorld {
             ended: Vec::new(),
             finished: 0,
             finished_at: Instant::START,
-            recorded: 0,
-            attainable: Attainable::new(&setup.platform),
-            moved: Bytes(0),
-            events: Vec::new(),
-            calls: Vec::new(),
+            recorded: Recorded::new(&setup.platform),
             error: None,
         }
     }
 
-    /// Something happens at once.
+    /// Adds an event that is to be handled now.
     pub(super) fn deliver(&mut self, delivery: Delivery) {
         self.deliveries.push_back(delivery);
     }
 
-    /// What happens next, and to whom; `None` when everybody has finished and all is recorded.
+    /// The next event and its agent; `None` when all processes have finished and all supersteps are recorded.
     pub(super) fn next(&mut self) -> Result<Option<Delivery>, RunError> {
         loop {
             if let Some(error) = self.error.take() {
@@ -106,7 +89,7 @@ impl SimulatedWorld {
                 return Ok(Some(delivery));
             }
             let waiting = self.hosts.len() - self.finished;
-            if waiting == 0 && self.recorded == self.planned {
+            if waiting == 0 && self.recorded.supersteps() == self.supersteps.begun() {
                 return Ok(None);
             }
             let mut ended = std::mem::take(&mut self.ended);
@@ -124,31 +107,19 @@ impl SimulatedWorld {
         }
     }
 
-    /// Tells what was recorded since the last time.
-    pub(super) fn tell(&mut self, observer: &mut dyn FnMut(&record::Event)) {
-        for event in self.events.drain(..) {
-            observer(&event);
-            if let record::Event::Call(call) = event {
-                self.calls.push(call);
-            }
-        }
+    /// Passes the events that were recorded since the last call to `observer`.
+    pub(super) fn observe(&mut self, observer: &mut dyn FnMut(&record::Event)) {
+        self.recorded.observe(observer);
     }
 
     /// The result of the run, once all processes have finished.
     pub(super) fn end(&mut self) -> Outcome {
-        let end = record::End {
-            seconds: self.finished_at,
-            supersteps: self.planned,
-            messages: self.traffic.messages,
-            bytes: self.traffic.bytes,
-            attainable: Some(self.attainable.total()),
-            imbalance: Some(self.attainable.imbalance()),
-            moved: self.moved,
-        };
+        let traffic = (self.traffic.messages, self.traffic.bytes);
+        let end = self.recorded.end(self.finished_at, traffic);
         Outcome {
             end,
-            calls: std::mem::take(&mut self.calls),
-            outputs: self.programs.outputs(),
+            calls: self.recorded.calls(),
+            outputs: self.supersteps.outputs(),
         }
     }
 
@@ -157,10 +128,7 @@ impl SimulatedWorld {
         match kind {
             ActivityKind::Computation => {
                 let rank = Rank(index);
-                let time = self.engine.now() - self.began[rank.index()];
-                let work = self.plan.work[rank.index()];
-                let halted = self.plan.halts[rank.index()];
-                let event = Event::Computed { work, time, halted };
+                let event = self.supersteps.end(rank, self.engine.now());
                 self.deliver(Delivery {
                     to: Address::Process(rank),
                     event,
@@ -234,20 +202,16 @@ impl SimulatedWorld {
 
     fn compute(&mut self, rank: Rank) {
         let host = self.hosts[rank.index()];
-        self.began[rank.index()] = self.engine.now();
-        let work = self.plan.work[rank.index()];
+        let work = self.supersteps.start(rank, self.engine.now());
         self.engine
             .compute(host, work, pack(ActivityKind::Computation, rank.0));
     }
 
     /// Executes the programs for `superstep`, when its first process starts it.
-    fn plan(&mut self, superstep: u64) -> Result<(), RunError> {
-        if self.planned <= superstep {
-            assert_eq!(self.planned, superstep, "supersteps follow each other");
-            self.programs.execute(superstep, &mut self.plan)?;
-            self.traffic.begin(&self.plan);
-            self.attainable.began(&self.plan.work);
-            self.planned += 1;
+    fn begin(&mut self, superstep: u64) -> Result<(), RunError> {
+        if let Some(plan) = self.supersteps.begin(superstep)? {
+            self.traffic.begin(plan);
+            self.recorded.begin(&plan.work);
         }
         Ok(())
     }
@@ -309,186 +273,7 @@ impl SimulatedWorld {
             Address::Process(rank) => self.hosts[rank.index()],
             Address::Node(host) => host,
             Address::SetManager(set) => self.rules.managers[set.index()],
-            Address::Client => unreachable!("nobody submits what is simulated"),
+            Address::Client => unreachable!("simulated jobs have no client"),
         }
-    }
-}
-
-impl World for SimulatedWorld {
-    fn now(&self) -> Instant {
-        self.engine.now()
-    }
-
-    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
-        let bytes = match cost {
-            Cost::Free => None,
-            Cost::Network(bytes) => Some(bytes),
-            Cost::Encoded if self.host_of(from) == self.host_of(to) => None,
-            Cost::Encoded => Some(message.wire_size(from, to)),
-        };
-        let sent = self.engine.now();
-        let transfer = Transfer {
-            from,
-            to,
-            message,
-            bytes: bytes.unwrap_or_default(),
-            sent,
-        };
-        match bytes {
-            None => self.open(transfer),
-            Some(_) => self.post(transfer),
-        }
-    }
-
-    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
-        if let Err(error) = self.plan(superstep) {
-            self.fail(error);
-        } else if delay == Seconds::ZERO {
-            self.compute(rank);
-        } else {
-            self.engine.wake(delay, pack(ActivityKind::Delay, rank.0));
-        }
-    }
-
-    fn exchange(&mut self, rank: Rank) {
-        let sends = self.plan.first_send[rank.index()]..self.plan.first_send[rank.index() + 1];
-        let count = u32::try_from(sends.len()).expect("a process sends fewer messages than that");
-        self.traffic.computed(rank, count);
-        for index in sends {
-            let (to, bytes) = self.plan.sends[index];
-            let number = self.traffic.add(rank, to, bytes);
-            if self.start == TransferStart::Eager || self.traffic.is_waiting(to) {
-                self.start_flight(number);
-            } else {
-                self.traffic.hold(number);
-            }
-        }
-        while let Some(number) = self.traffic.pop_held(rank) {
-            self.start_flight(number);
-        }
-        self.deliver_exchanges(rank);
-    }
-
-    fn listen(&mut self, superstep: u64, to: Option<Rank>) {
-        for number in self.rendezvous.listen(superstep, to) {
-            self.start_or_hold(number);
-        }
-    }
-
-    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
-        let packed = self.programs.pack(order.rank);
-        let (program, declared) = match packed {
-            Ok(packed) => packed,
-            Err(error) => return self.fail(error),
-        };
-        let length = u32::try_from(agent.len()).expect("an agent's state is small");
-        let mut payload = agent;
-        payload.extend(program);
-        let state = ProcessImage {
-            rank: order.rank,
-            epoch: order.epoch,
-            agent: length,
-            declared,
-            payload: payload.into(),
-        };
-        let is_paid = self
-            .rules
-            .scheduler
-            .as_ref()
-            .is_some_and(|scheduler| scheduler.payment == Payment::Migrant);
-        let cost = if is_paid { Cost::Free } else { Cost::Encoded };
-        let message = AgentMessage::ProcessImage(Box::new(state));
-        let (from, to) = (Address::Node(order.from), Address::Node(order.to));
-        self.moved += message.wire_size(from, to);
-        self.send(from, to, message, cost);
-    }
-
-    fn install(&mut self, host: HostId, state: ProcessImage) {
-        let length = usize::try_from(state.agent).expect("u32 fits usize");
-        let (agent, program) = (state.payload.slice(..length), state.payload.slice(length..));
-        let unpacked = self.programs.unpack(state.rank, &program);
-        if let Err(error) = unpacked {
-            return self.fail(error);
-        }
-        self.hosts[state.rank.index()] = host;
-        let event = Event::Moved(Box::new(Moved {
-            agent,
-            host,
-            epoch: state.epoch,
-        }));
-        self.deliver(Delivery {
-            to: Address::Process(state.rank),
-            event,
-        });
-    }
-
-    fn commit(&mut self, _: SetId, _: u64, _: &[Migrate]) {
-        // Where processes live is known as soon as they do.
-    }
-
-    fn wake(&mut self, agent: Address, after: Seconds) {
-        let Address::SetManager(set) = agent else {
-            unreachable!("only Managers hold back")
-        };
-        self.engine
-            .wake(after, pack(ActivityKind::WakeManager, set.0));
-    }
-
-    fn flush(&mut self, set: SetId) {
-        self.transfers.await_arrival(set);
-        self.deliver_flushed(set);
-    }
-
-    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
-        // What planning takes is not simulated.
-        self.deliver(Delivery {
-            to: Address::SetManager(set),
-            event: Event::Deliberated(Box::new(deliberation.conclude())),
-        });
-    }
-
-    fn finished(&mut self, _: Rank) {
-        self.finished += 1;
-        self.finished_at = self.engine.now();
-    }
-
-    fn image(&self, rank: Rank) -> Image {
-        self.programs.image(rank)
-    }
-
-    fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
-        let host = self.platform.host(host);
-        (host.speed, host.cores)
-    }
-
-    fn load(&self, host: HostId, window: Seconds) -> f64 {
-        self.engine.load(host, window)
-    }
-
-    fn overhead_busy(&self, host: HostId) -> Seconds {
-        self.engine.overhead_busy(host)
-    }
-
-    fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
-        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
-        routes::transfer_rate(&self.platform, source, target)
-    }
-
-    fn latency(&self, from: SetId, to: SetId) -> Seconds {
-        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
-        // Where no way leads, the first message to that Manager ends the run.
-        self.engine.latency(source, target).unwrap_or_default()
-    }
-
-    fn record(&mut self, event: record::Event) {
-        if let record::Event::Superstep(superstep) = &event {
-            self.attainable.ended(superstep.computation);
-            self.recorded += 1;
-        }
-        self.events.push(event);
-    }
-
-    fn fail(&mut self, error: RunError) {
-        self.error.get_or_insert(error);
     }
 }

@@ -26,7 +26,7 @@ impl Contender {
     ///
     /// # Errors
     ///
-    /// The first name or parameter that will not do.
+    /// The first name or parameter that is invalid.
     pub fn new(text: &str, policies: &Policies) -> Result<Self, String> {
         let Named { name, parameters } = Named::read(text, "migbsp:interval=8,x=0.9")?;
         let mut label = name.to_owned();

@@ -6,13 +6,11 @@ use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
 
 use crate::explain::disposition::{Disposition, meaning};
 use crate::explain::forces::Forces;
-use crate::explain::history::{Brief, Detail, History};
+use crate::explain::history::{Detail, ExplainedCall, History};
 use crate::explain::payback::Payback;
-use crate::explain::report::{
-    AlternativeReport, AssessmentReport, CallReport, Explanation, Move, Row,
-};
+use crate::explain::report::{AlternativeReport, AssessmentReport, CallReport, Explanation, Row};
 use crate::text::{counted, rounded};
-use experiments::Failure;
+use experiments::{Failure, NamedMove};
 
 /// The decisions of the call at position `index`.
 ///
@@ -24,16 +22,18 @@ pub(super) fn explain(
     history: &History,
     index: usize,
 ) -> Result<(), Failure> {
-    let brief = &history.calls[index];
-    let detail = history.detail(brief.superstep)?;
+    let explained = &history.calls[index];
+    let detail = history.detail(explained.summary.superstep)?;
     answer.calls.push(report(history, index));
     answer.list = rows(history, &detail.call);
-    answer.sentences.push(outcome(brief, history));
-    answer.sentences.extend(weighing(brief));
-    answer.sentences.extend(why_none(history, brief, &detail));
-    if let Some(head) = brief.head {
+    answer.sentences.push(outcome(explained, history));
+    answer.sentences.extend(weighing(explained));
+    answer
+        .sentences
+        .extend(why_none(history, explained, &detail));
+    if let Some(head) = explained.head {
         answer.forces = Forces::of(history, &detail, &head);
-        let (folder, superstep) = (&answer.record, brief.superstep);
+        let (folder, superstep) = (&answer.record, explained.summary.superstep);
         answer.next.push(format!(
             "migbsp explain {folder} --process {} --superstep {superstep}",
             head.rank
@@ -45,17 +45,12 @@ pub(super) fn explain(
 /// The call at position `index`.
 pub(super) fn report(history: &History, index: usize) -> CallReport {
     let call = &history.calls[index];
-    let moved = call.migrations.iter().map(|moved| Move {
-        process: moved.rank.to_string(),
-        from: history.host(moved.from),
-        to: history.host(moved.to),
-    });
+    let moved = call
+        .migrations
+        .iter()
+        .map(|moved| NamedMove::new(moved, |host| history.host(host)));
     CallReport {
-        superstep: call.superstep,
-        at: call.at.get(),
-        cost_seconds: call.cost.get(),
-        interval: call.interval,
-        tolerance: call.tolerance,
+        summary: call.summary.clone(),
         threshold: call.threshold.map(Seconds::get),
         processes: call.listed,
         candidates: call.candidates,
@@ -100,8 +95,8 @@ fn note(history: &History, disposition: &Disposition) -> String {
 }
 
 /// The processes that moved, in one sentence.
-fn outcome(call: &Brief, history: &History) -> String {
-    let after = format!("in the call after superstep {}", call.superstep);
+fn outcome(call: &ExplainedCall, history: &History) -> String {
+    let after = format!("in the call after superstep {}", call.summary.superstep);
     let offered = call
         .dispositions
         .get("offered")
@@ -120,19 +115,19 @@ fn outcome(call: &Brief, history: &History) -> String {
             moved.rank,
             history.host(moved.from),
             history.host(moved.to),
-            rounded(call.cost.get(), 4)
+            rounded(call.summary.cost_seconds, 4)
         ),
         several => format!(
             "{} moved {after}, which took {} s: {}.",
             counted(several.len(), "process"),
-            rounded(call.cost.get(), 4),
+            rounded(call.summary.cost_seconds, 4),
             first_of(several.iter().map(|moved| moved.rank.to_string()))
         ),
     }
 }
 
 /// Why no process moved, if none did and the list has the reason.
-fn why_none(history: &History, call: &Brief, detail: &Detail) -> Option<String> {
+fn why_none(history: &History, call: &ExplainedCall, detail: &Detail) -> Option<String> {
     if !call.migrations.is_empty() || call.listed == 0 || call.assessment.is_some() {
         return None;
     }
@@ -189,7 +184,7 @@ fn why_none(history: &History, call: &Brief, detail: &Detail) -> Option<String> 
 }
 
 /// Costs and benefits of the plan, in one sentence.
-pub(super) fn weighing(call: &Brief) -> Option<String> {
+pub(super) fn weighing(call: &ExplainedCall) -> Option<String> {
     let assessment = call.assessment.as_ref()?;
     let balance = assessment.balance;
     let plan = format!(

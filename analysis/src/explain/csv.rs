@@ -56,11 +56,7 @@ pub(super) fn rows(
                 }
             }
         }
-        Event::Run(_)
-        | Event::Superstep(_)
-        | Event::Observed(_)
-        | Event::Moved(_)
-        | Event::End(_) => {}
+        _ => {}
     })
     .map_err(Failure::input)?;
     if let Some(error) = failed {

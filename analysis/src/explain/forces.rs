@@ -124,7 +124,7 @@ pub(super) fn supersteps(history: &History) -> String {
         .iter()
         .filter(|call| !call.migrations.is_empty());
     let moves = moved.filter_map(|call| {
-        let index = usize::try_from(call.superstep).ok()?;
+        let index = usize::try_from(call.summary.superstep).ok()?;
         let after = history.supersteps.get(index)?;
         Some((number(index), after.seconds))
     });

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agents::record::{self, Call, End, Event, EventHeader, EventKind, Migration, Run};
-use bsp::units::{Instant, Seconds};
+use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, PlanAssessment};
 
 use crate::explain::disposition::Disposition;
 use crate::explain::rules::Rules;
-use experiments::Failure;
 use experiments::Scenario;
 use experiments::record::fault;
 use experiments::record::manifest;
+use experiments::{CallSummary, Failure};
 
 /// The events of a run: its supersteps and calls, without the findings of each process.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct History {
     /// The same for scenario i, if its record is beside this one.
     pub(super) alone: Option<Vec<SuperstepDuration>>,
     /// All calls, in order.
-    pub(super) calls: Vec<Brief>,
+    pub(super) calls: Vec<ExplainedCall>,
     /// The end of the run.
     pub(super) end: End,
     /// The rules of the run.
@@ -45,17 +45,9 @@ pub(super) struct SuperstepDuration {
 
 /// A call, without the findings about each process.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Brief {
-    /// Number of completed supersteps.
-    pub(super) superstep: u64,
-    /// Start time.
-    pub(super) at: Instant,
-    /// Time for which processes waited.
-    pub(super) cost: Seconds,
-    /// Supersteps until the next call, if that is known.
-    pub(super) interval: Option<u32>,
-    /// The tolerance until then, if there is one.
-    pub(super) tolerance: Option<f64>,
+pub(super) struct ExplainedCall {
+    /// The call.
+    pub(super) summary: CallSummary,
     /// The threshold that a potential has to exceed, if there is one.
     pub(super) threshold: Option<Seconds>,
     /// Number of processes that took part.
@@ -111,9 +103,9 @@ impl History {
         };
         record::scan(folder, needed, |event| match event {
             Event::Superstep(superstep) => supersteps.push(SuperstepDuration::new(&superstep)),
-            Event::Call(call) => calls.push(Brief::new(&call, &rules, asked)),
+            Event::Call(call) => calls.push(ExplainedCall::new(&call, &rules, asked)),
             Event::End(end) => ended = Some(end),
-            Event::Run(_) | Event::Observed(_) | Event::Evaluated(_) | Event::Moved(_) => {}
+            _ => {}
         })
         .map_err(fault)?;
         Ok(Self {
@@ -141,11 +133,7 @@ impl History {
         record::scan(&self.folder, needed, |event| match event {
             Event::Evaluated(found) => evaluated.push(found),
             Event::Call(call) => held = Some(call),
-            Event::Run(_)
-            | Event::Superstep(_)
-            | Event::Observed(_)
-            | Event::Moved(_)
-            | Event::End(_) => {}
+            _ => {}
         })
         .map_err(fault)?;
         let gone = || {
@@ -232,7 +220,7 @@ impl Detail {
     }
 }
 
-impl Brief {
+impl ExplainedCall {
     fn new(call: &Call, rules: &Rules, asked: Option<Rank>) -> Self {
         let mut dispositions = BTreeMap::new();
         let mut all = Disposition::all(call, rules);
@@ -247,11 +235,7 @@ impl Brief {
             })
         });
         Self {
-            superstep: call.superstep,
-            at: call.at,
-            cost: call.cost,
-            interval: call.interval,
-            tolerance: call.tolerance,
+            summary: CallSummary::new(call),
             threshold: call.threshold,
             listed: call.list.len(),
             head: call.list.first().copied(),
@@ -264,7 +248,7 @@ impl Brief {
     }
 }
 
-/// Superstep times of scenario i, if its record is beside that in `folder` and of the same experiment.
+/// Superstep times of scenario i, if its record is next to `folder` and of the same experiment.
 /// An error in that record does not concern the record in question.
 fn alone(folder: &Path) -> Option<Vec<SuperstepDuration>> {
     let folder = folder.canonicalize().ok()?;

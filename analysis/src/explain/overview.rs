@@ -46,7 +46,7 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
         .next
         .push(format!("migbsp explain {folder} --process {asked}"));
     if let Some(call) = call {
-        let superstep = call.superstep;
+        let superstep = call.summary.superstep;
         answer
             .next
             .push(format!("migbsp explain {folder} --superstep {superstep}"));

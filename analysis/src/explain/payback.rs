@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::amortisation::Amortisation;
-use crate::explain::history::{Brief, History, SuperstepDuration};
+use crate::explain::history::{ExplainedCall, History, SuperstepDuration};
 
 /// The gain of one call's migrations: the supersteps after it compared with the same ones without it.
 ///
@@ -57,7 +57,7 @@ pub(super) struct Balance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Against {
-    /// The same supersteps of scenario i, whose record is beside that of the run.
+    /// The same supersteps of scenario i, whose record is next to that of the run.
     ScenarioI,
     /// Its own supersteps before the migration, assuming that they would have stayed like that.
     Before,
@@ -71,11 +71,11 @@ impl Payback {
         if call.migrations.is_empty() {
             return None;
         }
-        let begin = place(call.superstep);
+        let begin = place(call.summary.superstep);
         let later = &calls[index + 1..];
-        let next_call = later.first().map(|next| place(next.superstep));
+        let next_call = later.first().map(|next| place(next.summary.superstep));
         let next_move = later.iter().find(|next| !next.migrations.is_empty());
-        let next_move = next_move.map(|next| next.superstep);
+        let next_move = next_move.map(|next| next.summary.superstep);
         let own = &history.supersteps;
         let before = index_before(history, index)..begin;
         let before_seconds = mean(own, before.clone())?;
@@ -99,7 +99,7 @@ impl Payback {
         let until = next_move.map_or(end, place);
         let mut saved = 0.0;
         let mut amortisation = Amortisation::default();
-        amortisation.charge(call.cost.get());
+        amortisation.charge(call.summary.cost_seconds);
         let times = own.get(begin..until).unwrap_or_default();
         for (index, superstep) in times.iter().enumerate() {
             let otherwise =
@@ -113,7 +113,7 @@ impl Payback {
             before_seconds,
             after_seconds,
             otherwise_seconds,
-            cost_seconds: call.cost.get(),
+            cost_seconds: call.summary.cost_seconds,
             saved_seconds: saved,
             supersteps: times.len(),
             paid_after: amortisation.paid_after(),
@@ -131,13 +131,16 @@ impl Balance {
     /// Gain of all migrations; `None` if no process moved or no superstep followed.
     pub(super) fn of(history: &History) -> Option<Self> {
         let calls = &history.calls;
-        let moved = |call: &Brief| !call.migrations.is_empty();
+        let moved = |call: &ExplainedCall| !call.migrations.is_empty();
         let first = calls.iter().position(moved)?;
         let last = calls.iter().rposition(moved)?;
-        let begin = place(calls[first].superstep);
+        let begin = place(calls[first].summary.superstep);
         let before_seconds = mean(&history.supersteps, index_before(history, first)..begin)?;
         let end = history.supersteps.len();
-        let after_seconds = mean(&history.supersteps, place(calls[last].superstep)..end)?;
+        let after_seconds = mean(
+            &history.supersteps,
+            place(calls[last].summary.superstep)..end,
+        )?;
         let alone = alone(history);
         let (against, start, first) = match alone {
             Some(_) => (Against::ScenarioI, 0, 0),
@@ -146,8 +149,8 @@ impl Balance {
         let mut pending = calls[first..].iter().peekable();
         let mut amortisation = Amortisation::default();
         for (index, superstep) in history.supersteps.iter().enumerate().skip(start) {
-            while let Some(call) = pending.next_if(|call| place(call.superstep) <= index) {
-                amortisation.charge(call.cost.get());
+            while let Some(call) = pending.next_if(|call| place(call.summary.superstep) <= index) {
+                amortisation.charge(call.summary.cost_seconds);
             }
             let otherwise = alone.map_or(before_seconds, |alone| alone[index].seconds);
             amortisation.save(otherwise - superstep.seconds);
@@ -167,7 +170,7 @@ impl Balance {
 /// Start of the interval before the call at `index`.
 fn index_before(history: &History, index: usize) -> usize {
     let before = index.checked_sub(1).map(|before| &history.calls[before]);
-    before.map_or(0, |call| place(call.superstep))
+    before.map_or(0, |call| place(call.summary.superstep))
 }
 
 /// The supersteps of scenario i, if their number is the same.
@@ -199,6 +202,8 @@ mod tests {
     use bsp::units::{Bytes, Instant, Seconds};
     use bsp::{HostId, Rank};
 
+    use experiments::CallSummary;
+
     use super::*;
     use crate::explain::rules::Rules;
 
@@ -207,7 +212,7 @@ mod tests {
     }
 
     /// A call that cost a second, with or without a migration.
-    fn call(superstep: u64, moved: bool) -> Brief {
+    fn call(superstep: u64, moved: bool) -> ExplainedCall {
         let migration = Migration {
             rank: Rank(0),
             from: HostId(0),
@@ -217,12 +222,14 @@ mod tests {
             t2: seconds(2.0),
             cost: seconds(0.5),
         };
-        Brief {
-            superstep,
-            at: Instant::new(0.0).unwrap(),
-            cost: seconds(1.0),
-            interval: None,
-            tolerance: None,
+        ExplainedCall {
+            summary: CallSummary {
+                superstep,
+                at: 0.0,
+                cost_seconds: 1.0,
+                interval: None,
+                tolerance: None,
+            },
             threshold: None,
             listed: 1,
             head: None,
@@ -234,7 +241,7 @@ mod tests {
         }
     }
 
-    fn history(times: &[f64], calls: Vec<Brief>) -> History {
+    fn history(times: &[f64], calls: Vec<ExplainedCall>) -> History {
         let duration = |seconds: &f64| SuperstepDuration {
             seconds: *seconds,
             slowest: Rank(0),

@@ -28,8 +28,8 @@ pub(super) fn explain(
     history: &History,
     (rank, index, is_named): (Rank, usize, bool),
 ) -> Result<(), Failure> {
-    let brief = &history.calls[index];
-    let detail = history.detail(brief.superstep)?;
+    let explained = &history.calls[index];
+    let detail = history.detail(explained.summary.superstep)?;
     let call = &detail.call;
     answer.calls.push(report(history, index));
     let position = call.list.iter().position(|entry| entry.rank == rank);
@@ -49,17 +49,17 @@ pub(super) fn explain(
             forces: answer.forces.as_ref(),
         };
         answer.sentences.push(narrative.why(disposition));
-        answer.sentences.extend(weighing(brief));
+        answer.sentences.extend(weighing(explained));
         answer.sentences.extend(narrative.what_it_won());
     } else {
         answer.sentences.push(format!(
             "{rank} took no part in the call after superstep {}: it had halted.",
-            brief.superstep
+            explained.summary.superstep
         ));
     }
     answer.list = around(rows(history, call), position);
     answer.process = Some(process);
-    let (folder, superstep) = (&answer.record, brief.superstep);
+    let (folder, superstep) = (&answer.record, explained.summary.superstep);
     answer
         .next
         .push(format!("migbsp explain {folder} --superstep {superstep}"));
@@ -80,12 +80,12 @@ fn describe(
         .map(|evaluation| history.host(evaluation.host));
     let mut dispositions: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut moved_after = Vec::new();
-    for brief in &history.calls {
-        if let Some(asked) = &brief.asked {
+    for explained in &history.calls {
+        if let Some(asked) = &explained.asked {
             *dispositions.entry(asked.disposition.name()).or_default() += 1;
         }
-        if brief.migrations.iter().any(|moved| moved.rank == rank) {
-            moved_after.push(brief.superstep);
+        if explained.migrations.iter().any(|moved| moved.rank == rank) {
+            moved_after.push(explained.summary.superstep);
         }
     }
     let moved = call.migrations.iter();

@@ -72,16 +72,18 @@ pub(super) fn rank(name: Option<&str>, run: &Run) -> Result<Option<Rank>, Failur
 fn call_after(history: &History, superstep: u64) -> Result<usize, Failure> {
     let calls = &history.calls;
     calls
-        .binary_search_by_key(&superstep, |call| call.superstep)
+        .binary_search_by_key(&superstep, |call| call.summary.superstep)
         .map_err(|next| {
             let before = next.checked_sub(1).and_then(|before| calls.get(before));
             let held = match (before, calls.get(next)) {
                 (Some(before), Some(after)) => format!(
                     "the nearest are after {} and {}",
-                    before.superstep, after.superstep
+                    before.summary.superstep, after.summary.superstep
                 ),
-                (Some(last), None) => format!("the last one is after {}", last.superstep),
-                (None, Some(first)) => format!("the first one is after {}", first.superstep),
+                (Some(last), None) => format!("the last one is after {}", last.summary.superstep),
+                (None, Some(first)) => {
+                    format!("the first one is after {}", first.summary.superstep)
+                }
                 (None, None) => format!(
                     "there is none in the {} supersteps of this run",
                     history.end.supersteps
@@ -121,7 +123,7 @@ fn nearest_to_moving(history: &History, rank: Rank) -> Result<Option<usize>, Fai
         }
         let potential = process.entry.potential.get();
         let attraction = if prefers_own(process) {
-            let other = elsewhere.get(&calls[index].superstep);
+            let other = elsewhere.get(&calls[index].summary.superstep);
             other.map_or(f64::NEG_INFINITY, |other| other - potential)
         } else {
             potential

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use experiments::{CallSummary, NamedMove};
 use serde::Serialize;
 
 use crate::explain::forces::{self, Forces};
@@ -46,16 +47,9 @@ pub struct Explanation {
 /// The decisions of a call.
 #[derive(Debug, Serialize)]
 pub(super) struct CallReport {
-    /// Number of completed supersteps.
-    pub(super) superstep: u64,
-    /// Simulated seconds at its start.
-    pub(super) at: f64,
-    /// Seconds for which processes waited.
-    pub(super) cost_seconds: f64,
-    /// Supersteps until the next call, if known.
-    pub(super) interval: Option<u32>,
-    /// The tolerance until then, if there is one.
-    pub(super) tolerance: Option<f64>,
+    /// The call.
+    #[serde(flatten)]
+    pub(super) summary: CallSummary,
     /// Threshold of potentials, in seconds, if there is one.
     pub(super) threshold: Option<f64>,
     /// Number of processes that took part.
@@ -66,23 +60,12 @@ pub(super) struct CallReport {
     #[serde(rename = "fates")]
     pub(super) dispositions: BTreeMap<&'static str, usize>,
     /// Migrations.
-    pub(super) moved: Vec<Move>,
+    pub(super) moved: Vec<NamedMove>,
     /// Gain of the migrations.
     pub(super) payback: Option<Payback>,
     /// Costs and benefits, if the policy makes plans.
     #[serde(rename = "weighed")]
     pub(super) assessment: Option<AssessmentReport>,
-}
-
-/// A migration.
-#[derive(Debug, Serialize)]
-pub(super) struct Move {
-    /// As `p21`.
-    pub(super) process: String,
-    /// The source host.
-    pub(super) from: String,
-    /// The target host.
-    pub(super) to: String,
 }
 
 /// Costs and benefits of a plan.

@@ -83,11 +83,13 @@ fn calls(calls: &[CallReport]) -> String {
         let moved = call.moved.iter().map(|moved| moved.process.clone());
         let payback = call.payback.as_ref();
         vec![
-            call.superstep.to_string(),
-            rounded(call.cost_seconds, 4),
-            call.interval
+            call.summary.superstep.to_string(),
+            rounded(call.summary.cost_seconds, 4),
+            call.summary
+                .interval
                 .map_or_else(String::new, |interval| interval.to_string()),
-            call.tolerance
+            call.summary
+                .tolerance
                 .map_or_else(String::new, |tolerance| rounded(tolerance, 3)),
             if call.assessment.is_some() {
                 String::new()

@@ -43,12 +43,7 @@ impl PaybackMeter {
                 self.moving
                     .push((self.supersteps.len(), call.migrations.len(), cost));
             }
-            Event::Run(_)
-            | Event::Observed(_)
-            | Event::Evaluated(_)
-            | Event::Call(_)
-            | Event::Moved(_)
-            | Event::End(_) => {}
+            _ => {}
         }
     }
 

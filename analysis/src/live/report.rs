@@ -98,13 +98,13 @@ impl Report {
         let rows = self.run.calls.iter().flat_map(|call| {
             call.migrations.iter().map(|migration| {
                 vec![
-                    call.superstep.to_string(),
-                    migration.process.clone(),
-                    migration.from.clone(),
-                    migration.to.clone(),
+                    call.summary.superstep.to_string(),
+                    migration.step.process.clone(),
+                    migration.step.from.clone(),
+                    migration.step.to.clone(),
                     rounded(migration.t1 * 1e3, 3),
                     rounded(migration.t2 * 1e3, 3),
-                    rounded(call.cost_seconds * 1e3, 3),
+                    rounded(call.summary.cost_seconds * 1e3, 3),
                 ]
             })
         });

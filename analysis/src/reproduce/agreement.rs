@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::reproduce::application::Application;
 use crate::reproduce::run::Variant;
 use crate::reproduce::stated::{AQUARIO, Destination, Stated};
-use experiments::RunReport;
+use experiments::{NamedMove, RunReport};
 
 /// A published migration and its counterparts in our runs.
 #[derive(Clone, Debug, Serialize)]
@@ -65,8 +65,7 @@ pub struct AgreementTotal {
 /// A move of a run.
 struct Move<'a> {
     superstep: u64,
-    process: &'a str,
-    to: &'a str,
+    step: &'a NamedMove,
 }
 
 impl StatedReport {
@@ -100,18 +99,17 @@ impl Agreement {
             .calls
             .iter()
             .flat_map(|call| call.migrations.iter().map(move |moved| (call, moved)))
-            .filter(|(_, moved)| names.contains(&moved.process))
+            .filter(|(_, moved)| names.contains(&moved.step.process))
             .map(|(call, moved)| Move {
-                superstep: call.superstep,
-                process: &moved.process,
-                to: &moved.to,
+                superstep: call.summary.superstep,
+                step: &moved.step,
             })
             .collect();
         // A process that moves twice counts once.
         let agreeing = |does: &dyn Fn(&Move<'_>) -> bool| {
             let agrees = |name: &&String| {
-                let mut own = moves.iter().filter(|moved| moved.process == **name);
-                own.any(|moved| is_in_aquario(moved.to) && does(moved))
+                let mut own = moves.iter().filter(|moved| moved.step.process == **name);
+                own.any(|moved| is_in_aquario(&moved.step.to) && does(moved))
             };
             names.iter().filter(agrees).count().min(stated.count)
         };
@@ -122,11 +120,16 @@ impl Agreement {
             call: agreeing(&|moved| Some(moved.superstep) == stated.call),
             host: match stated.destination {
                 Destination::Aquario => None,
-                Destination::Host(_) => Some(agreeing(&|moved| moved.to == destination)),
+                Destination::Host(_) => Some(agreeing(&|moved| moved.step.to == destination)),
             },
             moves: moves
                 .iter()
-                .map(|moved| format!("{} {} -> {}", moved.superstep, moved.process, moved.to))
+                .map(|moved| {
+                    format!(
+                        "{} {} -> {}",
+                        moved.superstep, moved.step.process, moved.step.to
+                    )
+                })
                 .collect(),
         }
     }
@@ -169,8 +172,7 @@ fn is_in_aquario(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use experiments::CallReport;
-    use experiments::MigrationReport;
+    use experiments::{CallReport, CallSummary, MigrationReport};
 
     fn stated(count: usize, candidates: &[u32], destination: Destination) -> Stated {
         Stated {
@@ -187,15 +189,19 @@ mod tests {
 
     fn run(moves: &[(u64, &str, &str)]) -> RunReport {
         let call = |(superstep, process, to): &(u64, &str, &str)| CallReport {
-            superstep: *superstep,
-            at: 0.0,
-            cost_seconds: 0.0,
-            interval: Some(4),
-            tolerance: None,
+            summary: CallSummary {
+                superstep: *superstep,
+                at: 0.0,
+                cost_seconds: 0.0,
+                interval: Some(4),
+                tolerance: None,
+            },
             migrations: vec![MigrationReport {
-                process: (*process).to_owned(),
-                from: "corisco-1".to_owned(),
-                to: (*to).to_owned(),
+                step: NamedMove {
+                    process: (*process).to_owned(),
+                    from: "corisco-1".to_owned(),
+                    to: (*to).to_owned(),
+                },
                 potential: None,
                 t1: 0.0,
                 t2: 0.0,

@@ -83,10 +83,10 @@ fn computation(prepared: &PreparedExperiment, report: &RunReport) -> f64 {
     let name = |host: &bsp::HostId| prepared.platform.host(*host).name.as_str();
     let mut hosts: Vec<&str> = prepared.placement.iter().map(name).collect();
     for migration in report.calls.iter().flat_map(|call| &call.migrations) {
-        let number: Option<usize> = migration.process.trim_start_matches('p').parse().ok();
+        let number: Option<usize> = migration.step.process.trim_start_matches('p').parse().ok();
         let rank = number.and_then(|number| number.checked_sub(1));
         if let Some(host) = rank.and_then(|rank| hosts.get_mut(rank)) {
-            *host = &migration.to;
+            *host = &migration.step.to;
         }
     }
     let own = |host: &&&str| **host == hosts[0];

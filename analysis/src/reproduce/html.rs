@@ -143,7 +143,7 @@ fn statement(stated: &StatedReport) -> Markup {
     }
 }
 
-const PREFACE: &str = "Every number that the papers print beside that of our run, and the relative error. \
+const PREFACE: &str = "Every number that the papers print, the number of our run, and the relative error. \
     Scenario iii-forced makes the migrations that the papers state; iii-receive-time breaks ties \
     between equal potentials by the time of receiving instead of the rank. Numbers that contradict \
     other numbers of the papers are grey; they count in the means all the same.";

@@ -14,7 +14,11 @@ pub fn unfollowed(script: &Script, runs: &[RunReport], platform: &Platform) -> V
     };
     let mut warnings = Vec::new();
     for (superstep, orders) in &script.0 {
-        let Some(call) = run.calls.iter().find(|call| call.superstep == *superstep) else {
+        let Some(call) = run
+            .calls
+            .iter()
+            .find(|call| call.summary.superstep == *superstep)
+        else {
             warnings.push(format!(
                 "scheduler.script names superstep {superstep}, but the run is over after {}",
                 run.supersteps
@@ -23,7 +27,11 @@ pub fn unfollowed(script: &Script, runs: &[RunReport], platform: &Platform) -> V
         };
         for (rank, host) in orders {
             let process = rank.to_string();
-            if call.migrations.iter().all(|moved| moved.process != process) {
+            if call
+                .migrations
+                .iter()
+                .all(|moved| moved.step.process != process)
+            {
                 let host = &platform.host(*host).name;
                 warnings.push(format!(
                     "scheduler.script moves {process} to {host} after superstep {superstep}, but it \

@@ -93,15 +93,20 @@ fn calls(run: &RunReport) -> String {
     for call in &run.calls {
         for (index, migration) in call.migrations.iter().enumerate() {
             let once = |text: String| if index == 0 { text } else { String::new() };
-            let next = call.interval.map_or_else(
+            let next = call.summary.interval.map_or_else(
                 || "when due".to_owned(),
-                |interval| call.superstep.saturating_add(interval.into()).to_string(),
+                |interval| {
+                    call.summary
+                        .superstep
+                        .saturating_add(interval.into())
+                        .to_string()
+                },
             );
             rows.push(vec![
-                once(call.superstep.to_string()),
-                migration.process.clone(),
-                migration.from.clone(),
-                migration.to.clone(),
+                once(call.summary.superstep.to_string()),
+                migration.step.process.clone(),
+                migration.step.from.clone(),
+                migration.step.to.clone(),
                 migration
                     .potential
                     .map_or_else(String::new, |potential| rounded(potential, 4)),
@@ -187,8 +192,7 @@ fn plural(number: usize, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use experiments::CallReport;
-    use experiments::MigrationReport;
+    use experiments::{CallReport, CallSummary, MigrationReport, NamedMove};
 
     fn run(scenario: &'static str, seconds: f64, calls: Vec<CallReport>) -> RunReport {
         RunReport {
@@ -221,20 +225,24 @@ mod tests {
 
     fn call(process: Option<&str>) -> CallReport {
         let migration = process.map(|process| MigrationReport {
-            process: process.to_owned(),
-            from: "a-1".to_owned(),
-            to: "b-1".to_owned(),
+            step: NamedMove {
+                process: process.to_owned(),
+                from: "a-1".to_owned(),
+                to: "b-1".to_owned(),
+            },
             potential: Some(0.5),
             t1: 1.0,
             t2: 1.25,
             cost_seconds: 0.125,
         });
         CallReport {
-            superstep: 4,
-            at: 4.0,
-            cost_seconds: 0.0,
-            interval: Some(4),
-            tolerance: Some(0.5),
+            summary: CallSummary {
+                superstep: 4,
+                at: 4.0,
+                cost_seconds: 0.0,
+                interval: Some(4),
+                tolerance: Some(0.5),
+            },
             migrations: migration.into_iter().collect(),
         }
     }

@@ -257,7 +257,7 @@ fn wait(cluster: &ClusterMembers) -> Result<(), CommandFailure> {
     let waited = offer(cluster, &folder);
     // The keys in it are useless without the nodes.
     let removed = fs::remove_dir_all(&folder).map_err(problem);
-    waited.and(removed.map_err(CommandFailure::from))
+    waited.and_then(|()| removed.map_err(CommandFailure::from))
 }
 
 fn offer(cluster: &ClusterMembers, folder: &std::path::Path) -> Result<(), CommandFailure> {

@@ -1,4 +1,4 @@
-//! Layers, provenance, and what is said of keys and values that will not do.
+//! Layers, provenance, and the errors of invalid keys and values.
 
 use crate::invocation::{EXPERIMENT, Folder};
 

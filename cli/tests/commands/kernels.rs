@@ -1,4 +1,4 @@
-//! Programs with real data: what came out, and input that will not do.
+//! Programs with real data: their results, and the errors of invalid input.
 
 use serde_json::Value;
 

@@ -18,7 +18,7 @@ struct Network {
     nodes: Vec<Child>,
 }
 
-/// Whether a command of the system did what it was told.
+/// Whether a command of the system succeeds.
 fn does(words: &str) -> bool {
     let mut words = words.split(' ');
     let command = Command::new(words.next().unwrap())

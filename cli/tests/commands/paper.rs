@@ -9,14 +9,15 @@ use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use analysis::reproduce::{Part, Variant, page as draw, reproduce, summary};
+use experiments::batch::Silent;
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::invocation::{Folder, root};
+use crate::invocation::{BINARY, Folder, root};
 
 /// What the binary prints for `arguments` in the sources' folder.
 fn output(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_migbsp"))
+    let output = Command::new(BINARY)
         .current_dir(root())
         .args(arguments)
         .stdin(Stdio::null())
@@ -27,21 +28,29 @@ fn output(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Everything, run once for all tests, and the page that draws it.
-fn everything_drawn() -> &'static (Value, String) {
-    static EVERYTHING: OnceLock<(Value, String)> = OnceLock::new();
+/// The results of all parts: as JSON, as a page, and their summary.
+struct Everything {
+    report: Value,
+    page: String,
+    summary: String,
+}
+
+/// All parts, run once for all tests.
+fn results() -> &'static Everything {
+    static EVERYTHING: OnceLock<Everything> = OnceLock::new();
     EVERYTHING.get_or_init(|| {
-        let folder = TempDir::new().unwrap();
-        let page = folder.path().join("tables.html");
-        let page = page.to_str().unwrap();
-        let text = output(&["reproduce", "all", "--format", "json", "--html", page]);
-        let report = serde_json::from_str(&text).unwrap();
-        (report, std::fs::read_to_string(page).unwrap())
+        let ties = [Variant::Iii, Variant::ReceiveTime];
+        let report = reproduce(Part::All, &ties, &Silent).unwrap();
+        Everything {
+            report: serde_json::to_value(&report).unwrap(),
+            page: draw(&report),
+            summary: summary(&report),
+        }
     })
 }
 
 fn everything() -> &'static Value {
-    &everything_drawn().0
+    &results().report
 }
 
 /// Mean absolute relative error of a scenario.
@@ -84,8 +93,7 @@ fn errors_stay_within_their_limits() {
 
 #[test]
 fn the_page_of_tables_is_what_the_command_says() {
-    let summary = output(&["reproduce", "all", "--summary"]);
-    let page = page::page(everything(), &summary);
+    let page = page::page(everything(), &results().summary);
     let path = root().join("docs/tables.md");
     if std::env::var_os("MIGBSP_UPDATE").is_some() {
         std::fs::write(&path, &page).unwrap();
@@ -182,7 +190,7 @@ fn a_cell_is_what_simulate_says_of_its_experiment() {
 
 #[test]
 fn everything_is_drawn_on_one_page() {
-    let (report, page) = everything_drawn();
+    let Everything { report, page, .. } = results();
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     assert!(page.trim_end().ends_with("</html>"), "{page}");
     let cells = report["cells"].as_array().unwrap().iter();
@@ -229,6 +237,8 @@ fn one_part_is_run_alone_wherever_the_binary_is() {
         3,
         "one chart for each interval"
     );
+    let summary = run(&["reproduce", "table1", "--summary"]);
+    assert!(summary.starts_with("Mean"), "{summary}");
     for outside in ["src=", "href=", "@import", "url("] {
         assert!(!page.contains(outside), "{outside}");
     }

@@ -1,4 +1,4 @@
-//! `simulate`: what comes of runs, and what is kept of them.
+//! `simulate`: the results of runs, and their records.
 
 use std::fs;
 

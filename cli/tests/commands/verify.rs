@@ -299,7 +299,7 @@ fn a_plan_that_was_tampered_with_is_named() {
                 "9.0",
                 "migrations #1 cost: recorded 9.0",
             ),
-            ("evaluated", "/toll", "1e3", ""),
+            ("evaluated", "/barrier_delay", "1e3", ""),
             ("observed", "/forecast", "1e12", ""),
         ],
     );

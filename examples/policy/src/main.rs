@@ -1,4 +1,4 @@
-//! A plan of one's own with every command of migbsp.
+//! Your own plan, with every command of migbsp.
 
 mod pairwise;
 

@@ -270,7 +270,7 @@ fn costs(events: &[Event]) -> Vec<f64> {
     costs.collect()
 }
 
-/// What source and target occupied beyond a state of so many bytes, MiB.
+/// The memory that source and target occupied in addition to a state of `state` bytes, MiB.
 fn above(peaks: &[Peak], state: usize) -> anyhow::Result<(f64, f64)> {
     let (source, target) = (
         peaks.first().context("no peak")?,

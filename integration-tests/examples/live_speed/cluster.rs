@@ -1,4 +1,4 @@
-//! Nodes as processes of this machine, which are told on stdin who they are and end when it does.
+//! Nodes as processes of this machine, which read their identity from stdin and end when it closes.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -27,7 +27,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// So many nodes, in so many Sets.
+    /// `nodes` nodes, in `sets` Sets.
     pub(crate) fn start(nodes: usize, sets: usize) -> anyhow::Result<Self> {
         let authority = Authority::generate("speed".parse()?, validity(7200)?)?;
         let mut cluster = Self {
@@ -122,7 +122,7 @@ pub(crate) fn child(what: &str, identity: &Identity) -> anyhow::Result<(Child, S
     Ok((child, address.trim().to_owned()))
 }
 
-/// Who this child is.
+/// The identity of this child.
 pub(crate) fn told() -> anyhow::Result<Identity> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
@@ -133,14 +133,14 @@ pub(crate) fn told() -> anyhow::Result<Identity> {
 /// Says where this child is.
 pub(crate) fn say_where(address: SocketAddr) {
     let mut out = io::stdout().lock();
-    // Whoever does not hear it ends this child.
+    // A parent that does not read it ends this child.
     drop(writeln!(out, "{address}").and_then(|()| out.flush()));
 }
 
 /// Ends this process when its stdin ends.
 pub(crate) fn end_with_stdin() {
     thread::spawn(|| {
-        // Whatever ends it, nobody is there any more who wants this process.
+        // At its end, or after an error, the parent has gone and this process is not needed.
         drop(io::copy(
             &mut io::stdin().lock().take(u64::MAX),
             &mut io::sink(),
@@ -165,7 +165,7 @@ pub(crate) fn node() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A validity of so many seconds from now on.
+/// A validity of `seconds` from now on.
 pub(crate) fn validity(seconds: u64) -> anyhow::Result<Validity> {
     let length = Duration::from_secs(seconds);
     Ok(Validity::from_now(SystemTime::now(), length)?)

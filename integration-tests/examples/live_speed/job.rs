@@ -33,9 +33,9 @@ pub(crate) enum Calls {
     None,
     /// There is one, which measures, and whose call never comes.
     Never,
-    /// Every so many supersteps; nobody moves.
+    /// Every this number of supersteps; no process moves.
     Unmoved(u32),
-    /// Every so many supersteps; the third process moves to the other node, and back.
+    /// Every this number of supersteps; the third process moves to the other node, and back.
     Moving(u32),
 }
 
@@ -120,7 +120,7 @@ impl Case {
     }
 }
 
-/// What a node makes of a case.
+/// The job of a case.
 pub(crate) fn prepare(submit: &Submit) -> Result<Prepared, JobError> {
     let case: Result<Case, _> = serde_json::from_str(&submit.experiment);
     let case = case.map_err(|error| JobError::input(error.to_string()))?;

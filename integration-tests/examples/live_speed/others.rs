@@ -1,4 +1,4 @@
-//! What others take on this machine: Open MPI, plain TCP; and somebody who keeps a processor busy.
+//! The times of others on this machine: Open MPI, plain TCP; and a process that keeps a processor busy.
 
 use std::env;
 use std::fs;
@@ -55,7 +55,7 @@ pub(crate) fn mpi(rounds: u64) -> anyhow::Result<Option<Mpi>> {
     measured.transpose()
 }
 
-/// Seconds of rounds in which `others` processes tell this one over TCP, and are told.
+/// Seconds of rounds in which `others` processes send to this one over TCP and receive the answer.
 pub(crate) fn tcp(others: usize, rounds: usize) -> anyhow::Result<Vec<f64>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?.to_string();

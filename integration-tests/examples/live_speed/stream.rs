@@ -1,4 +1,4 @@
-//! What one stream of the transport carries between two processes, without anybody who makes or reads the bytes.
+//! The rate of one stream of the transport between two processes that neither compute nor use the bytes.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use protocol::{Address, ProcessImage};
 
 use crate::cluster::{child, end, say_where, told, validity};
 
-/// Seconds that a state of so many bytes takes, several times.
+/// Seconds that a state of `bytes` bytes takes, `times` times.
 pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
     let authority = Authority::generate("stream".parse()?, validity(7200)?)?;
     let sink = authority.issue(Role::Node, &"sink".parse()?, validity(3600)?)?;

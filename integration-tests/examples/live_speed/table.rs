@@ -34,7 +34,7 @@ pub(crate) fn print_json(rows: &[Row]) -> anyhow::Result<()> {
 
 /// Says what is under way, beside the table.
 pub(crate) fn say(text: &str) {
-    // Whoever reads it may have gone.
+    // The reader may have gone.
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
@@ -64,6 +64,6 @@ fn load() -> String {
 }
 
 fn line(text: &str) {
-    // Whoever reads it may have gone.
+    // The reader may have gone.
     drop(writeln!(stdout(), "{text}"));
 }

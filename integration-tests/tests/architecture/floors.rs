@@ -1,4 +1,4 @@
-//! Which crate may use which, and who owns which outside dependency.
+//! Which crate may use which, and which crates own an outside dependency.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Cluster;
 
-/// Keeps a processor busy for so many seconds, tells the next process its rank, and halts with what it was told.
+/// Keeps a processor busy for this number of seconds, sends its rank to the next process, and halts with the rank received.
 #[derive(Serialize, Deserialize)]
 struct Busy(u64);
 

@@ -32,7 +32,7 @@ pub(crate) struct Cluster {
 pub(crate) const RELEASE: &str = "test";
 
 impl Cluster {
-    /// Sets of so many nodes each, with one processor.
+    /// Sets with these numbers of nodes, with one processor each.
     pub(crate) fn start(sets: &[usize]) -> Self {
         let authority = Authority::generate("test".parse().unwrap(), validity(7200)).unwrap();
         let mut cluster = Self {
@@ -94,7 +94,7 @@ impl Cluster {
         self.authority.issue(role, &name, validity(3600)).unwrap()
     }
 
-    /// A job of so many processes, spread evenly.
+    /// A job of `processes` processes, spread evenly.
     pub(crate) fn setup(
         &self,
         processes: u32,
@@ -125,7 +125,7 @@ impl Cluster {
         }
     }
 
-    /// What nodes make of the next job, whatever is submitted.
+    /// The job that nodes run next, whatever is submitted.
     pub(crate) fn prepare<P: Program>(&self, setup: &Setup) {
         *self.job.lock().unwrap() = Some(Prepared {
             setup: setup.clone(),
@@ -174,7 +174,7 @@ fn validity(seconds: u64) -> Validity {
     Validity::from_now(SystemTime::now(), Duration::from_secs(seconds)).unwrap()
 }
 
-/// Sets of so many hosts with one core each.
+/// Sets with these numbers of hosts, with one core each.
 fn platform(sets: &[usize]) -> Platform {
     let mut text = String::new();
     for (index, hosts) in sets.iter().enumerate() {

@@ -157,13 +157,13 @@ fn what_cannot_be_run_anywhere_is_refused_as_it_is_when_simulated() {
     check(request.setup.clone(), 3, three);
     let mut fewer = request.clone();
     fewer.members.pop();
-    let alone = "the platform of 2 hosts needs as many nodes, met 1";
+    let alone = "the platform has 2 hosts, the list of hosts has 1";
     assert_eq!(refused(&fewer, 5), (alone.to_owned(), None));
     works(&cluster);
 }
 
 #[test]
-fn a_client_of_another_release_hears_both() {
+fn errors_about_other_releases_name_both() {
     let cluster = Cluster::start(&[2]);
     let request = Request {
         release: "other".to_owned(),
@@ -185,7 +185,7 @@ fn a_node_that_is_not_there_or_is_another_is_named() {
     let request = cluster.request(&setup(&cluster));
     let client = || cluster.identity(Role::Client, "tester");
     let mut absent = request.clone();
-    // Nobody listens at the discard port.
+    // No process listens at the discard port.
     absent.members[2].address = "127.0.0.1:9".to_owned();
     let expected = "connecting to node n2 at 127.0.0.1:9: no answer in 5 s: check whether it runs";
     check(&cluster, client(), &absent, expected);

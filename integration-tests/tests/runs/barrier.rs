@@ -11,7 +11,7 @@ use crate::setups::{STARTS, setup};
 
 const SUPERSTEPS: u64 = 5;
 
-/// Seconds of a run of so many processes that do nothing but meet, on hosts 2 ms apart.
+/// Seconds of a run of `processes` processes that only synchronise, on hosts 2 ms apart.
 fn seconds(processes: u32, collection: Collection, change: impl FnOnce(&mut Setup)) -> f64 {
     let text = "[[set]]\nname = 'a'\nhosts = 9\nspeed = '1 Gf'\n\
                 link = { bandwidth = '1 TBps', latency = '1 ms', duplex = 'fatpipe' }";

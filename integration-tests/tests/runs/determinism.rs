@@ -51,7 +51,7 @@ fn a_second_run_and_real_mailboxes_give_the_same_record() {
                 let first = record(&setup, simulate);
                 assert!(
                     first.contains("\"event\":\"moved\""),
-                    "{what}: nobody moves"
+                    "{what}: no process moves"
                 );
                 assert_eq!(first, record(&setup, simulate), "{what}, again");
                 let in_mailboxes = record(&setup, simulate_in_mailboxes);

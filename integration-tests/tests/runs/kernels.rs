@@ -54,7 +54,7 @@ fn a_matrix_moves_in_every_call() {
             ..lu::kernel::Parameters::default()
         };
         let matrix = parameters.drawn(COMMON.seed).unwrap();
-        // Where nobody computes, all are balanced, and the next call comes a superstep later.
+        // Processes without work are balanced, and the next call comes a superstep later.
         check(|| lu::kernel::processes(&parameters, &matrix, COMMON).unwrap());
     }
 }
@@ -101,7 +101,7 @@ fn check<P: Program>(processes: impl Fn() -> Vec<P>) -> usize {
             "{shape:?}"
         );
     }
-    assert_eq!(moves.len(), 1, "who moves does not depend on the barrier");
+    assert_eq!(moves.len(), 1, "the moves do not depend on the barrier");
     moves.into_iter().sum()
 }
 

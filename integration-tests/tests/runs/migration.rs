@@ -170,7 +170,7 @@ fn no_policy_s_moves_change_an_output() {
                 moves += calls.map(|call| call.migrations.len()).sum::<usize>();
             }
         }
-        assert!(0 < moves, "{plan_name} moves somebody");
+        assert!(0 < moves, "{plan_name} moves a process");
     }
 }
 
@@ -197,7 +197,7 @@ fn the_model_s_own_moves_change_no_output() {
             let outcome = simulate(&setup, Programs::new(programs.clone()), &mut |_| {}).unwrap();
             assert_eq!(outcome.outputs.typed::<Relay>(), expected.outputs);
             let moves: usize = outcome.calls.iter().map(|call| call.migrations.len()).sum();
-            assert!(0 < moves, "a test of moving needs somebody who moves");
+            assert!(0 < moves, "a test of moving needs a process that moves");
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Relay {
     /// Halts in this superstep.
     pub(crate) halts: u64,
-    /// The earliest halt of all, after which nobody sends values.
+    /// The earliest halt of all, after which no process sends values.
     pub(crate) first_halt: u64,
     /// Distances of those it sends to.
     pub(crate) shifts: Vec<u32>,

@@ -12,7 +12,7 @@ pub struct Planning {
     pub horizon: f64,
     /// Supersteps without a call after one that found nothing to improve.
     pub pause: u64,
-    /// The most supersteps without a call after plans that were too dear.
+    /// The most supersteps without a call after plans that cost too much.
     pub pause_max: u64,
     /// The part of the run that calls without moves may take, in `(0, 1]`; the first ones are free.
     pub overhead: f64,

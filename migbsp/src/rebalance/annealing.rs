@@ -271,7 +271,7 @@ const TOLL_MAX: f64 = 1e9;
 /// Steps between looks at budget, temperature and penalty.
 const CHUNK: usize = 256;
 
-/// One chunk per this number of processes, and at least one, may meet the target never before overload gets dearer.
+/// One chunk per this number of processes, and at least one, may never meet the target before overload becomes more expensive.
 const PATIENCE: usize = 16;
 const COSTLIER: f64 = 2.0;
 const CHEAPER: f64 = 0.93;

@@ -301,7 +301,7 @@ impl<'a> Relaxation<'a> {
     }
 }
 
-/// So many terms are summed, as far as the number of iterations allows.
+/// The number of terms that are summed, as far as the number of iterations allows.
 const TERMS: usize = 40_000_000;
 const ITERATIONS_MIN: usize = 30;
 const ITERATIONS_MAX: usize = 1000;

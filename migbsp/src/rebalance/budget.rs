@@ -52,7 +52,7 @@ impl<'a> Meter<'a> {
         self.limit = limit;
     }
 
-    /// So many moves or exchanges were looked at.
+    /// Counts `steps` moves or exchanges that were evaluated.
     #[inline]
     pub(super) const fn count(&mut self, steps: u64) {
         self.steps = self.steps.saturating_add(steps);

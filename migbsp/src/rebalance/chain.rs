@@ -16,8 +16,8 @@ struct Chain {
 }
 
 impl Annealing<'_> {
-    /// A process goes elsewhere; someone from there goes to where the first came from, home, or elsewhere;
-    /// and so on, for at most `hops`. Returns the number of steps evaluated.
+    /// A process moves; a process of its new machine moves to where the first came from, to its home, or elsewhere;
+    /// and so on, for at most `hops` moves. Returns the number of steps evaluated.
     pub(super) fn chain(&mut self, hops: usize) -> u64 {
         let first = self.mover();
         let start = self.state.places()[first];

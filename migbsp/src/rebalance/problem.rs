@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 /// An assignment that is to be balanced.
 ///
-/// Workloads, capacities and sizes are in units of the caller's; a level is workload by capacity, and a cost
-/// what the ways make of sizes: seconds, if work is per second and ways are in seconds.
+/// Workloads, capacities and sizes are in units of the caller's. A level is a workload divided by a capacity. A cost is
+/// a size on a way: in seconds, if work is per second and ways are in seconds.
 ///
 /// Invariant: at least one machine and one process; capacities, and workloads, sizes and ways unless they are
 /// 0, are from 10⁻⁵⁰ to 10⁵⁰, so that no product or sum of a few leaves the range of numbers; homes and groups
@@ -27,7 +27,7 @@ pub struct Machine {
     pub group: usize,
 }
 
-/// A process, as it is before anybody moves.
+/// A process before any migration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resident {
     /// What it computes.
@@ -172,7 +172,7 @@ impl Problem {
         &self.machines
     }
 
-    /// What is computed, as it is before anybody moves.
+    /// The computation before any migration.
     #[must_use]
     pub fn residents(&self) -> &[Resident] {
         &self.residents

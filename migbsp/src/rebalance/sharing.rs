@@ -35,8 +35,8 @@ impl Annealing<'_> {
         1 << pool.count
     }
 
-    /// All processes on the machine of `process` and on `second`; if that is too many, `process` and those who
-    /// happen to be next to it, and some of the other machine.
+    /// All processes on the machine of `process` and on `second`; if that is too many, `process` and its
+    /// neighbours, and some of the other machine.
     fn pool(&mut self, process: usize, second: usize) -> Pool {
         let first = self.state.places()[process];
         let counts = [first, second].map(|machine| self.state.members(machine).len());
@@ -108,5 +108,5 @@ impl Annealing<'_> {
 /// At most this number of processes of two machines are shared out anew: 256 ways.
 const POOL: usize = 8;
 
-/// So many are, if all are more: 64 ways.
+/// The number of processes in a pool, if there are more: 64 ways to share them.
 const FEW: usize = 6;

@@ -10,8 +10,8 @@ use crate::rebalance::state::State;
 /// Takes the steps of the local search without regard to cost, never starts again, and where nothing helps,
 /// does the step that harms least; a process that left a machine does not come back for a while.
 ///
-/// Chen, Wang and Lau 2008, section 4.2, who leave open for how long: for `√l + 3` steps of `l` processes and
-/// up to as many more, by lot.
+/// Chen, Wang and Lau 2008, section 4.2. The paper leaves the duration open: here `√l + 3` steps of `l` processes and
+/// up to as many more, drawn at random.
 pub(super) fn tabu(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     tabu_until(|_| false, problem, seed, incumbent, meter);
 }

@@ -8,9 +8,9 @@ use crate::rebalance::Problem;
 /// machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Thresholds {
-    /// By this factor, above 1, up to the cost_max: IMLP-CRS, with 2 IMLP-CRS2.
+    /// By this factor, above 1, up to the highest cost: IMLP-CRS, with 2 IMLP-CRS2.
     CommonRatio(f64),
-    /// By equal differences up to the cost_max: IMLP-AS.
+    /// By equal differences up to the highest cost: IMLP-AS.
     Arithmetic,
     /// So that on each level, equally many migrations become allowed: IMLP-count.
     Count,

@@ -12,9 +12,8 @@ use crate::rebalance::{Budget, Problem, SearchResult, Thresholds};
 /// How IMLP looks: the defaults are those that its authors found best.
 ///
 /// Chen, Wang and Lau 2008, algorithms 1 and 2. Each iteration starts with every process at home and brings
-/// down the highest level, pair by pair of machines, until the target is met or nothing helps. Dear
-/// migrations are considered only where cheap ones fail, and what was found before is discouraged, so that
-/// something else is found.
+/// down the highest level, pair by pair of machines, until the target is met or nothing helps. Expensive
+/// migrations are considered only where cheap ones fail, and earlier solutions are penalised, so that others are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
     /// How many levels there are of what a migration may cost: at least 1; with 1 it is ISLP.

@@ -8,7 +8,7 @@ use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 ///
 /// The rule of Charm++'s `MetaLB` (Menon, Jain, Zheng and Kalé, 2012), equations `METALB` of
 /// `docs/model.md`: with `m(t) = m_s t + m_c` and `r0 · a(t) = a_s t + a_c`, where `r0` is the ratio of `m`
-/// to `a` that the last call left behind, the period is the positive root of
+/// to `a` after the last call, the period is the positive root of
 /// `½ (m_s − a_s) t² + (m_c − a_c) t − C = 0`. It needs five supersteps, and leaves a run alone whose
 /// processors are used to 90 %.
 #[derive(Clone, Debug)]

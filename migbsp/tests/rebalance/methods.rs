@@ -28,7 +28,7 @@ fn uniform(problem: &Problem) -> Problem {
     Problem::new(machines, residents, vec![vec![way; 3]; 3]).unwrap()
 }
 
-/// So many times the steps of the first iteration.
+/// `times` times the steps of the first iteration.
 fn times_first_iteration(problem: &Problem, target: f64, times: u64) -> Budget<'static> {
     let first = Method::Mlp.search(problem, target, Budget::Steps(u64::MAX), 0);
     Budget::Steps(times * first.steps)

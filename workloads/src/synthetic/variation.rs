@@ -34,7 +34,7 @@ enum Course {
         factor: f64,
     },
     /// `factor` where a window of `width` places covers `place`, which moves by `step` of `size` places
-    /// `every` so many supersteps.
+    /// every `every` supersteps.
     Window {
         place: u32,
         size: NonZeroU32,

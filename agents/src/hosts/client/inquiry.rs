@@ -1,4 +1,4 @@
-//! How nodes are.
+//! The status of nodes.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use protocol::identity::{Identity, Role};
 use protocol::transport::{Endpoint, Received};
 use protocol::{JobMessage, Member, Message, Status};
 
-use super::super::failure::JobError;
-use super::super::members::call;
-use super::{ANSWERING, endpoint, runtime, tell};
+use super::connections::{ANSWER_LIMIT, endpoint, runtime, send};
+use crate::hosts::failure::JobError;
+use crate::hosts::members::connect;
 
-/// How each of `members` is, in their order.
+/// The status of each of `members`, in their order.
 ///
 /// # Errors
 ///
-/// If there is no endpoint; what is wrong with a node is told in its place.
+/// If the client has no endpoint. The error of a node is in its place.
 pub fn inquire(
     identity: Identity,
     members: Vec<(Member, Role)>,
@@ -25,41 +25,36 @@ pub fn inquire(
             let endpoint = Arc::clone(&endpoint);
             tokio::spawn(async move { ask(&endpoint, &member, role).await })
         });
-        let mut told = Vec::new();
-        for asked in asking.collect::<Vec<_>>() {
-            told.push(
-                asked
+        let mut answers = Vec::new();
+        for answer in asking.collect::<Vec<_>>() {
+            answers.push(
+                answer
                     .await
                     .unwrap_or_else(|error| Err(JobError::cluster(error.to_string()))),
             );
         }
-        Ok(told)
+        Ok(answers)
     })
 }
 
 async fn ask(endpoint: &Endpoint, member: &Member, role: Role) -> Result<Status, JobError> {
-    let mut peer = call(endpoint, member, role).await?;
-    tell(&peer.sender, JobMessage::Inquire)?;
-    let answer = tokio::time::timeout(ANSWERING, peer.messages.receive()).await;
+    let mut peer = connect(endpoint, member, role).await?;
+    send(&peer.sender, JobMessage::Inquire)?;
+    let name = &member.name;
+    let unexpected = |answer: &dyn std::fmt::Debug| {
+        Err(JobError::cluster(format!("{name} answered {answer:?}")))
+    };
+    let answer = tokio::time::timeout(ANSWER_LIMIT, peer.messages.receive()).await;
     let status = match answer {
         Ok(Ok(Received::Message(_, _, Message::Job(message)))) => match *message {
             JobMessage::Status(status) => Ok(*status),
-            other => Err(JobError::cluster(format!(
-                "{} answered {other:?}",
-                member.name
-            ))),
+            other => unexpected(&other),
         },
-        Ok(Ok(other)) => Err(JobError::cluster(format!(
-            "{} answered {other:?}",
-            member.name
-        ))),
+        Ok(Ok(other)) => unexpected(&other),
         Ok(Err(error)) => Err(error.into()),
-        Err(_) => Err(JobError::cluster(format!(
-            "{} does not answer",
-            member.name
-        ))),
+        Err(_) => Err(JobError::cluster(format!("{name} does not answer"))),
     };
-    // What it has to say has been said.
-    drop(peer.sender.close("thank you").await);
+    // The node has nothing more to send.
+    drop(peer.sender.close("the inquiry is over").await);
     status
 }

@@ -12,7 +12,7 @@ use super::*;
 const HERE: HostId = HostId(0);
 const THERE: HostId = HostId(1);
 
-/// Processes 0 and 1 here, 2 there, nobody on the third host; each host is its own Set.
+/// Processes 0 and 1 here, 2 there, none on the third host; each host is its own Set.
 fn exchanges() -> Exchanges {
     let sets = vec![SetId(0), SetId(1), SetId(2)];
     Exchanges::new(HERE, sets, vec![HERE, HERE, THERE], false)
@@ -163,12 +163,12 @@ fn announced_halts_are_acknowledged_after_own_batches_have_left() {
     assert_eq!(batches[0].1.messages.len(), 1);
     assert_eq!(here.acknowledgements(), [(THERE, 0)]);
     assert_eq!(here.acknowledgements(), []);
-    // Nobody lives there who might send anything.
+    // No process lives there, so none can send.
     let (sets, hosts) = (vec![SetId(0), SetId(1), SetId(2)], vec![HERE, HERE, THERE]);
     let mut idle = Exchanges::new(HostId(2), sets, hosts, false);
     idle.receive(THERE, halted(), Seconds::ZERO).unwrap();
     assert_eq!(idle.acknowledgements(), [(THERE, 0)]);
-    // Nor where everybody has moved away from, and those who have come are waited for.
+    // Nor does a host that all processes have left; processes that have arrived are waited for.
     let mut left = exchanges();
     left.receive(THERE, halted(), Seconds::ZERO).unwrap();
     left.remove_inbox(Rank(0));

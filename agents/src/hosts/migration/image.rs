@@ -1,53 +1,48 @@
-//! What a process takes with it: its agent, what it is to receive in the superstep to come, and its program.
+//! The payload of a process image on hosts: the agent, the messages that it has not received yet, and the program.
 //!
 //! | bytes | |
 //! |---|---|
-//! | as many as the state says | the agent |
+//! | [`ProcessImage::agent`](protocol::ProcessImage::agent) | the agent |
 //! | 8 | length of the messages, little-endian |
-//! | so many | the messages: list of (sender, size if it is only a size, value) as MessagePack |
-//! | all others | the program |
+//! | this length | the messages: a list of [`Incoming`] as MessagePack |
+//! | the rest | the program |
 
 use std::io::{self, Read, Write};
 
 use bsp::Rank;
-use bsp::units::Seconds;
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 use crate::chunks::{ChunkReader, ChunkWriter};
-use crate::encoding::{decode, encode_into};
+use crate::encoding::{decode as decode_value, encode_into};
 use crate::error::RunError;
-use crate::programs::{Content, HostedProgram, Incoming, ProgramType};
+use crate::programs::{HostedProgram, Incoming, ProgramType};
 
-/// A process that is to leave.
-pub(in crate::hosts) struct OutgoingImage {
+/// The payload of an image that is to be sent.
+pub(super) struct OutgoingImage {
     rank: Rank,
     agent: Vec<u8>,
     messages: Vec<u8>,
     program: Box<dyn HostedProgram>,
 }
 
-/// A process that has come.
-pub(in crate::hosts) struct Unpacked {
-    pub(in crate::hosts) agent: Bytes,
-    pub(in crate::hosts) inbox: Vec<Incoming>,
-    pub(in crate::hosts) program: Box<dyn HostedProgram>,
+/// The payload of an image that has been received.
+pub(super) struct DecodedImage {
+    /// The encoded agent.
+    pub(super) agent: Bytes,
+    pub(super) inbox: Vec<Incoming>,
+    pub(super) program: Box<dyn HostedProgram>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Row(Rank, Option<u64>, Bytes, Option<Seconds>);
-
 impl OutgoingImage {
-    /// What `rank` takes with it; `agent` has been encoded already.
-    pub(in crate::hosts) fn new(
+    /// The image of `rank`, with its encoded agent.
+    pub(super) fn new(
         rank: Rank,
         agent: Vec<u8>,
-        inbox: Vec<Incoming>,
+        inbox: &[Incoming],
         program: Box<dyn HostedProgram>,
     ) -> Result<Self, RunError> {
-        let rows: Vec<Row> = inbox.into_iter().map(Row::from).collect();
         let mut messages = Vec::new();
-        encode_into(&mut messages, "the messages to", rank, &rows)?;
+        encode_into(&mut messages, "the messages to", rank, &inbox)?;
         Ok(Self {
             rank,
             agent,
@@ -56,54 +51,55 @@ impl OutgoingImage {
         })
     }
 
-    /// How long it is when it is packed.
-    pub(in crate::hosts) fn len(&self) -> u64 {
+    /// The length of the payload in bytes.
+    pub(super) fn len(&self) -> u64 {
         length(self.agent.len() + LENGTH_LEN + self.messages.len()) + self.program.packed_len()
     }
 
-    /// Packs it, piece by piece.
-    pub(in crate::hosts) fn pack(self, mut chunks: ChunkWriter) -> Result<(), RunError> {
+    /// Encodes the payload into `chunks`.
+    pub(super) fn encode(self, mut chunks: ChunkWriter) -> Result<(), RunError> {
         let rank = self.rank;
         let lengths = length(self.messages.len()).to_le_bytes();
         let before = [&self.agent[..], &lengths, &self.messages].concat();
-        let given_up = |error: io::Error| problem(rank, "encoded", &error);
-        chunks.write_all(&before).map_err(given_up)?;
+        let failed = |error: io::Error| problem(rank, "encoded", &error);
+        chunks.write_all(&before).map_err(failed)?;
         self.program.pack(rank, &mut chunks)?;
-        chunks.flush().map_err(given_up)
+        chunks.flush().map_err(failed)
     }
 }
 
-/// What was packed; the first `agent` bytes are the agent's.
-pub(in crate::hosts) fn unpack(
+/// Decodes the payload in `chunks`, which begins with `agent` bytes of the agent.
+pub(super) fn decode(
     program_type: ProgramType,
     rank: Rank,
     agent: u32,
     chunks: &mut ChunkReader,
-) -> Result<Unpacked, RunError> {
-    let agent = take(rank, agent.into(), chunks)?;
+) -> Result<DecodedImage, RunError> {
+    let agent = read(rank, agent.into(), chunks)?;
     let mut length = [0; LENGTH_LEN];
-    let read = chunks.read_exact(&mut length);
-    read.map_err(|error| problem(rank, "decoded", &error))?;
-    let messages = take(rank, u64::from_le_bytes(length), chunks)?;
-    let rows: Vec<Row> = decode("the messages to", rank, &messages)?;
+    chunks
+        .read_exact(&mut length)
+        .map_err(|error| problem(rank, "decoded", &error))?;
+    let messages = read(rank, u64::from_le_bytes(length), chunks)?;
+    let inbox = decode_value("the messages to", rank, &messages)?;
     let program = program_type.decode_from(rank, chunks)?;
     if !chunks.is_over() {
-        return Err(problem(rank, "decoded", &"more bytes behind it"));
+        return Err(problem(rank, "decoded", &"bytes follow the program"));
     }
-    Ok(Unpacked {
+    Ok(DecodedImage {
         agent: agent.into(),
-        inbox: rows.into_iter().map(Incoming::from).collect(),
+        inbox,
         program,
     })
 }
 
-/// The next `length` bytes; no more is reserved than has come.
-fn take(rank: Rank, length: u64, chunks: &mut ChunkReader) -> Result<Vec<u8>, RunError> {
+/// The next `length` bytes. Memory is reserved as they arrive.
+fn read(rank: Rank, length: u64, chunks: &mut ChunkReader) -> Result<Vec<u8>, RunError> {
     let mut bytes = Vec::new();
     let read = chunks.take(length).read_to_end(&mut bytes);
     read.map_err(|error| problem(rank, "decoded", &error))?;
     if self::length(bytes.len()) < length {
-        return Err(problem(rank, "decoded", &"it ends too soon"));
+        return Err(problem(rank, "decoded", &"it is truncated"));
     }
     Ok(bytes)
 }
@@ -116,38 +112,17 @@ fn length(bytes: usize) -> u64 {
     u64::try_from(bytes).expect("lengths fit 64 bits")
 }
 
-impl From<Incoming> for Row {
-    fn from(incoming: Incoming) -> Self {
-        let Incoming {
-            from,
-            content,
-            late,
-        } = incoming;
-        match content {
-            Content::Value(bytes) => Self(from, None, bytes, late),
-            Content::Sized(bytes) => Self(from, Some(bytes), Bytes::new(), late),
-        }
-    }
-}
-
-impl From<Row> for Incoming {
-    fn from(Row(from, size, bytes, late): Row) -> Self {
-        Self {
-            from,
-            content: size.map_or(Content::Value(bytes), Content::Sized),
-            late,
-        }
-    }
-}
-
 const LENGTH_LEN: usize = 8;
 
 #[cfg(test)]
 mod tests {
+    use bsp::units::Seconds;
     use bsp::{Program, Step, Superstep};
+    use serde::{Deserialize, Serialize};
 
     use super::*;
     use crate::chunks::channel;
+    use crate::programs::Content;
 
     #[derive(Serialize, Deserialize)]
     struct Idle(u64);
@@ -161,24 +136,24 @@ mod tests {
         }
     }
 
-    /// What comes of one piece; the first 5 bytes are the agent's.
-    fn unpacked(payload: &[u8]) -> Result<Unpacked, RunError> {
+    /// Decodes a payload in one chunk, with 5 bytes of the agent.
+    fn decoded(payload: &[u8]) -> Result<DecodedImage, RunError> {
         let (sender, chunks) = channel();
         sender
             .blocking_send(Bytes::copy_from_slice(payload))
             .unwrap();
         let mut chunks = ChunkReader::new(length(payload.len()), chunks);
-        unpack(ProgramType::new::<Idle>(), Rank(1), 5, &mut chunks)
+        decode(ProgramType::new::<Idle>(), Rank(1), 5, &mut chunks)
     }
 
-    fn packed(image: OutgoingImage) -> Vec<u8> {
+    fn encoded(image: OutgoingImage) -> Vec<u8> {
         let (sender, mut chunks) = channel();
-        image.pack(ChunkWriter::new(sender)).unwrap();
+        image.encode(ChunkWriter::new(sender)).unwrap();
         chunks.blocking_recv().unwrap().to_vec()
     }
 
     #[test]
-    fn what_is_packed_is_unpacked_and_what_is_cut_is_refused() {
+    fn images_are_decoded_as_encoded_and_truncated_ones_are_refused() {
         let program = ProgramType::new::<Idle>().decode(Rank(1), b"\x07").unwrap();
         let inbox = vec![
             Incoming {
@@ -192,21 +167,26 @@ mod tests {
                 late: Some(Seconds::ZERO),
             },
         ];
-        let image = |inbox, program| OutgoingImage::new(Rank(1), b"agent".to_vec(), inbox, program);
-        let leaving = image(inbox.clone(), program).unwrap();
-        let announced = leaving.len();
-        let payload = packed(leaving);
+        let image = |inbox: &[Incoming], program| {
+            OutgoingImage::new(Rank(1), b"agent".to_vec(), inbox, program)
+        };
+        let outgoing = image(&inbox, program).unwrap();
+        let announced = outgoing.len();
+        let payload = encoded(outgoing);
         assert_eq!(length(payload.len()), announced);
-        let come = unpacked(&payload).unwrap();
-        assert_eq!((&come.agent[..], &come.inbox), (&b"agent"[..], &inbox));
-        assert_eq!(packed(image(inbox, come.program).unwrap()), payload);
+        let received = decoded(&payload).unwrap();
+        assert_eq!(
+            (&received.agent[..], &received.inbox),
+            (&b"agent"[..], &inbox)
+        );
+        assert_eq!(encoded(image(&inbox, received.program).unwrap()), payload);
         for length in 0..payload.len() {
-            assert!(unpacked(&payload[..length]).is_err(), "{length} bytes");
+            assert!(decoded(&payload[..length]).is_err(), "{length} bytes");
         }
         let longer = [&payload[..], &[0]].concat();
-        assert!(unpacked(&longer).is_err());
+        assert!(decoded(&longer).is_err());
         let mut long = payload;
         long[5..13].fill(0xff);
-        assert!(unpacked(&long).is_err());
+        assert!(decoded(&long).is_err());
     }
 }

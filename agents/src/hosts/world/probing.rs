@@ -1,4 +1,4 @@
-//! Messages whose only purpose is to see how long they take.
+//! Probes: messages that measure how long messages take.
 
 use std::collections::BTreeMap;
 use std::time::Instant as Clock;
@@ -6,31 +6,32 @@ use std::time::Instant as Clock;
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
-use protocol::{Address, Message, NodeMessage, Probe};
+use protocol::Probe;
 
-use super::{HostWorld, seconds};
+use crate::hosts::rates::Rates;
+use crate::hosts::time::seconds;
 use crate::setup::Rules;
 
-/// Probes that the node of a Set Manager has under way.
+/// The probes of the node of a Set Manager.
 #[derive(Debug)]
 pub(super) struct Probing {
-    /// The host that stands for each Set, as seen from here.
+    /// The host that represents each Set, as seen from here.
     ends: BTreeMap<SetId, HostId>,
-    /// By host.
-    under_way: BTreeMap<HostId, UnderWay>,
+    /// The probe in transfer to each host.
+    in_transfer: BTreeMap<HostId, InTransfer>,
 }
 
-/// A probe under way.
+/// A probe in transfer.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    left: Clock,
-    /// The shortest that one without content took, and one with, as far as they are back.
-    least: [Option<Seconds>; 2],
+struct InTransfer {
+    sent: Clock,
+    /// The shortest round trips of the probes before: without content, and with content.
+    shortest: [Option<Seconds>; 2],
 }
 
 impl Probing {
-    /// What the node of `own` has to find out: if a Set Manager lives there, how far the Managers of the other
-    /// Sets are, and how far a neighbour.
+    /// The probes of `own`. If it is the node of a Set Manager, they go to the Managers of the other Sets and to one
+    /// neighbour; otherwise there are none.
     pub(super) fn new(rules: &Rules, own: HostId) -> Self {
         let own_set = rules.sets[own.index()];
         let mut ends = BTreeMap::new();
@@ -46,80 +47,69 @@ impl Probing {
         }
         Self {
             ends,
-            under_way: BTreeMap::new(),
-        }
-    }
-}
-
-impl HostWorld {
-    /// Sends the first probes.
-    pub(in super::super) fn probe(&mut self) {
-        let ends: Vec<HostId> = self.probing.ends.values().copied().collect();
-        for host in ends {
-            self.send_probe(host, 0, [None; 2]);
+            in_transfer: BTreeMap::new(),
         }
     }
 
-    /// Whether all probes are back.
-    pub(in super::super) fn has_probed(&self) -> bool {
-        self.probing.under_way.is_empty()
+    /// The first probe of each series, to be sent now.
+    pub(super) fn start(&mut self) -> Vec<(HostId, Probe)> {
+        let hosts: Vec<HostId> = self.ends.values().copied().collect();
+        let first = hosts
+            .into_iter()
+            .map(|host| (host, self.next(host, 0, [None; 2])));
+        first.collect()
     }
 
-    /// A probe of another node, or one of ours that is back.
-    pub(super) fn handle_probe(&mut self, host: HostId, probe: &Probe, came: Clock) {
-        if !probe.is_back {
-            let back = Probe {
-                number: probe.number,
-                is_back: true,
-                payload: Bytes::new(),
-            };
-            return self.post_probe(host, back);
-        }
-        let Some(UnderWay { left, mut least }) = self.probing.under_way.remove(&host) else {
-            return;
-        };
-        let took = seconds(came.saturating_duration_since(left));
-        // The first ones wake both ends up and open windows; the shortest says how far they are.
-        let kind = &mut least[usize::from(has_content(probe.number))];
+    /// Whether no probe is in transfer.
+    pub(super) fn is_complete(&self) -> bool {
+        self.in_transfer.is_empty()
+    }
+
+    /// Probe `number` is back from `host`. Returns the next one, to be sent now; after the last one, `rates` learns the
+    /// shortest round trips.
+    pub(super) fn handle_reply(
+        &mut self,
+        host: HostId,
+        number: u32,
+        arrived: Clock,
+        rates: &mut Rates,
+    ) -> Option<Probe> {
+        let InTransfer { sent, mut shortest } = self.in_transfer.remove(&host)?;
+        let took = seconds(arrived.saturating_duration_since(sent));
+        // The first probes wake both ends and open the windows of the connection.
+        let kind = &mut shortest[usize::from(has_content(number))];
         *kind = Some(kind.map_or(took, |before| before.min(took)));
-        if probe.number + 1 < PROBES {
-            return self.send_probe(host, probe.number + 1, least);
+        if number + 1 < PROBES {
+            return Some(self.next(host, number + 1, shortest));
         }
-        let ends = self.probing.ends.iter();
-        let sets = ends.filter(|(_, end)| **end == host).map(|(set, _)| *set);
         let length = u64::try_from(PROBE_LEN).expect("a probe is small");
-        let [empty, full] = least.map(Option::unwrap_or_default);
-        for set in sets {
-            self.rates.probed(set, empty, (length, full));
+        let [empty, full] = shortest.map(Option::unwrap_or_default);
+        let ends = self.ends.iter();
+        for (set, _) in ends.filter(|(_, end)| **end == host) {
+            rates.probed(*set, empty, (length, full));
         }
+        None
     }
 
-    fn send_probe(&mut self, host: HostId, number: u32, least: [Option<Seconds>; 2]) {
-        let left = Clock::now();
-        self.probing
-            .under_way
-            .insert(host, UnderWay { left, least });
+    /// Probe `number` to `host`.
+    fn next(&mut self, host: HostId, number: u32, shortest: [Option<Seconds>; 2]) -> Probe {
+        let sent = Clock::now();
+        self.in_transfer.insert(host, InTransfer { sent, shortest });
         let bytes = if has_content(number) { PROBE_LEN } else { 0 };
-        let probe = Probe {
+        Probe {
             number,
             is_back: false,
             payload: Bytes::from(vec![0; bytes]),
-        };
-        self.post_probe(host, probe);
-    }
-
-    fn post_probe(&mut self, host: HostId, probe: Probe) {
-        let (own, other) = (Address::Node(self.own), Address::Node(host));
-        self.post(host, own, other, &Message::Node(NodeMessage::Probe(probe)));
+        }
     }
 }
 
-/// The first half is without.
+/// The first half of the probes has no content.
 const fn has_content(number: u32) -> bool {
     PROBES / 2 <= number
 }
 
-/// Probes in all.
+/// The number of probes to each host.
 const PROBES: u32 = 8;
-/// Bytes of one with content.
+/// Bytes of content.
 const PROBE_LEN: usize = 1 << 20;

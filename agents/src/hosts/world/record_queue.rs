@@ -26,12 +26,12 @@ impl RecordQueue {
         LINES_ENOUGH <= self.lines.len() && self.refused.is_none()
     }
 
-    /// Sends frames that `encode` makes of lines, as far as they are taken; whether all are.
+    /// Sends the lines in frames of `encode`, as far as the client accepts them. Returns whether it has accepted all.
     ///
     /// # Errors
     ///
     /// If the client is gone, or so slow that too much would have to be kept for it.
-    pub(super) fn tell(
+    pub(super) fn send(
         &mut self,
         encode: impl Fn(String) -> Frame,
         mut try_send: impl FnMut(Frame) -> Result<(), TrySendError>,
@@ -81,42 +81,42 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_client_gets_every_line_once_and_in_order() {
-        let (mut recorded, mut came) = (RecordQueue::default(), String::new());
-        for (number, is_taken) in [true, false, false, true, false, true]
+    fn a_busy_client_receives_every_line_once_and_in_order() {
+        let (mut recorded, mut received) = (RecordQueue::default(), String::new());
+        for (number, is_accepted) in [true, false, false, true, false, true]
             .into_iter()
             .enumerate()
         {
             recorded.push(&format!("{number}"));
-            let told = recorded.tell(encode, |frame| {
-                if !is_taken {
+            let sent = recorded.send(encode, |frame| {
+                if !is_accepted {
                     return Err(TrySendError::Full { frame });
                 }
-                came += std::str::from_utf8(&frame.head).unwrap();
+                received += std::str::from_utf8(&frame.head).unwrap();
                 Ok(())
             });
-            assert_eq!(told, Ok(is_taken));
+            assert_eq!(sent, Ok(is_accepted));
         }
-        assert_eq!(came, "0\n1\n2\n3\n4\n5\n");
+        assert_eq!(received, "0\n1\n2\n3\n4\n5\n");
     }
 
     #[test]
-    fn too_much_is_not_kept() {
+    fn a_slow_client_is_an_error() {
         let mut recorded = RecordQueue::default();
         let line = "x".repeat(LINES_ENOUGH);
         let mut pushed = 0;
         let error = loop {
             assert!(
                 pushed <= LINES_MAX / LINES_ENOUGH + 2,
-                "it is kept all the same"
+                "lines are not limited"
             );
             recorded.push(&line);
             pushed += 1;
-            if let Err(error) = recorded.tell(encode, |frame| Err(TrySendError::Full { frame })) {
+            if let Err(error) = recorded.send(encode, |frame| Err(TrySendError::Full { frame })) {
                 break error;
             }
         };
-        assert!(!recorded.is_full(), "asking again does not help");
+        assert!(!recorded.is_full(), "a client that refused a frame");
         assert_eq!(
             error.message,
             "the client takes the record slower than it is made: 32 MiB wait for it"

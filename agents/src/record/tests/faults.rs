@@ -68,11 +68,11 @@ fn a_call_that_is_missing_or_there_twice_is_noticed() {
     for (events, fault) in [
         (
             &[EVALUATED, MOVED, CALL, CALL][..],
-            "6: the call after superstep 1 comes when that call is over",
+            "6: the call after superstep 1 follows the end of that call",
         ),
         (
             &[CALL, MOVED][..],
-            "4: a move after superstep 1 comes when that call is over",
+            "4: a move after superstep 1 follows the end of that call",
         ),
         (
             &[EVALUATED][..],
@@ -84,7 +84,7 @@ fn a_call_that_is_missing_or_there_twice_is_noticed() {
         ),
         (
             &[EVALUATED, EVALUATED, CALL][..],
-            "4: what a Set found after superstep 1 has been told before",
+            "4: what a Set found after superstep 1 is there twice",
         ),
     ] {
         assert_eq!(

@@ -1,46 +1,24 @@
-//! Candidates of a call: who they are, and what is asked and answered about them.
+//! The candidates of a call, and the requests and answers about them.
 
-use std::collections::BTreeMap;
-
-use bsp::{HostId, Rank, SetId};
-use migbsp::{Answer, Processors, Request, Selection};
+use bsp::SetId;
+use migbsp::{Answer, Processors, Request};
 use protocol::{Address, AgentMessage, Answered, Ask, CallMessage, Considered, Decided, Report};
 
 use super::outcome::negotiated;
+use super::state::Negotiation;
 use crate::script;
 use crate::set_manager::SetManager;
 use crate::setup::Rules;
 use crate::world::{Cost, World};
 
-/// The part in which candidates are settled, one after the other in the order of the list.
-#[derive(Debug)]
-pub(super) struct Negotiation {
-    pub(super) selection: Selection,
-    /// The processors of the own Set.
-    pub(super) processors: Processors,
-    /// Where the script says that processes go, if there is one.
-    pub(super) script: Option<BTreeMap<Rank, HostId>>,
-    /// How many candidates are settled, as far as this Manager is concerned.
-    pub(super) settled: usize,
-    /// The request that an answer is expected to.
-    pub(super) asked: Option<Request>,
-    pub(super) considered: Vec<Considered>,
-}
-
-impl Negotiation {
-    /// Where a candidate for the own Set goes: where the script says, if there is one.
-    pub(super) fn answer(&mut self, request: &Request) -> Answer {
-        match &self.script {
-            Some(script) => self.processors.place(request, script[&request.rank]),
-            None => self.processors.answer(request),
-        }
-    }
-}
-
 impl SetManager {
-    /// Settles who is a candidate, and with what they are negotiated.
+    /// Selects the candidates, and prepares the negotiation about them.
     pub(super) fn begin_negotiation(&mut self, rules: &Rules, world: &mut dyn World) {
-        let model = &rules.scheduler.as_ref().expect("nobody else calls").model;
+        let model = &rules
+            .scheduler
+            .as_ref()
+            .expect("calls have a scheduler")
+            .model;
         let call = self.call.as_mut().expect("a call is being held");
         let orders = rules.orders(call.superstep + 1);
         let selection = match orders {
@@ -73,7 +51,7 @@ impl SetManager {
         self.negotiate(rules, world);
     }
 
-    /// Settles candidates as far as that depends on nobody else.
+    /// Decides about candidates as far as this Manager can without the answer of another.
     pub(super) fn negotiate(&mut self, rules: &Rules, world: &mut dyn World) {
         let Some(call) = &mut self.call else { return };
         let Some(negotiation) = &mut call.negotiation else {
@@ -144,8 +122,8 @@ impl SetManager {
         world: &mut dyn World,
     ) {
         let call = self.call.as_mut().expect("a call is being held");
-        let negotiation = call.negotiation.as_mut().expect("somebody was asked");
-        let request = negotiation.asked.take().expect("somebody was asked");
+        let negotiation = call.negotiation.as_mut().expect("a request is open");
+        let request = negotiation.asked.take().expect("a request is open");
         assert_eq!(request.rank, answered.rank, "an answer to another question");
         let entry = negotiation.selection.candidates[negotiation.settled];
         if matches!(answered.answer, Answer::Offer { .. }) {

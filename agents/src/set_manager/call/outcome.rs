@@ -1,4 +1,4 @@
-//! What came of a call.
+//! The outcome of a call.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use bsp::units::{Instant, Seconds};
 use migbsp::{Answer, CallSchedule, PlannedMove};
 use protocol::{Considered, Migrate};
 
-use super::Call;
+use super::state::Call;
 use crate::record;
 use crate::setup::{Payment, Rules, Scheduler, WindowRule};
 
@@ -57,7 +57,7 @@ fn paid(rules: &Rules, orders: impl Iterator<Item = Migrate>) -> Vec<Migrate> {
     orders.map(pays).collect()
 }
 
-/// What became of all candidates, in the order of the list; nothing where plans name processors.
+/// The decisions about all candidates, in the order of the list; empty where plans name processors.
 fn in_order(call: &Call) -> impl Iterator<Item = &Considered> {
     let negotiation = call.negotiation.iter();
     let mut considered: BTreeMap<_, _> = call

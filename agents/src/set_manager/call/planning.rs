@@ -3,8 +3,8 @@
 use migbsp::Inventory;
 use protocol::{AgentMessage, CallMessage, Planned};
 
-use super::Call;
 use super::outcome::ordered;
+use super::state::Call;
 use crate::deliberation::{Deliberated, Deliberation};
 use crate::set_manager::SetManager;
 use crate::setup::{Collection, Rules, Shape};
@@ -40,7 +40,7 @@ impl SetManager {
 
     /// Has a plan made with what all Managers told.
     pub(super) fn plan(&mut self, rules: &Rules, world: &mut dyn World) {
-        let scheduler = rules.scheduler.as_ref().expect("nobody else calls");
+        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let call = self.call.as_mut().expect("a call is being held");
         let set_reports = call.set_reports.values_mut();
         let inventories = set_reports.filter_map(|set_report| set_report.inventory.take());
@@ -54,7 +54,7 @@ impl SetManager {
         world.deliberate(self.set, deliberation);
     }
 
-    /// The plan is made: all Managers are told.
+    /// Sends a finished plan to all Managers.
     pub(in crate::set_manager) fn handle_plan(
         &mut self,
         rules: &Rules,

@@ -1,4 +1,4 @@
-//! Instances and arguments that will not do: where, what was met, and what would do.
+//! The errors of invalid instances and arguments: place, value, and advice.
 
 use crate::invocation::Folder;
 use crate::rebalance::{SMALL, folder};

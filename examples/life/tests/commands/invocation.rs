@@ -16,7 +16,7 @@ pub(crate) fn folder() -> TempDir {
     folder
 }
 
-/// What came of the example, run in `folder`.
+/// The output of the example, run in `folder`.
 pub(crate) fn life(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_life"));
     command.current_dir(folder).env_clear().args(arguments);

@@ -1,4 +1,4 @@
-//! The factors, and the parts of them that processes leave behind.
+//! The factors, and the parts of them that processes output.
 
 use bsp::Rank;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub struct Residual {
     pub difference: f64,
     /// `‖A‖`
     pub matrix: f64,
-    /// The most that rounding can make of the difference: `n·ε·‖|L|·|U|‖`, half of it by the
+    /// The largest difference that rounding can cause: `n·ε·‖|L|·|U|‖`, half of it by the
     /// decomposition and half by multiplying the factors (Higham, Accuracy and Stability of Numerical
     /// Algorithms, 2002, Theorem 9.3).
     pub bound: f64,

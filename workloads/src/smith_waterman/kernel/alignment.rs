@@ -1,4 +1,4 @@
-//! An alignment, and the parts of it that processes leave behind.
+//! An alignment, and the parts of it that processes output.
 
 use std::fmt;
 use std::ops::Range;

@@ -8,7 +8,7 @@ use proptest::sample::Index;
 use super::super::expectations::PATIENCE;
 use super::*;
 
-/// What happens in a superstep: who sends to whom, who halts at its end, and who lives where afterwards.
+/// A superstep: the senders and receivers, the process that halts at its end, and the one that moves afterwards.
 type Round = (Vec<(Index, Index)>, Option<Index>, Option<(Index, Index)>);
 
 /// What is under way from one node to another.
@@ -74,8 +74,8 @@ impl Network {
         }
     }
 
-    /// Everybody who lives executes `superstep`: sends what is said, and perhaps halts; what each receives, and
-    /// how many messages were sent and received.
+    /// Executes `superstep` on all running processes. Returns what each receives, and the numbers of messages sent and
+    /// received.
     fn superstep(
         &mut self,
         (superstep, living): (u64, &[Rank]),
@@ -126,7 +126,10 @@ impl Network {
                 exchanged.is_none()
             });
             let which = order.next().unwrap();
-            assert!(self.deliver(which) || waiting.is_empty(), "nobody gets on");
+            assert!(
+                self.deliver(which) || waiting.is_empty(),
+                "no process advances"
+            );
         }
         (inboxes, sent, received)
     }
@@ -192,7 +195,7 @@ proptest! {
         }
         let (_, _, received) = network.superstep((last + 50, &living), &[], None, &mut order);
         prop_assert_eq!(received, 0);
-        // Who has nothing to say falls silent.
+        // Hosts without messages stop sending batches.
         let most = usize::try_from(PATIENCE).unwrap() * hosts * (hosts - 1);
         prop_assert!(network.frames - before <= most);
     }

@@ -1,0 +1,66 @@
+//! The connections of a client to the nodes of a cluster.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bsp::HostId;
+use protocol::identity::Identity;
+use protocol::transport::{Bounds, Endpoint, Peer, PeerPolicy, Sender};
+use protocol::{Address, JobMessage, Message, encode};
+
+use super::request::Request;
+use crate::hosts::failure::JobError;
+use crate::hosts::members;
+
+/// A runtime on the calling thread.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, JobError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(|error: io::Error| JobError::cluster(format!("no runtime: {error}")))
+}
+
+/// An endpoint that only connects.
+pub(super) fn endpoint(identity: Identity) -> Result<Arc<Endpoint>, JobError> {
+    let any_ipv6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+    let any_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let has_ipv6 = UdpSocket::bind(any_ipv6).is_ok();
+    let address = if has_ipv6 { any_ipv6 } else { any_ipv4 };
+    let bound = Endpoint::bind(identity, address, PeerPolicy::RefuseAll, Bounds::default());
+    let bound = bound.map_err(|error| JobError::cluster(error.to_string()))?;
+    Ok(Arc::new(bound))
+}
+
+/// Connects to the nodes of `request`, by host.
+pub(super) async fn connect(
+    endpoint: &Arc<Endpoint>,
+    request: &Request,
+) -> Result<Vec<Peer>, JobError> {
+    let rules = members::rules(&request.setup);
+    let all = request.members.iter().enumerate();
+    let connecting = all.map(|(index, member)| {
+        let role = members::role_of(&rules, HostId::from_index(index));
+        let (endpoint, member) = (Arc::clone(endpoint), member.clone());
+        tokio::spawn(async move { members::connect(&endpoint, &member, role).await })
+    });
+    let mut peers = Vec::new();
+    for connected in connecting.collect::<Vec<_>>() {
+        let peer = connected
+            .await
+            .map_err(|error| JobError::cluster(error.to_string()))?;
+        peers.push(peer?);
+    }
+    Ok(peers)
+}
+
+/// Sends `message` to a node.
+pub(super) fn send(node: &Sender, message: JobMessage) -> Result<(), JobError> {
+    let message = Message::Job(Box::new(message));
+    let frame = encode(Address::Client, Address::Node(HostId(0)), &message);
+    Ok(node.push(frame)?)
+}
+
+/// How long a node may take to answer.
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(10);

@@ -1,0 +1,35 @@
+//! What the nodes of a cluster sent to the client of a job.
+
+use std::collections::BTreeMap;
+
+use bsp::units::{Bytes, Instant};
+use bsp::{HostId, Rank};
+use protocol::Ended;
+
+use crate::record::{Call, End};
+
+/// The outputs, totals and calls of a job.
+#[derive(Default)]
+pub(super) struct JobResult {
+    pub(super) outputs: BTreeMap<Rank, bytes::Bytes>,
+    pub(super) ended: BTreeMap<HostId, Ended>,
+    pub(super) calls: Vec<Call>,
+}
+
+impl JobResult {
+    /// The totals of the run.
+    pub(super) fn end(&self) -> End {
+        let sum = |what: fn(&Ended) -> u64| self.ended.values().map(what).sum();
+        let seconds = self.ended.values().map(|ended| ended.seconds).max();
+        let supersteps = self.ended.values().map(|ended| ended.supersteps).max();
+        End {
+            seconds: Instant::START + seconds.unwrap_or_default(),
+            supersteps: supersteps.unwrap_or_default(),
+            messages: sum(|ended| ended.messages),
+            bytes: Bytes(sum(|ended| ended.bytes)),
+            attainable: None,
+            imbalance: None,
+            moved: Bytes(sum(|ended| ended.moved)),
+        }
+    }
+}

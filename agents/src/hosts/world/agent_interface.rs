@@ -1,0 +1,164 @@
+//! What the agents on a host ask of their world.
+
+use std::time::Duration;
+
+use bsp::reference;
+use bsp::units::{Instant, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use protocol::{Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProcessImage};
+
+use super::{HostWorld, planning};
+use crate::deliberation::Deliberation;
+use crate::error::RunError;
+use crate::hosts::local_event::LocalEvent;
+use crate::hosts::meter::thread_time;
+use crate::hosts::migration::departure::DepartingProcess;
+use crate::hosts::time::{elapsed, seconds};
+use crate::programs::Turn;
+use crate::record;
+use crate::world::{Cost, Event, Moved, World};
+
+impl World for HostWorld {
+    fn now(&self) -> Instant {
+        Instant::START + elapsed(self.began)
+    }
+
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
+        match self.host_of(to) {
+            Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
+            Some(host) => {
+                let sent = self.peers.send(host, from, to, &message.into());
+                self.check(sent);
+            }
+            None => self.fail(RunError::Peer(format!("{from:?} has a message for {to:?}"))),
+        }
+    }
+
+    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
+        if self.superstep_limit <= superstep {
+            let limit = self.superstep_limit;
+            // All nodes name the same process.
+            let rank = self.exchanges.first_running().unwrap_or(rank);
+            return self.fail(reference::Error::NeverHalts { rank, limit }.into());
+        }
+        self.supersteps = superstep + 1;
+        let begun = self.exchanges.begin(superstep);
+        let started = begun.and_then(|()| {
+            let turn = Turn {
+                rank,
+                size: self.exchanges.size(),
+                superstep,
+                inbox: self.exchanges.remove_inbox(rank),
+            };
+            self.computation.start(turn, delay)
+        });
+        self.check(started);
+    }
+
+    fn exchange(&mut self, rank: Rank) {
+        self.exchanging.insert(rank);
+        self.deliver_exchanges();
+    }
+
+    fn listen(&mut self, _: u64, _: Option<Rank>) {
+        // A host receives messages in the order of their arrival.
+    }
+
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
+        let Migrate { rank, to, .. } = order;
+        let program = self.computation.remove(rank);
+        let peer = self.peers.sender(to).cloned();
+        let (Some(program), Some(peer)) = (program, peer) else {
+            let problem = format!("{rank} cannot move to {to}: one of them is not in this job");
+            return self.fail(RunError::Peer(problem));
+        };
+        self.departed.push(rank);
+        let process = DepartingProcess {
+            agent,
+            inbox: self.exchanges.remove_inbox(rank),
+            program,
+        };
+        self.departures.send(order, process, peer);
+    }
+
+    fn install(&mut self, host: HostId, image: ProcessImage) {
+        let moved = Moved {
+            agent: image.payload,
+            host,
+            epoch: image.epoch,
+        };
+        self.deliver(Address::Process(image.rank), Event::Moved(Box::new(moved)));
+    }
+
+    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
+        if !self.placement.is_announced_by(set) {
+            return;
+        }
+        let moves: Vec<(Rank, HostId)> = moves.iter().map(|order| (order.rank, order.to)).collect();
+        self.place(epoch, &moves);
+        let placed = Message::Node(NodeMessage::Placed(Box::new(Placed { epoch, moves })));
+        for host in self.placement.receivers(set) {
+            let (from, to) = (Address::SetManager(set), Address::Node(host));
+            let sent = self.peers.send(host, from, to, &placed);
+            self.check(sent);
+        }
+    }
+
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        let events = self.events.clone();
+        let after = Duration::try_from_secs_f64(after.get()).unwrap_or(Duration::MAX);
+        drop(tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            // The job may be over.
+            drop(events.send(LocalEvent::Woken(agent)));
+        }));
+    }
+
+    fn flush(&mut self, set: SetId) {
+        // Messages keep their order, so those sent before have arrived.
+        self.deliver(Address::SetManager(set), Event::Flushed);
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        let started = planning::plan(set, deliberation, self.events.clone());
+        self.check(started);
+    }
+
+    fn finished(&mut self, rank: Rank) {
+        self.departed.push(rank);
+        self.client.send_output(rank);
+    }
+
+    fn image(&self, rank: Rank) -> Image {
+        self.computation.image(rank)
+    }
+
+    fn processors(&self, _: HostId) -> (InstructionsPerSecond, u32) {
+        (self.machine.offered(), self.machine.processors.get())
+    }
+
+    fn load(&self, _: HostId, window: Seconds) -> f64 {
+        self.machine.load.load(window)
+    }
+
+    fn overhead_busy(&self, _: HostId) -> Seconds {
+        // The thread that carries messages is the one that calls this.
+        seconds(thread_time())
+    }
+
+    fn transfer_rate(&self, _: SetId, to: SetId) -> f64 {
+        self.transfers.per_byte(to)
+    }
+
+    fn latency(&self, _: SetId, to: SetId) -> Seconds {
+        self.transfers.latency(to)
+    }
+
+    fn record(&mut self, event: record::Event) {
+        self.client.record(&event);
+    }
+
+    fn fail(&mut self, error: RunError) {
+        self.check(Err::<(), _>(error));
+    }
+}

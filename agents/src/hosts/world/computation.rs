@@ -1,0 +1,134 @@
+//! The programs on a host, and the supersteps that they execute.
+
+use std::collections::BTreeMap;
+
+use bsp::units::{Instructions, Seconds};
+use bsp::{Image, Rank};
+use tokio::sync::mpsc;
+
+use crate::error::RunError;
+use crate::hosts::Machine;
+use crate::hosts::pool::{Done, Pool, Task};
+use crate::hosts::sharing::shared;
+use crate::programs::{Executed, HostedProgram, Turn};
+use crate::world::Event;
+
+/// The programs on a host.
+pub(super) struct Computation {
+    /// The processors that the host offers.
+    processors: u32,
+    pool: Pool,
+    /// The programs that do not execute a superstep.
+    programs: BTreeMap<Rank, Box<dyn HostedProgram>>,
+    /// Supersteps that start once all agents have handled their events.
+    starting: Vec<Task>,
+    /// Processes that have executed the superstep.
+    computed: Vec<Computed>,
+}
+
+/// A process that has executed its superstep.
+struct Computed {
+    rank: Rank,
+    program: Box<dyn HostedProgram>,
+    work: Instructions,
+    /// The time for which it had a processor.
+    held: Seconds,
+    halted: bool,
+}
+
+impl Computation {
+    /// No programs on `machine`; `done` receives the supersteps that have been executed.
+    pub(super) fn new(machine: &Machine, done: &mpsc::UnboundedSender<Vec<Done>>) -> Self {
+        Self {
+            processors: machine.processors.get(),
+            pool: Pool::new(machine.processors, machine.processor, done),
+            programs: BTreeMap::new(),
+            starting: Vec::new(),
+            computed: Vec::new(),
+        }
+    }
+
+    /// Adds the program of `rank`.
+    pub(super) fn insert(&mut self, rank: Rank, program: Box<dyn HostedProgram>) {
+        self.programs.insert(rank, program);
+    }
+
+    /// Removes the program of `rank`, which leaves.
+    pub(super) fn remove(&mut self, rank: Rank) -> Option<Box<dyn HostedProgram>> {
+        self.programs.remove(&rank)
+    }
+
+    /// The memory that a process occupies.
+    pub(super) fn image(&self, rank: Rank) -> Image {
+        let program = self.programs.get(&rank);
+        program.map_or_else(Image::default, |program| program.image())
+    }
+
+    /// Prepares a superstep of a process, which begins `delay` after [`Self::execute`].
+    pub(super) fn start(&mut self, turn: Turn, delay: Seconds) -> Result<(), RunError> {
+        let rank = turn.rank;
+        let program = self.programs.remove(&rank);
+        let program = program.ok_or_else(|| {
+            RunError::Peer(format!("{rank} is to compute, but is not on this host"))
+        })?;
+        self.starting.push(Task {
+            program,
+            turn,
+            delay,
+        });
+        Ok(())
+    }
+
+    /// Executes all prepared supersteps. They are passed to the pool together, so that a sleeping thread is woken once.
+    pub(super) fn execute(&mut self) {
+        self.pool.execute(self.starting.drain(..));
+    }
+
+    /// Adds a superstep that a program has executed. Returns the messages and the output of the process.
+    ///
+    /// # Errors
+    ///
+    /// The error of the program.
+    pub(super) fn add_computed(&mut self, done: Done) -> Result<Executed, RunError> {
+        let Done {
+            rank,
+            program,
+            result,
+            work,
+            held,
+        } = done;
+        let executed = result?;
+        self.computed.push(Computed {
+            rank,
+            program,
+            work,
+            held,
+            halted: executed.output.is_some(),
+        });
+        Ok(executed)
+    }
+
+    /// The events of all processes once they have executed the superstep, by rank. Their times are those of equal
+    /// processor sharing.
+    pub(super) fn finish(&mut self) -> Vec<(Rank, Event)> {
+        let mut computed = std::mem::take(&mut self.computed);
+        computed.sort_by_key(|computed| computed.rank);
+        let held: Vec<Seconds> = computed.iter().map(|computed| computed.held).collect();
+        let times = shared(&held, self.processors);
+        let mut events = Vec::with_capacity(times.len());
+        for (computed, time) in computed.into_iter().zip(times) {
+            let Computed {
+                rank,
+                program,
+                work,
+                halted,
+                ..
+            } = computed;
+            if !halted {
+                self.programs.insert(rank, program);
+            }
+            events.push((rank, Event::Computed { work, time, halted }));
+        }
+        events
+    }
+}

@@ -1,0 +1,94 @@
+//! How long messages take between this node and others, as measured.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant as Clock;
+
+use bsp::units::Seconds;
+use bsp::{HostId, SetId};
+use bytes::Bytes;
+use protocol::Probe;
+
+use super::probing::Probing;
+use crate::hosts::one_way_delay::OneWayDelay;
+use crate::hosts::rates::Rates;
+use crate::setup::Rules;
+
+/// What probes, batches and images say about the time of transfers.
+pub(super) struct TransferTimes {
+    rules: Arc<Rules>,
+    delays: BTreeMap<HostId, OneWayDelay>,
+    rates: Rates,
+    probing: Probing,
+}
+
+impl TransferTimes {
+    /// Nothing is known yet about the transfers between `own` and `peers`.
+    pub(super) fn new(rules: Arc<Rules>, own: HostId, peers: impl Iterator<Item = HostId>) -> Self {
+        Self {
+            delays: peers.map(|host| (host, OneWayDelay::new())).collect(),
+            rates: Rates::default(),
+            probing: Probing::new(&rules, own),
+            rules,
+        }
+    }
+
+    /// A batch of `bytes` bytes has arrived from `host`. Returns how long it took.
+    pub(super) fn add_batch(
+        &mut self,
+        host: HostId,
+        bytes: u64,
+        (sent, arrived): (Seconds, Seconds),
+        round_trip: Seconds,
+    ) -> Seconds {
+        let delay = self.delays.get_mut(&host).expect("a peer");
+        let took = delay.took(sent, arrived, round_trip);
+        self.learn(host, bytes, took);
+        took
+    }
+
+    /// A transfer of `bytes` bytes between this node and `host` took `took`.
+    pub(super) fn learn(&mut self, host: HostId, bytes: u64, took: Seconds) {
+        self.rates.learn(self.rules.sets[host.index()], bytes, took);
+    }
+
+    /// The first probes, to be sent now.
+    pub(super) fn start_probing(&mut self) -> Vec<(HostId, Probe)> {
+        self.probing.start()
+    }
+
+    /// Whether all probes are back.
+    pub(super) fn has_probed(&self) -> bool {
+        self.probing.is_complete()
+    }
+
+    /// A probe has arrived from `host`: one of its own, or one of this node that is back. Returns the probe to be sent
+    /// to `host` now.
+    pub(super) fn handle_probe(
+        &mut self,
+        host: HostId,
+        probe: &Probe,
+        arrived: Clock,
+    ) -> Option<Probe> {
+        let number = probe.number;
+        if probe.is_back {
+            let rates = &mut self.rates;
+            return self.probing.handle_reply(host, number, arrived, rates);
+        }
+        Some(Probe {
+            number,
+            is_back: true,
+            payload: Bytes::new(),
+        })
+    }
+
+    /// Seconds per byte to the Manager of `set`.
+    pub(super) fn per_byte(&self, set: SetId) -> f64 {
+        self.rates.per_byte(set)
+    }
+
+    /// The time of an empty message to the Manager of `set`.
+    pub(super) fn latency(&self, set: SetId) -> Seconds {
+        self.rates.latency(set)
+    }
+}

@@ -1,0 +1,107 @@
+//! The state of a call at one Manager.
+
+use std::collections::BTreeMap;
+
+use bsp::units::Instant;
+use bsp::{HostId, Rank, SetId};
+use migbsp::{Answer, Digest, Entry, PlanAssessment, Processor, Processors, Request, Selection};
+use protocol::{
+    Ask, Capacity, Considered, Decided, Measured, Migrate, Planned, Report, Reports, SetReport,
+};
+
+/// The state of a call at one Manager.
+#[derive(Debug)]
+pub(in crate::set_manager) struct Call {
+    pub(super) superstep: u64,
+    /// When this Manager knew that there is a call.
+    pub(super) began: Instant,
+    /// The hosts of the own Set that have answered.
+    pub(super) measured: Vec<Measured>,
+    pub(super) capacities: BTreeMap<SetId, Capacity>,
+    /// The nodes that have still to send their reports.
+    pub(super) reports_missing: usize,
+    /// What the own Set's processes found, by rank.
+    pub(super) reports: BTreeMap<Rank, Report>,
+    pub(super) set_reports: BTreeMap<SetId, SetReport>,
+    /// The duration of each superstep since the last call, once all Sets have reported.
+    pub(super) supersteps: Vec<Digest>,
+    /// The list of potentials, highest first, once all Sets have reported.
+    pub(super) list: Vec<Entry>,
+    pub(super) negotiation: Option<Negotiation>,
+    /// Requests of other Managers that are not answered yet.
+    pub(super) asks: BTreeMap<Rank, Ask>,
+    pub(super) decided: BTreeMap<SetId, Decided>,
+    /// The plan of the first Manager, and its assessment if this is the first Manager.
+    pub(super) planned: Option<Planned>,
+    pub(super) assessment: Option<PlanAssessment>,
+    /// All moves of this call, once they are known.
+    pub(super) moves: Option<Vec<Migrate>>,
+    pub(super) installed: usize,
+}
+
+impl Call {
+    pub(super) fn new(superstep: u64, began: Instant) -> Self {
+        Self {
+            superstep,
+            began,
+            measured: Vec::new(),
+            capacities: BTreeMap::new(),
+            reports_missing: 0,
+            reports: BTreeMap::new(),
+            set_reports: BTreeMap::new(),
+            supersteps: Vec::new(),
+            list: Vec::new(),
+            negotiation: None,
+            asks: BTreeMap::new(),
+            decided: BTreeMap::new(),
+            planned: None,
+            assessment: None,
+            moves: None,
+            installed: 0,
+        }
+    }
+
+    /// The hosts of the own Set with the load that `load` reads, without their residents.
+    pub(super) fn processors(&self, load: impl Fn(&Measured) -> f64) -> Vec<Processor> {
+        let processor = |measured: &Measured| Processor {
+            host: measured.host,
+            speed: measured.speed,
+            cores: measured.cores,
+            load: load(measured),
+            residents: Vec::new(),
+        };
+        self.measured.iter().map(processor).collect()
+    }
+
+    /// Keeps what processes of a host found.
+    pub(super) fn keep(&mut self, reports: Reports) {
+        let reports = reports.reports.into_iter();
+        self.reports
+            .extend(reports.map(|report| (report.rank, report)));
+    }
+}
+
+/// The part in which candidates are settled, one after the other in the order of the list.
+#[derive(Debug)]
+pub(super) struct Negotiation {
+    pub(super) selection: Selection,
+    /// The processors of the own Set.
+    pub(super) processors: Processors,
+    /// Where the script says that processes go, if there is one.
+    pub(super) script: Option<BTreeMap<Rank, HostId>>,
+    /// How many candidates are settled, as far as this Manager is concerned.
+    pub(super) settled: usize,
+    /// The request that an answer is expected to.
+    pub(super) asked: Option<Request>,
+    pub(super) considered: Vec<Considered>,
+}
+
+impl Negotiation {
+    /// Where a candidate for the own Set goes: where the script says, if there is one.
+    pub(super) fn answer(&mut self, request: &Request) -> Answer {
+        match &self.script {
+            Some(script) => self.processors.place(request, script[&request.rank]),
+            None => self.processors.answer(request),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What a simulated run records.
+
+use bsp::units::{Bytes, Instant, Instructions};
+use simulator::Platform;
+
+use crate::attainable::Attainable;
+use crate::record;
+
+/// The events of a run that its observer has not seen yet, and the sums over all of them.
+pub(super) struct Recorded {
+    events: Vec<record::Event>,
+    calls: Vec<record::Call>,
+    /// The number of supersteps recorded; the last one may be recorded after all processes have finished.
+    supersteps: u64,
+    attainable: Attainable,
+    /// Bytes of the images that left a host.
+    moved: Bytes,
+}
+
+impl Recorded {
+    /// No events yet, on `platform`.
+    pub(super) fn new(platform: &Platform) -> Self {
+        Self {
+            events: Vec::new(),
+            calls: Vec::new(),
+            supersteps: 0,
+            attainable: Attainable::new(platform),
+            moved: Bytes(0),
+        }
+    }
+
+    /// A superstep begins in which each process executes this many instructions.
+    pub(super) fn begin(&mut self, work: &[Instructions]) {
+        self.attainable.began(work);
+    }
+
+    /// Adds an event.
+    pub(super) fn add(&mut self, event: record::Event) {
+        if let record::Event::Superstep(superstep) = &event {
+            self.attainable.ended(superstep.computation);
+            self.supersteps += 1;
+        }
+        self.events.push(event);
+    }
+
+    /// Adds the image of a process that leaves its host.
+    pub(super) fn add_moved(&mut self, bytes: Bytes) {
+        self.moved += bytes;
+    }
+
+    /// The number of supersteps recorded.
+    pub(super) const fn supersteps(&self) -> u64 {
+        self.supersteps
+    }
+
+    /// Passes the new events to `observer`.
+    pub(super) fn observe(&mut self, observer: &mut dyn FnMut(&record::Event)) {
+        for event in self.events.drain(..) {
+            observer(&event);
+            if let record::Event::Call(call) = event {
+                self.calls.push(call);
+            }
+        }
+    }
+
+    /// The end of a run that finished at `seconds`, with the number and the bytes of its messages.
+    pub(super) fn end(&self, seconds: Instant, (messages, bytes): (u64, Bytes)) -> record::End {
+        record::End {
+            seconds,
+            supersteps: self.supersteps,
+            messages,
+            bytes,
+            attainable: Some(self.attainable.total()),
+            imbalance: Some(self.attainable.imbalance()),
+            moved: self.moved,
+        }
+    }
+
+    /// Removes all calls that were observed.
+    pub(super) fn calls(&mut self) -> Vec<record::Call> {
+        std::mem::take(&mut self.calls)
+    }
+}

@@ -1,0 +1,94 @@
+//! The supersteps of simulated programs.
+
+use std::ops::Range;
+
+use bsp::units::{Bytes, Instant, Instructions};
+use bsp::{Image, Rank};
+
+use crate::error::RunError;
+use crate::programs::{Outputs, SimulatedPrograms, SuperstepPlan};
+use crate::world::Event;
+
+/// The programs, and the superstep that they execute.
+pub(super) struct Supersteps {
+    programs: Box<dyn SimulatedPrograms>,
+    /// The superstep in progress.
+    plan: SuperstepPlan,
+    /// The number of supersteps that have begun.
+    begun: u64,
+    /// The time at which each process began to compute.
+    started: Vec<Instant>,
+}
+
+impl Supersteps {
+    /// No superstep has begun, with `size` processes.
+    pub(super) fn new(programs: Box<dyn SimulatedPrograms>, size: usize) -> Self {
+        Self {
+            programs,
+            plan: SuperstepPlan::default(),
+            begun: 0,
+            started: vec![Instant::START; size],
+        }
+    }
+
+    /// The number of supersteps that have begun.
+    pub(super) const fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// Executes the programs for `superstep`, when its first process begins it. Returns its plan in this case.
+    pub(super) fn begin(&mut self, superstep: u64) -> Result<Option<&SuperstepPlan>, RunError> {
+        if superstep < self.begun {
+            return Ok(None);
+        }
+        assert_eq!(self.begun, superstep, "supersteps follow each other");
+        self.programs.execute(superstep, &mut self.plan)?;
+        self.begun += 1;
+        Ok(Some(&self.plan))
+    }
+
+    /// `rank` starts to compute `now`. Returns its number of instructions.
+    pub(super) fn start(&mut self, rank: Rank, now: Instant) -> Instructions {
+        self.started[rank.index()] = now;
+        self.plan.work[rank.index()]
+    }
+
+    /// The event of `rank`, which has computed `now`.
+    pub(super) fn end(&self, rank: Rank, now: Instant) -> Event {
+        Event::Computed {
+            work: self.plan.work[rank.index()],
+            time: now - self.started[rank.index()],
+            halted: self.plan.halts[rank.index()],
+        }
+    }
+
+    /// The indices of the messages that `rank` sends.
+    pub(super) fn sends(&self, rank: Rank) -> Range<usize> {
+        self.plan.first_send[rank.index()]..self.plan.first_send[rank.index() + 1]
+    }
+
+    /// Receiver and size of a message.
+    pub(super) fn send(&self, index: usize) -> (Rank, Bytes) {
+        self.plan.sends[index]
+    }
+
+    /// The encoded program of `rank` and its declared memory.
+    pub(super) fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError> {
+        self.programs.pack(rank)
+    }
+
+    /// Replaces the program of `rank` by an encoded one.
+    pub(super) fn unpack(&mut self, rank: Rank, program: &[u8]) -> Result<(), RunError> {
+        self.programs.unpack(rank, program)
+    }
+
+    /// The memory that `rank` occupies.
+    pub(super) fn image(&self, rank: Rank) -> Image {
+        self.programs.image(rank)
+    }
+
+    /// The outputs of all processes.
+    pub(super) fn outputs(&mut self) -> Outputs {
+        self.programs.outputs()
+    }
+}

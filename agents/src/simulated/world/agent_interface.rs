@@ -1,0 +1,190 @@
+//! What simulated agents ask of their world.
+
+use bsp::units::{Instant, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage};
+
+use super::SimulatedWorld;
+use crate::deliberation::Deliberation;
+use crate::error::RunError;
+use crate::record;
+use crate::setup::{Payment, TransferStart};
+use crate::simulated::activity::{ActivityKind, pack};
+use crate::simulated::routes;
+use crate::simulated::transfers::Transfer;
+use crate::world::{Cost, Delivery, Event, Moved, World};
+
+impl World for SimulatedWorld {
+    fn now(&self) -> Instant {
+        self.engine.now()
+    }
+
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
+        let bytes = match cost {
+            Cost::Free => None,
+            Cost::Network(bytes) => Some(bytes),
+            Cost::Encoded if self.host_of(from) == self.host_of(to) => None,
+            Cost::Encoded => Some(message.wire_size(from, to)),
+        };
+        let sent = self.engine.now();
+        let transfer = Transfer {
+            from,
+            to,
+            message,
+            bytes: bytes.unwrap_or_default(),
+            sent,
+        };
+        match bytes {
+            None => self.open(transfer),
+            Some(_) => self.post(transfer),
+        }
+    }
+
+    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
+        if let Err(error) = self.begin(superstep) {
+            self.fail(error);
+        } else if delay == Seconds::ZERO {
+            self.compute(rank);
+        } else {
+            self.engine.wake(delay, pack(ActivityKind::Delay, rank.0));
+        }
+    }
+
+    fn exchange(&mut self, rank: Rank) {
+        let sends = self.supersteps.sends(rank);
+        let count = u32::try_from(sends.len()).expect("a process sends fewer messages than that");
+        self.traffic.computed(rank, count);
+        for index in sends {
+            let (to, bytes) = self.supersteps.send(index);
+            let number = self.traffic.add(rank, to, bytes);
+            if self.start == TransferStart::Eager || self.traffic.is_waiting(to) {
+                self.start_flight(number);
+            } else {
+                self.traffic.hold(number);
+            }
+        }
+        while let Some(number) = self.traffic.pop_held(rank) {
+            self.start_flight(number);
+        }
+        self.deliver_exchanges(rank);
+    }
+
+    fn listen(&mut self, superstep: u64, to: Option<Rank>) {
+        for number in self.rendezvous.listen(superstep, to) {
+            self.start_or_hold(number);
+        }
+    }
+
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
+        let packed = self.supersteps.pack(order.rank);
+        let (program, declared) = match packed {
+            Ok(packed) => packed,
+            Err(error) => return self.fail(error),
+        };
+        let length = u32::try_from(agent.len()).expect("an agent's state is small");
+        let mut payload = agent;
+        payload.extend(program);
+        let state = ProcessImage {
+            rank: order.rank,
+            epoch: order.epoch,
+            agent: length,
+            declared,
+            payload: payload.into(),
+        };
+        let is_paid = self
+            .rules
+            .scheduler
+            .as_ref()
+            .is_some_and(|scheduler| scheduler.payment == Payment::Migrant);
+        let cost = if is_paid { Cost::Free } else { Cost::Encoded };
+        let message = AgentMessage::ProcessImage(Box::new(state));
+        let (from, to) = (Address::Node(order.from), Address::Node(order.to));
+        self.recorded.add_moved(message.wire_size(from, to));
+        self.send(from, to, message, cost);
+    }
+
+    fn install(&mut self, host: HostId, state: ProcessImage) {
+        let length = usize::try_from(state.agent).expect("u32 fits usize");
+        let (agent, program) = (state.payload.slice(..length), state.payload.slice(length..));
+        let unpacked = self.supersteps.unpack(state.rank, &program);
+        if let Err(error) = unpacked {
+            return self.fail(error);
+        }
+        self.hosts[state.rank.index()] = host;
+        let event = Event::Moved(Box::new(Moved {
+            agent,
+            host,
+            epoch: state.epoch,
+        }));
+        self.deliver(Delivery {
+            to: Address::Process(state.rank),
+            event,
+        });
+    }
+
+    fn commit(&mut self, _: SetId, _: u64, _: &[Migrate]) {
+        // The simulated world knows the host of a process as soon as it is installed.
+    }
+
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        let Address::SetManager(set) = agent else {
+            unreachable!("only Managers hold back")
+        };
+        self.engine
+            .wake(after, pack(ActivityKind::WakeManager, set.0));
+    }
+
+    fn flush(&mut self, set: SetId) {
+        self.transfers.await_arrival(set);
+        self.deliver_flushed(set);
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        // Planning takes no simulated time.
+        self.deliver(Delivery {
+            to: Address::SetManager(set),
+            event: Event::Deliberated(Box::new(deliberation.conclude())),
+        });
+    }
+
+    fn finished(&mut self, _: Rank) {
+        self.finished += 1;
+        self.finished_at = self.engine.now();
+    }
+
+    fn image(&self, rank: Rank) -> Image {
+        self.supersteps.image(rank)
+    }
+
+    fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
+        let host = self.platform.host(host);
+        (host.speed, host.cores)
+    }
+
+    fn load(&self, host: HostId, window: Seconds) -> f64 {
+        self.engine.load(host, window)
+    }
+
+    fn overhead_busy(&self, host: HostId) -> Seconds {
+        self.engine.overhead_busy(host)
+    }
+
+    fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
+        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
+        routes::transfer_rate(&self.platform, source, target)
+    }
+
+    fn latency(&self, from: SetId, to: SetId) -> Seconds {
+        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
+        // Without a route, the first message to that Manager ends the run.
+        self.engine.latency(source, target).unwrap_or_default()
+    }
+
+    fn record(&mut self, event: record::Event) {
+        self.recorded.add(event);
+    }
+
+    fn fail(&mut self, error: RunError) {
+        self.error.get_or_insert(error);
+    }
+}
