@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_fault_of_the_list_is_the_one_that_is_told() {
+    fn the_first_failure_of_the_list_is_returned() {
         let items: Vec<u64> = (0..100).collect();
         for threads in [1, 2, 7] {
             let done = run_on(threads, &items, &Silent, |item| match item {

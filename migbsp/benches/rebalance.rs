@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use migbsp::rebalance::{Budget, Group, Machine, Method, Problem, Resident, Way, bound};
+use migbsp::rebalance::{Budget, Group, Machine, Method, MoveCost, Problem, Resident, bound};
 
 /// The first iteration alone, of 640 processes on 256 machines.
 fn first_iteration(criterion: &mut Criterion) {
@@ -74,7 +74,7 @@ fn many() -> Problem {
         size: f64::from(1 + number * 4001 % PRIME % 100),
         home: below(number, 10_000),
     };
-    let way = |from, to| Way {
+    let move_cost = |from, to| MoveCost {
         fixed: 0.0,
         per_size: if from == to { 0.01 } else { 0.1 },
     };
@@ -82,7 +82,7 @@ fn many() -> Problem {
         (0..10_000).map(machine).collect(),
         (0..100_000).map(resident).collect(),
         (0..3)
-            .map(|from| (0..3).map(|to| way(from, to)).collect())
+            .map(|from| (0..3).map(|to| move_cost(from, to)).collect())
             .collect(),
     )
     .expect("a problem")

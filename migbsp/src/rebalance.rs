@@ -37,7 +37,7 @@ pub use bound::bound;
 pub use budget::Budget;
 pub use groups::{Family, Group, UnknownGroup, Workloads};
 pub use method::{Method, UnknownMethod};
-pub use problem::{Machine, Problem, ProblemError, Resident, Way};
+pub use problem::{Machine, MoveCost, Problem, ProblemError, Resident};
 pub use search_result::SearchResult;
 pub use solution::Solution;
 pub use thresholds::Thresholds;

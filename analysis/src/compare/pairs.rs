@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn experiments_that_differ_from_each_other_are_no_doubt() {
+    fn differences_between_experiments_do_not_widen_the_interval() {
         // Ten times as much is won on one experiment as on the other: surely on each, surely on both.
         let results = results(&[
             (true, &[&[10.0, 10.0, 10.0], &[5.0, 5.01, 5.02]]),

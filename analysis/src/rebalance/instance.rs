@@ -6,7 +6,7 @@ mod source;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use migbsp::rebalance::{Machine, Problem, Resident, Way};
+use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
 use serde_json::Value;
 
 use crate::rebalance::instance::place::{Place, Range};
@@ -39,7 +39,7 @@ pub struct Instance {
 /// Cost of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// The seconds that the process is under way: its size by the bandwidth.
+    /// The seconds of the transfer: the size of the process divided by the bandwidth.
     Seconds,
     /// 1, whatever moves where.
     Moves,
@@ -93,7 +93,7 @@ impl Instance {
         })
     }
 
-    /// A problem of the paper's: its clusters are the groups, and ways are those of its figures.
+    /// A problem of the paper: its clusters are the groups, and costs of moves those of its figures.
     ///
     /// # Panics
     ///
@@ -140,24 +140,28 @@ impl Instance {
                 size,
                 home,
             });
-        let way = |from: usize, to: usize| match cost {
-            Cost::Moves => Way {
+        let move_cost = |from: usize, to: usize| match cost {
+            Cost::Moves => MoveCost {
                 fixed: 1.0,
                 per_size: 0.0,
             },
-            Cost::Seconds if from == to => Way {
+            Cost::Seconds if from == to => MoveCost {
                 fixed: 0.0,
                 per_size: 1.0 / self.bandwidth_intra,
             },
-            Cost::Seconds => Way {
+            Cost::Seconds => MoveCost {
                 fixed: 0.0,
                 per_size: 1.0 / self.bandwidth_inter,
             },
         };
         let count = groups.len();
-        let ways = (0..count).map(|from| (0..count).map(|to| way(from, to)).collect());
-        Problem::new(machines.collect(), residents.collect(), ways.collect())
-            .expect("what has been read is within the bounds of a problem")
+        let move_costs = (0..count).map(|from| (0..count).map(|to| move_cost(from, to)).collect());
+        Problem::new(
+            machines.collect(),
+            residents.collect(),
+            move_costs.collect(),
+        )
+        .expect("what has been read is within the bounds of a problem")
     }
 
     /// As JSON, with a line for each process, so that errors have a line of their own.

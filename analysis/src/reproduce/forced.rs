@@ -31,11 +31,11 @@ pub(super) fn forced(run: &Run, stated: &[Stated]) -> Option<Vec<Forced>> {
         same && (is_lbm || (stated.row, stated.interval) == (run.row, interval))
     };
     let mut moves = Vec::new();
-    let mut is_told = is_lbm;
+    let mut is_stated = is_lbm;
     let mut hosts = (1..=HOSTS).cycle();
     for stated in stated.iter().filter(about) {
         let Some(call) = stated.call else { continue };
-        is_told = true;
+        is_stated = true;
         let superstep = call * u64::from(interval) / u64::from(stated.interval);
         for process in stated.candidates.iter().take(stated.count) {
             let number = match stated.destination {
@@ -53,7 +53,7 @@ pub(super) fn forced(run: &Run, stated: &[Stated]) -> Option<Vec<Forced>> {
             }
         }
     }
-    is_told.then_some(moves)
+    is_stated.then_some(moves)
 }
 
 /// `moves` as a value of `scheduler.script`.

@@ -103,7 +103,7 @@ fn rows_are_those_of_the_calls_and_processes_asked_for() {
 }
 
 #[test]
-fn every_fate_has_its_reason() {
+fn every_disposition_has_its_reason() {
     let folder = lbm();
     says(
         &folder,

@@ -60,18 +60,18 @@ fn control_characters_in_a_record_are_escaped() {
     ]);
     let events = folder.path().join("runs/iii/events.jsonl");
     let manifest = folder.path().join("runs/iii/run.json");
-    let (told, said) = (
+    let (recorded, said) = (
         fs::read_to_string(&events).unwrap(),
         fs::read_to_string(&manifest).unwrap(),
     );
     for escape in ESCAPES {
         for command in ["explain", "verify"] {
-            fs::write(&events, told.replace("fast-1", escape)).unwrap();
+            fs::write(&events, recorded.replace("fast-1", escape)).unwrap();
             is_refused(
                 &folder.run(&[command, "runs"]),
                 "runs/iii/events.jsonl:1: `hosts`: ",
             );
-            fs::write(&events, &told).unwrap();
+            fs::write(&events, &recorded).unwrap();
             for (key, value) in [("scenario", "iii"), ("policy", "migbsp")] {
                 let from = format!("\"{key}\": \"{value}\"");
                 assert!(said.contains(&from), "{from}");

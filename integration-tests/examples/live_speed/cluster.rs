@@ -115,15 +115,15 @@ pub(crate) fn child(what: &str, identity: &Identity) -> anyhow::Result<(Child, S
         .stdout(Stdio::piped())
         .spawn()?;
     let Pem { certificates, key } = identity.to_pem();
-    let told = serde_json::to_string(&(certificates, key))?;
-    writeln!(child.stdin.as_mut().context("no stdin")?, "{told}")?;
+    let line = serde_json::to_string(&(certificates, key))?;
+    writeln!(child.stdin.as_mut().context("no stdin")?, "{line}")?;
     let mut address = String::new();
     BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut address)?;
     Ok((child, address.trim().to_owned()))
 }
 
 /// The identity of this child.
-pub(crate) fn told() -> anyhow::Result<Identity> {
+pub(crate) fn identity_from_stdin() -> anyhow::Result<Identity> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let (certificates, key) = serde_json::from_str(&line)?;
@@ -152,7 +152,7 @@ pub(crate) fn end_with_stdin() {
 /// A node.
 pub(crate) fn node() -> anyhow::Result<()> {
     let node = Node {
-        identity: told()?,
+        identity: identity_from_stdin()?,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         release: RELEASE.to_owned(),
         speed: InstructionsPerSecond::new(1e9).ok(),

@@ -10,7 +10,7 @@ use protocol::identity::{Authority, Role};
 use protocol::transport::{Bounds, Endpoint, JobId, PeerPolicy};
 use protocol::{Address, ProcessImage};
 
-use crate::cluster::{child, end, say_where, told, validity};
+use crate::cluster::{child, end, identity_from_stdin, say_where, validity};
 
 /// Seconds that a state of `bytes` bytes takes, `times` times.
 pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
@@ -48,11 +48,11 @@ pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
 
 /// Takes states and forgets them.
 pub(crate) fn sink() -> anyhow::Result<()> {
-    let own = told()?;
+    let own = identity_from_stdin()?;
     crate::cluster::end_with_stdin();
     runtime()?.block_on(async {
-        let guests = PeerPolicy::Roles([Role::Node].into());
-        let endpoint = Arc::new(Endpoint::bind(own, anywhere(), guests, Bounds::default())?);
+        let policy = PeerPolicy::Roles([Role::Node].into());
+        let endpoint = Arc::new(Endpoint::bind(own, anywhere(), policy, Bounds::default())?);
         endpoint.begin(job()?, 0);
         say_where(endpoint.address()?);
         while let Some(mut peer) = endpoint.accept().await {

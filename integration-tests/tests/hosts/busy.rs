@@ -18,8 +18,8 @@ impl Program for Busy {
     type Output = Rank;
 
     fn superstep(&mut self, ctx: &mut Superstep<'_, Rank>) -> Step<Rank> {
-        if let Some((_, told)) = ctx.receive().next() {
-            return Step::Halt(told);
+        if let Some((_, received)) = ctx.receive().next() {
+            return Step::Halt(received);
         }
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(self.0) {

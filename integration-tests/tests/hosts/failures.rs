@@ -70,7 +70,7 @@ fn works(cluster: &Cluster) {
 }
 
 #[test]
-fn what_is_wrong_with_a_program_is_told_as_the_reference_runner_does() {
+fn program_failures_are_reported_as_by_the_reference_runner() {
     let cluster = Cluster::start(&[2, 1]);
     for flaw in [
         Flaw::Panics,
@@ -198,7 +198,7 @@ fn a_node_that_is_not_there_or_is_another_is_named() {
 }
 
 #[test]
-fn a_stranger_is_not_let_in() {
+fn unauthenticated_peers_are_refused() {
     let cluster = Cluster::start(&[1]);
     let request = cluster.request(&setup(&cluster));
     let other = Cluster::start(&[1]);

@@ -5,7 +5,7 @@ use bsp::{Image, SetId};
 use crate::bounded::count;
 use crate::plan::draft::{Alternative, Draft, Plan};
 use crate::plan::trim::trim;
-use crate::rebalance::{Budget, Machine, Method, Problem, Resident, Way};
+use crate::rebalance::{Budget, Machine, Method, MoveCost, Problem, Resident};
 use crate::rule::Rule;
 use crate::{Assignment, Snapshot};
 
@@ -87,11 +87,11 @@ fn problem(snapshot: &Snapshot) -> Option<Problem> {
         .map(|load| mean_over_ways(load.image))
         .collect();
     let mean = sizes.iter().sum::<f64>() / number;
-    let way = |from: SetId, to: SetId| {
+    let move_cost = |from: SetId, to: SetId| {
         let prices = loads
             .iter()
             .map(|load| snapshot.image_transfer(load.image, from, to));
-        Way {
+        MoveCost {
             fixed: 0.0,
             per_size: prices.sum::<f64>() / number,
         }
@@ -106,8 +106,13 @@ fn problem(snapshot: &Snapshot) -> Option<Problem> {
         size: if 0.0 < mean { size / mean } else { 1.0 },
         home: *home,
     });
-    let ways = sets().map(|from| sets().map(|to| way(from, to)).collect());
-    Problem::new(machines.collect(), residents.collect(), ways.collect()).ok()
+    let move_costs = sets().map(|from| sets().map(|to| move_cost(from, to)).collect());
+    Problem::new(
+        machines.collect(),
+        residents.collect(),
+        move_costs.collect(),
+    )
+    .ok()
 }
 
 /// Multiples of the level of the busiest host: first of the level with divisible work, then of the lowest level

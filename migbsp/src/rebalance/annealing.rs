@@ -186,7 +186,7 @@ impl<'a> Annealing<'a> {
     }
 
     /// What a migration costs: in the mean of the processes away, if the target is met, or else of all if each
-    /// took its cheapest way.
+    /// made its cheapest move.
     fn scale(&self) -> f64 {
         let away = self.state.away().len();
         let scale = if self.state.is_feasible() && 0 < away {
@@ -226,8 +226,8 @@ impl OverloadPrice {
     fn new(start: f64, processes: usize) -> Self {
         Self {
             now: start,
-            min: TOLL_MIN * start,
-            max: TOLL_MAX * start,
+            min: PRICE_MIN * start,
+            max: PRICE_MAX * start,
             patience: (processes / PATIENCE).max(1),
             fruitless: 0,
         }
@@ -262,11 +262,11 @@ impl Best {
 /// The temperature at the end, in costs of a migration.
 const COLD: f64 = 0.02;
 
-/// What a mean workload above the target costs at the beginning, in costs of a migration, and the multiples of
-/// it that it stays between.
+/// The initial price of a mean workload above the target, in costs of a migration.
 const OVERLOAD_PRICE: f64 = 30.0;
-const TOLL_MIN: f64 = 0.01;
-const TOLL_MAX: f64 = 1e9;
+/// The lowest and highest price, as multiples of the initial one.
+const PRICE_MIN: f64 = 0.01;
+const PRICE_MAX: f64 = 1e9;
 
 /// Steps between looks at budget, temperature and penalty.
 const CHUNK: usize = 256;
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_toll_follows_success_within_its_limits() {
+    fn the_price_of_overload_follows_success_within_its_limits() {
         let mut overload_price = OverloadPrice::new(3.0, 40);
         for _ in 0..100_000 {
             overload_price.follow(0);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_toll_of_few_processes_is_patient_too() {
+    fn the_price_of_overload_is_patient_with_few_processes() {
         let mut overload_price = OverloadPrice::new(3.0, 5);
         overload_price.follow(0);
         assert_eq!(overload_price.now.to_bits(), 3.0_f64.to_bits());

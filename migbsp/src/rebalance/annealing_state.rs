@@ -15,7 +15,7 @@ pub(super) struct AnnealingState<'a> {
     machines: Vec<MachineLoad>,
     residents: Vec<Migrant>,
     /// Group × group: what a move takes in any case, and by size.
-    ways: Vec<(f64, f64)>,
+    move_costs: Vec<(f64, f64)>,
     group_count: usize,
     places: Vec<usize>,
     /// By machine: the processes on it.
@@ -48,7 +48,7 @@ impl<'a> AnnealingState<'a> {
     pub(super) fn new(problem: &'a Problem, highest: f64, assignment: &[usize]) -> Self {
         let group_count = problem.group_count();
         let pairs = (0..group_count).flat_map(|from| (0..group_count).map(move |to| (from, to)));
-        let ways = pairs.map(|(from, to)| problem.way(from, to));
+        let move_costs = pairs.map(|(from, to)| problem.move_cost(from, to));
         let machines = problem.machines().iter().map(|machine| MachineLoad {
             load: 0.0,
             limit: highest * machine.capacity,
@@ -64,7 +64,9 @@ impl<'a> AnnealingState<'a> {
             problem,
             machines: machines.collect(),
             residents: residents.collect(),
-            ways: ways.map(|way| (way.fixed, way.per_size)).collect(),
+            move_costs: move_costs
+                .map(|move_cost| (move_cost.fixed, move_cost.per_size))
+                .collect(),
             group_count,
             places: assignment.to_vec(),
             members: vec![Vec::new(); problem.machines().len()],
@@ -131,15 +133,15 @@ impl<'a> AnnealingState<'a> {
         if resident.home == machine {
             return 0.0;
         }
-        let (fixed, per_size) = self.ways[resident.row + self.machines[machine].group];
+        let (fixed, per_size) = self.move_costs[resident.row + self.machines[machine].group];
         fixed + per_size * resident.size
     }
 
     /// What it costs at least to move `process`.
     pub(super) fn price_min(&self, process: usize) -> f64 {
         let resident = &self.residents[process];
-        let ways = &self.ways[resident.row..resident.row + self.group_count];
-        let prices = ways
+        let move_costs = &self.move_costs[resident.row..resident.row + self.group_count];
+        let prices = move_costs
             .iter()
             .map(|(fixed, by_size)| fixed + by_size * resident.size);
         prices.fold(f64::INFINITY, f64::min)
@@ -225,7 +227,7 @@ const REST: f64 = 1e-3;
 mod tests {
     use super::*;
     use crate::rebalance::draws::Draws;
-    use crate::rebalance::{Group, Machine, Resident, Way};
+    use crate::rebalance::{Group, Machine, MoveCost, Resident};
 
     #[test]
     fn a_giant_leaves_dwarfs_their_digits() {
@@ -235,14 +237,14 @@ mod tests {
             size: 1.0,
             home,
         };
-        let way = Way {
+        let move_cost = MoveCost {
             fixed: 1.0,
             per_size: 0.0,
         };
         let problem = Problem::new(
             [1e17, 1.0].map(machine).to_vec(),
             [(1e17, 0), (0.6, 1), (0.3, 1)].map(resident).to_vec(),
-            vec![vec![way]],
+            vec![vec![move_cost]],
         )
         .unwrap();
         let mut state = AnnealingState::new(&problem, 1.0, &problem.homes());

@@ -57,8 +57,9 @@ fn cost_max(problem: &Problem) -> f64 {
     let groups = problem.group_count();
     let cost = |resident: &Resident| {
         let home = problem.machines()[resident.home].group;
-        let ways = (0..groups).map(|group| problem.way(home, group));
-        ways.map(|way| way.fixed + way.per_size * resident.size)
+        let move_costs = (0..groups).map(|group| problem.move_cost(home, group));
+        move_costs
+            .map(|move_cost| move_cost.fixed + move_cost.per_size * resident.size)
             .fold(0.0, f64::max)
     };
     problem.residents().iter().map(cost).sum()
@@ -325,7 +326,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rebalance::{Machine, Resident, Way};
+    use crate::rebalance::{Machine, MoveCost, Resident};
 
     /// The least cost of all assignments that meet `target`.
     fn cheapest(problem: &Problem, target: f64) -> f64 {
@@ -363,11 +364,11 @@ mod tests {
                 size,
                 home: home % machines.len(),
             };
-            let way = |fixed, per_size| Way { fixed, per_size };
+            let move_cost = |fixed, per_size| MoveCost { fixed, per_size };
             let problem = Problem::new(
                 machines.iter().map(machine).collect(),
                 residents.into_iter().map(resident).collect(),
-                vec![vec![way(0.1, 1.0), way(3.0, 2.0)], vec![way(5.0, 0.0), way(0.0, 1.0)]],
+                vec![vec![move_cost(0.1, 1.0), move_cost(3.0, 2.0)], vec![move_cost(5.0, 0.0), move_cost(0.0, 1.0)]],
             )
             .unwrap();
             let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
@@ -385,14 +386,14 @@ mod tests {
                 size: 1.0,
                 home,
             };
-            let way = Way {
+            let move_cost = MoveCost {
                 fixed: 0.0,
                 per_size: 1.0,
             };
             Problem::new(
                 capacities.iter().map(machine).collect(),
                 residents.iter().map(resident).collect(),
-                vec![vec![way]],
+                vec![vec![move_cost]],
             )
             .unwrap()
         };
@@ -417,14 +418,14 @@ mod tests {
             size,
             home: 0,
         };
-        let way = Way {
+        let move_cost = MoveCost {
             fixed: 0.0,
             per_size: 1.0,
         };
         let problem = Problem::new(
             vec![machine; 2],
             vec![resident(3.0, 5.0), resident(3.0, 7.0), resident(1.0, 9.0)],
-            vec![vec![way]],
+            vec![vec![move_cost]],
         )
         .unwrap();
         assert!((bound(&problem, 4.0) - 5.0).abs() < 1e-6);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::rebalance::draws::Draws;
-use crate::rebalance::{Machine, Problem, Resident, Way};
+use crate::rebalance::{Machine, MoveCost, Problem, Resident};
 
 /// One of the twenty groups of problems of Chen, Wang and Lau 2008, table 2: `I3,5`.
 ///
@@ -121,7 +121,7 @@ impl Group {
         Problem::new(
             capacities.into_iter().enumerate().map(machine).collect(),
             residents.map(resident).collect(),
-            ways(),
+            move_costs(),
         )
         .expect("what is drawn is a problem")
     }
@@ -239,13 +239,13 @@ impl FromStr for Group {
 }
 
 /// Seconds for a MB, by the clusters that are left and entered.
-fn ways() -> Vec<Vec<Way>> {
-    let way = |from: usize, to: usize| Way {
+fn move_costs() -> Vec<Vec<MoveCost>> {
+    let move_cost = |from: usize, to: usize| MoveCost {
         fixed: 0.0,
         per_size: if from == to { 0.01 } else { 0.1 },
     };
     (0..CLUSTERS)
-        .map(|from| (0..CLUSTERS).map(|to| way(from, to)).collect())
+        .map(|from| (0..CLUSTERS).map(|to| move_cost(from, to)).collect())
         .collect()
 }
 

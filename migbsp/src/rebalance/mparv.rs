@@ -173,7 +173,7 @@ fn mean_capacity(problem: &Problem) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rebalance::{Budget, Resident, Way};
+    use crate::rebalance::{Budget, MoveCost, Resident};
 
     /// Machines of capacity 1, by the workloads on them.
     fn problem(machines: &[&[f64]]) -> Problem {
@@ -181,7 +181,7 @@ mod tests {
             capacity: 1.0,
             group: 0,
         };
-        let way = Way {
+        let move_cost = MoveCost {
             fixed: 1.0,
             per_size: 0.0,
         };
@@ -194,7 +194,12 @@ mod tests {
             workloads.iter().map(resident).collect::<Vec<_>>()
         };
         let residents = machines.iter().enumerate().flat_map(of).collect();
-        Problem::new(vec![machine; machines.len()], residents, vec![vec![way]]).unwrap()
+        Problem::new(
+            vec![machine; machines.len()],
+            residents,
+            vec![vec![move_cost]],
+        )
+        .unwrap()
     }
 
     fn check(machines: &[&[f64]], level: f64, expect: &[usize]) {

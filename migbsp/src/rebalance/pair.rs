@@ -285,7 +285,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rebalance::{Machine, Problem, Resident, Way};
+    use crate::rebalance::{Machine, MoveCost, Problem, Resident};
 
     /// Allowed up to a cost, penalised by a table.
     struct Table<'a> {
@@ -354,7 +354,7 @@ mod tests {
     }
 
     fn problem(machines: &[(f64, usize)], residents: &[(f64, f64, usize)]) -> Problem {
-        let way = |from: usize, to: usize| Way {
+        let move_cost = |from: usize, to: usize| MoveCost {
             fixed: 0.25,
             per_size: if from == to { 0.1 } else { 1.0 },
         };
@@ -367,7 +367,10 @@ mod tests {
         Problem::new(
             machines.iter().map(machine).collect(),
             residents.iter().map(resident).collect(),
-            vec![vec![way(0, 0), way(0, 1)], vec![way(1, 0), way(1, 1)]],
+            vec![
+                vec![move_cost(0, 0), move_cost(0, 1)],
+                vec![move_cost(1, 0), move_cost(1, 1)],
+            ],
         )
         .unwrap()
     }

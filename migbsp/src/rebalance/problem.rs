@@ -4,10 +4,10 @@ use std::ops::RangeInclusive;
 
 /// An assignment that is to be balanced.
 ///
-/// Workloads, capacities and sizes are in units of the caller's. A level is a workload divided by a capacity. A cost is
-/// a size on a way: in seconds, if work is per second and ways are in seconds.
+/// Workloads, capacities and sizes are in units of the caller's. A level is a workload divided by a capacity. The
+/// cost of a move is in the unit of [`MoveCost`]: seconds, if work is per second and they are in seconds.
 ///
-/// Invariant: at least one machine and one process; capacities, and workloads, sizes and ways unless they are
+/// Invariant: at least one machine and one process; capacities, and workloads, sizes and costs unless they are
 /// 0, are from 10⁻⁵⁰ to 10⁵⁰, so that no product or sum of a few leaves the range of numbers; homes and groups
 /// exist.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,35 +15,35 @@ pub struct Problem {
     machines: Vec<Machine>,
     residents: Vec<Resident>,
     /// Group × group, by the group that is left.
-    ways: Vec<Vec<Way>>,
+    move_costs: Vec<Vec<MoveCost>>,
 }
 
-/// What computes.
+/// A machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
-    /// Workload it does in a unit of time.
+    /// The workload that it computes in a unit of time.
     pub capacity: f64,
-    /// The group of machines it belongs to: a cluster, or a Set.
+    /// Its group of machines: a cluster, or a Set.
     pub group: usize,
 }
 
 /// A process before any migration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resident {
-    /// What it computes.
+    /// Its workload.
     pub workload: f64,
-    /// What has to move with it.
+    /// The size of its image.
     pub size: f64,
-    /// The machine it is on.
+    /// The machine on which it is.
     pub home: usize,
 }
 
-/// What moving takes from a machine of one group to another machine of one group.
+/// The cost of a move, by the groups of the machines that the process leaves and enters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Way {
-    /// For every process.
+pub struct MoveCost {
+    /// Of every process.
     pub fixed: f64,
-    /// For every unit of its size.
+    /// Of every unit of its size.
     pub per_size: f64,
 }
 
@@ -64,7 +64,7 @@ pub enum ProblemError {
         /// What it has.
         met: f64,
     },
-    /// A group without ways.
+    /// A group without costs of moves.
     #[error("machine {machine} is in group {met}: must be one of 0..{groups}")]
     Group {
         /// Which machine.
@@ -96,9 +96,9 @@ pub enum ProblemError {
     },
     /// Ways that are no square of numbers.
     #[error(
-        "paths from group {from}: must be one to each of {groups} groups, of 0 or from 1e-50 to 1e50"
+        "costs of moves from group {from}: must be one to each of {groups} groups, 0 or from 1e-50 to 1e50"
     )]
-    Way {
+    MoveCost {
         /// From where.
         from: usize,
         /// How many groups there are.
@@ -107,7 +107,7 @@ pub enum ProblemError {
 }
 
 impl Problem {
-    /// Processes on machines; `ways` by the groups that are left and entered.
+    /// Processes on machines; `move_costs` by the groups that are left and entered.
     ///
     /// # Errors
     ///
@@ -115,13 +115,14 @@ impl Problem {
     pub fn new(
         machines: Vec<Machine>,
         residents: Vec<Resident>,
-        ways: Vec<Vec<Way>>,
+        move_costs: Vec<Vec<MoveCost>>,
     ) -> Result<Self, ProblemError> {
-        let groups = ways.len();
-        for (from, row) in ways.iter().enumerate() {
-            let numbers = |way: &Way| is_amount(way.fixed) && is_amount(way.per_size);
+        let groups = move_costs.len();
+        for (from, row) in move_costs.iter().enumerate() {
+            let numbers =
+                |move_cost: &MoveCost| is_amount(move_cost.fixed) && is_amount(move_cost.per_size);
             if row.len() != groups || !row.iter().all(numbers) {
-                return Err(ProblemError::Way { from, groups });
+                return Err(ProblemError::MoveCost { from, groups });
             }
         }
         if machines.is_empty() {
@@ -162,11 +163,11 @@ impl Problem {
         Ok(Self {
             machines,
             residents,
-            ways,
+            move_costs,
         })
     }
 
-    /// What computes.
+    /// A machine.
     #[must_use]
     pub fn machines(&self) -> &[Machine] {
         &self.machines
@@ -185,19 +186,19 @@ impl Problem {
         if home == machine {
             return 0.0;
         }
-        let way = self.ways[self.machines[home].group][self.machines[machine].group];
-        way.fixed + way.per_size * size
+        let move_cost = self.move_costs[self.machines[home].group][self.machines[machine].group];
+        move_cost.fixed + move_cost.per_size * size
     }
 
     /// What moving takes from a machine of group `from` to another machine of group `to`.
     #[must_use]
-    pub fn way(&self, from: usize, to: usize) -> Way {
-        self.ways[from][to]
+    pub fn move_cost(&self, from: usize, to: usize) -> MoveCost {
+        self.move_costs[from][to]
     }
 
     /// How many groups there are, with or without machines.
     pub(super) const fn group_count(&self) -> usize {
-        self.ways.len()
+        self.move_costs.len()
     }
 
     /// The home of every process.
@@ -261,7 +262,7 @@ mod tests {
                 size,
                 home: 0,
             }],
-            vec![vec![Way {
+            vec![vec![MoveCost {
                 fixed,
                 per_size: 1.0,
             }]],

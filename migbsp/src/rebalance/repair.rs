@@ -63,10 +63,10 @@ fn repaired(problem: &Problem, target: f64) -> Vec<usize> {
 fn leaving(problem: &Problem, rooms: &mut [f64]) -> Vec<usize> {
     let price = |process: usize| {
         let home = problem.machines()[problem.residents()[process].home].group;
-        let ways = (0..problem.group_count()).map(|group| problem.way(home, group));
+        let move_costs = (0..problem.group_count()).map(|group| problem.move_cost(home, group));
         let size = problem.residents()[process].size;
-        let prices: f64 = ways
-            .map(|way| way.fixed + way.per_size * size)
+        let prices: f64 = move_costs
+            .map(|move_cost| move_cost.fixed + move_cost.per_size * size)
             .fold(f64::INFINITY, f64::min);
         prices / problem.residents()[process].workload
     };
@@ -96,7 +96,7 @@ fn order(room: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rebalance::{Machine, Resident, Way};
+    use crate::rebalance::{Machine, MoveCost, Resident};
 
     /// Machines of capacity 1 in groups of their own but for the first two; processes by workload, size and home.
     fn check(residents: &[(f64, f64, usize)], target: f64, expect: &[usize]) {
@@ -109,7 +109,7 @@ mod tests {
             size,
             home,
         };
-        let way = |from, to| Way {
+        let move_cost = |from, to| MoveCost {
             fixed: 0.0,
             per_size: if from == to { 1.0 } else { 2.0 },
         };
@@ -117,7 +117,7 @@ mod tests {
             [0, 0, 1].map(machine).to_vec(),
             residents.iter().map(resident).collect(),
             (0..2)
-                .map(|from| (0..2).map(|to| way(from, to)).collect())
+                .map(|from| (0..2).map(|to| move_cost(from, to)).collect())
                 .collect(),
         )
         .unwrap();

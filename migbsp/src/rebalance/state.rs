@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rebalance::{Machine, Resident, Way};
+    use crate::rebalance::{Machine, MoveCost, Resident};
 
     fn problem(workloads: &[f64], machines: usize) -> Problem {
         let machine = |capacity| Machine { capacity, group: 0 };
@@ -201,7 +201,7 @@ mod tests {
             size: 1.0,
             home: process % machines,
         };
-        let way = Way {
+        let move_cost = MoveCost {
             fixed: 0.5,
             per_size: 1.0,
         };
@@ -213,7 +213,7 @@ mod tests {
                 .map(machine)
                 .collect(),
             workloads.iter().enumerate().map(resident).collect(),
-            vec![vec![way]],
+            vec![vec![move_cost]],
         )
         .unwrap()
     }

@@ -112,7 +112,7 @@ fn two_of_each_group(problem: &Problem) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rebalance::{Group, Machine, Resident, Way};
+    use crate::rebalance::{Group, Machine, MoveCost, Resident};
 
     /// Chen, Wang and Lau 2008, section 4.1, "average values"; the last level allows everything.
     #[test]
@@ -166,7 +166,7 @@ mod tests {
             size,
             home: 0,
         };
-        let way = |per_size| Way {
+        let move_cost = |per_size| MoveCost {
             fixed: 0.0,
             per_size,
         };
@@ -175,7 +175,10 @@ mod tests {
         let problem = Problem::new(
             [0, 0, 1, 1].map(machine).to_vec(),
             [1.0, 2.0].map(resident).to_vec(),
-            vec![vec![way(1.0), way(10.0)], vec![way(10.0), way(1.0)]],
+            vec![
+                vec![move_cost(1.0), move_cost(10.0)],
+                vec![move_cost(10.0), move_cost(1.0)],
+            ],
         )
         .unwrap();
         assert_eq!(

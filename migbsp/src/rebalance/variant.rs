@@ -253,7 +253,7 @@ impl Rule for Within<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rebalance::{Group, Machine, Resident, Way};
+    use crate::rebalance::{Group, Machine, MoveCost, Resident};
 
     /// Every pair of machines at every level of prices.
     fn by_force(
@@ -316,7 +316,7 @@ mod tests {
     /// 4, or of 7 and 2, leaves 11 on both.
     #[test]
     fn where_a_move_meets_the_target_no_exchange_is_needed() {
-        let way = Way {
+        let move_cost = MoveCost {
             fixed: 1.0,
             per_size: 0.0,
         };
@@ -330,7 +330,8 @@ mod tests {
             home,
         };
         let residents = [(9.0, 0), (7.0, 0), (4.0, 1), (2.0, 1)].map(resident);
-        let problem = Problem::new(vec![machine; 2], residents.into(), vec![vec![way]]).unwrap();
+        let problem =
+            Problem::new(vec![machine; 2], residents.into(), vec![vec![move_cost]]).unwrap();
         for (exchanges, target, migrations) in [
             (Exchanges::Always, 13.0, 2),
             (Exchanges::Needed, 13.0, 1),

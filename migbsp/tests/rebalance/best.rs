@@ -1,6 +1,8 @@
 //! The best rebalancing method and the bound, on reference instances and against the others.
 
-use migbsp::rebalance::{Budget, Group, Machine, Method, Problem, Resident, Solution, Way, bound};
+use migbsp::rebalance::{
+    Budget, Group, Machine, Method, MoveCost, Problem, Resident, Solution, bound,
+};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -74,20 +76,20 @@ fn a_small_budget_does_for_many_processes() {
         size: 1.0,
         home: number / 20,
     };
-    let way = Way {
+    let move_cost = MoveCost {
         fixed: 1.0,
         per_size: 1.0,
     };
-    let ways = vec![vec![way; 7]; 7];
+    let move_costs = vec![vec![move_cost; 7]; 7];
     let problem = Problem::new(
         (0..1000).map(machine).collect(),
         (0..10_000).map(resident).collect(),
-        ways.clone(),
+        move_costs.clone(),
     )
     .unwrap();
     let target = 1.1 * problem.ideal();
     let solution = Method::Best.solve(&problem, target, Budget::Steps(5_000_000), 1);
-    check(&problem, target, &solution, &ways);
+    check(&problem, target, &solution, &move_costs);
     assert!(solution.feasible, "{} of {target}", solution.level);
     assert!(bound(&problem, target) <= solution.cost);
 }
@@ -107,25 +109,27 @@ fn cheapest(problem: &Problem, target: f64) -> f64 {
 }
 
 /// Few processes on few machines; equal workloads, none, and costs of nothing are frequent.
-fn tiny() -> impl Strategy<Value = (Problem, Vec<Vec<Way>>)> {
+fn tiny() -> impl Strategy<Value = (Problem, Vec<Vec<MoveCost>>)> {
     let amount = || prop_oneof![Just(0.0), Just(3.0), 0.1..9.0];
     let machine = (prop_oneof![Just(1.0), 0.5..3.0], 0..2_usize);
     let machine = machine.prop_map(|(capacity, group)| Machine { capacity, group });
     let machines = prop::collection::vec(machine, 1..=3);
     let residents = prop::collection::vec((amount(), amount(), 0..3_usize), 1..=6);
-    let ways = prop::collection::vec((amount(), amount()), 4);
-    (machines, residents, ways).prop_map(|(machines, residents, ways)| {
+    let move_costs = prop::collection::vec((amount(), amount()), 4);
+    (machines, residents, move_costs).prop_map(|(machines, residents, move_costs)| {
         let resident = |(workload, size, home): (f64, f64, usize)| Resident {
             workload,
             size,
             home: home % machines.len(),
         };
         let residents = residents.into_iter().map(resident).collect();
-        let way = |&(fixed, per_size): &(f64, f64)| Way { fixed, per_size };
-        let ways = ways.chunks(2).map(|row| row.iter().map(way).collect());
-        let ways: Vec<Vec<Way>> = ways.collect();
-        let problem = Problem::new(machines, residents, ways.clone());
-        (problem.unwrap(), ways)
+        let move_cost = |&(fixed, per_size): &(f64, f64)| MoveCost { fixed, per_size };
+        let move_costs = move_costs
+            .chunks(2)
+            .map(|row| row.iter().map(move_cost).collect());
+        let move_costs: Vec<Vec<MoveCost>> = move_costs.collect();
+        let problem = Problem::new(machines, residents, move_costs.clone());
+        (problem.unwrap(), move_costs)
     })
 }
 
@@ -137,7 +141,7 @@ fn tiny_problems_are_solved_as_by_looking_at_all_assignments() {
     let mut missed = 0;
     for _ in 0..CASES {
         let tree = (tiny(), 0.0..1.1, any::<u64>()).new_tree(&mut runner);
-        let ((problem, ways), share, seed) = tree.unwrap().current();
+        let ((problem, move_costs), share, seed) = tree.unwrap().current();
         let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
         let target = ideal + share * (initial - ideal);
         let optimum = cheapest(&problem, target);
@@ -148,7 +152,7 @@ fn tiny_problems_are_solved_as_by_looking_at_all_assignments() {
         );
         for method in Method::ALL {
             let solution = method.solve(&problem, target, Budget::Steps(20_000), seed);
-            check(&problem, target, &solution, &ways);
+            check(&problem, target, &solution, &move_costs);
             let cost = solution.cost;
             let is_possible = !solution.feasible || optimum <= cost * (1.0 + 1e-9);
             assert!(is_possible, "{method}: {cost} of {optimum}");
@@ -219,14 +223,14 @@ fn equal_processes_are_bounded_in_no_time() {
         size: 1.0,
         home: number / 14,
     };
-    let way = Way {
+    let move_cost = MoveCost {
         fixed: 1.0,
         per_size: 0.0,
     };
     let problem = Problem::new(
         vec![machine; 2000],
         (0..14_000).map(resident).collect(),
-        vec![vec![way]],
+        vec![vec![move_cost]],
     )
     .unwrap();
     let least = bound(&problem, 7.5);

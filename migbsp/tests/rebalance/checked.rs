@@ -1,9 +1,14 @@
 //! A checker of its own: what a solution claims, from the definition.
 
-use migbsp::rebalance::{Problem, Solution, Way};
+use migbsp::rebalance::{MoveCost, Problem, Solution};
 
 /// Recomputes what `solution` claims from the definition.
-pub(crate) fn check(problem: &Problem, target: f64, solution: &Solution, ways: &[Vec<Way>]) {
+pub(crate) fn check(
+    problem: &Problem,
+    target: f64,
+    solution: &Solution,
+    move_costs: &[Vec<MoveCost>],
+) {
     let machines = problem.machines();
     let residents = problem.residents();
     assert_eq!(solution.assignment.len(), residents.len());
@@ -12,8 +17,8 @@ pub(crate) fn check(problem: &Problem, target: f64, solution: &Solution, ways: &
     for (resident, &machine) in residents.iter().zip(&solution.assignment) {
         assert!(machine < machines.len(), "machine {machine}");
         if machine != resident.home {
-            let way = ways[machines[resident.home].group][machines[machine].group];
-            cost += way.fixed + way.per_size * resident.size;
+            let move_cost = move_costs[machines[resident.home].group][machines[machine].group];
+            cost += move_cost.fixed + move_cost.per_size * resident.size;
             migrations += 1;
         }
     }

@@ -1,8 +1,8 @@
 //! The published methods, on drawn problems and on reference instances.
 
 use migbsp::rebalance::{
-    Budget, Group, Machine, Method, Penalised, Problem, Resident, SearchResult, Solution,
-    Thresholds, Variant, Way,
+    Budget, Group, Machine, Method, MoveCost, Penalised, Problem, Resident, SearchResult, Solution,
+    Thresholds, Variant,
 };
 use proptest::prelude::*;
 
@@ -20,12 +20,12 @@ const PUBLISHED: [Method; 5] = [
 
 /// The same problem with every migration at cost 1.
 fn uniform(problem: &Problem) -> Problem {
-    let way = Way {
+    let move_cost = MoveCost {
         fixed: 1.0,
         per_size: 0.0,
     };
     let (machines, residents) = (problem.machines().to_vec(), problem.residents().to_vec());
-    Problem::new(machines, residents, vec![vec![way; 3]; 3]).unwrap()
+    Problem::new(machines, residents, vec![vec![move_cost; 3]; 3]).unwrap()
 }
 
 /// `times` times the steps of the first iteration.
@@ -147,16 +147,20 @@ fn one_machine_and_a_target_out_of_reach_end() {
         size: 1.0,
         home: 0,
     };
-    let way = Way {
+    let move_cost = MoveCost {
         fixed: 1.0,
         per_size: 0.0,
     };
     for machines in [1, 2] {
-        let problem =
-            Problem::new(vec![machine; machines], vec![resident; 2], vec![vec![way]]).unwrap();
+        let problem = Problem::new(
+            vec![machine; machines],
+            vec![resident; 2],
+            vec![vec![move_cost]],
+        )
+        .unwrap();
         for method in Method::ALL {
             let solution = method.solve(&problem, 1.0, Budget::Steps(10_000), 0);
-            check(&problem, 1.0, &solution, &[vec![way]]);
+            check(&problem, 1.0, &solution, &[vec![move_cost]]);
             assert!(!solution.feasible, "{method}");
         }
     }

@@ -1,6 +1,6 @@
 //! Reference instances, with bounds and with costs that others found.
 
-use migbsp::rebalance::{Machine, Problem, Resident, Way};
+use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
 
 /// A problem, and what is known of it for each target.
 pub(crate) struct Reference {
@@ -20,12 +20,12 @@ pub(crate) fn references() -> [Reference; 2] {
 }
 
 /// The ways of a drawn problem: three clusters.
-pub(crate) fn clusters() -> Vec<Vec<Way>> {
-    let way = |from, to| Way {
+pub(crate) fn clusters() -> Vec<Vec<MoveCost>> {
+    let move_cost = |from, to| MoveCost {
         fixed: 0.0,
         per_size: if from == to { 0.01 } else { 0.1 },
     };
-    let row = |from| (0..3).map(|to| way(from, to)).collect();
+    let row = |from| (0..3).map(|to| move_cost(from, to)).collect();
     (0..3).map(row).collect()
 }
 

@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(
             bandwidth("12KBps").unwrap_err().to_string(),
             "invalid value `12KBps`: unknown unit `KBps` (did you mean `kBps`?), \
-             expected a bandwidth such as `12.5 MBps` or `100 Mbps`"
+             must be a bandwidth such as `12.5 MBps` or `100 Mbps`"
         );
         assert_eq!(
             time("5 sec").unwrap_err().to_string(),

@@ -228,12 +228,14 @@ pub(super) fn level(number: f64) -> String {
 /// A level as text, with enough digits to show on which side of `target` it is.
 fn beside(number: f64, target: f64) -> String {
     let side = number.partial_cmp(&target);
-    let is_told = |text: &String| {
+    let is_distinct = |text: &String| {
         let read = text.parse::<f64>();
         read.is_ok_and(|read| read.partial_cmp(&target) == side)
     };
     let mut texts = (2..=DECIMALS_MAX).map(|decimals| rounded(number, decimals));
-    texts.find(is_told).unwrap_or_else(|| number.to_string())
+    texts
+        .find(is_distinct)
+        .unwrap_or_else(|| number.to_string())
 }
 
 /// Maximum number of digits.

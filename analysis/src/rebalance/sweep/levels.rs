@@ -52,7 +52,7 @@ const NEAREST: f64 = 0.02;
 
 #[cfg(test)]
 mod tests {
-    use migbsp::rebalance::{Machine, Resident, Way};
+    use migbsp::rebalance::{Machine, MoveCost, Resident};
 
     use super::*;
 
@@ -61,7 +61,7 @@ mod tests {
             capacity: 1.0,
             group: 0,
         };
-        let way = Way {
+        let move_cost = MoveCost {
             fixed: 1.0,
             per_size: 0.0,
         };
@@ -71,7 +71,12 @@ mod tests {
             home,
         };
         let residents = workloads.iter().enumerate().map(resident).collect();
-        Problem::new(vec![machine; workloads.len()], residents, vec![vec![way]]).unwrap()
+        Problem::new(
+            vec![machine; workloads.len()],
+            residents,
+            vec![vec![move_cost]],
+        )
+        .unwrap()
     }
 
     #[test]

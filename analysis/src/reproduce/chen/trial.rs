@@ -1,6 +1,6 @@
 //! Algorithms on one instance, and the budget that they have.
 
-use migbsp::rebalance::{Budget, Method, Problem, Way};
+use migbsp::rebalance::{Budget, Method, MoveCost, Problem};
 
 use crate::rebalance::{Algorithm, Limit};
 
@@ -52,7 +52,7 @@ pub(super) fn budget(problem: &Problem, target: f64) -> u64 {
 
 /// `problem` with moves that cost 1 each.
 pub(super) fn uniform(problem: &Problem) -> Problem {
-    let way = Way {
+    let move_cost = MoveCost {
         fixed: 1.0,
         per_size: 0.0,
     };
@@ -62,7 +62,7 @@ pub(super) fn uniform(problem: &Problem) -> Problem {
     Problem::new(
         machines,
         problem.residents().to_vec(),
-        vec![vec![way; groups]; groups],
+        vec![vec![move_cost; groups]; groups],
     )
     .expect("only what moves cost was changed")
 }

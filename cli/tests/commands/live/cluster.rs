@@ -91,15 +91,15 @@ impl Cluster {
             }
         };
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let log = BufReader::new(child.stderr.take().unwrap());
         thread::spawn(move || {
             for line in log.lines().map_while(Result::ok) {
                 // Only the first is waited for; all are taken, so that the node can write.
-                drop(tell.send(line));
+                drop(sender.send(line));
             }
         });
-        let line = told.recv_timeout(Duration::from_secs(10)).unwrap();
+        let line = receiver.recv_timeout(Duration::from_secs(10)).unwrap();
         let address = line.rsplit(' ').next().unwrap();
         self.nodes.push(Daemon {
             line: format!("{name} {set} addr={address}\n"),

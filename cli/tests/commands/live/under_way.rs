@@ -21,13 +21,13 @@ impl UnderWay {
         let (tell, ended) = mpsc::channel();
         thread::spawn(move || {
             let output = child.wait_with_output().unwrap();
-            let told = tell.send(Ended {
+            let sent = tell.send(Ended {
                 code: output.status.code(),
                 stdout: String::from_utf8(output.stdout).unwrap(),
                 stderr: String::from_utf8(output.stderr).unwrap(),
             });
             // A test that has failed does not wait.
-            drop(told);
+            drop(sent);
         });
         Self { pid, ended }
     }

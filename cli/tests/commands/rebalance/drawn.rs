@@ -26,7 +26,7 @@ fn a_group_and_a_seed_are_an_instance() {
 }
 
 #[test]
-fn an_instance_goes_where_it_is_told_to() {
+fn an_instance_is_written_to_the_file_of_out() {
     let folder = folder();
     let arguments = ["rebalance", "generate", "--group", "i4.1", "--target", "85"];
     let text = folder.stdout(&arguments);
