@@ -67,8 +67,10 @@ async fn flood(there: &Endpoint, datagrams: Vec<Vec<u8>>, hosts: u8) {
         let from = SocketAddr::from((Ipv4Addr::new(127, 0, 1, host), 0));
         let socket = UdpSocket::bind(from).await.unwrap();
         socket.send_to(&datagram, there).await.unwrap();
-        // The loopback interface drops datagrams that are not read in time.
-        tokio::task::yield_now().await;
+        // The receiving socket drops what its buffer cannot hold: about 90 of these datagrams.
+        if number % 16 == 15 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
     }
 }
 
@@ -114,7 +116,8 @@ async fn random_datagrams_do_not_block_handshakes() {
 async fn abandoned_handshakes_do_not_block_others() {
     // Long enough for the last datagram to arrive before the first handshake times out, on any machine.
     let bounds = Bounds {
-        handshake: Duration::from_secs(30),
+        handshake: Duration::from_secs(60),
+        idle: Duration::from_secs(60),
         ..Bounds::default()
     };
     let here = endpoint(Role::SetManager, "n1", any_role(), bounds);
@@ -125,14 +128,14 @@ async fn abandoned_handshakes_do_not_block_others() {
         Bounds::default(),
     );
     let (mut a, mut b) = connected(&there, &here).await;
-    let beginnings = beginnings(500).await;
+    let beginnings = beginnings(800).await;
     // All from one address: from 16 on, a quarter of its share, a Retry is required.
     let (first, second) = beginnings.split_at(200);
     flood(&here, first.to_vec(), 1).await;
     counted(&here, |counters| 150 <= counters.retries).await;
-    // From 50 addresses, six each: from 256 on, a Retry is required from all.
-    flood(&here, second.to_vec(), 50).await;
-    counted(&here, |counters| 184 < counters.retries).await;
+    // From 100 addresses, six each: from 256 on, a Retry is required from all. Enough arrive if half of them are dropped.
+    flood(&here, second.to_vec(), 100).await;
+    counted(&here, |counters| 200 < counters.retries).await;
     exchange(&mut a, &mut b).await;
     let late = endpoint(
         Role::SetManager,
