@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::units::{InstructionsPerSecond, Seconds};
+use protocol::identity::files::RevocationsFile;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{
     BindError, Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
@@ -28,12 +29,15 @@ use super::job::Job;
 use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
 use super::pool::ProcessorSpeed;
 use super::prepared::Prepared;
+use super::revocations::follow;
 use super::share::Share;
 
 /// A node of a cluster.
 pub struct Node {
     /// Its certificate and key.
     pub identity: Identity,
+    /// The list of revocations that it follows, beside that of its identity.
+    pub revocations: Option<RevocationsFile>,
     /// The address at which it listens; with port 0, the system chooses the port.
     pub address: SocketAddr,
     /// The release that it is of; clients have to be of the same.
@@ -99,6 +103,12 @@ impl Node {
                 jobs: RefCell::new(0),
                 current: RefCell::new(None),
             });
+            if let Some(file) = self.revocations {
+                drop(actix_rt::spawn(follow(
+                    Arc::clone(&service.endpoint),
+                    file,
+                )));
+            }
             tokio::select! {
                 () = Rc::clone(&service).receive() => {}
                 () = leave => service.leave().await,

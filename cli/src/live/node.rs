@@ -9,7 +9,7 @@ use std::thread;
 use agents::hosts::{LoadScope, Node, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
-use protocol::identity::files::read_identity;
+use protocol::identity::files::{RevocationsFile, read_identity};
 use protocol::identity::{Identity, Name, Pem};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -130,6 +130,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
     });
     let node = Node {
         identity,
+        revocations: Some(RevocationsFile::new(folder)),
         address: section.listen,
         release: RELEASE.to_owned(),
         speed: speed.transpose()?,
@@ -167,6 +168,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
     };
     let node = Node {
         identity: Identity::from_pem(&pem).map_err(Failure::input)?,
+        revocations: None,
         address: configuration.listen,
         release: RELEASE.to_owned(),
         speed: InstructionsPerSecond::new(configuration.speed).ok(),

@@ -66,6 +66,7 @@ impl Cluster {
         self.threads.push(thread::spawn(move || {
             let node = Node {
                 identity,
+                revocations: None,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
                 release: RELEASE.to_owned(),
                 speed: InstructionsPerSecond::new(1e9).ok(),
