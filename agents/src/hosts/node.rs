@@ -104,10 +104,7 @@ impl Node {
                 current: RefCell::new(None),
             });
             if let Some(file) = self.revocations {
-                drop(actix_rt::spawn(follow(
-                    Arc::clone(&service.endpoint),
-                    file,
-                )));
+                drop(actix_rt::spawn(follow(Arc::clone(&service.endpoint), file)));
             }
             tokio::select! {
                 () = Rc::clone(&service).receive() => {}

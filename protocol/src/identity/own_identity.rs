@@ -94,8 +94,9 @@ impl Identity {
         let day = day.duration_since(SystemTime::UNIX_EPOCH);
         let day = UnixTime::since_unix_epoch(day.unwrap_or_default());
         match verifier.verify_client_cert(&self.own, &[], day) {
-            Ok(_)
-            | Err(rustls::Error::InvalidCertificate(rustls::CertificateError::Revoked)) => Ok(()),
+            Ok(_) | Err(rustls::Error::InvalidCertificate(rustls::CertificateError::Revoked)) => {
+                Ok(())
+            }
             Err(error) => Err(problem(&error)),
         }
     }

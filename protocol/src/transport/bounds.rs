@@ -20,8 +20,12 @@ pub struct Bounds {
     pub frames: u32,
     /// The same for all visitors together.
     pub visitor_frames: u32,
-    /// The first bytes of an incomplete frame, which count for neither.
+    /// The first bytes of an incomplete frame, which count for no budget. Of a visitor, the first
+    /// [`visitor_window`](Self::visitor_window) bytes.
     pub uncounted: u32,
+    /// Bytes of incomplete frames on all connections of one member. A frame that needs more is refused. Visitors may
+    /// take as much as one frame.
+    pub member_frames: u32,
     /// The longest time in which a frame or a state that has begun neither ends nor grows by 1 MiB.
     pub unfinished: Duration,
     /// One migrated state.
@@ -63,9 +67,10 @@ impl Default for Bounds {
                 head: 8 << 20,
                 payload: 0,
             },
-            frames: 32 << 20,
-            visitor_frames: 16 << 20,
+            frames: 16 << 20,
+            visitor_frames: 8 << 20,
             uncounted: 1 << 20,
+            member_frames: 96 << 20,
             unfinished: Duration::from_secs(30),
             state: Limits {
                 head: 4 << 10,

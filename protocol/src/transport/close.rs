@@ -93,7 +93,10 @@ pub enum PeerError {
         source: CertificateEnd,
     },
     /// The peer no longer speaks QUIC.
-    #[error("{peer} is lost: {}: check whether it runs and can be reached", described(source))]
+    #[error(
+        "{peer} is lost: {}: check whether it runs and can be reached",
+        described(source)
+    )]
     Lost {
         /// Which peer.
         peer: Arc<PeerInfo>,

@@ -19,7 +19,7 @@ use crate::transport::link::{Link, Queue};
 use crate::transport::session::Session;
 use crate::transport::shared_bounds::SharedBounds;
 use crate::transport::stream_reader::{StreamError, StreamReader};
-use crate::transport::watchdog::{WatchedConnection, Watchdog};
+use crate::transport::watchdog::{Watchdog, WatchedConnection};
 use crate::transport::{Bounds, JobId, Peer, PeerInfo, Refusal};
 
 /// Sets up the connections of an endpoint, and holds what they share.
@@ -200,7 +200,9 @@ impl ConnectionSetup {
         let peer = Arc::new(PeerInfo { subject, address });
         let is_visitor = permit.is_some() && job.is_none();
         let counted = permit.as_ref().map(ConnectionPermit::frames);
-        let frames = self.shared.frame_rules(is_visitor, counted.unwrap_or_default());
+        let frames = self
+            .shared
+            .frame_rules(is_visitor, counted.unwrap_or_default());
         let error = FirstError::default();
         let watchdog = Watchdog::spawn(WatchedConnection {
             connection: connection.clone(),

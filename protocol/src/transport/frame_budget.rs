@@ -31,6 +31,8 @@ pub(super) struct MemberFrames {
 #[derive(Debug)]
 pub(super) struct FrameRules {
     pub(super) limits: Limits,
+    /// The first bytes of a frame, which are not counted.
+    pub(super) uncounted: u64,
     pub(super) budget: FrameBudget,
     pub(super) member: MemberFrames,
 }
@@ -143,6 +145,7 @@ mod tests {
     fn share_of(budget: &FrameBudget, member: MemberFrames) -> FrameShare {
         FrameShare::new(&FrameRules {
             limits: Limits::default(),
+            uncounted: 0,
             budget: budget.clone(),
             member,
         })

@@ -5,8 +5,8 @@ use quinn::{Connection, ConnectionError};
 use tokio::sync::Semaphore;
 
 use crate::identity::Subject;
-use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::bounds::varint;
+use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::counters::AtomicCounters;
 use crate::transport::first_error::FirstError;
 use crate::transport::frame_budget::{FrameRules, FrameShare};

@@ -108,7 +108,10 @@ mod tests {
             let decide = |seconds: &u64| limit.decide(at(*seconds));
             times.iter().map(decide).collect()
         };
-        assert_eq!(decided(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), [LineDecision::Write; 10]);
+        assert_eq!(
+            decided(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
+            [LineDecision::Write; 10]
+        );
         assert_eq!(decided(&[10]), [LineDecision::Write], "a new period");
         assert_eq!(decided(&[10; 9]), [LineDecision::Write; 9]);
         let (first, more) = (LineDecision::BeginCount(at(20)), LineDecision::Count);

@@ -101,7 +101,7 @@ impl Receiver {
     /// Waits until the buffer may grow by [`READ_MAX`].
     async fn make_room(&mut self) -> Result<(), Refusal> {
         let length = length_of(self.buffer.len() + READ_MAX);
-        let counted = length.saturating_sub(self.link.bounds.uncounted.into());
+        let counted = length.saturating_sub(self.link.frames.uncounted);
         if counted == 0 {
             return Ok(());
         }

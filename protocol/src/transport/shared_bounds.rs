@@ -35,20 +35,27 @@ impl SharedBounds {
     }
 
     /// The rules for frames of a member whose incomplete frames take `bytes` now.
-    ///
-    /// Together they may take as much as one frame.
     pub(super) fn frame_rules(&self, is_visitor: bool, bytes: Arc<AtomicU64>) -> FrameRules {
-        let (limits, budget) = if is_visitor {
-            (self.bounds.visitor_frame, &self.visitor_frames)
-        } else {
-            (self.bounds.frame, &self.frames)
-        };
-        let head = u64::try_from(limits.head).expect("a length fits 64 bits");
-        let longest = head.saturating_add(limits.payload);
+        let Bounds {
+            frame,
+            visitor_frame,
+            ..
+        } = self.bounds;
+        if is_visitor {
+            let head = u64::try_from(visitor_frame.head).expect("a length fits 64 bits");
+            let longest = head.saturating_add(visitor_frame.payload);
+            return FrameRules {
+                limits: visitor_frame,
+                uncounted: self.bounds.visitor_window.into(),
+                budget: self.visitor_frames.clone(),
+                member: MemberFrames::new(bytes, longest),
+            };
+        }
         FrameRules {
-            limits,
-            budget: budget.clone(),
-            member: MemberFrames::new(bytes, longest),
+            limits: frame,
+            uncounted: self.bounds.uncounted.into(),
+            budget: self.frames.clone(),
+            member: MemberFrames::new(bytes, self.bounds.member_frames.into()),
         }
     }
 }

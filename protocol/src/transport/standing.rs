@@ -1,5 +1,5 @@
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::identity::{Certificate, Revocations};
 use crate::transport::close::CertificateEnd;
@@ -45,7 +45,8 @@ impl Standing {
             if revocations.as_deref().is_some_and(is_revoked) {
                 return Some(CertificateEnd::Revoked { subject });
             }
-            let has_expired = validity.until() < now;
+            // The last second belongs to the validity, as in the verification of certificates.
+            let has_expired = validity.until() + Duration::from_secs(1) <= now;
             has_expired.then_some(CertificateEnd::Expired { subject })
         })
     }

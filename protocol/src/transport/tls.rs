@@ -305,7 +305,8 @@ mod tests {
             .unwrap();
         let policy = PeerPolicy::Roles(BTreeSet::from([Role::Node]));
         let incoming = handshake_error(old_client, server_config(&identity, None, policy).unwrap());
-        let outgoing = handshake_error(client_config(&identity, None, subject).unwrap(), old_server);
+        let outgoing =
+            handshake_error(client_config(&identity, None, subject).unwrap(), old_server);
         for error in [incoming, outgoing] {
             assert!(
                 matches!(error, rustls::Error::PeerIncompatible(_)),

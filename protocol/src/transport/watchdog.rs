@@ -89,7 +89,11 @@ impl WatchedConnection {
             if silent == TICKS {
                 let (peer, after) = (peer(), self.bounds.silence);
                 let reason = format!("nothing was received for {} s", after.as_secs_f64());
-                return (PeerError::Silent { peer, after }, CloseCode::Silence, reason);
+                return (
+                    PeerError::Silent { peer, after },
+                    CloseCode::Silence,
+                    reason,
+                );
             }
         }
     }

@@ -91,24 +91,28 @@ fn changed_lists_are_read_again() {
         authority.revoke(&serials.collect(), now()).unwrap()
     };
     let mut file = RevocationsFile::new(folder.path().to_owned());
+    let mut changed = || {
+        let changed = file.changed();
+        changed.map(|list| list.map(|list| list.serials().len()))
+    };
     // None is there yet.
-    assert_eq!(file.changed().unwrap(), None);
+    assert_eq!(changed().unwrap(), None);
     write_revocations(folder.path(), &list(1)).unwrap();
-    assert_eq!(file.changed().unwrap(), Some(list(1)));
-    assert_eq!(file.changed().unwrap(), None);
+    assert_eq!(changed().unwrap(), Some(1));
+    assert_eq!(changed().unwrap(), None);
     write_revocations(folder.path(), &list(2)).unwrap();
-    assert_eq!(file.changed().unwrap(), Some(list(2)));
+    assert_eq!(changed().unwrap(), Some(2));
     // Every error is reported once.
     fs::write(&path, "half of a list").unwrap();
-    let error = file.changed().unwrap_err().to_string();
+    let error = changed().unwrap_err().to_string();
     assert!(error.contains("authority.crl: "), "{error}");
-    assert_eq!(file.changed().unwrap(), None);
+    assert_eq!(changed().unwrap(), None);
     fs::remove_file(&path).unwrap();
-    let error = file.changed().unwrap_err();
+    let error = changed().unwrap_err();
     assert!(matches!(error, FileError::Read { .. }), "{error}");
-    assert_eq!(file.changed().unwrap(), None);
+    assert_eq!(changed().unwrap(), None);
     write_revocations(folder.path(), &list(3)).unwrap();
-    assert_eq!(file.changed().unwrap(), Some(list(3)));
+    assert_eq!(changed().unwrap(), Some(3));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use protocol::identity::{Authority, Identity, Revocations, Role, Validity};
-use protocol::transport::{Bounds, CloseCode, Counters, Endpoint, Peer, PeerError};
+use protocol::transport::{Bounds, CloseCode, ConnectError, Counters, Endpoint, Peer, PeerError};
 
 use crate::transport::{
     AUTHORITY, any_role, authority, connected, counted, identity, loopback, name,
@@ -18,6 +18,12 @@ fn list(authority: &Authority, revoked: &[&Endpoint]) -> Revocations {
     let serial = |endpoint: &&Endpoint| endpoint.identity().certificate().serial.clone();
     let serials: BTreeSet<_> = revoked.iter().map(serial).collect();
     authority.revoke(&serials, SystemTime::now()).unwrap()
+}
+
+/// The result of another connection.
+async fn again(from: &Endpoint, to: &Endpoint) -> Result<Peer, ConnectError> {
+    let (address, subject) = (to.address().unwrap(), &to.identity().certificate().subject);
+    from.connect(address, subject.role, &subject.name).await
 }
 
 /// The error that ends the connection of `peer`.
@@ -40,13 +46,16 @@ async fn connections_end_when_a_certificate_expires() {
     }
     assert!(soon.until() < SystemTime::now());
     assert!(1 <= here.counters().expired + there.counters().expired);
-    let again = here.connect(there.address().unwrap(), Role::Node, &name("n2"));
-    assert!(again.await.is_err());
+    let retried = again(&here, &there);
+    assert!(retried.await.is_err());
 }
 
 #[tokio::test]
 async fn connections_end_when_a_certificate_is_revoked() {
-    let (here, there) = (bound(identity(Role::Node, "n1")), bound(identity(Role::Node, "n2")));
+    let (here, there) = (
+        bound(identity(Role::Node, "n1")),
+        bound(identity(Role::Node, "n2")),
+    );
     let other = bound(identity(Role::Node, "n3"));
     let (mut a, mut b) = connected(&here, &there).await;
     let (mut c, mut d) = connected(&there, &here).await;
@@ -71,27 +80,33 @@ async fn connections_end_when_a_certificate_is_revoked() {
     counted(&here, revoked).await;
     assert!(!e.sender.is_lost());
     // In both directions.
-    let again = there.connect(here.address().unwrap(), Role::Node, &name("n1"));
-    let error = again.await.unwrap_err().to_string();
+    let retried = again(&there, &here);
+    let error = retried.await.unwrap_err().to_string();
     assert!(error.contains("Revoked"), "{error}");
-    let again = here.connect(there.address().unwrap(), Role::Node, &name("n2"));
-    let error = again.await.unwrap_err().to_string();
+    let retried = again(&here, &there);
+    let error = retried.await.unwrap_err().to_string();
     assert!(error.contains("Revoked"), "{error}");
 }
 
 #[tokio::test]
 async fn forged_lists_leave_the_earlier_list_in_force() {
-    let (here, there) = (bound(identity(Role::Node, "n1")), bound(identity(Role::Node, "n2")));
+    let (here, there) = (
+        bound(identity(Role::Node, "n1")),
+        bound(identity(Role::Node, "n2")),
+    );
     here.set_revocations(list(&AUTHORITY, &[&there])).unwrap();
     let error = here.set_revocations(list(&authority(), &[])).unwrap_err();
     assert!(error.to_string().contains("BadSignature"), "{error}");
-    let again = there.connect(here.address().unwrap(), Role::Node, &name("n1"));
-    assert!(again.await.is_err());
+    let retried = again(&there, &here);
+    assert!(retried.await.is_err());
 }
 
 #[tokio::test]
 async fn all_connections_of_a_revoked_endpoint_end() {
-    let (here, there) = (bound(identity(Role::Node, "n1")), bound(identity(Role::Node, "n2")));
+    let (here, there) = (
+        bound(identity(Role::Node, "n1")),
+        bound(identity(Role::Node, "n2")),
+    );
     let (mut a, mut b) = connected(&here, &there).await;
     here.set_revocations(list(&AUTHORITY, &[&here])).unwrap();
     let expect = "the certificate of node n1 has been revoked";

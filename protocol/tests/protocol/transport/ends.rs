@@ -109,7 +109,8 @@ async fn silent_peers_are_lost() {
     let peer = here.connect(address, Role::Node, &name("n2")).await;
     let error = peer.unwrap().messages.receive().await.unwrap_err();
     assert!(matches!(error, PeerError::Silent { .. }), "{error}");
-    let expect = "is lost: nothing was received for 0.5 s: check whether it runs and can be reached";
+    let expect =
+        "is lost: nothing was received for 0.5 s: check whether it runs and can be reached";
     assert!(error.to_string().ends_with(expect), "{error}");
     stop.send(()).unwrap();
     elsewhere.join().unwrap();
@@ -142,12 +143,16 @@ async fn time_in_which_this_end_is_stopped_is_no_silence_of_its_peers() {
     };
     let here = endpoint(Role::SetManager, "n1", PeerPolicy::RefuseAll, bounds);
     let address = reported.recv().unwrap();
-    let mut peer = here.connect(address, Role::SetManager, &name("n2")).await.unwrap();
+    let mut peer = here
+        .connect(address, Role::SetManager, &name("n2"))
+        .await
+        .unwrap();
     std::thread::sleep(Duration::from_secs(2));
     tokio::time::sleep(Duration::from_millis(100)).await;
     peer.sender.send(frame(&confer(1))).await.unwrap();
     assert_eq!(receive(&mut peer).await, confer(1));
     peer.sender.close("done").await.unwrap();
+    here.close().await;
     let ended = elsewhere.join().unwrap();
     assert!(matches!(ended, Ok(Received::Closed { .. })), "{ended:?}");
 }

@@ -70,7 +70,9 @@ async fn refused_connections_are_counted_and_not_all_logged() {
     counted(&here, failed).await;
     let summary = || {
         let lines = lines.0.lock().unwrap();
-        let summary = lines.iter().find(|line| line.contains("more refused connections"));
+        let summary = lines
+            .iter()
+            .find(|line| line.contains("more refused connections"));
         summary.cloned()
     };
     let written = async {
@@ -78,11 +80,20 @@ async fn refused_connections_are_counted_and_not_all_logged() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    assert!(tokio::time::timeout(Duration::from_secs(60), written).await.is_ok());
+    assert!(
+        tokio::time::timeout(Duration::from_secs(60), written)
+            .await
+            .is_ok()
+    );
     let summary = summary().unwrap();
-    assert!(summary.contains("more refused connections in 10 s"), "{summary}");
+    assert!(
+        summary.contains("more refused connections in 10 s"),
+        "{summary}"
+    );
     let lines = lines.0.lock().unwrap();
-    let refused = lines.iter().filter(|line| line.contains("refused a connection"));
+    let refused = lines
+        .iter()
+        .filter(|line| line.contains("refused a connection"));
     // A slow machine may need two periods.
     assert!(refused.count() <= 20);
 }
