@@ -36,7 +36,7 @@ use super::share::Share;
 pub struct Node {
     /// Its certificate and key.
     pub identity: Identity,
-    /// The list of revocations that it follows, beside that of its identity.
+    /// The file whose list of revocations replaces that of the identity when it changes.
     pub revocations: Option<RevocationsFile>,
     /// The address at which it listens; with port 0, the system chooses the port.
     pub address: SocketAddr,

@@ -27,7 +27,7 @@ pub(super) struct MemberFrames {
     limit: u64,
 }
 
-/// How long the frames of a peer may be, and who shares memory with them.
+/// How long the frames of a peer may be, and the budget from which they take memory.
 #[derive(Debug)]
 pub(super) struct FrameRules {
     pub(super) limits: Limits,
