@@ -40,7 +40,11 @@ fn platform(rates: &[f64], times: &[f64]) -> Arc<Platform> {
 
 fn magnitude(from: f64, to: f64) -> impl Strategy<Value = f64> {
     let drawn = (from.log10()..to.log10()).prop_map(|exponent| 10.0_f64.powf(exponent));
-    prop_oneof![Just(from), Just(to), drawn.prop_map(move |value| value.clamp(from, to))]
+    prop_oneof![
+        Just(from),
+        Just(to),
+        drawn.prop_map(move |value| value.clamp(from, to))
+    ]
 }
 
 proptest! {

@@ -87,7 +87,11 @@ pub(super) fn time(text: &str) -> Result<Seconds, QuantityError> {
         .ok()
         .filter(|value| is_time(value.get()))
         .ok_or_else(|| {
-            let range = if value < 0.0 { "at least 0" } else { TIME_RANGE };
+            let range = if value < 0.0 {
+                "at least 0"
+            } else {
+                TIME_RANGE
+            };
             out_of_range(text, value, range)
         })
 }
@@ -446,7 +450,9 @@ mod tests {
         for text in ["1e-320Gf", "0.9e-6", "1.1e30"] {
             assert_eq!(
                 message(speed(text).map(InstructionsPerSecond::get)),
-                format!("invalid value `{text}`: must be from 1e-6 to 1e30 instructions per second")
+                format!(
+                    "invalid value `{text}`: must be from 1e-6 to 1e30 instructions per second"
+                )
             );
         }
         for text in ["1e-320", "0.9e-30", "1e19us", "1.1e9"] {
