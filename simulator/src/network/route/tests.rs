@@ -98,7 +98,7 @@ fn a_route_is_computed_once_while_there_is_room() {
     for round in 1..2000 {
         ask(&mut routes, &platform, &links, pairs(1, 8));
         assert_eq!(routes.bypasses, 0);
-        // A trial of the cache ends after so many lookups.
+        // A trial of the cache ends after `LOOKUPS_PER_TRIAL` lookups.
         if 8 * (round + 1) < LOOKUPS_PER_TRIAL {
             assert_eq!((routes.lookups, routes.hits), (8 * (round + 1), 8 * round));
         }
