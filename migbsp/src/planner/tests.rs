@@ -203,7 +203,7 @@ fn calls_that_cost_nothing_pause_as_long_as_the_parameters_say() {
 fn a_plan_pays_for_its_call_as_far_as_its_gain_goes() {
     // The gain of two seconds counts once.
     let mut run = Run::new(MigrationTime::SharedLinks, |planning| {
-        planning.horizon = 1.0
+        planning.horizon = 1.0;
     });
     assert_eq!(goals(&run.call(10, 4.0, CROWDED)), [1, 1]);
     // C = 5 - 0.2, and 5 - 2 seconds remain.

@@ -37,9 +37,11 @@ impl Flows {
     /// A flow begins at the start of the run; whether a region had to be solved for it.
     fn begin(&mut self, from: u32, to: u32) -> bool {
         let ends = (HostId(from), HostId(to));
-        let opened = self
-            .network
-            .open(ends, Bytes(1_000_000_000), (self.count, Activity(self.count)));
+        let opened = self.network.open(
+            ends,
+            Bytes(1_000_000_000),
+            (self.count, Activity(self.count)),
+        );
         self.count += 1;
         let passes = self.network.solver.region.pass;
         assert!(self.network.begin(opened.unwrap().flow).is_none());
@@ -58,7 +60,10 @@ fn flows_on_a_busy_backbone_begin_without_a_look_at_the_others() {
     let end = flows.network.next_end().unwrap();
     // Forty equal flows of a gigabyte at 0.97 of 90 MB/s, which carries acknowledgements of a twentieth, too.
     let expected = 40.0 * 1e9 * 1.05 / (0.97 * 90e6);
-    assert!((end / expected - 1.0).abs() < 1e-9, "{end} against {expected}");
+    assert!(
+        (end / expected - 1.0).abs() < 1e-9,
+        "{end} against {expected}"
+    );
 }
 
 #[test]
