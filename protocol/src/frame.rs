@@ -98,9 +98,7 @@ pub enum DecodeError {
         found: u8,
     },
     /// A frame of another version.
-    #[error(
-        "byte 1: wire version {found}, expected {WIRE_VERSION}: run the same release at both ends"
-    )]
+    #[error("byte 1: wire version {found}, expected {WIRE_VERSION}: run one build at both ends")]
     Version {
         /// The version.
         found: u8,

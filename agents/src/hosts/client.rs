@@ -1,5 +1,6 @@
 //! The client of a cluster: it submits jobs and asks for the status of nodes.
 
+mod build_check;
 mod connections;
 mod inquiry;
 mod job_result;
@@ -23,7 +24,7 @@ use connections::{connect, endpoint, runtime};
 use job_result::JobResult;
 use running_job::RunningJob;
 
-pub use inquiry::inquire;
+pub use inquiry::{NodeAnswer, inquire};
 pub use request::Request;
 
 /// Runs `programs` on the nodes of a cluster and passes every event of the record to `observer`. An error of
@@ -48,7 +49,7 @@ pub fn run(
     }
     let (states, decode_outputs) = programs.into_states();
     let result = runtime()?.block_on(async {
-        let endpoint = endpoint(identity)?;
+        let endpoint = endpoint(identity, &request.builds.own)?;
         let result = submit(&endpoint, request, states, observer, interrupted).await;
         if let Some(endpoint) = Arc::into_inner(endpoint) {
             endpoint.close().await;
@@ -60,6 +61,7 @@ pub fn run(
     Ok(Outcome {
         end,
         calls: result.calls,
+        builds: result.builds,
         outputs: decode_outputs(result.outputs.into_values().collect())?,
     })
 }
@@ -76,6 +78,7 @@ async fn submit(
         peers = connect(endpoint, request) => peers?,
         () = &mut interrupted => return Err(JobError::cluster(INTERRUPTED)),
     };
+    let builds = peers.iter().map(|peer| peer.build.clone()).collect();
     let mut job = RunningJob::new(request, peers, observer);
     let ended = tokio::select! {
         ended = job.run(states) => Some(ended),
@@ -103,7 +106,10 @@ async fn submit(
     };
     // A node that does not respond detects the end by itself.
     drop(tokio::time::timeout(CLOSE_LIMIT, closed).await);
-    result.map(|()| job.into_result())
+    result.map(|()| JobResult {
+        builds,
+        ..job.into_result()
+    })
 }
 
 /// The error of an interrupted run.

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Machine;
+use super::builds::Builds;
 use super::failure::JobError;
 use super::input::{Input, listen, waits};
 use super::local_agents::LocalAgents;
@@ -32,6 +33,8 @@ pub(super) struct Job {
     pub(super) prepared: Prepared,
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) machine: Machine,
+    /// Which builds other nodes may run.
+    pub(super) builds: Builds,
     /// What goes to the client.
     pub(super) client: Sender,
     /// What comes from it, and from others.
@@ -314,6 +317,8 @@ impl Job {
         let Some(host) = host.filter(|host| !meeting.senders.contains_key(host)) else {
             return Err(JobError::cluster(format!("{} is not expected", peer.info)));
         };
+        let own = &members[self.submit.host.index()].name;
+        self.builds.check(own, (name, &peer.build))?;
         let managed = rules
             .managers
             .iter()

@@ -40,6 +40,9 @@ pub(crate) struct RunArguments {
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Accept nodes that run another build than this client
+    #[arg(long)]
+    pub(crate) allow_mixed_builds: bool,
     /// Keep the record of the run in a folder of this one: DIR/iii
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -71,17 +74,27 @@ pub(crate) fn follow(
             .map(|n| format!("application.processes={n}")),
     );
     let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
-    let (prepared, request) = request(&loaded, &cluster.members, registry)?;
+    let (prepared, request) = request(
+        &loaded,
+        &cluster.members,
+        registry,
+        arguments.allow_mixed_builds,
+    )?;
     let scenario = scenario(&prepared);
     if let Some(folder) = &arguments.out {
         refuse_records(folder, &[scenario])?;
     }
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, &prepared)?),
+        Some(folder) => Some(Recorder::new(folder, scenario, &prepared, registry)?),
         None => None,
     };
     let application = &loaded.experiment.application;
-    let mut progress = Progress::new(arguments.progress, scenario, application.supersteps);
+    let mut progress = Progress::new(
+        arguments.progress,
+        scenario,
+        application.supersteps,
+        &prepared.platform,
+    );
     let mut watch = Watch::default();
     let mut flushed = Instant::now();
     let mut observer = |event: &Event| {

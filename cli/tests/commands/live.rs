@@ -15,3 +15,10 @@ mod failures;
 mod inputs;
 mod under_way;
 mod up;
+
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 of a file with these bytes.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bsp::units::{Bytes, Instant};
 use bsp::{HostId, Rank};
-use protocol::Ended;
+use protocol::{Build, Ended};
 
 use crate::record::{Call, End};
 
@@ -14,6 +14,8 @@ pub(super) struct JobResult {
     pub(super) outputs: BTreeMap<Rank, bytes::Bytes>,
     pub(super) ended: BTreeMap<HostId, Ended>,
     pub(super) calls: Vec<Call>,
+    /// The builds of the nodes, by host.
+    pub(super) builds: Vec<Build>,
 }
 
 impl JobResult {

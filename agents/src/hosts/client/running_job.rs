@@ -70,7 +70,6 @@ impl<'a> RunningJob<'a> {
         for host in self.hosts() {
             let submit = Submit {
                 job,
-                release: self.request.release.clone(),
                 host,
                 members: self.request.members.clone(),
                 experiment: self.request.experiment.clone(),
@@ -258,7 +257,7 @@ impl<'a> RunningJob<'a> {
             NodeEvent::Message(JobMessage::Failed(failed)) => JobError {
                 fault: failed.fault,
                 message: match failed.fault {
-                    Fault::Program | Fault::Input => failed.message,
+                    Fault::Program | Fault::Input | Fault::Build => failed.message,
                     // A message of a node about itself begins with its name.
                     Fault::Cluster if failed.message.starts_with(name) => failed.message,
                     Fault::Cluster => format!("{name}: {}", failed.message),

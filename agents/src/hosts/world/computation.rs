@@ -41,7 +41,12 @@ impl Computation {
     pub(super) fn new(machine: &Machine, done: &mpsc::UnboundedSender<Vec<Done>>) -> Self {
         Self {
             processors: machine.processors.get(),
-            pool: Pool::new(machine.processors, machine.processor, done),
+            pool: Pool::new(
+                machine.processors,
+                machine.processor,
+                &machine.executions,
+                done,
+            ),
             programs: BTreeMap::new(),
             starting: Vec::new(),
             computed: Vec::new(),

@@ -100,7 +100,8 @@ impl Cluster {
             }
         });
         let line = receiver.recv_timeout(Duration::from_secs(10)).unwrap();
-        let address = line.rsplit(' ').next().unwrap();
+        let (_, address) = line.split_once("address=").unwrap();
+        let address = address.split(' ').next().unwrap();
         self.nodes.push(Daemon {
             line: format!("{name} {set} addr={address}\n"),
             name,
@@ -166,7 +167,9 @@ impl Cluster {
         let began = Instant::now();
         loop {
             let nodes = self.status(hosts);
-            let is_free = |node: &Value| node["release"].is_string() && node["job"].is_null();
+            let is_free = |node: &Value| {
+                node["build"].is_object() && node["abandoned"].is_null() && node["job"].is_null()
+            };
             if nodes.iter().all(is_free) {
                 return;
             }

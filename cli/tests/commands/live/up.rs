@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::invocation::{Folder, root};
+use crate::invocation::{BINARY, Folder, root};
 use crate::live::cluster::HEAT;
+use crate::live::digest_of;
 use crate::live::under_way::{UnderWay, is_alive, signal};
 
 /// The plate that ships, for a shorter time.
@@ -56,7 +57,11 @@ fn nodes_say_how_they_are() {
     assert_eq!(shown["schema"], "migbsp.status/1");
     assert_eq!(shown["nodes"].as_array().unwrap().len(), 3);
     for node in shown["nodes"].as_array().unwrap() {
-        assert_eq!(node["release"], env!("CARGO_PKG_VERSION"));
+        let build = &node["build"];
+        assert_eq!(build, &shown["build"]);
+        assert_eq!(build["program"], "migbsp");
+        assert_eq!(build["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(build["sha256"], digest_of(&fs::read(BINARY).unwrap()));
         assert_eq!((&node["jobs"], &node["job"]), (&0.into(), &().into()));
     }
 }

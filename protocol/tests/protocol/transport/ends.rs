@@ -6,7 +6,8 @@ use protocol::transport::{
 };
 
 use crate::transport::{
-    any_role, confer, connected, endpoint, frame, identity, job, loopback, name, pair, receive,
+    any_role, build, confer, connected, endpoint, frame, identity, job, loopback, name, pair,
+    receive,
 };
 
 #[tokio::test]
@@ -152,7 +153,13 @@ async fn binding_an_address_in_use_names_the_address() {
     let one = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
     let address = one.address().unwrap();
     let identity = identity(Role::Node, "n2");
-    let error = Endpoint::bind(identity, address, PeerPolicy::RefuseAll, Bounds::default());
+    let error = Endpoint::bind(
+        identity,
+        address,
+        PeerPolicy::RefuseAll,
+        Bounds::default(),
+        build(),
+    );
     let error = error.unwrap_err();
     assert!(matches!(error, BindError::Socket { .. }), "{error}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");
@@ -166,6 +173,7 @@ fn an_endpoint_needs_a_runtime() {
         loopback(),
         PeerPolicy::RefuseAll,
         Bounds::default(),
+        build(),
     );
     assert!(matches!(error.unwrap_err(), BindError::Runtime));
 }
