@@ -102,7 +102,7 @@ impl Drop for Node {
     }
 }
 
-/// The binary `migbsp`, which is beside that of the example.
+/// The binary `migbsp`, in the folder of the example's binary.
 fn migbsp() -> PathBuf {
     let binary = Path::new(env!("CARGO_BIN_EXE_life")).with_file_name("migbsp");
     assert!(
