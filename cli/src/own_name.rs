@@ -70,7 +70,7 @@ impl OwnName {
         command
     }
 
-    /// The help `text` for a user of this program, who has neither the files nor the documents of migbsp.
+    /// The help `text` for a user of this program without the files and documents of migbsp.
     fn help(&self, text: &str) -> String {
         let lines = text.lines().map(|line| {
             let line_of_own = self.in_text(line);

@@ -125,7 +125,6 @@ impl Serialize for Build {
 const SHORT_LEN: usize = 12;
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 mod tests {
     use super::*;
 

@@ -57,7 +57,6 @@ pub(super) fn mismatch(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 mod tests {
     use super::*;
 

@@ -138,6 +138,7 @@ impl Job {
                         continue;
                     }
                     if self.take(input, &world)?.is_break() {
+                        *self.progress.borrow_mut() = world.borrow().progress();
                         return Ok(());
                     }
                     if is_begin {

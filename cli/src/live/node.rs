@@ -39,7 +39,7 @@ pub(crate) struct NodeArguments {
     /// Accept clients and other nodes that run another build than this node
     #[arg(long)]
     allow_mixed_builds: bool,
-    /// End with exit code 5 if a superstep goes on for so many seconds after its job has ended
+    /// End with exit code 5 if a superstep goes on for this long after its job has ended
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     exit_when_stuck: Option<u64>,
     /// Format of the log on stderr

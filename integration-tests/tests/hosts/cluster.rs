@@ -110,8 +110,9 @@ impl Cluster {
 
     /// Waits for the end of a node that ends by itself.
     pub(crate) fn end_of(&mut self, index: usize) -> Result<(), NodeError> {
+        let ended = self.threads.remove(index).join().unwrap();
         drop(self.leave.remove(index));
-        self.threads.remove(index).join().unwrap()
+        ended
     }
 
     pub(crate) fn identity(&self, role: Role, name: &str) -> Identity {

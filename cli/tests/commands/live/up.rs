@@ -100,6 +100,27 @@ fn a_stopped_node_does_not_block_the_end() {
     assert!(!nodes.iter().any(|pid| is_alive(*pid)));
 }
 
+#[test]
+fn the_end_of_a_node_process_is_told_as_far_as_the_system_tells_it() {
+    for (kind, end) in [
+        ("KILL", "note: node-2 was killed (SIGKILL)"),
+        (
+            "ABRT",
+            "note: node-2 aborted (SIGABRT), as a program does when an allocation fails",
+        ),
+    ] {
+        let folder = Folder::new().with("heat.toml", HEAT);
+        let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
+        let up = [&["up", "--local", "2", "--"], &run[..], &["--out", "runs"]].concat();
+        let up = UnderWay::start(&mut folder.command(&up));
+        let nodes = begun(&up, &folder.path().join("runs"));
+        signal(nodes[1], kind);
+        let ended = up.ends_within(15);
+        assert_eq!(ended.code, Some(5), "{ended:?}");
+        assert!(ended.stderr.contains(end), "{kind}: {ended:?}");
+    }
+}
+
 /// The nodes of a run that computes: there is something to be recorded.
 fn begun(up: &UnderWay, folder: &Path) -> Vec<u32> {
     let record = folder.join("iii/events.jsonl");
