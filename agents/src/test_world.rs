@@ -347,7 +347,7 @@ impl World for TestWorld {
         );
     }
 
-    fn install(&mut self, host: HostId, state: ProcessImage) {
+    fn install(&mut self, host: HostId, from: Address, state: ProcessImage) {
         self.acts.push(Act::Install(host, state.rank));
         self.hosts[state.rank.index()] = host;
         self.record(record::Event::Moved(record::Moved {
@@ -359,6 +359,7 @@ impl World for TestWorld {
             took: Seconds::ZERO,
         }));
         let moved = Moved {
+            from,
             agent: state.payload,
             host,
             epoch: state.epoch,
