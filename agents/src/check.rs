@@ -4,3 +4,10 @@
 pub(crate) fn check(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(problem()) }
 }
+
+/// Checks that there is a `what` with this index, of `count`.
+pub(crate) fn exists(what: &str, index: usize, count: usize) -> Result<(), String> {
+    check(index < count, || {
+        format!("{what} {index}, but there are {count}, counted from 0")
+    })
+}

@@ -10,7 +10,7 @@ use bsp::{HostId, Rank, SetId};
 use migbsp::{Answer, Entry, Inventory, Load, Refusal};
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
-use crate::check::check;
+use crate::check::{check, exists};
 use crate::setup::{Rules, Shape};
 
 /// What exists in a run, for checks of messages.
@@ -328,12 +328,6 @@ impl MessageCheck<'_> {
     fn set_of(&self, host: HostId) -> SetId {
         self.rules.sets[host.index()]
     }
-}
-
-fn exists(what: &str, index: usize, count: usize) -> Result<(), String> {
-    check(index < count, || {
-        format!("{what} {index}, but there are {count}, counted from 0")
-    })
 }
 
 fn own_set(from: Address, set: SetId) -> Result<(), String> {

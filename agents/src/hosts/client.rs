@@ -2,6 +2,7 @@
 
 mod build_check;
 mod connections;
+mod event_check;
 mod inquiry;
 mod job_result;
 mod node_event;
@@ -57,12 +58,13 @@ pub fn run(
         result
     })?;
     let end = result.end();
+    let outputs = result.outputs.into_values().map(|(_, output)| output);
     observer(&Event::End(end))?;
     Ok(Outcome {
         end,
         calls: result.calls,
         builds: result.builds,
-        outputs: decode_outputs(result.outputs.into_values().collect())?,
+        outputs: decode_outputs(outputs.collect())?,
     })
 }
 

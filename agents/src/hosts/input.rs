@@ -68,7 +68,7 @@ pub(super) fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
         ..
     } = peer;
     let inputs = input.clone();
-    let budget = InputBudget::new();
+    let budget = InputBudget::new(WAITING_MAX);
     drop(actix_rt::spawn(async move {
         loop {
             let input = match messages.receive().await {
@@ -121,3 +121,6 @@ pub(super) fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
         }
     }));
 }
+
+/// Bytes of input from one node that waits: batches of a superstep that has not begun here.
+const WAITING_MAX: usize = 16 << 20;
