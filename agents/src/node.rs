@@ -68,7 +68,7 @@ impl Node {
         world: &mut dyn World,
     ) -> Result<(), String> {
         match message {
-            AgentMessage::Arrived(arrived) => self.collect(rules, arrived, world),
+            AgentMessage::Arrived(arrived) => self.collect(rules, arrived, world)?,
             AgentMessage::Halted(rank) => {
                 self.remove(rank)?;
                 if rules.barrier.shape == Shape::Hierarchical {
@@ -101,13 +101,12 @@ impl Node {
                 );
             }
             AgentMessage::Evaluate(order) => {
-                check(self.reports_missing == 0, || {
-                    "a second evaluation at the same time".to_owned()
-                })?;
+                self.check_reported()?;
                 self.evaluate(&order, world);
             }
-            AgentMessage::Reported(report) => self.handle_report(*report, world),
+            AgentMessage::Reported(report) => self.handle_report(*report, world)?,
             AgentMessage::Migrate(order) => {
+                self.check_reported()?;
                 self.remove(order.rank)?;
                 self.send(Address::Process(order.rank), message, world);
             }
@@ -125,6 +124,13 @@ impl Node {
         Ok(())
     }
 
+    /// Checks that no process here is to report.
+    fn check_reported(&self) -> Result<(), String> {
+        check(self.reports_missing == 0, || {
+            format!("an order during the evaluation on {}", self.host)
+        })
+    }
+
     /// Removes a process that halts or leaves.
     fn remove(&mut self, rank: Rank) -> Result<(), String> {
         check(self.residents.remove(&rank), || {
@@ -133,16 +139,22 @@ impl Node {
     }
 
     /// Adds the arrival of a process. When all have arrived, their Manager receives the sum.
-    fn collect(&mut self, rules: &Rules, arrived: Arrived, world: &mut dyn World) {
-        assert_eq!(
-            rules.barrier.shape,
-            Shape::Hierarchical,
-            "only then do nodes collect"
-        );
-        let together = match self.arrived.take() {
-            None => arrived,
-            Some(others) => others.and(arrived),
-        };
+    fn collect(
+        &mut self,
+        rules: &Rules,
+        arrived: Arrived,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let others = self.arrived.take();
+        let is_possible = rules.barrier.shape == Shape::Hierarchical
+            && others.is_none_or(|others| others.superstep == arrived.superstep);
+        check(is_possible, || {
+            format!(
+                "an arrival in superstep {} before others",
+                arrived.superstep
+            )
+        })?;
+        let together = others.map_or(arrived, |others| others.and(arrived));
         // Processes that halted in this superstep are not residents, but have arrived.
         let expected = self.residents.len() + usize::try_from(together.halted).expect("fits");
         if usize::try_from(together.processes).expect("fits") < expected {
@@ -156,6 +168,7 @@ impl Node {
             };
             self.report(AgentMessage::Arrived(together), cost, world);
         }
+        Ok(())
     }
 
     /// Ends the processes that halted, and passes `message` to the others.
@@ -179,13 +192,16 @@ impl Node {
         }
     }
 
-    fn handle_report(&mut self, report: Report, world: &mut dyn World) {
-        self.reports_missing -= 1;
+    fn handle_report(&mut self, report: Report, world: &mut dyn World) -> Result<(), String> {
+        let missing = self.reports_missing.checked_sub(1);
+        self.reports_missing =
+            missing.ok_or_else(|| format!("an unexpected report of {}", report.rank))?;
         let superstep = report.superstep;
         self.reports.push(report);
         if self.reports_missing == 0 {
             self.send_reports(superstep, world);
         }
+        Ok(())
     }
 
     fn send_reports(&mut self, superstep: u64, world: &mut dyn World) {

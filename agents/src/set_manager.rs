@@ -181,11 +181,12 @@ impl SetManager {
             // Another Manager was released first, and its Set was faster.
             return self.keep_early(rules, from, AgentMessage::Arrived(arrived));
         }
-        check(self.call.is_none() && self.held.is_none(), || {
-            format!("an arrival in superstep {superstep}, which all have ended")
+        let is_first = from == Address::Process(Rank(0));
+        let is_started = self.held.is_none() && !(is_first && self.last.is_some());
+        check(self.call.is_none() && is_started, || {
+            format!("an arrival in superstep {superstep}, which has not started")
         })?;
         self.barrier.check(rules, self.set, from, &arrived)?;
-        let is_first = from == Address::Process(Rank(0));
         let by_rank = rules.barrier.collection == Collection::ByRank;
         if rules.barrier.shape == Shape::Central && (is_first || by_rank) {
             // The first process waits for the others once it has computed, sent and received.

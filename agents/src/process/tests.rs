@@ -147,8 +147,8 @@ fn a_process_that_moves_is_the_one_that_left_and_pays_what_it_owes_once() {
         assert_eq!(*sent, installed);
 
         test_world.acts.clear();
-        tell(&mut test_world, &mut moved, start(3));
-        tell(&mut test_world, &mut moved, start(4));
+        superstep(&mut test_world, &mut moved, 3, false);
+        superstep(&mut test_world, &mut moved, 4, false);
         let owed = match payment {
             Payment::Transfer => Seconds::ZERO,
             Payment::Migrant => seconds(0.5),
@@ -157,6 +157,8 @@ fn a_process_that_moves_is_the_one_that_left_and_pays_what_it_owes_once() {
             Act::Run(Rank(1), 3, owed),
             Act::Run(Rank(1), 4, Seconds::ZERO),
         ];
+        let is_run = |act: &Act| matches!(act, Act::Run(..));
+        test_world.acts.retain(is_run);
         assert_eq!(test_world.acts, acts, "{payment:?}");
     }
 }

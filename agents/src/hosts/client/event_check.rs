@@ -250,7 +250,7 @@ mod tests {
         check(3, &moved(77, 3, 1), Err("process 77"));
         check(3, &moved(1, 77, 1), Err("does not record"));
         check(3, &moved(1, 3, u64::MAX), Err("beyond the limit"));
-        check(0, &superstep(3, 1, "1e308"), Err("1e308"));
+        check(0, &superstep(3, 1, "1e308"), Err("up to 1e60"));
         check(0, "{", Err("EOF"));
     }
 }
