@@ -53,7 +53,7 @@ pub fn run(registry: &Registry) -> ExitCode {
         verbose: arguments.verbose,
         quiet: arguments.quiet,
         node: match &arguments.command {
-            Command::Node(node) => Some(node.log_format),
+            Command::Node(node) => node.log_format(),
             _ => None,
         },
     };
@@ -174,7 +174,7 @@ fn execute(
         Command::Completions { shell } => {
             let name = command
                 .get_bin_name()
-                .unwrap_or(registry.program())
+                .unwrap_or_else(|| registry.program())
                 .to_owned();
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command, name, &mut script);

@@ -192,7 +192,7 @@ impl Registry {
     /// If the binary cannot be read.
     pub fn build(&self) -> Result<Build, Failure> {
         let digest = binary::digest().map_err(Failure::run)?;
-        Ok(Build::new(self.program, self.version, digest).expect("checked when they were set"))
+        Build::new(self.program, self.version, digest).map_err(Failure::run)
     }
 
     /// The rules of policies.

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use bsp::units::Seconds;
 use protocol::Abandoned;
 use tokio::sync::Notify;
 
 use super::execution::{Execution, Executions};
 use super::failure::JobError;
+use super::time::seconds;
 
 /// Supersteps that are still executed after the end of their job. While there is one, its node accepts no job: the
 /// thread would take a processor from it.
@@ -21,9 +21,9 @@ pub(super) struct AbandonedSupersteps {
 }
 
 impl AbandonedSupersteps {
-    pub(super) fn new(executions: Executions, limit: Option<Duration>) -> Self {
+    pub(super) fn new(executions: &Executions, limit: Option<Duration>) -> Self {
         Self {
-            executions,
+            executions: executions.clone(),
             limit,
             is_stuck: Notify::new(),
         }
@@ -48,7 +48,7 @@ impl AbandonedSupersteps {
         Some(Abandoned {
             rank: execution.rank,
             superstep: execution.superstep,
-            since: Seconds::new(execution.age().as_secs_f64()).expect("a duration is finite"),
+            since: seconds(execution.age()),
         })
     }
 
@@ -87,10 +87,8 @@ fn problem(own: &str, execution: Execution) -> String {
     let Execution {
         rank, superstep, ..
     } = execution;
-    let seconds = execution.age().as_secs();
-    format!(
-        "{own} has executed superstep {superstep} of {rank} for {seconds} s, and its job has ended"
-    )
+    let age = execution.age().as_secs();
+    format!("{own} has executed superstep {superstep} of {rank} for {age} s, and its job has ended")
 }
 
 /// What a client can do.

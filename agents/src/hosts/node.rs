@@ -34,6 +34,7 @@ use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
 use super::pool::ProcessorSpeed;
 use super::prepared::Prepared;
 use super::share::Share;
+use super::time::elapsed;
 
 /// A node of a cluster.
 pub struct Node {
@@ -98,8 +99,7 @@ impl Node {
             load: LoadMeter::begin(self.scope),
             executions: Executions::default(),
         };
-        let executions = machine.executions.clone();
-        let abandoned = AbandonedSupersteps::new(executions, self.exit_when_stuck);
+        let abandoned = AbandonedSupersteps::new(&machine.executions, self.exit_when_stuck);
         actix_rt::System::new().block_on(async move {
             let guests =
                 PeerPolicy::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
@@ -367,9 +367,8 @@ impl JobService {
         *self.jobs.borrow_mut() += 1;
         // If it has gone already, so much the better.
         drop(client.close("the job is over").await);
-        self.abandoned
-            .ended(|| self.current.borrow().is_none())
-            .await;
+        let is_idle = || self.current.borrow().is_none();
+        self.abandoned.ended(is_idle).await;
     }
 
     /// The name in its certificate.
@@ -451,10 +450,6 @@ fn tell(client: &Sender, message: JobMessage) {
 fn frame(message: JobMessage) -> Frame {
     let message = Message::Job(Box::new(message));
     encode(Address::Node(bsp::HostId(0)), Address::Client, &message)
-}
-
-fn elapsed(since: Clock) -> Seconds {
-    Seconds::new(since.elapsed().as_secs_f64()).expect("a duration is finite")
 }
 
 /// What a client hears of a bug.

@@ -44,7 +44,14 @@ pub(crate) struct NodeArguments {
     exit_when_stuck: Option<u64>,
     /// Format of the log on stderr
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) log_format: LogFormat,
+    log_format: LogFormat,
+}
+
+impl NodeArguments {
+    /// The format of the log; a node of `up` has that of its parent.
+    pub(crate) fn log_format(&self) -> Option<LogFormat> {
+        Some(self.log_format).filter(|_| !self.stdin)
+    }
 }
 
 /// `[node]`: the node's name, address and share.

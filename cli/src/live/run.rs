@@ -67,13 +67,7 @@ pub(crate) fn follow(
     cluster: ClusterMembers,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let mut set = arguments.set.clone();
-    set.extend(
-        arguments
-            .processes
-            .map(|n| format!("application.processes={n}")),
-    );
-    let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
+    let loaded = experiments::load_for_cluster(&arguments.file, &assignments(arguments), registry)?;
     let (prepared, request) = request(
         &loaded,
         &cluster.members,
@@ -143,6 +137,13 @@ pub(crate) fn follow(
         Format::Json => print_json(&report),
         Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
     }
+}
+
+/// The values that the command line sets.
+fn assignments(arguments: &RunArguments) -> Vec<String> {
+    let processes = arguments.processes.iter();
+    let processes = processes.map(|n| format!("application.processes={n}"));
+    arguments.set.iter().cloned().chain(processes).collect()
 }
 
 /// Time that the record may lag behind the run.

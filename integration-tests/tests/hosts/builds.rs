@@ -33,7 +33,7 @@ fn builds(own: Build, are_mixed_allowed: bool) -> Builds {
 }
 
 /// A cluster of three nodes, of which the last has other `builds`.
-fn cluster(node: Builds) -> Cluster {
+fn cluster(node: &Builds) -> Cluster {
     Cluster::with(&[3], |index| {
         let options = NodeOptions::default();
         let builds = if index == 2 {
@@ -76,7 +76,7 @@ fn message(cluster: &Cluster, client: Builds) -> Option<String> {
 #[test]
 fn a_node_of_another_build_is_refused_by_the_client_and_named() {
     let other = build("counter", 1);
-    let cluster = cluster(builds(other.clone(), true));
+    let cluster = cluster(&builds(other.clone(), true));
     let own = build("counter", 0);
     let refused = message(&cluster, Builds::same_as(own.clone())).unwrap();
     let expected = format!(
@@ -90,7 +90,7 @@ fn a_node_of_another_build_is_refused_by_the_client_and_named() {
 fn nodes_decide_for_their_side() {
     let other = build("counter", 1);
     let (odd, own) = (Builds::same_as(other.clone()), build("counter", 0));
-    let cluster = cluster(odd);
+    let cluster = cluster(&odd);
     // The client allows it, the odd node does not.
     let refused = message(&cluster, builds(own.clone(), true)).unwrap();
     assert!(refused.contains(&own.to_string()), "{refused}");
@@ -105,7 +105,7 @@ fn nodes_decide_for_their_side() {
 fn a_node_refuses_nodes_of_other_builds() {
     // The odd node and the client allow all; the other nodes refuse the odd one when it connects.
     let other = build("counter", 1);
-    let cluster = cluster(builds(other.clone(), true));
+    let cluster = cluster(&builds(other.clone(), true));
     let refused = message(&cluster, builds(build("counter", 0), true)).unwrap();
     assert!(refused.contains("n2 runs"), "{refused}");
     assert!(refused.contains(&other.to_string()), "{refused}");
@@ -149,7 +149,7 @@ fn a_client_of_another_program_is_told_which_one_to_start() {
 #[test]
 fn nodes_of_other_builds_tell_their_status() {
     let other = build("counter", 1);
-    let cluster = cluster(Builds::same_as(other.clone()));
+    let cluster = cluster(&Builds::same_as(other.clone()));
     let roles = [Role::SetManager, Role::Node, Role::Node];
     let members = cluster.members.iter().cloned().zip(roles).collect();
     let identity = cluster.identity(Role::Client, "tester");

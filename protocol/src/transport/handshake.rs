@@ -151,3 +151,47 @@ pub(super) const HEAD_LEN: usize = 8 + 8 + Build::DIGEST_LEN + 2;
 pub(super) const CONTROL: [u8; OPENING_LEN] = [0xB5, WIRE_VERSION, 1, 0, 0, 0, 0, 0];
 /// The first bytes of the stream of a state.
 pub(super) const STATE: [u8; OPENING_LEN] = [0xB5, WIRE_VERSION, 2, 0, 0, 0, 0, 0];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decode(bytes: &[u8]) -> Option<Result<Handshake, HandshakeError>> {
+        let head = bytes.get(OPENING_LEN..OPENING_LEN + HEAD_LEN)?;
+        let head = HandshakeHead::decode(head.try_into().ok()?);
+        let text = bytes.get(OPENING_LEN + HEAD_LEN..)?;
+        match head {
+            Ok(head) => {
+                let text = text.get(..head.text_len())?;
+                Some(head.complete(text))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_message_is_decoded_as_it_was_encoded(
+            job in any::<u64>(),
+            epoch in any::<u64>(),
+            digest in any::<[u8; Build::DIGEST_LEN]>(),
+            program in "\\PC{1,16}",
+            version in "\\PC{1,16}",
+        ) {
+            let build = Build::new(&program, &version, digest).unwrap();
+            let job = JobId::from_wire(job);
+            let message = Handshake { job, epoch, build };
+            prop_assert_eq!(decode(&message.encode()), Some(Ok(message)));
+        }
+
+        #[test]
+        fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Some(Ok(message)) = decode(&bytes) {
+                let encoded = message.encode();
+                prop_assert_eq!(&encoded[OPENING_LEN..], &bytes[OPENING_LEN..encoded.len()]);
+            }
+        }
+    }
+}
