@@ -47,8 +47,7 @@ fn a_second_run_is_refused_and_the_first_goes_on() {
     assert_eq!((second.code, second.stdout.as_str()), (Some(5), ""));
     let words = [
         "error: node-",
-        " is at job ",
-        " of client laptop at ",
+        " runs a job of client laptop at ",
         "wait for its end",
     ];
     for word in words {
