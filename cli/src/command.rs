@@ -6,10 +6,6 @@ use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{Layer as _, fmt, registry};
 
 use crate::arguments::taking_negative_numbers;
 use crate::cert::{self, CertCommand};
@@ -24,7 +20,9 @@ use crate::commands::{compare, explain, platform, rebalance, reproduce, simulate
 use crate::exit::{EXIT_CODES, exit_code};
 use crate::failure::CommandFailure;
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
+use crate::log::Log;
 use crate::output::{self};
+use crate::own_name::OwnName;
 use analysis::compare::Contender;
 use experiments::Registry;
 
@@ -36,6 +34,9 @@ use experiments::Registry;
 pub fn run(registry: &Registry) -> ExitCode {
     let command = with_workloads(Arguments::command(), registry);
     let command = with_policies(command, registry);
+    let own_name = OwnName::new(registry.program(), &command);
+    let command = own_name.in_help(command);
+    let command = command.name(registry.program()).version(registry.version());
     let mut command = taking_negative_numbers(command);
     let parsed = command
         .try_get_matches_from_mut(env::args_os())
@@ -48,12 +49,20 @@ pub fn run(registry: &Registry) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    log_to_stderr(arguments.verbose, arguments.quiet);
-    match execute(arguments, command, registry) {
+    let log = Log {
+        verbose: arguments.verbose,
+        quiet: arguments.quiet,
+        node: match &arguments.command {
+            Command::Node(node) => node.log_format(),
+            _ => None,
+        },
+    };
+    log.begin();
+    match execute(arguments, command, registry, &own_name) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output::warn(&format!("error: {failure}"));
+            log.report(&own_name.in_text(&failure.to_string()));
             exit_code(&failure)
         }
     }
@@ -126,6 +135,7 @@ fn execute(
     arguments: Arguments,
     mut command: clap::Command,
     registry: &Registry,
+    own_name: &OwnName,
 ) -> Result<(), CommandFailure> {
     // A progress bar and log lines would overwrite each other.
     let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
@@ -139,7 +149,7 @@ fn execute(
             comparison.progress = progress;
             compare::command(&comparison, registry)
         }
-        Command::Explain(arguments) => explain::command(&arguments),
+        Command::Explain(arguments) => explain::command(&arguments, own_name),
         Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;
@@ -156,13 +166,16 @@ fn execute(
         }
         Command::Up(mut up) => {
             up.progress = progress;
-            live::up(&up, registry)
+            live::up(&up, registry, own_name)
         }
-        Command::Status(arguments) => live::status(&arguments),
+        Command::Status(arguments) => live::status(&arguments, registry),
         Command::Platform(command) => platform::command(&command),
-        Command::Cert(command) => cert::command(&command),
+        Command::Cert(command) => cert::command(&command, own_name),
         Command::Completions { shell } => {
-            let name = command.get_bin_name().unwrap_or("migbsp").to_owned();
+            let name = command
+                .get_bin_name()
+                .unwrap_or_else(|| registry.program())
+                .to_owned();
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command, name, &mut script);
             output::print(&String::from_utf8_lossy(&script))
@@ -216,28 +229,6 @@ fn with_policies(command: clap::Command, registry: &Registry) -> clap::Command {
             argument.value_parser(move |text: &str| Contender::new(text, &policies))
         })
     })
-}
-
-fn log_to_stderr(verbose: u8, quiet: bool) {
-    let level = match (quiet, verbose) {
-        (true, _) => LevelFilter::ERROR,
-        (false, 0) => LevelFilter::WARN,
-        (false, 1) => LevelFilter::INFO,
-        (false, _) => LevelFilter::DEBUG,
-    };
-    let from_environment = env::var("RUST_LOG").ok().filter(|text| !text.is_empty());
-    let filter = match from_environment.map(|text| text.parse::<Targets>()) {
-        Some(Ok(filter)) if !quiet && verbose == 0 => filter,
-        _ => Targets::new().with_default(level),
-    };
-    let layer = fmt::layer()
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none())
-        .without_time()
-        .with_target(false);
-    let subscriber = registry().with(layer.with_filter(filter));
-    // An existing subscriber is used.
-    let _already_set = subscriber.try_init();
 }
 
 const AFTER_HELP: &str = "\

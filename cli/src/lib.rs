@@ -13,7 +13,9 @@ mod exit;
 mod failure;
 mod file;
 mod live;
+mod log;
 mod output;
+mod own_name;
 mod progress;
 
 pub use command::run;

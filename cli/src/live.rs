@@ -4,6 +4,7 @@ mod cluster_members;
 mod help;
 mod identity;
 mod node;
+mod node_end;
 mod run;
 mod signals;
 mod status;

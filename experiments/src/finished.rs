@@ -3,7 +3,7 @@
 use agents::hosts::JobError;
 use agents::record::{Call, End};
 use agents::{Outcome, RunError};
-use protocol::Fault as AtFault;
+use protocol::{Build, Fault as AtFault};
 
 use crate::failure::Failure;
 use crate::registry::BuildInput;
@@ -23,6 +23,8 @@ pub struct Finished {
     pub outputs: String,
     /// A description of the outputs, in the workload's words.
     pub verified: Option<String>,
+    /// The builds of the nodes, by host; none in a simulation.
+    pub builds: Vec<Build>,
 }
 
 impl Finished {
@@ -42,6 +44,7 @@ impl Finished {
             calls: outcome.calls,
             outputs: verified.digest,
             verified: verified.statement,
+            builds: outcome.builds,
         })
     }
 }
@@ -77,7 +80,7 @@ impl From<RunFailure> for Failure {
             RunFailure::Job(JobError { fault, message }) => match fault {
                 AtFault::Program => Self::Run(message),
                 AtFault::Input => Self::Input(message),
-                AtFault::Cluster => Self::Cluster(message),
+                AtFault::Cluster | AtFault::Build => Self::Cluster(message),
             },
             RunFailure::Outputs(VerifyError::Outputs(error)) => match error {
                 Rejection::Input(_) => Self::input(error),

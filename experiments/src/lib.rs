@@ -8,6 +8,7 @@
 
 mod background;
 pub mod batch;
+mod binary;
 mod call_summary;
 pub mod cluster;
 mod embedded;

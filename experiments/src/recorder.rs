@@ -5,12 +5,14 @@ use std::path::Path;
 
 use agents::record::{Event, Run, SCHEMA, WriteError, Writer};
 use bsp::HostId;
+use protocol::Build;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 use crate::prepared::PreparedExperiment;
 use crate::record;
+use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::scheduler::Scenario;
 use settings::Node;
@@ -19,6 +21,7 @@ use settings::Node;
 #[derive(Debug)]
 pub struct Recorder {
     writer: Writer,
+    build: Build,
     platform_digest: String,
     /// The error that lost events, if there was one.
     lost: Option<WriteError>,
@@ -29,6 +32,8 @@ pub struct Recorder {
 struct Manifest<'a> {
     schema: &'static str,
     version: &'static str,
+    /// The build that made the record; on real hosts, that of the client.
+    build: &'a Build,
     scenario: &'static str,
     seed: u64,
     configuration: &'a Node,
@@ -41,12 +46,14 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// If that folder is not empty or cannot be written to, or the platform cannot be read.
+    /// If that folder is not empty or cannot be written to, or the platform or the binary cannot be read.
     pub fn new(
         folder: &Path,
         scenario: Scenario,
         prepared: &PreparedExperiment,
+        registry: &Registry,
     ) -> Result<Self, Failure> {
+        let build = registry.build()?;
         let bytes = prepared.loaded.platform_text()?;
         let folder = folder.join(scenario.name());
         let mut writer = Writer::create(&folder).map_err(Failure::chain)?;
@@ -55,6 +62,7 @@ impl Recorder {
             .map_err(Failure::chain)?;
         Ok(Self {
             writer,
+            build,
             platform_digest: hex::encode(Sha256::digest(&bytes)),
             lost: None,
         })
@@ -94,6 +102,7 @@ impl Recorder {
         let manifest = Manifest {
             schema: record::SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
+            build: &self.build,
             scenario: report.scenario,
             seed: experiment.run.seed,
             configuration: &experiment.effective(),

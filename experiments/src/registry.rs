@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use agents::{Outputs, ProgramType, Programs};
 use migbsp::{Gate, Plan, Policies, Rule, When};
+use protocol::Build;
 
+use crate::binary;
+use crate::failure::Failure;
 use crate::scheduler::Scheduler;
 use crate::verified::Verified;
 use crate::verified::VerifyError;
@@ -22,9 +25,11 @@ use settings::decode;
 use settings::nearest;
 use settings::tree_of;
 
-/// The workloads and the rules of policies that a binary knows.
-#[derive(Clone, Default)]
+/// The workloads and the rules of policies that a binary knows, and what the binary is called.
+#[derive(Clone)]
 pub struct Registry {
+    program: &'static str,
+    version: &'static str,
     entries: Vec<Arc<dyn Entry>>,
     policies: Policies,
 }
@@ -84,10 +89,36 @@ pub trait Entry: Send + Sync {
 }
 
 impl Registry {
-    /// No workloads yet; the shipped rules of policies.
+    /// No workloads yet; the shipped rules of policies. The program is called migbsp.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            program: "migbsp",
+            version: env!("CARGO_PKG_VERSION"),
+            entries: Vec::new(),
+            policies: Policies::default(),
+        }
+    }
+
+    /// These, in a program with a name and a version of its own: in its help, in records, and on its nodes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let registry = experiments::Registry::shipped().named("life", env!("CARGO_PKG_VERSION"));
+    /// assert_eq!(registry.program(), "life");
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `program` or `version` is empty, longer than [`Build::TEXT_MAX`] bytes, or has control characters.
+    #[must_use]
+    pub fn named(mut self, program: &'static str, version: &'static str) -> Self {
+        let build = Build::new(program, version, [0; Build::DIGEST_LEN]);
+        assert!(build.is_ok(), "{build:?}");
+        self.program = program;
+        self.version = version;
+        self
     }
 
     /// These, and `W`.
@@ -142,6 +173,28 @@ impl Registry {
         self
     }
 
+    /// The name of the program.
+    #[must_use]
+    pub const fn program(&self) -> &'static str {
+        self.program
+    }
+
+    /// The version of the program.
+    #[must_use]
+    pub const fn version(&self) -> &'static str {
+        self.version
+    }
+
+    /// The build of this process: its program, and the digest of its binary.
+    ///
+    /// # Errors
+    ///
+    /// If the binary cannot be read.
+    pub fn build(&self) -> Result<Build, Failure> {
+        let digest = binary::digest().map_err(Failure::run)?;
+        Build::new(self.program, self.version, digest).map_err(Failure::run)
+    }
+
     /// The rules of policies.
     pub fn policies(&self) -> &Policies {
         &self.policies
@@ -176,6 +229,12 @@ impl Registry {
             let problem = format!("unknown workload, must be one of {list}{hint}");
             Fault::invalid(place, "application.workload", name, problem)
         })
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

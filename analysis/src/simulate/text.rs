@@ -196,6 +196,7 @@ mod tests {
 
     fn run(scenario: &'static str, seconds: f64, calls: Vec<CallReport>) -> RunReport {
         RunReport {
+            builds: Vec::new(),
             scenario,
             seconds,
             supersteps: 8,

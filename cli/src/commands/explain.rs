@@ -8,6 +8,7 @@ use experiments::record;
 
 use crate::file::write;
 use crate::output::{Format, print, print_json};
+use crate::own_name::OwnName;
 use analysis::explain::{Inquiry, text};
 
 /// Arguments of `explain`.
@@ -35,7 +36,10 @@ pub(crate) struct ExplainArguments {
 /// # Errors
 ///
 /// If there is no such record, process or call, or the answer cannot be written.
-pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), CommandFailure> {
+pub(crate) fn command(
+    arguments: &ExplainArguments,
+    own_name: &OwnName,
+) -> Result<(), CommandFailure> {
     let folder = record::find(&arguments.run)?;
     let process = arguments.process.as_deref();
     let inquiry = Inquiry::new(&folder, process, arguments.superstep)?;
@@ -51,7 +55,7 @@ pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), CommandFailure
     }
     match arguments.format {
         Format::Json => print_json(&answer),
-        Format::Table | Format::Csv => print(&text(&answer)),
+        Format::Table | Format::Csv => print(&own_name.in_text(&text(&answer))),
     }
 }
 

@@ -85,11 +85,11 @@ fn run(
     registry: &Registry,
 ) -> Result<RunReport, Failure> {
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, prepared)?),
+        Some(folder) => Some(Recorder::new(folder, scenario, prepared, registry)?),
         None => None,
     };
     let supersteps = prepared.loaded.experiment.application.supersteps;
-    let mut progress = Progress::new(arguments.progress, scenario, supersteps);
+    let mut progress = Progress::new(arguments.progress, scenario, supersteps, &prepared.platform);
     let mut observer = |event: &Event| {
         progress.observe(event);
         if let Some(recorder) = &mut recorder {

@@ -40,6 +40,9 @@ pub(crate) struct RunArguments {
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Accept nodes that run another build than this client
+    #[arg(long)]
+    pub(crate) allow_mixed_builds: bool,
     /// Keep the record of the run in a folder of this one: DIR/iii
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -64,24 +67,28 @@ pub(crate) fn follow(
     cluster: ClusterMembers,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let mut set = arguments.set.clone();
-    set.extend(
-        arguments
-            .processes
-            .map(|n| format!("application.processes={n}")),
-    );
-    let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
-    let (prepared, request) = request(&loaded, &cluster.members, registry)?;
+    let loaded = experiments::load_for_cluster(&arguments.file, &assignments(arguments), registry)?;
+    let (prepared, request) = request(
+        &loaded,
+        &cluster.members,
+        registry,
+        arguments.allow_mixed_builds,
+    )?;
     let scenario = scenario(&prepared);
     if let Some(folder) = &arguments.out {
         refuse_records(folder, &[scenario])?;
     }
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, &prepared)?),
+        Some(folder) => Some(Recorder::new(folder, scenario, &prepared, registry)?),
         None => None,
     };
     let application = &loaded.experiment.application;
-    let mut progress = Progress::new(arguments.progress, scenario, application.supersteps);
+    let mut progress = Progress::new(
+        arguments.progress,
+        scenario,
+        application.supersteps,
+        &prepared.platform,
+    );
     let mut watch = Watch::default();
     let mut flushed = Instant::now();
     let mut observer = |event: &Event| {
@@ -130,6 +137,13 @@ pub(crate) fn follow(
         Format::Json => print_json(&report),
         Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
     }
+}
+
+/// The values that the command line sets.
+fn assignments(arguments: &RunArguments) -> Vec<String> {
+    let processes = arguments.processes.iter();
+    let processes = processes.map(|n| format!("application.processes={n}"));
+    arguments.set.iter().cloned().chain(processes).collect()
 }
 
 /// Time that the record may lag behind the run.

@@ -7,6 +7,7 @@ use quinn::{
 };
 use tokio::sync::{Mutex, mpsc};
 
+use crate::Build;
 use crate::identity::{Identity, Name, Role, Subject};
 use crate::transport::close::CloseCode;
 use crate::transport::connection_setup::{ConnectionSetup, SetupError};
@@ -100,8 +101,8 @@ pub enum ConnectError {
 }
 
 impl Endpoint {
-    /// Binds a socket to `address` (port 0: any free port) and accepts the peers that `policy` allows. The tokio
-    /// runtime must have time and I/O enabled.
+    /// Binds a socket to `address` (port 0: any free port) and accepts the peers that `policy` allows. Peers learn
+    /// that this end runs `build`. The tokio runtime must have time and I/O enabled.
     ///
     /// # Errors
     ///
@@ -111,6 +112,7 @@ impl Endpoint {
         address: SocketAddr,
         policy: PeerPolicy,
         bounds: Bounds,
+        build: Build,
     ) -> Result<Self, BindError> {
         drop(tokio::runtime::Handle::try_current().map_err(|_| BindError::Runtime)?);
         let subject = &identity.certificate().subject;
@@ -138,6 +140,7 @@ impl Endpoint {
         let inner = inner.map_err(|source| BindError::Socket { address, source })?;
         let setup = ConnectionSetup {
             bounds,
+            build: Arc::new(build),
             session: Arc::new(Session::default()),
             counters: Arc::new(AtomicCounters::default()),
         };
@@ -233,6 +236,12 @@ impl Endpoint {
     /// If the system does not report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.inner.local_addr()
+    }
+
+    /// The build that this end runs.
+    #[must_use]
+    pub fn build(&self) -> &Build {
+        &self.setup.build
     }
 
     /// The identity of this endpoint.

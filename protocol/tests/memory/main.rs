@@ -17,7 +17,7 @@ use bsp::{HostId, Rank, SetId};
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, TrySendError};
 use protocol::{
-    Address, AgentMessage, Frame, Message, ProcessImage, StartCall, WIRE_VERSION, encode,
+    Address, AgentMessage, Build, Frame, Message, ProcessImage, StartCall, WIRE_VERSION, encode,
 };
 use quinn::{Connection, SendStream};
 use tokio::task::JoinSet;
@@ -190,9 +190,14 @@ fn large(epoch: u64) -> Frame {
 
 fn endpoint(identity: Identity) -> Endpoint {
     let policy = PeerPolicy::Roles(BTreeSet::from([Role::SetManager]));
-    let endpoint = Endpoint::bind(identity, loopback(), policy, Bounds::default()).unwrap();
+    let endpoint =
+        Endpoint::bind(identity, loopback(), policy, Bounds::default(), build()).unwrap();
     endpoint.begin(JobId(NonZeroU64::new(7).unwrap()), EPOCH);
     endpoint
+}
+
+fn build() -> Build {
+    Build::new("tests", "0.1.0", [0; Build::DIGEST_LEN]).unwrap()
 }
 
 fn name(text: &str) -> Name {

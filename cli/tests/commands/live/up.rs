@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::invocation::{Folder, root};
+use crate::invocation::{BINARY, Folder, root};
 use crate::live::cluster::HEAT;
+use crate::live::digest_of;
 use crate::live::under_way::{UnderWay, is_alive, signal};
 
 /// The plate that ships, for a shorter time.
@@ -56,8 +57,12 @@ fn nodes_say_how_they_are() {
     assert_eq!(shown["schema"], "migbsp.status/1");
     assert_eq!(shown["nodes"].as_array().unwrap().len(), 3);
     for node in shown["nodes"].as_array().unwrap() {
-        assert_eq!(node["release"], env!("CARGO_PKG_VERSION"));
-        assert_eq!((&node["jobs"], &node["job"]), (&0.into(), &().into()));
+        let build = &node["build"];
+        assert_eq!(build, &shown["build"]);
+        assert_eq!(build["program"], "migbsp");
+        assert_eq!(build["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(build["sha256"], digest_of(&fs::read(BINARY).unwrap()));
+        assert_eq!((&node["jobs"], &node["client"]), (&0.into(), &().into()));
     }
 }
 
@@ -93,6 +98,27 @@ fn a_stopped_node_does_not_block_the_end() {
     assert_eq!(ended.code, Some(5), "{ended:?}");
     assert!(ended.stderr.contains("node-2"), "{ended:?}");
     assert!(!nodes.iter().any(|pid| is_alive(*pid)));
+}
+
+#[test]
+fn the_end_of_a_node_process_is_told_as_far_as_the_system_tells_it() {
+    for (kind, end) in [
+        ("KILL", "note: node-2 was killed (SIGKILL)"),
+        (
+            "ABRT",
+            "note: node-2 aborted (SIGABRT), as a program does when an allocation fails",
+        ),
+    ] {
+        let folder = Folder::new().with("heat.toml", HEAT);
+        let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
+        let up = [&["up", "--local", "2", "--"], &run[..], &["--out", "runs"]].concat();
+        let up = UnderWay::start(&mut folder.command(&up));
+        let nodes = begun(&up, &folder.path().join("runs"));
+        signal(nodes[1], kind);
+        let ended = up.ends_within(15);
+        assert_eq!(ended.code, Some(5), "{ended:?}");
+        assert!(ended.stderr.contains(end), "{kind}: {ended:?}");
+    }
 }
 
 /// The nodes of a run that computes: there is something to be recorded.
