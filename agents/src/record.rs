@@ -19,9 +19,9 @@ use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
 pub use balance_check::BalanceCheck;
+pub use files::{description, is_complete};
 pub use header::{EventHeader, EventKind};
 pub use hosts::Hosts;
-pub use files::{description, is_complete};
 pub use reader::{Extent, ReadError, head, manifest, read, scan};
 pub use writer::{WriteError, Writer};
 

@@ -15,7 +15,7 @@ use crate::file::{check_folder, check_writable, write, write_into};
 pub(crate) enum OutputsPlace {
     /// A file, in the format that its name ends with.
     File(PathBuf, OutputsFormat),
-    /// A folder for the outputs and the files that the workload makes of them.
+    /// A folder for the outputs and the files that the workload derives from them.
     Folder(PathBuf),
 }
 
@@ -144,7 +144,8 @@ mod tests {
     #[test]
     fn files_of_a_workload_stay_in_their_folder_and_are_distinct() {
         let files = |names: &[&str]| {
-            let files: Vec<OutputFile> = names.iter().map(|name| OutputFile::new(name, "")).collect();
+            let files: Vec<OutputFile> =
+                names.iter().map(|name| OutputFile::new(name, "")).collect();
             check_names("life", &files).map_err(|failure| failure.to_string())
         };
         assert_eq!(files(&["a.txt", "b c.pgm", "..."]), Ok(()));
@@ -152,7 +153,9 @@ mod tests {
             let found = files(&["a.txt", name]).unwrap_err();
             assert_eq!(
                 found,
-                format!("workload `life`: the output file {name:?} must be the name of a file, without a folder")
+                format!(
+                    "workload `life`: the output file {name:?} must be the name of a file, without a folder"
+                )
             );
         }
         for names in [&["a", "a"][..], &["outputs.json"]] {

@@ -80,12 +80,8 @@ pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
         ("policy", policy),
     ];
     for (key, name) in named {
-        check_name(name.unwrap_or_default()).map_err(|fault| {
-            Failure::input(format!(
-                "{}: {key}: {fault}",
-                path.display()
-            ))
-        })?;
+        check_name(name.unwrap_or_default())
+            .map_err(|fault| Failure::input(format!("{}: {key}: {fault}", path.display())))?;
     }
     Ok(manifest)
 }
@@ -102,7 +98,9 @@ pub fn shortfall(extent: &Extent) -> Option<String> {
             is_complete: true, ..
         } => return None,
         Extent { has_end: true, .. } => {
-            format!("The run ended after {supersteps}, but its result is missing: there is no run.json.")
+            format!(
+                "The run ended after {supersteps}, but its result is missing: there is no run.json."
+            )
         }
         _ => format!("The run did not end, or goes on: the record stops after {supersteps}."),
     };

@@ -95,7 +95,7 @@ pub trait Entry: Send + Sync {
     /// If the format cannot hold them.
     fn encode(&self, outputs: &Outputs, format: OutputsFormat) -> Result<Vec<u8>, OutputsError>;
 
-    /// The files that the workload makes of the outputs of the programs that were built from the same `order`.
+    /// The files that the workload derives from the outputs of the programs that were built from the same `order`.
     ///
     /// # Errors
     ///

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
-use std::str;
 use std::path::{Path, PathBuf};
+use std::str;
 
 use bsp::check_name;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::header::{EventHeader, EventKind};
 use super::files::{EVENTS, description, is_complete};
+use super::header::{EventHeader, EventKind};
 use super::progress::Progress;
 use super::{Event, Run, SCHEMA};
 

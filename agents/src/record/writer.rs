@@ -27,7 +27,9 @@ pub struct Writer {
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The directory holds a complete record.
-    #[error("{directory} holds a complete record; name another directory, or replace it with --force")]
+    #[error(
+        "{directory} holds a complete record; name another directory, or replace it with --force"
+    )]
     Complete {
         /// Which directory.
         directory: PathBuf,
@@ -101,7 +103,9 @@ impl Writer {
         for name in [COMPLETE, PARTIAL] {
             let path = directory.join(name);
             match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&path)(error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(at(&path)(error));
+                }
                 _ => {}
             }
         }

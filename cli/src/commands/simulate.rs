@@ -109,7 +109,9 @@ fn run(
     registry: &Registry,
 ) -> Result<(RunReport, Finished), Failure> {
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, prepared, registry)?.replacing(arguments.force)),
+        Some(folder) => {
+            Some(Recorder::new(folder, scenario, prepared, registry)?.replacing(arguments.force))
+        }
         None => None,
     };
     let supersteps = prepared.loaded.experiment.application.supersteps;

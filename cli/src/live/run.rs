@@ -8,9 +8,9 @@ use agents::record::Event;
 use clap::Args;
 
 use crate::failure::CommandFailure;
+use crate::file::check_folder;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
 use crate::live::signals::TerminationSignal;
-use crate::file::check_folder;
 use crate::output::{Format, print, print_json};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
@@ -94,7 +94,9 @@ pub(crate) fn follow(
         place.check()?;
     }
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, &prepared, registry)?.replacing(arguments.force)),
+        Some(folder) => {
+            Some(Recorder::new(folder, scenario, &prepared, registry)?.replacing(arguments.force))
+        }
         None => None,
     };
     let application = &loaded.experiment.application;

@@ -90,7 +90,11 @@ impl Numbers {
 /// If it has another number of elements than its `shape`.
 pub(super) fn npy(shape: &[usize], elements: &Numbers) -> Vec<u8> {
     let number: usize = shape.iter().product();
-    assert_eq!(number, elements.len(), "an element for each place of {shape:?}");
+    assert_eq!(
+        number,
+        elements.len(),
+        "an element for each place of {shape:?}"
+    );
     let descriptor = elements.descriptor();
     let mut header = format!(
         "{{'descr': '{descriptor}', 'fortran_order': False, 'shape': {}, }}",
@@ -118,8 +122,8 @@ pub(super) fn of_outputs(outputs: &[Value]) -> Result<Vec<u8>, String> {
     let mut first: Option<Vec<usize>> = None;
     for (index, output) in outputs.iter().enumerate() {
         let process = index + 1;
-        let shape = shape(output)
-            .map_err(|problem| format!("the output of p{process} {problem}"))?;
+        let shape =
+            shape(output).map_err(|problem| format!("the output of p{process} {problem}"))?;
         match &first {
             Some(first) if *first != shape => {
                 let (first, shape) = (tuple(first), tuple(&shape));

@@ -1,8 +1,8 @@
-//! A file that a workload makes of its outputs.
+//! A file that a workload derives from its outputs.
 
 use super::array::{Numbers, npy};
 
-/// A file that a workload makes of the outputs of its programs: a name and the contents.
+/// A file that a workload derives from the outputs of its programs: a name and the contents.
 ///
 /// # Examples
 ///

@@ -41,7 +41,9 @@ impl OutputsFormat {
     /// The endings of the others, in a list.
     pub(super) fn others(self) -> String {
         let others = Self::ALL.into_iter().filter(|other| *other != self);
-        let endings: Vec<String> = others.map(|other| format!("`.{}`", other.ending())).collect();
+        let endings: Vec<String> = others
+            .map(|other| format!("`.{}`", other.ending()))
+            .collect();
         endings.join(", ")
     }
 }

@@ -53,7 +53,10 @@ fn a_format_has_its_ending() {
     for format in OutputsFormat::ALL {
         let name = format!("a.b.{}", format.ending());
         assert_eq!(OutputsFormat::of_file(name.as_ref()), Some(format));
-        assert_eq!(OutputsFormat::of_file(name.to_uppercase().as_ref()), Some(format));
+        assert_eq!(
+            OutputsFormat::of_file(name.to_uppercase().as_ref()),
+            Some(format)
+        );
     }
     for name in ["json", ".json", "a.txt", "a", "a.json/"] {
         let found = OutputsFormat::of_file(name.as_ref());
@@ -64,7 +67,8 @@ fn a_format_has_its_ending() {
 #[test]
 fn json_and_messagepack_have_an_output_for_each_process_with_its_names() {
     let outputs = tallies();
-    let json: serde_json::Value = serde_json::from_str(&text(&outputs, OutputsFormat::Json)).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&text(&outputs, OutputsFormat::Json)).unwrap();
     assert_eq!(
         json,
         json!([
@@ -87,15 +91,24 @@ fn csv_has_a_row_for_each_process_and_a_column_for_each_part() {
          p2,2,,-1,2,,0.1\n\
          p3,3,,,,\"a, b\",1e300\n"
     );
-    assert_eq!(text(&[2.5, f64::NAN], OutputsFormat::Csv), "process,value\np1,2.5\np2,NaN\n");
+    assert_eq!(
+        text(&[2.5, f64::NAN], OutputsFormat::Csv),
+        "process,value\np1,2.5\np2,NaN\n"
+    );
     let ragged = [vec![(1, true)], vec![], vec![(2, false), (3, true)]];
     assert_eq!(
         text(&ragged, OutputsFormat::Csv),
         "process,0.0,0.1,1.0,1.1\np1,1,true,,\np2,,,,\np3,2,false,3,true\n"
     );
     assert_eq!(text(&[(), ()], OutputsFormat::Csv), "process\np1\np2\n");
-    let keys = [BTreeMap::from([(7, "x")]), BTreeMap::from([(5, "y"), (7, "z")])];
-    assert_eq!(text(&keys, OutputsFormat::Csv), "process,7,5\np1,x,\np2,z,y\n");
+    let keys = [
+        BTreeMap::from([(7, "x")]),
+        BTreeMap::from([(5, "y"), (7, "z")]),
+    ];
+    assert_eq!(
+        text(&keys, OutputsFormat::Csv),
+        "process,7,5\np1,x,\np2,z,y\n"
+    );
 }
 
 #[test]
@@ -104,20 +117,38 @@ fn numbers_and_arrays_of_equal_shape_are_an_array() {
         format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': {shape}, }}")
     };
     let doubles = |numbers: &[f64]| -> Vec<u8> {
-        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+        numbers
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect()
     };
-    assert_eq!(array(&[1.5, -0.0]), (header("<f8", "(2,)"), doubles(&[1.5, -0.0])));
+    assert_eq!(
+        array(&[1.5, -0.0]),
+        (header("<f8", "(2,)"), doubles(&[1.5, -0.0]))
+    );
     let rows = [vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], vec![[0.0; 3]; 2]];
     let expected = doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(array(&rows), (header("<f8", "(2, 2, 3)"), expected));
     assert_eq!(array(&[1_u8, 2]).0, header("<i8", "(2,)"));
-    assert_eq!(array(&[0, u64::MAX]), (header("<u8", "(2,)"), [[0; 8], [255; 8]].concat()));
+    assert_eq!(
+        array(&[0, u64::MAX]),
+        (header("<u8", "(2,)"), [[0; 8], [255; 8]].concat())
+    );
     assert_eq!(array(&[-1_i32]), (header("<i8", "(1,)"), vec![255; 8]));
     assert_eq!(array(&[[1.0_f32]]).0, header("<f4", "(1, 1)"));
-    assert_eq!(array(&[[true, false]]), (header("|b1", "(1, 2)"), vec![1, 0]));
+    assert_eq!(
+        array(&[[true, false]]),
+        (header("|b1", "(1, 2)"), vec![1, 0])
+    );
     // As NumPy has it, an integer beside a fraction is a fraction.
-    assert_eq!(array(&[(1, 0.5)]), (header("<f8", "(1, 2)"), doubles(&[1.0, 0.5])));
-    assert_eq!(array::<[f64; 0]>(&[[], []]), (header("<f8", "(2, 0)"), Vec::new()));
+    assert_eq!(
+        array(&[(1, 0.5)]),
+        (header("<f8", "(1, 2)"), doubles(&[1.0, 0.5]))
+    );
+    assert_eq!(
+        array::<[f64; 0]>(&[[], []]),
+        (header("<f8", "(2, 0)"), Vec::new())
+    );
 }
 
 #[test]
@@ -156,7 +187,10 @@ fn what_is_no_array_is_refused_with_the_process() {
     let found = refusal(&keys, OutputsFormat::Json);
     assert!(found.contains("`.json`: key must be a string"), "{found}");
     let found = refusal(&keys, OutputsFormat::Csv);
-    assert!(found.contains("`.csv`: a key of a map is no number and no text"), "{found}");
+    assert!(
+        found.contains("`.csv`: a key of a map is no number and no text"),
+        "{found}"
+    );
 }
 
 #[test]
@@ -167,5 +201,8 @@ fn a_picture_has_a_byte_for_each_pixel_from_the_top() {
         (2, 1) => f64::NAN,
         _ => 2.0,
     });
-    assert_eq!(picture.contents(), b"P5\n3 2\n255\n\x00\x80\xff\xff\xff\x00");
+    assert_eq!(
+        picture.contents(),
+        b"P5\n3 2\n255\n\x00\x80\xff\xff\xff\x00"
+    );
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// A plain value. Fields of a record are in the order of their declaration.
 #[derive(Clone, Debug, PartialEq)]

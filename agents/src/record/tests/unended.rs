@@ -65,7 +65,10 @@ fn a_broken_line_is_no_torn_line() {
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{text}garbage\n")).unwrap();
     let found = fault(folder.path());
-    assert!(found.starts_with("events.jsonl:3: expected value"), "{found}");
+    assert!(
+        found.starts_with("events.jsonl:3: expected value"),
+        "{found}"
+    );
     // Without its first line nothing is known.
     for text in ["", "{\"event\":\"run\""] {
         fs::write(&path, text).unwrap();
