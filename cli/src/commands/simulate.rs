@@ -152,10 +152,17 @@ Formats:
   json   one object, schema migbsp.simulate/1, times in seconds at full precision
   csv    one row per migration, and one per scenario without any; the scenario's totals in every row
 
+Outputs of the programs (--outputs), those of the last scenario that runs; all scenarios have the same:
+  .json, .msgpack  a list with the output of each process
+  .csv             one row per process, a column for each number or text
+  .npy             an array for NumPy, of numbers or of arrays of equal shape
+  DIR/             outputs.json, and files of the workload: pictures, arrays, an alignment
+
 Examples:
   migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
   migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
   MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
+  migbsp simulate conf/heat-local.toml --outputs plate/
   migbsp simulate conf/scripted.toml                 what if? scripted migrations
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";

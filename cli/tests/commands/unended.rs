@@ -30,7 +30,7 @@ impl Cut {
         }
     }
 
-    /// Has the run be cut off after so many bytes of its events.
+    /// Has the run be cut off after the first `length` bytes of its events.
     fn after(&self, length: usize) {
         let run = self.place.join("run.json");
         if let Ok(text) = fs::read_to_string(&run) {
