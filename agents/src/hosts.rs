@@ -12,6 +12,7 @@ mod exchanges;
 mod execution;
 mod failure;
 mod input;
+mod input_memory;
 mod job;
 mod job_log;
 mod journal;

@@ -273,19 +273,19 @@ impl Prefix {
     fn read(&self, head: &[u8]) -> Result<(Address, Address, Message), HeadError> {
         Ok(match self.kind {
             MessageKind::Agent => {
-                let (from, to, message) = head::read(head)?;
+                let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Agent(message))
             }
             MessageKind::Call => {
-                let (from, to, message) = head::read(head)?;
+                let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Call(message))
             }
             MessageKind::Node => {
-                let (from, to, message) = head::read(head)?;
+                let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Node(message))
             }
             MessageKind::Job => {
-                let (from, to, message) = head::read(head)?;
+                let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Job(message))
             }
         })

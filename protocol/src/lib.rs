@@ -22,7 +22,7 @@ mod wire_size;
 pub use build::{Build, BuildError};
 pub use encoding::encoded_len;
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
-pub use head::HeadError;
+pub use head::{HeadError, decode_value};
 pub use message::{
     Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity,
     Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Measure,

@@ -2,6 +2,7 @@
 
 mod build_check;
 mod connections;
+mod event_check;
 mod inquiry;
 mod job_result;
 mod node_event;
@@ -20,6 +21,7 @@ use super::failure::JobError;
 use crate::outcome::Outcome;
 use crate::programs::{Programs, States};
 use crate::record::Event;
+use build_check::check_builds;
 use connections::{connect, endpoint, runtime};
 use job_result::JobResult;
 use running_job::RunningJob;
@@ -57,12 +59,13 @@ pub fn run(
         result
     })?;
     let end = result.end();
+    let outputs = result.outputs.into_values().map(|(_, output)| output);
     observer(&Event::End(end))?;
     Ok(Outcome {
         end,
         calls: result.calls,
         builds: result.builds,
-        outputs: decode_outputs(result.outputs.into_values().collect())?,
+        outputs: decode_outputs(outputs.collect())?,
     })
 }
 
@@ -74,8 +77,13 @@ async fn submit(
     interrupted: impl Future<Output = ()>,
 ) -> Result<JobResult, JobError> {
     let mut interrupted = pin!(interrupted);
+    let connecting = async {
+        let mut peers = connect(endpoint, request).await?;
+        check_builds(request, &mut peers).await?;
+        Ok::<_, JobError>(peers)
+    };
     let peers = tokio::select! {
-        peers = connect(endpoint, request) => peers?,
+        peers = connecting => peers?,
         () = &mut interrupted => return Err(JobError::cluster(INTERRUPTED)),
     };
     let builds = peers.iter().map(|peer| peer.build.clone()).collect();

@@ -18,6 +18,7 @@ use protocol::transport::{
 };
 use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Status, Submit, encode};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::JoinSet;
 
 use super::Machine;
@@ -172,13 +173,18 @@ impl JobService {
                 .as_ref()
                 .map(|current| (current.job, current.peer.clone()));
             match (peer.job, job) {
-                // If it has all its nodes, it takes no more.
-                (Some(of), Some((job, peers))) if of == job => drop(peers.try_send(peer)),
+                (Some(of), Some((job, peers))) if of == job => {
+                    if let Err(TrySendError::Full(peer) | TrySendError::Closed(peer)) =
+                        peers.try_send(peer)
+                    {
+                        refuse(&peer);
+                    }
+                }
                 (None, _) if peer.info.subject.role == Role::Client => {
                     drop(actix_rt::spawn(Rc::clone(&self).attend(peer)));
                 }
                 (Some(_) | None, _) => {
-                    tracing::warn!(peer = %peer.info, "came without anything to do here");
+                    refuse(&peer);
                 }
             }
         }
@@ -284,8 +290,8 @@ impl JobService {
         if let Some(current) = &*self.current.borrow() {
             let since = current.since.elapsed().as_secs();
             return Err(JobError::cluster(format!(
-                "{own} is at {} of {} since {since} s: wait for its end",
-                current.job, current.client
+                "{own} runs a job of {} since {since} s: wait for its end",
+                current.client
             )));
         }
         self.builds.check(own, (&client, build))?;
@@ -380,7 +386,6 @@ impl JobService {
         let job = current.as_ref().map(|current| {
             let (superstep, processes) = *current.progress.borrow();
             JobStatus {
-                job: current.job.0.get(),
                 client: current.client.clone(),
                 since: elapsed(current.since),
                 superstep,
@@ -420,7 +425,14 @@ impl JobService {
     }
 }
 
-/// Hands on the processes that a client sends.
+/// Closes the connection of a peer that has no part in a job here. The refusal is counted.
+fn refuse(peer: &Peer) {
+    let problem = format!("{} has no part in a job here", peer.info.subject);
+    // The node goes on.
+    drop(peer.sender.refuse(problem));
+}
+
+/// Passes on the processes that a client sends.
 async fn hand_on(mut states: StateReceiver, input: mpsc::Sender<Input>) {
     // That the client has gone is heard elsewhere, and a job that is over takes no more.
     while let Ok(delivered) = states.receive().await {

@@ -60,7 +60,6 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     load_recent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    job: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,7 +155,6 @@ impl Row {
             processors: status.map(|status| status.processors),
             load: status.map(|status| status.load.0),
             load_recent: status.map(|status| status.load.1),
-            job: job.map(|job| format!("{:016x}", job.job)),
             client: job.map(|job| job.client.clone()),
             superstep: job.map(|job| job.superstep),
             processes: job.map(|job| job.processes),
@@ -195,7 +193,7 @@ fn text(report: &Report) -> String {
         "Minstr/s",
         "processors",
         "load",
-        "job",
+        "job of",
         "superstep",
         "processes",
     ];
@@ -213,7 +211,7 @@ fn text(report: &Report) -> String {
             shown(row.speed.map(|speed| rounded(speed / 1e6, 0))),
             shown(row.processors.map(|count| count.to_string())),
             shown(row.load_recent.map(|load| rounded(load, 2))),
-            row.job.clone().unwrap_or_else(|| "-".to_owned()),
+            row.client.clone().unwrap_or_else(|| "-".to_owned()),
             shown(row.superstep.map(|superstep| superstep.to_string())),
             shown(row.processes.map(|count| count.to_string())),
         ]
@@ -252,7 +250,7 @@ fn csv(report: &Report) -> Result<String, csv::Error> {
         "processors",
         "load",
         "load_recent",
-        "job",
+        "client",
         "problem",
     ])?;
     for row in &report.nodes {
@@ -270,7 +268,7 @@ fn csv(report: &Report) -> Result<String, csv::Error> {
                 .map_or_else(String::new, |count| count.to_string()),
             number(row.load),
             number(row.load_recent),
-            row.job.clone().unwrap_or_default(),
+            row.client.clone().unwrap_or_default(),
             row.problem.clone().unwrap_or_default(),
         ])?;
     }

@@ -2,6 +2,7 @@
 //!
 //! | file | law |
 //! |---|---|
+//! | `hostile` | members that send any message at any time end their own jobs at worst |
 //! | `kernels` | wherever and whenever processes migrate, outputs equal the reference runner's |
 //! | `busy` | programs that keep all processors busy for seconds cost a node no connection |
 //! | `builds` | other builds are refused where they are not allowed, and named |
@@ -15,4 +16,5 @@ mod busy;
 mod cluster;
 mod endless;
 mod failures;
+mod hostile;
 mod kernels;

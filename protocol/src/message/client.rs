@@ -143,9 +143,7 @@ pub struct Abandoned {
 /// The progress of a job on a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobStatus {
-    /// Its number.
-    pub job: u64,
-    /// The client that submitted it.
+    /// The client that submitted it. Its number is known to its members alone.
     pub client: String,
     /// The time since it was submitted.
     pub since: Seconds,

@@ -116,8 +116,8 @@ impl ConnectionSetup {
         let outgoing = send_handshake(&connection, &self.handshake(job)).await?;
         let (handshake, reader) = self.receive_handshake(&connection).await?;
         if handshake.job != job {
-            let (found, expected) = (handshake.job, job);
-            let error = HandshakeError::Job { found, expected };
+            let found = handshake.job;
+            let error = HandshakeError::Job { found };
             return Err(self.refuse(&connection, error.into()));
         }
         let link = self.link(connection, subject, address, job);

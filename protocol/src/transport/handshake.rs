@@ -43,11 +43,9 @@ pub(super) enum HandshakeError {
     Opening(Refusal),
     #[error("handshake: {0}")]
     Build(#[from] BuildError),
-    #[error("at {}, expected {}", JobId::describe(*found), JobId::describe(*expected))]
-    Job {
-        found: Option<JobId>,
-        expected: Option<JobId>,
-    },
+    // Without the job of this end, which only its members know.
+    #[error("it belongs to {}, this end does not", JobId::describe(*found))]
+    Job { found: Option<JobId> },
     #[error("in epoch {found}, expected {oldest} or later")]
     Epoch { found: u64, oldest: u64 },
 }
@@ -72,9 +70,9 @@ impl Handshake {
     /// Checks that a peer that sends this may connect. A peer without a job may always connect; builds are compared
     /// when a job begins.
     pub(super) fn check(&self, state: SessionState) -> Result<(), HandshakeError> {
-        let (found, expected) = (self.job, state.job);
-        if found.is_some() && found != expected {
-            return Err(HandshakeError::Job { found, expected });
+        let found = self.job;
+        if found.is_some() && found != state.job {
+            return Err(HandshakeError::Job { found });
         }
         let oldest = state.oldest;
         if found.is_some() && self.epoch < oldest {

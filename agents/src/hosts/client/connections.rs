@@ -10,7 +10,6 @@ use protocol::identity::Identity;
 use protocol::transport::{Bounds, Endpoint, Peer, PeerPolicy, Sender};
 use protocol::{Address, Build, JobMessage, Message, encode};
 
-use super::build_check::check_builds;
 use super::request::Request;
 use crate::hosts::failure::JobError;
 use crate::hosts::members;
@@ -35,7 +34,7 @@ pub(super) fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint
     Ok(Arc::new(bound))
 }
 
-/// Connects to the nodes of `request`, by host. Their builds have been checked.
+/// Connects to the nodes of `request`, by host.
 pub(super) async fn connect(
     endpoint: &Arc<Endpoint>,
     request: &Request,
@@ -54,7 +53,6 @@ pub(super) async fn connect(
             .map_err(|error| JobError::cluster(error.to_string()))?;
         peers.push(peer?);
     }
-    check_builds(request, &mut peers).await?;
     Ok(peers)
 }
 

@@ -63,6 +63,11 @@ impl Computation {
         self.programs.remove(&rank)
     }
 
+    /// Whether the program of `rank` is here and does not execute a superstep.
+    pub(super) fn contains(&self, rank: Rank) -> bool {
+        self.programs.contains_key(&rank)
+    }
+
     /// The memory that a process occupies.
     pub(super) fn image(&self, rank: Rank) -> Image {
         let program = self.programs.get(&rank);

@@ -130,7 +130,7 @@ fn nodes_of_migbsp_are_named_and_so_is_what_to_start() {
     std::fs::write(folder.path().join("h1.toml"), section).unwrap();
     let mut command = Command::new(migbsp());
     command
-        .args(["node", "--conf", "h1.toml"])
+        .args(["node", "--conf", "h1.toml", "--allow-mixed-builds"])
         .current_dir(folder.path());
     let mut node = Node(command.stderr(Stdio::piped()).spawn().unwrap());
     let mut line = String::new();
@@ -151,6 +151,14 @@ fn nodes_of_migbsp_are_named_and_so_is_what_to_start() {
     );
     let remedy = ") and has no workload `life`: start `life node` there\n";
     assert!(error.ends_with(remedy), "{error}");
+    // Where both ends allow other builds, the node itself says what it does not have.
+    let mixed = [&RUN[..], &options, &["--allow-mixed-builds"]].concat();
+    let failed = life(folder.path(), &mixed);
+    let error = String::from_utf8(failed.stderr).unwrap();
+    let expected = format!(
+        "error: node h1 runs migbsp {version} and has no workload `life`: start a program there that has it\n"
+    );
+    assert_eq!((failed.status.code(), error), (Some(5), expected));
     let status = life(folder.path(), &[&["status"][..], &options].concat());
     assert_eq!(status.status.code(), Some(0));
 }

@@ -206,7 +206,7 @@ async fn peers_of_different_jobs_are_refused() {
     let address = other.address().unwrap();
     let error = one.connect(address, Role::Node, &name("n2")).await;
     let error = error.unwrap_err().to_string();
-    let expect = "at job 0000000000000007, expected job 0000000000000008";
+    let expect = "it belongs to job 0000000000000007, this end does not";
     assert!(error.ends_with(expect), "{error}");
     // A peer without a job may connect, but not send messages of agents.
     one.end();

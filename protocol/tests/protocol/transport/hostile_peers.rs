@@ -396,7 +396,7 @@ async fn mismatched_handshakes_are_refused_and_counted() {
     let cases = [
         (
             handshake(8, EPOCH),
-            "expected job 0000000000000007",
+            "it belongs to job 0000000000000008, this end does not",
             mismatched,
         ),
         (
@@ -466,7 +466,7 @@ async fn handshakes_with_another_job_are_refused_on_outgoing_connections() {
     let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
     let refused = here.connect(address, Role::Node, &name("n2")).await;
     let error = refused.unwrap_err().to_string();
-    let expect = "at no job, expected job 0000000000000007";
+    let expect = "it belongs to no job, this end does not";
     assert!(error.ends_with(expect), "{error}");
     assert!(serving.await.unwrap().contains(expect));
 }

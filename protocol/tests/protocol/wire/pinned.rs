@@ -382,7 +382,6 @@ fn asked() -> [JobMessage; 4] {
 
 fn answered() -> [JobMessage; 6] {
     let job = JobStatus {
-        job: 7,
         client: "alice".to_owned(),
         since: seconds(2.0),
         superstep: 1000,
