@@ -67,12 +67,7 @@ impl Writer {
     ///
     /// If the directory holds a complete record, another run writes to it, or it cannot be written to.
     pub fn create(directory: &Path, description: &impl Serialize) -> Result<Self, WriteError> {
-        if is_complete(directory) {
-            return Err(WriteError::Complete {
-                directory: directory.to_path_buf(),
-            });
-        }
-        Self::replace(directory, description)
+        Self::begin(directory, description, false)
     }
 
     /// The same, and a complete record is replaced, too.
@@ -81,6 +76,14 @@ impl Writer {
     ///
     /// If another run writes to the directory, or it cannot be written to.
     pub fn replace(directory: &Path, description: &impl Serialize) -> Result<Self, WriteError> {
+        Self::begin(directory, description, true)
+    }
+
+    fn begin(
+        directory: &Path,
+        description: &impl Serialize,
+        replaces_complete: bool,
+    ) -> Result<Self, WriteError> {
         let at = |path: &Path| {
             let path = path.to_path_buf();
             move |source| WriteError::Io { path, source }
@@ -99,15 +102,16 @@ impl Writer {
                 directory: directory.to_path_buf(),
             });
         }
+        // Asked under the lock: the run that held it before may have completed its record.
+        if !replaces_complete && is_complete(directory) {
+            return Err(WriteError::Complete {
+                directory: directory.to_path_buf(),
+            });
+        }
         // Old events must not follow a new description, nor a complete description no events.
         for name in [COMPLETE, PARTIAL] {
             let path = directory.join(name);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(at(&path)(error));
-                }
-                _ => {}
-            }
+            remove(&path).map_err(at(&path))?;
         }
         events.set_len(0).map_err(at(&path))?;
         let path = directory.join(PARTIAL);
@@ -164,7 +168,7 @@ impl Writer {
         let new = self.directory.join("run.json.new");
         write_manifest(&new, manifest).map_err(|source| self.error("run.json.new", source))?;
         fs::rename(&new, self.directory.join(COMPLETE))
-            .and_then(|()| fs::remove_file(self.directory.join(PARTIAL)))
+            .and_then(|()| remove(&self.directory.join(PARTIAL)))
             .and_then(|()| sync_directory(&self.directory))
             .map_err(|source| self.error(COMPLETE, source))
     }
@@ -175,6 +179,14 @@ impl Writer {
             source,
         }
     }
+}
+
+/// Removes a file if it is there.
+fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// Writes the description of a run to the disk.

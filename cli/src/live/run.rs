@@ -17,10 +17,12 @@ use crate::progress::Progress;
 use analysis::live::{Report, Watch};
 use experiments::Failure;
 use experiments::Finished;
+use experiments::PreparedExperiment;
 use experiments::Recorder;
 use experiments::Registry;
 use experiments::RunFailure;
 use experiments::RunReport;
+use experiments::Scenario;
 use experiments::csv_of_run;
 use experiments::refuse_records;
 use experiments::submission::{request, scenario};
@@ -84,21 +86,10 @@ pub(crate) fn follow(
         arguments.allow_mixed_builds,
     )?;
     let scenario = scenario(&prepared);
-    if let Some(folder) = &arguments.out {
-        check_folder(folder)?;
-        if !arguments.force {
-            refuse_records(folder, &[scenario])?;
-        }
-    }
     if let Some(place) = &arguments.outputs {
         place.check()?;
     }
-    let mut recorder = match &arguments.out {
-        Some(folder) => {
-            Some(Recorder::new(folder, scenario, &prepared, registry)?.replacing(arguments.force))
-        }
-        None => None,
-    };
+    let mut recorder = recorder(arguments, scenario, &prepared, registry)?;
     let application = &loaded.experiment.application;
     let mut progress = Progress::new(
         arguments.progress,
@@ -160,6 +151,24 @@ pub(crate) fn follow(
         Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?)?,
     }
     written
+}
+
+/// The recorder, if a record is wanted and there is a place for it.
+fn recorder(
+    arguments: &RunArguments,
+    scenario: Scenario,
+    prepared: &PreparedExperiment,
+    registry: &Registry,
+) -> Result<Option<Recorder>, Failure> {
+    let Some(folder) = &arguments.out else {
+        return Ok(None);
+    };
+    check_folder(folder)?;
+    if !arguments.force {
+        refuse_records(folder, &[scenario])?;
+    }
+    let recorder = Recorder::new(folder, scenario, prepared, registry)?;
+    Ok(Some(recorder.replacing(arguments.force)))
 }
 
 /// The values that the command line sets.
