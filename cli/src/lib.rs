@@ -15,6 +15,7 @@ mod file;
 mod live;
 mod log;
 mod output;
+mod outputs_place;
 mod own_name;
 mod progress;
 

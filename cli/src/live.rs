@@ -9,6 +9,7 @@ mod run;
 mod signals;
 mod status;
 mod up;
+mod up_folder;
 
 pub(crate) use help::{NODE_ABOUT, NODE_HELP, RUN_ABOUT, RUN_HELP, STATUS_HELP, UP_ABOUT, UP_HELP};
 pub(crate) use node::{NodeArguments, command as node};

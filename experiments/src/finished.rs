@@ -2,7 +2,7 @@
 
 use agents::hosts::JobError;
 use agents::record::{Call, End};
-use agents::{Outcome, RunError};
+use agents::{Outcome, Outputs, RunError};
 use protocol::{Build, Fault as AtFault};
 
 use crate::failure::Failure;
@@ -19,8 +19,10 @@ pub struct Finished {
     pub end: End,
     /// The rescheduling calls that were held.
     pub calls: Vec<Call>,
-    /// Digest of the outputs of the programs: equal for equal outputs.
-    pub outputs: String,
+    /// The outputs of the programs, by rank.
+    pub outputs: Outputs,
+    /// Digest of the outputs: equal for equal outputs.
+    pub outputs_digest: String,
     /// A description of the outputs, in the workload's words.
     pub verified: Option<String>,
     /// The builds of the nodes, by host; none in a simulation.
@@ -42,7 +44,8 @@ impl Finished {
         Ok(Self {
             end: outcome.end,
             calls: outcome.calls,
-            outputs: verified.digest,
+            outputs: outcome.outputs,
+            outputs_digest: verified.digest,
             verified: verified.statement,
             builds: outcome.builds,
         })

@@ -11,6 +11,7 @@ use protocol::Build;
 
 use crate::binary;
 use crate::failure::Failure;
+use crate::outputs::{OutputFile, OutputsError, OutputsFormat, encode};
 use crate::scheduler::Scheduler;
 use crate::verified::Verified;
 use crate::verified::VerifyError;
@@ -86,6 +87,24 @@ pub trait Entry: Send + Sync {
     ///
     /// If they are no result.
     fn verify(&self, order: BuildInput<'_>, outputs: &Outputs) -> Result<Verified, VerifyError>;
+
+    /// The outputs of its programs in a format.
+    ///
+    /// # Errors
+    ///
+    /// If the format cannot hold them.
+    fn encode(&self, outputs: &Outputs, format: OutputsFormat) -> Result<Vec<u8>, OutputsError>;
+
+    /// The files that the workload derives from the outputs of the programs that were built from the same `order`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no result to make them of.
+    fn files(
+        &self,
+        order: BuildInput<'_>,
+        outputs: &Outputs,
+    ) -> Result<Vec<OutputFile>, VerifyError>;
 }
 
 impl Registry {
@@ -319,6 +338,21 @@ impl<W: Workload> Entry for Registered<W> {
         let outputs = outputs.typed::<W::Program>();
         let statement = W::verify(&parameters, order.common, files, outputs)?;
         Ok(Verified::new(outputs, statement))
+    }
+
+    fn encode(&self, outputs: &Outputs, format: OutputsFormat) -> Result<Vec<u8>, OutputsError> {
+        encode(outputs.typed::<W::Program>(), format)
+    }
+
+    fn files(
+        &self,
+        order: BuildInput<'_>,
+        outputs: &Outputs,
+    ) -> Result<Vec<OutputFile>, VerifyError> {
+        let parameters = Self::parameters(order.written)?;
+        let files = Files::new(order.folder, order.written);
+        let outputs = outputs.typed::<W::Program>();
+        Ok(W::files(&parameters, order.common, files, outputs)?)
     }
 }
 

@@ -177,7 +177,7 @@ impl RunReport {
             attainable_seconds: finished.end.attainable.map(Seconds::get),
             imbalance_seconds: finished.end.imbalance.map(Seconds::get),
             moved_bytes: finished.end.moved.0,
-            outputs_sha256: finished.outputs.clone(),
+            outputs_sha256: finished.outputs_digest.clone(),
             verified: finished.verified.clone(),
             builds: finished.builds.clone(),
             calls: finished

@@ -65,7 +65,7 @@ Explain from a record why processes moved or stayed, and what migrations gained.
 RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. Without options \
 the answer is about the whole run: its calls, their migrations and their gain. With --process it is \
 about the first call in which the process moved or, if it never did, the one in which it came nearest \
-to moving; with --superstep, about the call after this number of supersteps.";
+to moving; with --superstep, about the call after this number of supersteps. The record of a run that did not end is explained as far as it goes.";
 
 pub(crate) const EXPLAIN_HELP: &str = "\
 The answer about a process in a call shows:

@@ -6,10 +6,13 @@ use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
 use experiments::{
-    Failure, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario, refuse_records,
+    Failure, Finished, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario,
+    refuse_records,
 };
 
+use crate::file::check_folder;
 use crate::output::{Format, print, print_json};
+use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use analysis::simulate::{text, unfollowed};
 
@@ -28,6 +31,13 @@ pub(crate) struct SimulateArguments {
     /// Folder for the records of the runs: DIR/i, DIR/ii, DIR/iii
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace complete records in the folder of --out
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// File for the programs' outputs, .json, .csv, .msgpack or .npy; or a folder, DIR/, for them and the files that
+    /// the workload makes
+    #[arg(long, value_name = "PATH", value_parser = outputs_place())]
+    pub(crate) outputs: Option<OutputsPlace>,
     /// Show the configuration in effect, with the origin of each value, instead of running it
     #[arg(long)]
     pub(crate) print_config: bool,
@@ -59,11 +69,24 @@ pub(crate) fn command(
     let scheduler = &prepared.loaded.experiment.scheduler;
     let scenarios = scheduler.options.scenario.runs(scheduler.policy.as_ref());
     if let Some(folder) = &arguments.out {
-        refuse_records(folder, scenarios)?;
+        check_folder(folder)?;
+        if !arguments.force {
+            refuse_records(folder, scenarios)?;
+        }
     }
+    if let Some(place) = &arguments.outputs {
+        place.check()?;
+    }
+    let mut outputs = None;
     for scenario in scenarios {
-        runs.push(run(&prepared, *scenario, arguments, registry)?);
+        let (report, finished) = run(&prepared, *scenario, arguments, registry)?;
+        runs.push(report);
+        outputs = Some(finished.outputs);
     }
+    let written = match (&arguments.outputs, outputs) {
+        (Some(place), Some(outputs)) => place.write(&prepared.loaded, registry, &outputs),
+        _ => Ok(()),
+    };
     if let Some(script) = &prepared.script {
         for warning in unfollowed(script, &runs, &prepared.platform) {
             tracing::warn!("{warning}");
@@ -71,10 +94,11 @@ pub(crate) fn command(
     }
     let report = Report::new(&prepared.loaded, &prepared.platform, runs);
     match arguments.format {
-        Format::Table => print(&text(&report)),
-        Format::Json => print_json(&report),
-        Format::Csv => print(&report.csv().map_err(Failure::run)?),
+        Format::Table => print(&text(&report))?,
+        Format::Json => print_json(&report)?,
+        Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
     }
+    written
 }
 
 /// One scenario, with progress on stderr and a record if requested.
@@ -83,9 +107,11 @@ fn run(
     scenario: Scenario,
     arguments: &SimulateArguments,
     registry: &Registry,
-) -> Result<RunReport, Failure> {
+) -> Result<(RunReport, Finished), Failure> {
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, prepared, registry)?),
+        Some(folder) => {
+            Some(Recorder::new(folder, scenario, prepared, registry)?.replacing(arguments.force))
+        }
         None => None,
     };
     let supersteps = prepared.loaded.experiment.application.supersteps;
@@ -98,11 +124,12 @@ fn run(
     };
     let finished = prepared.run(scenario, registry, &mut observer);
     progress.finish();
-    let report = RunReport::new(scenario, &finished?, &prepared.platform);
+    let finished = finished?;
+    let report = RunReport::new(scenario, &finished, &prepared.platform);
     if let Some(recorder) = recorder {
-        recorder.finish(prepared, &report)?;
+        recorder.finish(&report)?;
     }
-    Ok(report)
+    Ok((report, finished))
 }
 
 pub(crate) const SIMULATE_ABOUT: &str = "\
@@ -125,10 +152,17 @@ Formats:
   json   one object, schema migbsp.simulate/1, times in seconds at full precision
   csv    one row per migration, and one per scenario without any; the scenario's totals in every row
 
+Outputs of the programs (--outputs), those of the last scenario that runs; all scenarios have the same:
+  .json, .msgpack  a list with the output of each process
+  .csv             one row per process, a column for each number or text
+  .npy             an array for NumPy, of numbers or of arrays of equal shape
+  DIR/             outputs.json, and files of the workload: pictures, arrays, an alignment
+
 Examples:
   migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
   migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
   MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
+  migbsp simulate conf/heat-local.toml --outputs plate/
   migbsp simulate conf/scripted.toml                 what if? scripted migrations
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";

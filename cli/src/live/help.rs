@@ -48,6 +48,8 @@ Formats:
   json   one object, schema migbsp.live/1, times in seconds at full precision
   csv    one row per migration, as `simulate` has them
 
+Outputs of the programs (--outputs): .json, .csv, .msgpack, .npy, or a folder, DIR/, as `simulate` has them.
+
 Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 invalid experiment; \
 5 the cluster failed; 130 interrupted.
 

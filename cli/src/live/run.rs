@@ -8,17 +8,21 @@ use agents::record::Event;
 use clap::Args;
 
 use crate::failure::CommandFailure;
+use crate::file::check_folder;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
 use crate::live::signals::TerminationSignal;
 use crate::output::{Format, print, print_json};
+use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use analysis::live::{Report, Watch};
 use experiments::Failure;
 use experiments::Finished;
+use experiments::PreparedExperiment;
 use experiments::Recorder;
 use experiments::Registry;
 use experiments::RunFailure;
 use experiments::RunReport;
+use experiments::Scenario;
 use experiments::csv_of_run;
 use experiments::refuse_records;
 use experiments::submission::{request, scenario};
@@ -46,6 +50,13 @@ pub(crate) struct RunArguments {
     /// Keep the record of the run in a folder of this one: DIR/iii
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Replace a complete record in the folder of --out
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// File for the programs' outputs, .json, .csv, .msgpack or .npy; or a folder, DIR/, for them and the files that
+    /// the workload makes
+    #[arg(long, value_name = "PATH", value_parser = outputs_place())]
+    outputs: Option<OutputsPlace>,
     /// Whether a bar on stderr is wanted.
     #[arg(skip)]
     pub(crate) progress: bool,
@@ -75,13 +86,10 @@ pub(crate) fn follow(
         arguments.allow_mixed_builds,
     )?;
     let scenario = scenario(&prepared);
-    if let Some(folder) = &arguments.out {
-        refuse_records(folder, &[scenario])?;
+    if let Some(place) = &arguments.outputs {
+        place.check()?;
     }
-    let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, &prepared, registry)?),
-        None => None,
-    };
+    let mut recorder = recorder(arguments, scenario, &prepared, registry)?;
     let application = &loaded.experiment.application;
     let mut progress = Progress::new(
         arguments.progress,
@@ -127,16 +135,40 @@ pub(crate) fn follow(
     if let Some(signal) = termination.number() {
         return Err(CommandFailure::Interrupted(signal));
     }
-    let run = RunReport::new(scenario, &finished?, &prepared.platform);
+    let finished = finished?;
+    let run = RunReport::new(scenario, &finished, &prepared.platform);
     let report = Report::new(&prepared, run, &watch);
     if let Some(recorder) = recorder {
-        recorder.finish(&prepared, report.run())?;
+        recorder.finish(report.run())?;
     }
+    let written = match &arguments.outputs {
+        Some(place) => place.write(&loaded, registry, &finished.outputs),
+        None => Ok(()),
+    };
     match arguments.format {
-        Format::Table => print(&report.text()),
-        Format::Json => print_json(&report),
-        Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
+        Format::Table => print(&report.text())?,
+        Format::Json => print_json(&report)?,
+        Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?)?,
     }
+    written
+}
+
+/// The recorder, if a record is wanted and there is a place for it.
+fn recorder(
+    arguments: &RunArguments,
+    scenario: Scenario,
+    prepared: &PreparedExperiment,
+    registry: &Registry,
+) -> Result<Option<Recorder>, Failure> {
+    let Some(folder) = &arguments.out else {
+        return Ok(None);
+    };
+    check_folder(folder)?;
+    if !arguments.force {
+        refuse_records(folder, &[scenario])?;
+    }
+    let recorder = Recorder::new(folder, scenario, prepared, registry)?;
+    Ok(Some(recorder.replacing(arguments.force)))
 }
 
 /// The values that the command line sets.

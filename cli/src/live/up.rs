@@ -1,7 +1,6 @@
 //! `migbsp up`: a cluster of node processes on this machine, for as long as a command takes.
 
 use std::env;
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -23,6 +22,7 @@ use crate::live::node_end::{MemoryKills, description};
 use crate::live::run::{RunArguments, follow};
 use crate::live::signals::TerminationSignal;
 use crate::live::status::{StatusArguments, show};
+use crate::live::up_folder::{UpFolder, remove_stale};
 use crate::own_name::OwnName;
 use crate::{file, output};
 use experiments::Failure;
@@ -149,6 +149,7 @@ pub(crate) fn command(
         let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
+    remove_stale();
     let (mut nodes, cluster) = start(arguments)?;
     let names: Vec<String> = cluster
         .members
@@ -290,12 +291,10 @@ fn address_of(name: &str, child: &mut Child) -> Result<String, Failure> {
 
 /// Waits to be interrupted; meanwhile others may use the cluster.
 fn wait(cluster: &ClusterMembers, own_name: &OwnName) -> Result<(), CommandFailure> {
-    let folder = env::temp_dir().join(format!("migbsp-up-{}", std::process::id()));
-    let problem = |error: std::io::Error| Failure::run(format!("{}: {error}", folder.display()));
-    fs::create_dir(&folder).map_err(problem)?;
-    let waited = offer(cluster, &folder, own_name);
+    let folder = UpFolder::new()?;
+    let waited = offer(cluster, folder.path(), own_name);
     // The keys in it are useless without the nodes.
-    let removed = fs::remove_dir_all(&folder).map_err(problem);
+    let removed = folder.remove();
     waited.and_then(|()| removed.map_err(CommandFailure::from))
 }
 

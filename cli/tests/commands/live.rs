@@ -8,6 +8,7 @@
 //! | `daemons` | nodes do one job after the other, and leave in order |
 //! | `failures` | whatever goes wrong ends in a message and an exit code within seconds, and nodes are free again |
 //! | `logs` | a node's log has times and the begin and end of jobs; a client's names hosts, in order of time |
+//! | `records` | a run that never started leaves nothing, and one that was interrupted a record to read |
 //! | `inputs` | what is wrong with what is given is named |
 
 mod builds;
@@ -17,6 +18,7 @@ mod daemons;
 mod failures;
 mod inputs;
 mod logs;
+mod records;
 mod under_way;
 mod up;
 

@@ -1,7 +1,8 @@
 //! A cluster for as long as a command takes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -119,6 +120,40 @@ fn the_end_of_a_node_process_is_told_as_far_as_the_system_tells_it() {
         assert_eq!(ended.code, Some(5), "{ended:?}");
         assert!(ended.stderr.contains(end), "{kind}: {ended:?}");
     }
+}
+
+#[test]
+fn a_killed_up_leaves_a_folder_that_the_next_one_removes() {
+    let folder = Folder::new();
+    let temporary = folder.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let folder = folder.with_variable("TMPDIR", temporary.to_str().unwrap());
+    let folders = || -> Vec<PathBuf> {
+        let entries = fs::read_dir(&temporary).unwrap();
+        let folders = entries.map(|entry| entry.unwrap().path());
+        folders.filter(|path| path.is_dir()).collect()
+    };
+    let up = UnderWay::start(&mut folder.command(&["up", "--local", "1"]));
+    while folders().is_empty() || !folders()[0].join("hosts").exists() {
+        assert!(!up.is_over(), "{:?}", up.ends_within(0));
+    }
+    let used = folders();
+    // It has to be older than the moment between the making of a folder and its lock.
+    let age = |path: &Path| {
+        let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+        fs::File::open(path)
+            .unwrap()
+            .set_modified(hour_ago)
+            .unwrap();
+    };
+    age(&used[0]);
+    folder.stdout(&["up", "--local", "1", "--", "status"]);
+    assert_eq!(folders(), used);
+    up.signal("KILL");
+    up.ends_within(10);
+    age(&used[0]);
+    folder.stdout(&["up", "--local", "1", "--", "status"]);
+    assert_eq!(folders(), Vec::<PathBuf>::new());
 }
 
 /// The nodes of a run that computes: there is something to be recorded.
