@@ -27,6 +27,7 @@ mod pool;
 mod prepared;
 mod queue;
 mod rates;
+mod revocations;
 mod share;
 mod sharing;
 mod time;

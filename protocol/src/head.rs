@@ -8,9 +8,11 @@
 //!   its job there, instead of the connection of the sender.
 //! * **Bytes after the message**, which `rmp-serde` leaves unread.
 //! * **Announced counts** larger than the rest of the head could hold.
+//! * **More values** than a head may have.
 //!
 //! Memory is bounded without a stricter reader. `serde` reserves at most 1 MiB for a list on its announced count, and
-//! lists of messages nest two deep. Measured over all lists, decoding takes at most 22 bytes for each byte of a head.
+//! lists of messages nest two deep. Measured over all lists, decoding takes at most 22 bytes for each byte of a head of
+//! values of one byte, which are the smallest.
 //! The walk takes half as long as the decoding.
 
 use bytes::Buf;
@@ -56,6 +58,12 @@ pub enum HeadError {
         /// Bytes that follow.
         left: u64,
     },
+    /// More values than a head may have.
+    #[error("byte {offset} of the head: more than {VALUES_MAX} values")]
+    Values {
+        /// Where the values begin that are too many.
+        offset: usize,
+    },
     /// Bytes after the message.
     #[error("byte {offset} of the head: the message ends here, but {left} bytes follow")]
     Trailing {
@@ -86,11 +94,17 @@ fn check(head: &[u8]) -> Result<(), HeadError> {
     let mut rest = head;
     // Values that are still to come; each takes at least one byte.
     let mut values = 1;
+    let mut all: u64 = 1;
     while 0 < values {
         let offset = head.len() - rest.len();
         let inside = skip(&mut rest, offset)?;
         values = values - 1 + inside;
         affordable(values, rest, offset)?;
+        // No overflow: each value takes a byte of the head.
+        all += inside;
+        if VALUES_MAX < all {
+            return Err(HeadError::Values { offset });
+        }
     }
     match rest.len() {
         0 => Ok(()),
@@ -160,6 +174,8 @@ fn is_moderate(number: f64) -> bool {
 const LEAST: f64 = 1e-120;
 /// The largest magnitude of a number.
 const MOST: f64 = 1e60;
+/// The reports of 10 000 processes after 200 supersteps have 8 million values, and fewer in other messages.
+const VALUES_MAX: u64 = 9 << 20;
 /// Deeper than any message: the deepest has a dozen levels.
 const DEPTH_MAX: usize = 64;
 
@@ -247,6 +263,20 @@ mod tests {
             &[0x92, 0x92, 1],
             "byte 1 of the head: 3 values or bytes announced, but only 1 bytes follow",
         );
+    }
+
+    #[test]
+    fn the_number_of_values_is_limited() {
+        let list = |count: u32| {
+            let mut head = vec![0xdd];
+            head.extend(count.to_be_bytes());
+            head.resize(head.len() + usize::try_from(count).unwrap(), 1);
+            head
+        };
+        let most = u32::try_from(VALUES_MAX - 1).unwrap();
+        assert!(decode_value::<Vec<u8>>(&list(most)).is_ok());
+        let expect = "byte 0 of the head: more than 9437184 values";
+        check::<Vec<u8>>(&list(most + 1), expect);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::units::{InstructionsPerSecond, Seconds};
+use protocol::identity::files::RevocationsFile;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{
     BindError, Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
@@ -33,6 +34,7 @@ use super::job_log::{JobEnd, JobLog};
 use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
 use super::pool::ProcessorSpeed;
 use super::prepared::Prepared;
+use super::revocations::follow;
 use super::share::Share;
 use super::time::elapsed;
 
@@ -40,6 +42,8 @@ use super::time::elapsed;
 pub struct Node {
     /// Its certificate and key.
     pub identity: Identity,
+    /// The file whose list of revocations replaces that of the identity when it changes.
+    pub revocations: Option<RevocationsFile>,
     /// The address at which it listens; with port 0, the system chooses the port.
     pub address: SocketAddr,
     /// The build that it runs, and whether its clients and other nodes may run others.
@@ -117,6 +121,9 @@ impl Node {
                 jobs: RefCell::new(0),
                 current: RefCell::new(None),
             });
+            if let Some(file) = self.revocations {
+                drop(actix_rt::spawn(follow(Arc::clone(&service.endpoint), file)));
+            }
             tokio::select! {
                 () = Rc::clone(&service).receive() => {}
                 () = leave => service.leave().await,

@@ -25,7 +25,7 @@ pub struct ProgramType {
 }
 
 /// Encoded initial states, each made when it is taken.
-pub(crate) type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>>>;
+pub(crate) type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>> + Send>;
 
 /// Decodes the encoded outputs of all processes, by rank.
 pub(crate) type DecodeOutputs = fn(Vec<bytes::Bytes>) -> Result<Outputs, RunError>;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use agents::hosts::{Builds, LoadScope, Node, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
-use protocol::identity::files::read_identity;
+use protocol::identity::files::{RevocationsFile, read_identity};
 use protocol::identity::{Identity, Name, Pem};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -147,6 +147,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
     });
     let node = Node {
         identity,
+        revocations: Some(RevocationsFile::new(folder)),
         address: section.listen,
         builds: Builds {
             own: registry.build()?,
@@ -195,6 +196,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
     };
     let node = Node {
         identity: Identity::from_pem(&pem).map_err(Failure::input)?,
+        revocations: None,
         address: configuration.listen,
         builds: Builds {
             own: registry.build()?,

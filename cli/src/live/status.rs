@@ -60,7 +60,6 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     load_recent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     superstep: Option<u64>,

@@ -157,6 +157,7 @@ pub(crate) fn end_with_stdin() {
 pub(crate) fn node() -> anyhow::Result<()> {
     let node = Node {
         identity: identity_from_stdin()?,
+        revocations: None,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         builds: Builds::same_as(build()?),
         workloads: Vec::new(),

@@ -84,6 +84,7 @@ impl Cluster {
         self.threads.push(thread::spawn(move || {
             let node = Node {
                 identity,
+                revocations: None,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
                 builds: options.builds,
                 workloads: vec!["counter".to_owned()],

@@ -9,16 +9,20 @@ use rustls::pki_types::CertificateDer;
 use tokio::sync::mpsc;
 
 use crate::Build;
-use crate::identity::{Certificate, Subject};
+use crate::identity::Certificate;
 use crate::transport::admission::{Admission, Decision, HandshakePermit};
-use crate::transport::close::CloseCode;
+use crate::transport::close::{CloseCode, described};
+use crate::transport::connection_permits::{ConnectionPermit, TooManyConnections};
 use crate::transport::counters::{AtomicCounters, count};
+use crate::transport::first_error::FirstError;
 use crate::transport::handshake::{
     CONTROL, HEAD_LEN, Handshake, HandshakeError, HandshakeHead, OPENING_LEN, check_opening,
 };
-use crate::transport::link::Link;
+use crate::transport::link::{Link, Queue};
 use crate::transport::session::Session;
+use crate::transport::shared_bounds::SharedBounds;
 use crate::transport::stream_reader::{StreamError, StreamReader};
+use crate::transport::watchdog::{Watchdog, WatchedConnection};
 use crate::transport::{Bounds, JobId, Peer, PeerInfo, Refusal};
 
 /// Sets up the connections of an endpoint, and holds what they share.
@@ -29,13 +33,16 @@ pub(super) struct ConnectionSetup {
     pub(super) build: Arc<Build>,
     pub(super) session: Arc<Session>,
     pub(super) counters: Arc<AtomicCounters>,
+    pub(super) shared: SharedBounds,
 }
 
 /// Why a connection was not set up.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SetupError {
-    #[error(transparent)]
+    #[error("{}", described(.0))]
     Connection(#[from] ConnectionError),
+    #[error(transparent)]
+    Connections(#[from] TooManyConnections),
     #[error("the handshake ends too early")]
     Reset,
     #[error("handshake: {0}")]
@@ -89,7 +96,9 @@ impl ConnectionSetup {
             Ok(peer) => drop(accepted.send(peer).await),
             Err(error) => {
                 self.count(&error);
-                tracing::warn!(%address, reason = %error, "refused a connection");
+                if self.shared.connection_log.admits() {
+                    tracing::warn!(%address, reason = %error, "refused a connection");
+                }
             }
         }
         drop(permit);
@@ -97,11 +106,17 @@ impl ConnectionSetup {
 
     async fn accept(&self, incoming: Incoming, address: SocketAddr) -> Result<Peer, SetupError> {
         let connection = incoming.accept()?.await?;
-        let subject = subject_of(&connection);
+        let certificate = certificate_of(&connection);
+        let permit = self.shared.permits.take(&certificate.subject);
+        let permit = permit.inspect_err(|error| {
+            let reason = error.to_string();
+            connection.close(CloseCode::Handshake.to_wire(), reason.as_bytes());
+        })?;
         let (handshake, reader) = self.receive_handshake(&connection).await?;
         let own = self.handshake(handshake.job);
         let outgoing = send_handshake(&connection, &own).await?;
-        let link = self.link(connection, subject, address, handshake.job);
+        let peer = (certificate, address, handshake.job);
+        let link = self.link(connection, peer, Some(permit));
         Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
     }
 
@@ -111,7 +126,7 @@ impl ConnectionSetup {
         connection: Connection,
         address: SocketAddr,
     ) -> Result<Peer, SetupError> {
-        let subject = subject_of(&connection);
+        let certificate = certificate_of(&connection);
         let job = self.session.state().job;
         let outgoing = send_handshake(&connection, &self.handshake(job)).await?;
         let (handshake, reader) = self.receive_handshake(&connection).await?;
@@ -120,7 +135,7 @@ impl ConnectionSetup {
             let error = HandshakeError::Job { found };
             return Err(self.refuse(&connection, error.into()));
         }
-        let link = self.link(connection, subject, address, job);
+        let link = self.link(connection, (certificate, address, job), None);
         Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
     }
 
@@ -139,6 +154,7 @@ impl ConnectionSetup {
             SetupError::Handshake(HandshakeError::Job { .. } | HandshakeError::Epoch { .. }) => {
                 &self.counters.handshakes_mismatched
             }
+            SetupError::Connections(_) => &self.counters.connections_refused,
             SetupError::Connection(_)
             | SetupError::Reset
             | SetupError::Stream(_)
@@ -179,23 +195,49 @@ impl ConnectionSetup {
         }
     }
 
+    /// The link to a peer, which has opened the connection if it has a permit.
     fn link(
         &self,
         connection: Connection,
-        subject: Subject,
-        address: SocketAddr,
-        job: Option<JobId>,
+        (certificate, address, job): (Certificate, SocketAddr, Option<JobId>),
+        permit: Option<ConnectionPermit>,
     ) -> Link {
-        Link {
+        let subject = certificate.subject.clone();
+        let peer = Arc::new(PeerInfo { subject, address });
+        let is_visitor = permit.is_some() && job.is_none();
+        let counted = permit.as_ref().map(ConnectionPermit::frames);
+        let frames = self
+            .shared
+            .frame_rules(is_visitor, counted.unwrap_or_default());
+        let error = FirstError::default();
+        let watchdog = Watchdog::spawn(WatchedConnection {
+            connection: connection.clone(),
+            peer: Arc::clone(&peer),
+            certificate,
+            standing: Arc::clone(&self.shared.standing),
+            counters: Arc::clone(&self.counters),
+            error: error.clone(),
+            bounds: self.bounds,
+            permit,
+        });
+        let link = Link {
             connection,
-            peer: Arc::new(PeerInfo { subject, address }),
+            peer,
             job,
             session: Arc::clone(&self.session),
             counters: Arc::clone(&self.counters),
             bounds: self.bounds,
             rights: OnceLock::new(),
-            error: OnceLock::new(),
+            error,
+            frames,
+            queue: Queue::narrow(&self.bounds),
+            log: Arc::clone(&self.shared.frame_log),
+            _watchdog: watchdog,
+        };
+        if !is_visitor {
+            link.widen();
         }
+        link
     }
 }
 
@@ -234,14 +276,12 @@ async fn send_handshake(
     }
 }
 
-/// The subject of the peer's certificate, which the TLS handshake has verified.
-fn subject_of(connection: &Connection) -> Subject {
+/// The peer's certificate, which the TLS handshake has verified.
+fn certificate_of(connection: &Connection) -> Certificate {
     let certificates = connection
         .peer_identity()
         .and_then(|identity| identity.downcast::<Vec<CertificateDer<'static>>>().ok())
         .expect("a peer has presented its certificate");
     let certificate = Certificate::parse(&certificates[0]);
-    certificate
-        .expect("the TLS handshake has parsed it")
-        .subject
+    certificate.expect("the TLS handshake has parsed it")
 }

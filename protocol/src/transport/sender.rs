@@ -42,7 +42,7 @@ impl Sender {
     /// A sender and the task that writes for it.
     pub(super) fn spawn(link: Arc<Link>, stream: SendStream) -> Self {
         let (queue, items) = mpsc::unbounded_channel();
-        let room = Arc::new(Semaphore::new(to_usize(link.bounds.queue)));
+        let room = Arc::clone(&link.queue.room);
         let writer = Writer {
             link: Arc::clone(&link),
             stream,
@@ -225,9 +225,8 @@ impl Sender {
     /// The share of the queue that `frame` takes. A frame larger than the queue takes all of it.
     fn weight(&self, frame: &Frame) -> u32 {
         let length = frame.head.len() + frame.payload.len() + ITEM_LEN;
-        u32::try_from(length).map_or(self.link.bounds.queue, |length| {
-            length.min(self.link.bounds.queue)
-        })
+        let queue = self.link.queue.length(&self.link.bounds);
+        u32::try_from(length).map_or(queue, |length| length.min(queue))
     }
 }
 
@@ -343,10 +342,6 @@ fn write_error(link: &Link, error: WriteError) -> PeerError {
             link.stalled()
         }
     }
-}
-
-fn to_usize(count: u32) -> usize {
-    usize::try_from(count).expect("32 bits fit a usize")
 }
 
 /// Frames written at a time.

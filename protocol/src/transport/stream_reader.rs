@@ -1,3 +1,6 @@
+use std::future::Future;
+use std::time::Duration;
+
 use bytes::Bytes;
 use quinn::{ConnectionError, ReadError, ReadExactError, RecvStream};
 
@@ -66,6 +69,19 @@ impl StreamReader {
     pub(super) fn into_stream(self) -> RecvStream {
         self.0
     }
+}
+
+/// The result of `reading` a part of a state, which fails after `limit`.
+pub(super) async fn in_time<T>(
+    limit: Duration,
+    reading: impl Future<Output = Result<T, StreamError>>,
+) -> Result<T, StreamError> {
+    let unfinished = Refusal::Unfinished {
+        what: "a state",
+        after: limit,
+    };
+    let read = tokio::time::timeout(limit, reading).await;
+    read.unwrap_or(Err(unfinished.into()))
 }
 
 impl From<Refusal> for StreamError {

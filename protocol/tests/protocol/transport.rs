@@ -8,13 +8,19 @@
 //! | `authentication.rs` | peers with invalid credentials are refused before a frame is read |
 //! | `revoked.rs` | peers with revoked certificates are refused |
 //! | `floods.rs` | floods of handshakes do not block others |
+//! | `certificates.rs` | connections end with the validity of a certificate |
+//! | `budgets.rs` | memory, time and connections of a peer are bounded |
+//! | `log.rs` | refused peers do not fill the log |
 //! | `hostile_peers.rs` | forbidden frames are refused, counted, and end the connection |
 
 mod authentication;
+mod budgets;
+mod certificates;
 mod delivery;
 mod ends;
 mod floods;
 mod hostile_peers;
+mod log;
 mod raw_peer;
 mod revoked;
 mod states;

@@ -139,9 +139,18 @@ impl<'a> RunningJob<'a> {
         send(&self.senders[host.index()], message)
     }
 
-    /// Sends each process to the host where it starts. A process is encoded only when it is sent.
-    async fn send_states(&mut self, states: States) -> Result<(), JobError> {
-        for (index, state) in states.enumerate() {
+    /// Sends each process to the host where it starts. A process is encoded only when it is sent, and by another thread:
+    /// nodes would miss the client's signs of life.
+    async fn send_states(&mut self, mut states: States) -> Result<(), JobError> {
+        for index in 0.. {
+            let encoding = tokio::task::spawn_blocking(move || (states.next(), states));
+            let (state, rest) = encoding
+                .await
+                .map_err(|panic| JobError::program(format!("encoding a process: {panic}")))?;
+            states = rest;
+            let Some(state) = state else {
+                break;
+            };
             let rank = Rank::from_index(index);
             let state = ProcessImage {
                 rank,

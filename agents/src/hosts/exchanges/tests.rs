@@ -281,6 +281,43 @@ fn batches_from_wrong_hosts_are_refused() {
 }
 
 #[test]
+fn early_batches_are_checked_when_their_superstep_begins() {
+    // Until then the last moves may not be known here.
+    let refused = |batch: Batch| {
+        let mut exchanges = exchanges();
+        exchanges.receive(THERE, batch, Seconds::ZERO).unwrap();
+        exchanges.begin(0).unwrap_err()
+    };
+    let strange = |change: fn(&mut Batch)| {
+        let mut batch = batch(0, &[(1, "x")], false);
+        change(&mut batch);
+        batch
+    };
+    for (batch, problem) in [
+        (batch(0, &[(2, "x")], false), "to p3, which do not live"),
+        (
+            strange(|batch| batch.messages[0].from = Rank(0)),
+            "from p1 to p2, which do not live there",
+        ),
+        (
+            strange(|batch| batch.halted = vec![Rank(0)]),
+            "p1 has halted, which does not live there",
+        ),
+    ] {
+        let error = refused(batch);
+        assert!(matches!(error, RunError::Peer(_)), "{error}");
+        assert!(error.to_string().starts_with("host 1 "), "{error}");
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+    // A process that has moved there in the meantime may speak from there.
+    let mut moved = exchanges();
+    let from_first = strange(|batch| batch.messages[0].from = Rank(0));
+    moved.receive(THERE, from_first, Seconds::ZERO).unwrap();
+    moved.place(Rank(0), THERE);
+    moved.begin(0).unwrap();
+}
+
+#[test]
 fn a_message_that_is_too_long_for_the_network_is_named() {
     let mut exchanges = exchanges();
     exchanges.begin(0).unwrap();

@@ -192,7 +192,7 @@ impl Cluster {
         loop {
             let nodes = self.status(hosts);
             let is_free = |node: &Value| {
-                node["build"].is_object() && node["abandoned"].is_null() && node["job"].is_null()
+                node["build"].is_object() && node["abandoned"].is_null() && node["client"].is_null()
             };
             if nodes.iter().all(is_free) {
                 return;

@@ -63,7 +63,7 @@ fn nodes_say_how_they_are() {
         assert_eq!(build["program"], "migbsp");
         assert_eq!(build["version"], env!("CARGO_PKG_VERSION"));
         assert_eq!(build["sha256"], digest_of(&fs::read(BINARY).unwrap()));
-        assert_eq!((&node["jobs"], &node["job"]), (&0.into(), &().into()));
+        assert_eq!((&node["jobs"], &node["client"]), (&0.into(), &().into()));
     }
 }
 

@@ -77,6 +77,11 @@ const NONE: Counters = Counters {
     replayed: 0,
     denied: 0,
     malformed: 0,
+    connections_refused: 0,
+    expired: 0,
+    revoked: 0,
+    unfinished: 0,
+    oversized: 0,
 };
 const FOREIGN: Counters = Counters { foreign: 1, ..NONE };
 const STALE: Counters = Counters { stale: 1, ..NONE };
