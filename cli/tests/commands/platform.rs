@@ -73,8 +73,16 @@ fn a_host_without_routes_is_a_warning_until_a_message_needs_one() {
 #[test]
 fn numbers_that_no_simulation_can_count_with_are_refused() {
     for (from, to, range) in [
-        ("bandwidth=\"", "bandwidth=\"1e-320", "from 1e-6 to 1e30 bytes per second"),
-        ("latency=\"", "latency=\"1e19", "0, or from 1e-30 to 1e9 seconds"),
+        (
+            "bandwidth=\"",
+            "bandwidth=\"1e-320",
+            "from 1e-6 to 1e30 bytes per second",
+        ),
+        (
+            "latency=\"",
+            "latency=\"1e19",
+            "0, or from 1e-30 to 1e9 seconds",
+        ),
     ] {
         let (before, after) = PLATFORM.split_once(from).unwrap();
         let unit = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');

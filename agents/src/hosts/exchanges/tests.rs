@@ -285,7 +285,9 @@ fn early_batches_are_checked_when_their_superstep_begins() {
     // Until then the last moves may not be known here.
     let refused = |batch: Batch| {
         let mut exchanges = exchanges();
-        exchanges.receive(THERE, batch, Seconds::ZERO).unwrap();
+        exchanges
+            .receive(THERE, batch, Seconds::ZERO, InputMemory::default())
+            .unwrap();
         exchanges.begin(0).unwrap_err()
     };
     let strange = |change: fn(&mut Batch)| {
@@ -312,7 +314,9 @@ fn early_batches_are_checked_when_their_superstep_begins() {
     // A process that has moved there in the meantime may speak from there.
     let mut moved = exchanges();
     let from_first = strange(|batch| batch.messages[0].from = Rank(0));
-    moved.receive(THERE, from_first, Seconds::ZERO).unwrap();
+    moved
+        .receive(THERE, from_first, Seconds::ZERO, InputMemory::default())
+        .unwrap();
     moved.place(Rank(0), THERE);
     moved.begin(0).unwrap();
 }
