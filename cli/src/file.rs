@@ -13,7 +13,10 @@ use crate::failure::CommandFailure;
 /// # Errors
 ///
 /// If the operating system refuses. A reader of a pipe that goes away is no error to report.
-pub(crate) fn write(file: &Path, contents: impl AsRef<[u8]>) -> Result<(), CommandFailure> {
+pub(crate) fn write(
+    file: &Path,
+    contents: &(impl AsRef<[u8]> + ?Sized),
+) -> Result<(), CommandFailure> {
     check_writable(file)?;
     replace(file, contents.as_ref()).map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => CommandFailure::Output(error),
