@@ -91,12 +91,9 @@ pub(crate) fn follow(
     }
     let mut recorder = recorder(arguments, scenario, &prepared, registry)?;
     let application = &loaded.experiment.application;
-    let mut progress = Progress::new(
-        arguments.progress,
-        scenario,
-        application.supersteps,
-        &prepared.platform,
-    );
+    let supersteps = application.supersteps;
+    let (is_wanted, platform) = (arguments.progress, &prepared.platform);
+    let mut progress = Progress::new(is_wanted, scenario, supersteps, platform);
     let mut watch = Watch::default();
     let mut flushed = Instant::now();
     let mut observer = |event: &Event| {
@@ -145,12 +142,16 @@ pub(crate) fn follow(
         Some(place) => place.write(&loaded, registry, &finished.outputs),
         None => Ok(()),
     };
-    match arguments.format {
-        Format::Table => print(&report.text())?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?)?,
-    }
+    show(arguments.format, &report)?;
     written
+}
+
+fn show(format: Format, report: &Report) -> Result<(), CommandFailure> {
+    match format {
+        Format::Table => print(&report.text()),
+        Format::Json => print_json(report),
+        Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
+    }
 }
 
 /// The recorder, if a record is wanted and there is a place for it.
