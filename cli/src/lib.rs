@@ -9,11 +9,15 @@ mod bar;
 mod cert;
 mod command;
 mod commands;
+mod environment;
 mod exit;
 mod failure;
 mod file;
 mod live;
+mod misuse;
 mod output;
 mod progress;
+mod signals;
+mod topics;
 
 pub use command::run;

@@ -5,7 +5,6 @@ mod help;
 mod identity;
 mod node;
 mod run;
-mod signals;
 mod status;
 mod up;
 

@@ -10,6 +10,7 @@ mod background;
 pub mod batch;
 mod call_summary;
 pub mod cluster;
+mod digest;
 mod embedded;
 mod experiment;
 mod failure;

@@ -1,12 +1,12 @@
 //! Results of an experiment as text.
 
-use crate::text::{rounded, table};
+use crate::text::{Layout, rounded, significant};
 use experiments::Report;
 use experiments::RunReport;
 use experiments::Scenario;
 
 /// The scenarios, the calls with migrations, and the gain.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &Report, layout: Layout) -> String {
     let processes = usize::try_from(report.processes).unwrap_or(usize::MAX);
     let mut text = format!(
         "{} of {} on {} ({} in {}), seed {}\n\n",
@@ -26,7 +26,7 @@ pub fn text(report: &Report) -> String {
         "calls",
         "migrations",
     ];
-    text.push_str(&table(
+    text.push_str(&layout.table(
         &headers,
         report.runs.iter().map(|run| scenario_row(run, alone)),
     ));
@@ -34,7 +34,7 @@ pub fn text(report: &Report) -> String {
         text.push_str(&format!("\n{}\n", shortened(sentence)));
     }
     if let Some(moving) = report.run(Scenario::Iii) {
-        text.push_str(&calls(moving));
+        text.push_str(&calls(moving, layout));
     }
     for sentence in [verdict(report), price(report)].into_iter().flatten() {
         text.push_str(&format!("\n{sentence}\n"));
@@ -79,7 +79,7 @@ fn scenario_row(run: &RunReport, alone: Option<&RunReport>) -> Vec<String> {
     ]
 }
 
-fn calls(run: &RunReport) -> String {
+fn calls(run: &RunReport, layout: Layout) -> String {
     if run.migrations() == 0 {
         return match run.calls.len() {
             0 => "\nNo call was held: the run ended before the first one was due.\n".to_owned(),
@@ -128,17 +128,29 @@ fn calls(run: &RunReport) -> String {
         "cost",
         "next call",
     ];
-    format!(
+    let (shown, more) = layout.cut(rows.len(), ROWS);
+    let rows = rows.into_iter().take(shown);
+    let mut text = format!(
         "\nCalls of scenario iii with migrations (PM, t1, t2 and cost in seconds):\n\n{}",
-        table(&headers, rows)
-    )
+        layout.reduced_table(&headers, rows, &[5, 6, 8, 4, 7])
+    );
+    if 0 < more {
+        text.push_str(&format!(
+            " … {more} more; --all or --format json shows all of them\n"
+        ));
+    }
+    text
 }
 
 /// The gain of rescheduling, compared with the possible gain.
 fn verdict(report: &Report) -> Option<String> {
     let (alone, moving) = (report.run(Scenario::I)?, report.run(Scenario::Iii)?);
     let won = alone.seconds - moving.seconds;
-    let could = alone.attainable_seconds.unwrap_or_default();
+    let won = significant(won, alone.seconds);
+    let could = significant(
+        alone.attainable_seconds.unwrap_or_default(),
+        alone.seconds,
+    );
     let percent = |part: f64, whole: f64| format!("{:.1} %", part / whole * 100.0);
     let best = "the best mapping of every superstep would have saved";
     let (seconds, saved) = (rounded(won.abs(), 3), rounded(could, 3));
@@ -172,7 +184,8 @@ fn price(report: &Report) -> Option<String> {
     if watching.calls.is_empty() {
         return None;
     }
-    let cost = rounded(watching.seconds - alone.seconds, 3);
+    let cost = significant(watching.seconds - alone.seconds, alone.seconds);
+    let cost = rounded(cost, 3);
     let calls = counted(watching.calls.len(), "call");
     Some(format!("Its {calls} alone (scenario ii) cost {cost} s."))
 }
@@ -188,6 +201,9 @@ fn plural(number: usize, name: &str) -> String {
         (_, false) => format!("{name}s"),
     }
 }
+
+/// Number of migrations that are shown.
+const ROWS: usize = 20;
 
 #[cfg(test)]
 mod tests {
@@ -271,7 +287,7 @@ Rescheduling saved 1.000 s: 25.0 % of the 4.000 s of computing that the best map
 
 Its 1 call alone (scenario ii) cost 0.500 s.
 ";
-        assert_eq!(text(&report), expected);
+        assert_eq!(text(&report, Layout::default()), expected);
     }
 
     #[test]
@@ -280,7 +296,10 @@ Its 1 call alone (scenario ii) cost 0.500 s.
             verified: Some("the answer is 42".to_owned()),
             ..run(scenario, 10.0, vec![])
         };
-        let text = text(&report(vec![solved("i"), solved("ii"), solved("iii")]));
+        let text = text(
+            &report(vec![solved("i"), solved("ii"), solved("iii")]),
+            Layout::default(),
+        );
         assert_eq!(text.matches("\nthe answer is 42\n").count(), 1, "{text}");
     }
 
@@ -332,7 +351,7 @@ Its 1 call alone (scenario ii) cost 0.500 s.
             run("iii", 1e-5, vec![]),
         ]);
         (report.processes, report.hosts, report.sets) = (1, 1, 1);
-        let text = text(&report);
+        let text = text(&report, Layout::default());
         let head = "1 process of lbm on two.toml (1 host in 1 Set), seed 1\n";
         assert!(text.starts_with(head), "{text}");
         assert!(text.contains("  1.000e-5 "), "{text}");
@@ -342,7 +361,10 @@ Its 1 call alone (scenario ii) cost 0.500 s.
 
     #[test]
     fn a_single_scenario_has_no_comparison() {
-        let text = text(&report(vec![run("iii", 9.0, vec![call(None)])]));
+        let text = text(
+            &report(vec![run("iii", 9.0, vec![call(None)])]),
+            Layout::default(),
+        );
         assert!(
             text.contains("No process moved in 1 call of scenario iii."),
             "{text}"

@@ -7,7 +7,7 @@ use clap::Args;
 use experiments::record;
 
 use crate::file::write;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use analysis::explain::{Inquiry, text};
 
 /// Arguments of `explain`.
@@ -51,7 +51,9 @@ pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), CommandFailure
     }
     match arguments.format {
         Format::Json => print_json(&answer),
-        Format::Table | Format::Csv => print(&text(&answer)),
+        Format::Table | Format::Csv => {
+            print_text(false, |layout| text(&answer, layout))
+        }
     }
 }
 

@@ -9,24 +9,27 @@ use experiments::{
     Failure, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario, refuse_records,
 };
 
-use crate::output::{Format, print, print_json};
+use crate::arguments::Overrides;
+use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
 use analysis::simulate::{text, unfollowed};
 
 /// Arguments of `simulate`.
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArguments {
-    /// Experiment file, TOML
+    /// Experiment file, TOML; `-` reads stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Value to set in the experiment; can be given several times
-    #[arg(long, value_name = "SECTION.KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+    /// Show long tables whole
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     /// Folder for the records of the runs: DIR/i, DIR/ii, DIR/iii
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Show the configuration in effect, with the origin of each value, instead of running it
     #[arg(long)]
@@ -45,7 +48,11 @@ pub(crate) fn command(
     arguments: &SimulateArguments,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let loaded = experiments::load(&arguments.file, &arguments.set, registry)?;
+    let loaded = experiments::load(
+        &arguments.file,
+        &arguments.overrides.assignments(),
+        registry,
+    )?;
     let effective = loaded.experiment.effective();
     if arguments.print_config {
         return print(&settings::print(&effective, &loaded.written));
@@ -71,7 +78,7 @@ pub(crate) fn command(
     }
     let report = Report::new(&prepared.loaded, &prepared.platform, runs);
     match arguments.format {
-        Format::Table => print(&text(&report)),
+        Format::Table => print_text(arguments.all, |layout| text(&report, layout)),
         Format::Json => print_json(&report),
         Format::Csv => print(&report.csv().map_err(Failure::run)?),
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
-use crate::live::signals::TerminationSignal;
+use crate::signals::TerminationSignal;
 use crate::output;
 use experiments::Failure;
 use experiments::Registry;

@@ -7,10 +7,11 @@ use agents::hosts::{self, JobError};
 use agents::record::Event;
 use clap::Args;
 
+use crate::arguments::Overrides;
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
-use crate::live::signals::TerminationSignal;
-use crate::output::{Format, print, print_json};
+use crate::signals::TerminationSignal;
+use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
 use analysis::live::{Report, Watch};
 use experiments::Failure;
@@ -26,22 +27,21 @@ use experiments::submission::{request, scenario};
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The experiment, a TOML file
+    /// The experiment, a TOML file; `-` reads stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
-    /// Number of processes [default: from the experiment]
-    #[arg(short = 'n', long = "np", value_name = "N")]
-    processes: Option<u32>,
-    /// Value to set in the experiment; can be given several times
-    #[arg(long, value_name = "SECTION.KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    overrides: Overrides,
+    /// Show long tables whole
+    #[arg(long)]
+    all: bool,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Keep the record of the run in a folder of this one: DIR/iii
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Whether a bar on stderr is wanted.
     #[arg(skip)]
@@ -64,12 +64,7 @@ pub(crate) fn follow(
     cluster: ClusterMembers,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let mut set = arguments.set.clone();
-    set.extend(
-        arguments
-            .processes
-            .map(|n| format!("application.processes={n}")),
-    );
+    let set = arguments.overrides.assignments();
     let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
     let (prepared, request) = request(&loaded, &cluster.members, registry)?;
     let scenario = scenario(&prepared);
@@ -126,7 +121,7 @@ pub(crate) fn follow(
         recorder.finish(&prepared, report.run())?;
     }
     match arguments.format {
-        Format::Table => print(&report.text()),
+        Format::Table => print_text(arguments.all, |layout| report.text(layout)),
         Format::Json => print_json(&report),
         Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
     }

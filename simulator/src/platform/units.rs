@@ -86,6 +86,32 @@ pub(super) fn plain(text: &str) -> Result<f64, QuantityError> {
     read(text, &PLAIN)
 }
 
+/// The measures of platform files: an example of each, and its units with their prefixes.
+#[must_use]
+pub fn measures() -> Vec<(&'static str, Vec<UnitSpelling>)> {
+    let spelling = |unit: &Unit| UnitSpelling {
+        name: unit.name,
+        prefixes: unit
+            .prefixes
+            .iter()
+            .flat_map(|prefixes| prefixes.names.iter().copied())
+            .collect(),
+    };
+    [&SPEED, &BANDWIDTH, &TIME]
+        .into_iter()
+        .map(|measure| (measure.expected, measure.units.iter().map(spelling).collect()))
+        .collect()
+}
+
+/// A unit of platform files, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitSpelling {
+    /// Without a prefix.
+    pub name: &'static str,
+    /// The prefixes that it may have.
+    pub prefixes: Vec<&'static str>,
+}
+
 /// A measure: its units, each with its prefixes, and an example for errors.
 struct Measure {
     units: &'static [Unit],
