@@ -8,7 +8,6 @@ use clap_mangen::Man;
 use experiments::Failure;
 
 use crate::failure::CommandFailure;
-use crate::file::write;
 use crate::output::print;
 
 /// Arguments of `man`.
@@ -33,24 +32,8 @@ pub(crate) fn command(
     };
     let problem = |error| Failure::Run(format!("{}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(problem)?;
-    let mut command = command.disable_help_subcommand(true);
-    command.build();
-    for (name, command) in pages(command) {
-        write(&folder.join(format!("{name}.1")), &page(command)?)?;
-    }
+    clap_mangen::generate_to(command, folder).map_err(problem)?;
     Ok(())
-}
-
-/// `command` and the visible commands below it, each under its full name, as in `migbsp-cert-issue`.
-fn pages(command: clap::Command) -> Vec<(String, clap::Command)> {
-    let name = command
-        .get_display_name()
-        .unwrap_or(command.get_name())
-        .to_owned();
-    let below = command.get_subcommands().filter(|below| !below.is_hide_set());
-    let below: Vec<_> = below.cloned().flat_map(pages).collect();
-    let own = command.name(name.clone());
-    [(name, own)].into_iter().chain(below).collect()
 }
 
 fn page(command: clap::Command) -> Result<String, Failure> {

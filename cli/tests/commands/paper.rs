@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use analysis::reproduce::{Part, Variant, page as draw, reproduce, summary};
+use analysis::text::Layout;
 use experiments::batch::{Batch, Silent};
 use serde_json::Value;
 
@@ -48,7 +49,7 @@ fn results() -> &'static Everything {
         Everything {
             report: serde_json::to_value(&report).unwrap(),
             page: draw(&report),
-            summary: summary(&report),
+            summary: summary(&report, Layout::default()),
         }
     })
 }
