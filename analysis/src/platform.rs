@@ -79,7 +79,7 @@ impl PlatformView {
             ]
         });
         let headers = ["Set", "hosts", "cores", "Ginstr/s", "profiles", "names"];
-        let mut text = layout.table(&headers, sets);
+        let mut text = layout.reduced_table(&headers, sets, &[5, 4, 2]);
         let few = self.sets.len() <= SETS_PAIRED;
         let shown = |route: &&RouteView| few || route.from == route.to;
         let routes = self.routes.iter().filter(shown).map(|route| {

@@ -35,6 +35,27 @@ impl Overrides {
         }
         all
     }
+
+    /// The arguments with which `compare` runs the same experiment: it has seeds and policies of its own.
+    pub(crate) fn of_comparison(&self) -> String {
+        let all = self.assignments();
+        let is_compared = |assignment: &&String| {
+            let key = assignment.split('=').next().unwrap_or_default().trim();
+            let decided = ["run.seed", "scheduler.policy", "scheduler.scenario"];
+            key != "scheduler.script" && !decided.contains(&key)
+        };
+        let quoted = |assignment: &String| {
+            let is_plain = |character: char| {
+                character.is_ascii_alphanumeric() || "-_.=:/+,".contains(character)
+            };
+            if assignment.chars().all(is_plain) {
+                format!(" --set {assignment}")
+            } else {
+                format!(" --set '{}'", assignment.replace('\'', "'\\''"))
+            }
+        };
+        all.iter().filter(is_compared).map(quoted).collect()
+    }
 }
 
 /// `--jobs`.
@@ -72,4 +93,35 @@ pub(crate) fn knowing_policies(command: clap::Command, policies: &Policies) -> c
         argument.value_parser(move |text: &str| Contender::new(text, &known))
     });
     command.mut_subcommands(|subcommand| knowing_policies(subcommand, policies))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_of_its_own_overrides_set() {
+        let overrides = Overrides {
+            processes: Some(8),
+            seed: Some(3),
+            policy: Some("adaptive:planning.horizon=20".parse().unwrap()),
+            set: vec!["run.seed=1".to_owned(), "scheduler.interval=5 s".to_owned()],
+        };
+        let expected = [
+            "run.seed=1",
+            "scheduler.interval=5 s",
+            "application.processes=8",
+            "run.seed=3",
+            "scheduler.policy=adaptive",
+            "scheduler.script=[]",
+            "scheduler.planning.horizon=20",
+        ];
+        assert_eq!(overrides.assignments(), expected);
+        assert_eq!(
+            overrides.of_comparison(),
+            " --set 'scheduler.interval=5 s' --set application.processes=8 \
+             --set scheduler.planning.horizon=20"
+        );
+        assert_eq!(Overrides::default().assignments(), [""; 0]);
+    }
 }

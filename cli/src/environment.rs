@@ -63,7 +63,14 @@ mod tests {
     fn a_variable_that_sets_nothing_is_named_with_the_nearest_that_does() {
         let registry = Registry::shipped();
         let warning = |name| warning(name, &registry);
-        let suggestion = |name| warning(name).unwrap().split("mean ").nth(1).unwrap().to_owned();
+        let suggestion = |name| {
+            warning(name)
+                .unwrap()
+                .split("mean ")
+                .nth(1)
+                .unwrap()
+                .to_owned()
+        };
         assert_eq!(
             suggestion("MIGBSP_SCHEDULER_INTERVAL"),
             "`MIGBSP__SCHEDULER__INTERVAL`?"
@@ -77,11 +84,9 @@ mod tests {
             suggestion("MIGBSP_APPLICATION_SYNTHETIC_MEMORY"),
             "`MIGBSP__APPLICATION__SYNTHETIC__MEMORY`?"
         );
-        assert!(
-            warning("MIGBSP_GRAVITY")
-                .unwrap()
-                .ends_with("has no effect: variables that set a value are called MIGBSP__SECTION__KEY")
-        );
+        assert!(warning("MIGBSP_GRAVITY").unwrap().ends_with(
+            "has no effect: variables that set a value are called MIGBSP__SECTION__KEY"
+        ));
         for name in ["MIGBSP__RUN__SEED", "MIGBSP__X", "PATH", "MIGBSP"] {
             assert_eq!(warning(name), None);
         }

@@ -14,9 +14,14 @@ pub(crate) fn explained(
 ) -> clap::Error {
     let hint = match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            text_of(&error, ContextKind::InvalidSubcommand).and_then(|met| {
+            let met = text_of(&error, ContextKind::InvalidSubcommand);
+            let hint = met.and_then(|met| {
                 of_topic(command, words, &met).or_else(|| of_file(command, words, &met))
-            })
+            });
+            if hint.is_some() {
+                error.remove(ContextKind::SuggestedSubcommand);
+            }
+            hint
         }
         ErrorKind::UnknownArgument => {
             let met = text_of(&error, ContextKind::InvalidArg);

@@ -56,7 +56,8 @@ fn workload_list(registry: &Registry) -> String {
 
 /// Every workload with its parameters.
 fn workloads(registry: &Registry) -> String {
-    let mut text = "Workloads, with the keys of [application.NAME] and their defaults:\n".to_owned();
+    let mut text =
+        "Workloads, with the keys of [application.NAME] and their defaults:\n".to_owned();
     for (name, about) in registry.descriptions() {
         text.push_str(&format!("\n{name}: {about}\n"));
         let Ok(entry) = registry.find(name, None) else {
@@ -139,8 +140,8 @@ fn rules(registry: &Registry) -> String {
 /// The units of experiment files and of platform files.
 fn units() -> String {
     let mut text = "\
-Units of numbers in experiments and in --set. Bare numbers are in the base unit; a number with a unit is a
-string, as in memory = \"900 kB\".
+Units of numbers in experiments and in --set. Bare numbers are in the base unit; a number with a
+unit is a string, as in memory = \"900 kB\". A plain number may be a string, too.
 "
     .to_owned();
     for unit in Unit::ALL {
@@ -162,8 +163,8 @@ string, as in memory = \"900 kB\".
 /// The formats of every command that has some, as its help lists them.
 fn formats(command: &clap::Command) -> String {
     let mut text = "\
-Formats of results, chosen with --format; table is the default. Tables fit the terminal, or lines of $COLUMNS
-characters; columns that do not fit are left out, and a line says which.
+Formats of results, chosen with --format; table is the default. Tables fit the terminal, or lines
+of $COLUMNS characters; columns that do not fit are left out, and a line says which.
 "
     .to_owned();
     gather(command, "", &mut text);

@@ -93,7 +93,14 @@ mod tests {
         }
         let nearest = |name: &str| {
             let found = nearest_file(&root.join(name))?;
-            Some(found.strip_prefix(root).unwrap().to_str().unwrap().to_owned())
+            Some(
+                found
+                    .strip_prefix(root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
+            )
         };
         assert_eq!(nearest("conf/lmb.toml").as_deref(), Some("conf/lbm.toml"));
         assert_eq!(nearest("conf/LBM.toml").as_deref(), Some("conf/lbm.toml"));

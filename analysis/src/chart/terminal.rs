@@ -19,9 +19,9 @@ pub fn text_bars(rows: &[(String, f64)], width: usize, layout: Layout) -> String
     let number_width = numbers.iter().map(String::len).max().unwrap_or(0);
     // Five spaces, the axis, and one character that rounding on both sides of it may add.
     let beside = name_width + number_width + 7;
-    let width = layout.width.map_or(width, |line| {
-        line.saturating_sub(beside).clamp(1, width)
-    });
+    let width = layout
+        .width
+        .map_or(width, |line| line.saturating_sub(beside).clamp(1, width));
     let eighths = eighths_of(width, high - low);
     let left = characters(eighths(-low));
     let right = characters(eighths(high));

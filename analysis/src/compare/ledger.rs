@@ -59,8 +59,9 @@ impl Ledger {
     /// If the folder cannot be written to, or its file is no ledger.
     pub fn open(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join("runs.jsonl");
-        let unwritable =
-            |error: io::Error| Failure::Run(format!("{}: cannot be written: {error}", path.display()));
+        let unwritable = |error: io::Error| {
+            Failure::Run(format!("{}: cannot be written: {error}", path.display()))
+        };
         fs::create_dir_all(folder).map_err(unwritable)?;
         let mut file = OpenOptions::new()
             .read(true)
@@ -78,7 +79,9 @@ impl Ledger {
         for (index, line) in text[..whole].lines().enumerate() {
             let entry: Entry = serde_json::from_str(line).map_err(|error| {
                 let (place, number) = (path.display(), index + 1);
-                Failure::Input(format!("{place}:{number}: is no run of a comparison: {error}"))
+                Failure::Input(format!(
+                    "{place}:{number}: is no run of a comparison: {error}"
+                ))
             })?;
             if entry.schema == LEDGER_SCHEMA {
                 kept.insert(entry.digest, entry.run);
@@ -137,8 +140,9 @@ impl Ledger {
         let Some((path, file)) = &mut state.file else {
             return Ok(());
         };
-        file.write_all(line.as_bytes())
-            .map_err(|error| Failure::Run(format!("{}: cannot be written: {error}", path.display())))
+        file.write_all(line.as_bytes()).map_err(|error| {
+            Failure::Run(format!("{}: cannot be written: {error}", path.display()))
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -171,7 +175,10 @@ mod tests {
         let second = Ledger::open(folder.path()).unwrap();
         assert!(second.is_empty());
         assert!(second.recall("a", (3, 1, 7)) && !second.recall("b", (0, 0, 1)));
-        assert_eq!(second.done((3, 1, 7)).unwrap().seconds.to_bits(), 2.5_f64.to_bits());
+        assert_eq!(
+            second.done((3, 1, 7)).unwrap().seconds.to_bits(),
+            2.5_f64.to_bits()
+        );
         assert_eq!((second.len(), second.recalled()), (1, 1));
     }
 
@@ -195,6 +202,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("runs.jsonl"), "{}\n").unwrap();
         let problem = Ledger::open(folder.path()).unwrap_err().to_string();
-        assert!(problem.contains("runs.jsonl:1: is no run of a comparison"), "{problem}");
+        assert!(
+            problem.contains("runs.jsonl:1: is no run of a comparison"),
+            "{problem}"
+        );
     }
 }

@@ -37,7 +37,7 @@ pub fn text(report: &Report, layout: Layout) -> String {
     if !report.claims.is_empty() {
         text.push('\n');
     }
-    text.push_str(&legend(&report.reference));
+    text.push_str(&layout.paragraph(&legend(&report.reference)));
     text
 }
 

@@ -5,10 +5,10 @@ use migbsp::Potential;
 use serde::Serialize;
 
 use crate::chart::{Bars, Lines, Series, Style, text_bars};
-use crate::text::Layout;
 use crate::explain::history::{Detail, History, SuperstepDuration};
 use crate::explain::payback::Balance;
 use crate::explain::terms::Terms;
+use crate::text::Layout;
 
 /// The potentials of one process for every Set, term by term.
 #[derive(Debug, Serialize)]

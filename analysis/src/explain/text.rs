@@ -40,7 +40,12 @@ pub fn text(answer: &Explanation, layout: Layout) -> String {
         text.push_str(&calls(&answer.calls, layout));
     } else {
         let is_planned = assessment.is_some() && answer.list.iter().any(is_moved);
-        text.push_str(&list(&answer.list, answer.calls.first(), is_planned, layout));
+        text.push_str(&list(
+            &answer.list,
+            answer.calls.first(),
+            is_planned,
+            layout,
+        ));
     }
     if let Some(forces) = &answer.forces {
         let decided = match assessment {
@@ -118,7 +123,7 @@ fn calls(calls: &[CallReport], layout: Layout) -> String {
     };
     format!(
         "\nCalls (cost in seconds; saving per superstep{against}, in seconds; supersteps until the savings paid for the call):\n\n{}{left_out}",
-        layout.table(&headers, rows)
+        layout.reduced_table(&headers, rows, &[4, 3, 2, 1])
     )
 }
 
@@ -173,7 +178,7 @@ fn terms(forces: &Forces, layout: Layout) -> String {
     });
     format!(
         "\nPM = Comp + Comm − Mem, with Comp = P_comp · CTP · ISet and Comm = P_comm · BTP (times in seconds):\n\n{}",
-        layout.table(&headers, rows)
+        layout.reduced_table(&headers, rows, &[6, 3, 2, 5, 1, 8, 7, 4])
     )
 }
 
@@ -182,12 +187,7 @@ fn is_moved(row: &Row) -> bool {
 }
 
 /// Rows of the list of a call, abridged; if a plan decided, the processes that it moves come first.
-fn list(
-    rows: &[Row],
-    call: Option<&CallReport>,
-    is_planned: bool,
-    layout: Layout,
-) -> String {
+fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool, layout: Layout) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -232,7 +232,7 @@ fn list(
     let mut text = format!(
         "\nThe list of {}{order} (PM in seconds{threshold}):\n\n{}",
         counted(all, "process"),
-        layout.table(&headers, shown)
+        layout.reduced_table(&headers, shown, &[2, 3, 0])
     );
     if 0 < left_out {
         text.push_str(&format!(
@@ -279,7 +279,7 @@ fn times(process: &ProcessReport, layout: Layout) -> String {
     };
     format!(
         "\nPredicted superstep time on the target (t1{own}) and on the present host (t2), in seconds:\n\n{}",
-        layout.table(&headers, rows)
+        layout.reduced_table(&headers, rows, &[4, 3, 2])
     )
 }
 
@@ -360,7 +360,7 @@ fn alternatives(assessment: &AssessmentReport, layout: Layout) -> String {
     }));
     format!(
         "\nPlans that were compared (seconds):\n\n{}",
-        layout.table(&headers, rows)
+        layout.reduced_table(&headers, rows, &[2])
     )
 }
 

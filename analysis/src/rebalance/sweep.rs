@@ -29,9 +29,7 @@ pub fn sweep(
 ) -> Result<Report, Failure> {
     let problem = instance.problem(search.cost);
     let targets = levels.rising(&problem);
-    let bounds = batch.run(&targets, |target| {
-        Ok(lower_bound(&problem, *target))
-    })?;
+    let bounds = batch.run(&targets, |target| Ok(lower_bound(&problem, *target)))?;
     let levels = targets.iter().zip(bounds);
     let cases: Vec<(f64, Option<f64>, &Algorithm)> = levels
         .flat_map(|(target, bound)| {

@@ -30,11 +30,7 @@ pub use text::text;
 /// # Errors
 ///
 /// None: a search does not fail.
-pub fn reproduce(
-    part: Part,
-    instances: Option<u32>,
-    batch: Batch<'_>,
-) -> Result<Report, Failure> {
+pub fn reproduce(part: Part, instances: Option<u32>, batch: Batch<'_>) -> Result<Report, Failure> {
     let instances = instances.unwrap_or_else(|| part.instances());
     let (cells, claims) = match part {
         Part::Table2 => table2::compare(instances),

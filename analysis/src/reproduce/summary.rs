@@ -42,5 +42,8 @@ fn means(report: &Report, layout: Layout) -> String {
             .chain(scenarios.iter().map(error))
             .collect()
     });
-    format!("Mean absolute relative errors\n\n{}", layout.table(&headers, rows))
+    format!(
+        "Mean absolute relative errors\n\n{}",
+        layout.table(&headers, rows)
+    )
 }

@@ -96,7 +96,8 @@ fn cells_text(of: Table, cells: &[&CellReport], layout: Layout) -> String {
             if cell.flagged { FLAG } else { "" }.to_owned(),
         ]
     });
-    format!("{} (seconds)\n\n{}", of.title(), layout.table(&headers, rows))
+    let table = layout.reduced_table(&headers, rows, &[7, 8]);
+    format!("{} (seconds)\n\n{table}", of.title())
 }
 
 fn migrations(statements: &[StatedReport], layout: Layout) -> String {
@@ -132,7 +133,8 @@ fn migrations(statements: &[StatedReport], layout: Layout) -> String {
             ]
         })
     });
-    format!("Published migrations\n\n{}", layout.table(&headers, rows))
+    let table = layout.reduced_table(&headers, rows, &[0]);
+    format!("Published migrations\n\n{table}")
 }
 
 fn means(report: &Report, layout: Layout) -> String {
@@ -154,7 +156,10 @@ fn means(report: &Report, layout: Layout) -> String {
             mean.unflagged_cells.to_string(),
         ]
     });
-    format!("Mean absolute relative errors\n\n{}", layout.table(&headers, rows))
+    format!(
+        "Mean absolute relative errors\n\n{}",
+        layout.table(&headers, rows)
+    )
 }
 
 fn gains(report: &Report, layout: Layout) -> String {

@@ -55,6 +55,15 @@ impl Layout {
         text
     }
 
+    /// A paragraph whose lines are broken for files: a terminal has its own.
+    pub fn paragraph(self, text: &str) -> String {
+        let ends = text.len() - text.trim_end_matches('\n').len();
+        match self.width {
+            None => text.to_owned(),
+            Some(_) => text.trim_end().replace('\n', " ") + &"\n".repeat(ends),
+        }
+    }
+
     /// Of a table with `rows` rows, of which `few` are enough: how many are shown, and how many are left out.
     pub fn cut(self, rows: usize, few: usize) -> (usize, usize) {
         // One more row is no longer than the line that says so.
@@ -91,7 +100,10 @@ fn plain(headers: &[&str], rows: &[Vec<String>], kept: &[bool]) -> Table {
     table.load_style(presets::NOTHING);
     let of = |cells: Vec<String>| -> Vec<String> {
         let cells = cells.into_iter().zip(kept);
-        cells.filter(|(_, kept)| **kept).map(|(cell, _)| cell).collect()
+        cells
+            .filter(|(_, kept)| **kept)
+            .map(|(cell, _)| cell)
+            .collect()
     };
     let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
     let headers = of(headers);
@@ -187,5 +199,8 @@ mod tests {
         assert_eq!(narrow(9).wrapped("  one two\n\nsix"), "  one two\n\nsix");
         assert_eq!(narrow(9).wrapped("  one two six"), "  one two\n  six");
         assert_eq!(Layout::default().wrapped("one two six"), "one two six");
+        let paragraph = narrow(9).paragraph("one\ntwo six\n");
+        assert_eq!(narrow(9).wrapped(&paragraph), "one two\nsix\n");
+        assert_eq!(Layout::default().paragraph("one\ntwo\n"), "one\ntwo\n");
     }
 }

@@ -24,12 +24,7 @@ pub fn duration(seconds: f64) -> String {
 
 /// `seconds` since something began, in whole seconds: two units at most, as in "2 h 4 min".
 pub fn age(seconds: f64) -> String {
-    const UNITS: [(f64, &str); 4] = [
-        (86_400.0, "d"),
-        (3_600.0, "h"),
-        (60.0, "min"),
-        (1.0, "s"),
-    ];
+    const UNITS: [(f64, &str); 4] = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s")];
     if !seconds.is_finite() {
         return format!("{seconds} s");
     }

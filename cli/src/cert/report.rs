@@ -84,7 +84,8 @@ impl Report {
             "days",
             "",
         ];
-        let mut text = layout.table(&headers, rows.iter().map(|row| row.cells()));
+        let cells = rows.iter().map(|row| row.cells());
+        let mut text = layout.reduced_table(&headers, cells, &[4, 3, 6, 0]);
         text.push_str("\nSHA-256:\n");
         let width = rows.iter().map(|row| row.label().len()).max().unwrap_or(0);
         for row in rows {

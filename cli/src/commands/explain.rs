@@ -51,9 +51,7 @@ pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), CommandFailure
     }
     match arguments.format {
         Format::Json => print_json(&answer),
-        Format::Table | Format::Csv => {
-            print_text(false, |layout| text(&answer, layout))
-        }
+        Format::Table | Format::Csv => print_text(false, |layout| text(&answer, layout)),
     }
 }
 

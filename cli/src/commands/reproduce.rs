@@ -96,9 +96,7 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), CommandFailu
         write(file, &page(&report))?;
     }
     match arguments.format {
-        Format::Table if arguments.summary => {
-            print_text(true, |layout| summary(&report, layout))
-        }
+        Format::Table if arguments.summary => print_text(true, |layout| summary(&report, layout)),
         Format::Table => print_text(true, |layout| text(&report, layout)),
         Format::Json => print_json(&report),
         Format::Csv => print(&report.csv().map_err(Failure::run)?),

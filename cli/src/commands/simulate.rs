@@ -12,7 +12,8 @@ use experiments::{
 use crate::arguments::Overrides;
 use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
-use analysis::simulate::{text, unfollowed};
+use analysis::simulate::{is_wanting, text, unfollowed};
+use settings::is_stdin;
 
 /// Arguments of `simulate`.
 #[derive(Debug, Args)]
@@ -78,7 +79,19 @@ pub(crate) fn command(
     }
     let report = Report::new(&prepared.loaded, &prepared.platform, runs);
     match arguments.format {
-        Format::Table => print_text(arguments.all, |layout| text(&report, layout)),
+        Format::Table => print_text(arguments.all, |layout| {
+            let mut text = text(&report, layout);
+            if prepared.script.is_none() && is_wanting(&report) && !is_stdin(&arguments.file) {
+                let (file, set) = (
+                    arguments.file.display(),
+                    arguments.overrides.of_comparison(),
+                );
+                text.push_str(&format!(
+                    "\nOther policies may save more: `migbsp compare {file}{set}` compares them.\n"
+                ));
+            }
+            text
+        }),
         Format::Json => print_json(&report),
         Format::Csv => print(&report.csv().map_err(Failure::run)?),
     }

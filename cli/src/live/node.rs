@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
-use crate::signals::TerminationSignal;
 use crate::output;
+use crate::signals::TerminationSignal;
 use experiments::Failure;
 use experiments::Registry;
 use experiments::cluster::PORT;

@@ -13,5 +13,5 @@ mod cluster;
 mod daemons;
 mod failures;
 mod inputs;
-mod under_way;
+pub(crate) mod under_way;
 mod up;

@@ -147,6 +147,7 @@ impl Session {
 fn stdout(folder: &Path, arguments: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_migbsp"))
         .current_dir(folder)
+        .env_remove("COLUMNS")
         .args(arguments.split_whitespace())
         .output()
         .unwrap();

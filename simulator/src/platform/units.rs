@@ -99,7 +99,12 @@ pub fn measures() -> Vec<(&'static str, Vec<UnitSpelling>)> {
     };
     [&SPEED, &BANDWIDTH, &TIME]
         .into_iter()
-        .map(|measure| (measure.expected, measure.units.iter().map(spelling).collect()))
+        .map(|measure| {
+            (
+                measure.expected,
+                measure.units.iter().map(spelling).collect(),
+            )
+        })
         .collect()
 }
 

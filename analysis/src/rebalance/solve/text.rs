@@ -23,11 +23,11 @@ pub fn text(report: &Report, instance: &Instance, layout: Layout) -> String {
     for solution in &report.solutions {
         text.push_str(&assigned(report, instance, solution, layout));
     }
-    text.push_str(&format!(
+    text.push_str(&layout.paragraph(&format!(
         "\nFound by {}, {} for each target, seed {}. A level is workload by capacity;\n`at least` is what \
          no assignment that meets the target costs less than.\n",
         report.algorithm, report.budget, report.seed
-    ));
+    )));
     text
 }
 
@@ -51,12 +51,7 @@ fn targets(report: &Report, layout: Layout) -> String {
     )
 }
 
-fn assigned(
-    report: &Report,
-    instance: &Instance,
-    solution: &Assigned,
-    layout: Layout,
-) -> String {
+fn assigned(report: &Report, instance: &Instance, solution: &Assigned, layout: Layout) -> String {
     let met = if solution.feasible {
         ""
     } else {
@@ -98,12 +93,7 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layo
     cut(&headers, moves.iter().map(row).collect(), layout)
 }
 
-fn machines(
-    report: &Report,
-    instance: &Instance,
-    solution: &Assigned,
-    layout: Layout,
-) -> String {
+fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: Layout) -> String {
     let homes = instance.processes.iter().map(|(_, _, home)| *home);
     let counts_before = counts(homes, instance);
     let counts_after = counts(solution.assignment.iter().copied(), instance);
@@ -146,7 +136,9 @@ fn counts(places: impl Iterator<Item = usize>, instance: &Instance) -> Vec<usize
 /// A table, and a hint if it is cut.
 fn cut(headers: &[&str], rows: Vec<Vec<String>>, layout: Layout) -> String {
     let (shown, more) = layout.cut(rows.len(), ROWS);
-    let mut text = layout.table(headers, rows.into_iter().take(shown));
+    let rows = rows.into_iter().take(shown);
+    // The last but one is the least needed, both of moves and of machines.
+    let mut text = layout.reduced_table(headers, rows, &[5, 1, 2]);
     if 0 < more {
         text.push_str(&format!(
             " … {more} more; --all or --format json shows all of them\n"

@@ -31,7 +31,7 @@ pub fn text(report: &Report, layout: Layout) -> String {
         "{}: {what}, by highest allowed level of a machine\n\n{}\n{}",
         report.instance,
         layout.table(&headers, rows),
-        legend(report)
+        layout.paragraph(&legend(report))
     )
 }
 

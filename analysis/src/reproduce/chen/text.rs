@@ -12,7 +12,7 @@ pub fn text(part: Part, report: &Report, layout: Layout) -> String {
         format!("{}\n\n{}", sheet.title, layout.table(&headers, sheet.rows))
     });
     let mut parts: Vec<String> = tables.collect();
-    parts.push(format!("{}\n", preface(part, report.instances)));
+    parts.push(layout.paragraph(&format!("{}\n", preface(part, report.instances))));
     parts.join("\n")
 }
 

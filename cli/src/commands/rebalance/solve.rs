@@ -47,10 +47,7 @@ pub(crate) struct SolveArguments {
 /// # Errors
 ///
 /// Errors of the instance or stdout; [`Failure::Verification`] if a target is not met.
-pub(super) fn command(
-    arguments: &SolveArguments,
-    batch: Batch<'_>,
-) -> Result<(), CommandFailure> {
+pub(super) fn command(arguments: &SolveArguments, batch: Batch<'_>) -> Result<(), CommandFailure> {
     let Some(file) = &arguments.instance else {
         return Err(Failure::Usage(
             "missing argument <INSTANCE>: a file, or `-` for stdin".to_owned(),

@@ -52,10 +52,7 @@ pub(crate) struct SweepArguments {
 /// # Errors
 ///
 /// Errors of the arguments, the instance or the disk.
-pub(super) fn command(
-    arguments: &SweepArguments,
-    batch: Batch<'_>,
-) -> Result<(), CommandFailure> {
+pub(super) fn command(arguments: &SweepArguments, batch: Batch<'_>) -> Result<(), CommandFailure> {
     let algorithms = &arguments.algorithms;
     let twice = (1..algorithms.len()).find(|at| algorithms[..*at].contains(&algorithms[*at]));
     if let Some(at) = twice {
