@@ -81,7 +81,7 @@ impl Case<'_> {
         })?;
         ledger.note(
             place,
-            Entry {
+            &Entry {
                 schema: LEDGER_SCHEMA.to_owned(),
                 digest,
                 experiment: self.file.display().to_string(),
@@ -134,7 +134,7 @@ pub fn subjects(comparison: &Comparison<'_>, registry: &Registry) -> Result<Vec<
 ///
 /// # Errors
 ///
-/// That of the first run that fails, or the ledger's.
+/// That of the first run that fails, or the ledger's; or there is no experiment.
 pub fn run(
     comparison: &Comparison<'_>,
     subjects: &[Subject],
@@ -161,7 +161,7 @@ pub fn run(
         case.run(comparison.set, registry, ledger, place)
     })?;
     let done = results(comparison, subjects.to_vec(), ledger);
-    Ok(done.expect("every seed of every experiment is done"))
+    done.ok_or_else(|| Failure::Usage("no experiment to compare".to_owned()))
 }
 
 /// The results of the seeds that are done under all policies; `None`: of no experiment is there one.

@@ -132,8 +132,8 @@ impl Ledger {
     /// # Errors
     ///
     /// If the file does not take it.
-    pub(super) fn note(&self, place: Place, entry: Entry) -> Result<(), Failure> {
-        let mut line = serde_json::to_string(&entry).expect("a run is numbers and text");
+    pub(super) fn note(&self, place: Place, entry: &Entry) -> Result<(), Failure> {
+        let mut line = serde_json::to_string(entry).expect("a run is numbers and text");
         line.push('\n');
         let mut state = self.state();
         state.done.insert(place, entry.run);
@@ -171,7 +171,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = Ledger::open(folder.path()).unwrap();
         assert!(!first.recall("a", (0, 0, 1)));
-        first.note((0, 0, 1), entry("a", 2.5)).unwrap();
+        first.note((0, 0, 1), &entry("a", 2.5)).unwrap();
         let second = Ledger::open(folder.path()).unwrap();
         assert!(second.is_empty());
         assert!(second.recall("a", (3, 1, 7)) && !second.recall("b", (0, 0, 1)));
@@ -187,13 +187,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.jsonl");
         let ledger = Ledger::open(folder.path()).unwrap();
-        ledger.note((0, 0, 1), entry("a", 2.5)).unwrap();
-        ledger.note((0, 0, 2), entry("b", 2.5)).unwrap();
+        ledger.note((0, 0, 1), &entry("a", 2.5)).unwrap();
+        ledger.note((0, 0, 2), &entry("b", 2.5)).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, &text[..text.len() - 5]).unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
         assert!(ledger.recall("a", (0, 0, 1)) && !ledger.recall("b", (0, 0, 2)));
-        ledger.note((0, 0, 2), entry("b", 2.5)).unwrap();
+        ledger.note((0, 0, 2), &entry("b", 2.5)).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 

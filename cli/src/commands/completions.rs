@@ -21,7 +21,7 @@ pub(crate) enum Shell {
     Nushell,
     /// PowerShell
     #[value(name = "powershell")]
-    PowerShell,
+    Power,
     /// Z shell
     Zsh,
 }
@@ -37,14 +37,14 @@ pub(crate) fn command(shell: Shell, command: clap::Command) -> Result<(), Comman
         Shell::Elvish => script(Elvish, command),
         Shell::Fish => script(Fish, command),
         Shell::Nushell => script(Nushell, command),
-        Shell::PowerShell => script(PowerShell, command),
+        Shell::Power => script(PowerShell, command),
         Shell::Zsh => script(Zsh, command),
     };
     print(&script)
 }
 
 fn script(generator: impl Generator, mut command: clap::Command) -> String {
-    let name = command.get_bin_name().unwrap_or(command.get_name());
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
     let name = name.to_owned();
     let mut script = Vec::new();
     clap_complete::generate(generator, &mut command, name, &mut script);

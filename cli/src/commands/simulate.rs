@@ -135,10 +135,12 @@ all three, and shows the gain of rescheduling.";
 pub(crate) const SIMULATE_HELP: &str = "\
 Configuration, later sources override earlier ones:
   built-in defaults < FILE < environment MIGBSP__SECTION__KEY=VALUE < --set SECTION.KEY=VALUE
-Paths in FILE are relative to FILE. Values are TOML; strings need no quotes in --set.
+  < -n, --seed, --policy
+Paths in FILE are relative to FILE, and those on stdin to the current folder. Values are TOML; strings need no quotes in --set.
 
 Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a string: \"900 kB\",
-  \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration].
+  \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration];
+  `migbsp help units` lists them.
 
 Formats:
   table  the scenarios, the calls with migrations, and the gain compared with the possible gain
@@ -146,7 +148,7 @@ Formats:
   csv    one row per migration, and one per scenario without any; the scenario's totals in every row
 
 Examples:
-  migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
+  migbsp simulate conf/lbm.toml -n 100 --policy adaptive --seed 3
   migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
   MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
   migbsp simulate conf/scripted.toml                 what if? scripted migrations

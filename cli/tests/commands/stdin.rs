@@ -67,7 +67,11 @@ fn a_platform_on_stdin_is_known_by_its_first_character() {
 
 #[test]
 fn errors_call_it_stdin() {
-    let ended = run(&Folder::new(), &["simulate", "-"], "[run]\nsed = 1\n");
+    let ended = run(
+        &Folder::new(),
+        &["simulate", "-"],
+        "[application]\nworkloads = 1\n",
+    );
     assert_eq!(ended.code, Some(4));
     assert!(ended.stderr.contains("\n  --> stdin:2\n"), "{ended:?}");
 }
