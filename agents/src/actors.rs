@@ -14,7 +14,7 @@ use crate::set_manager::SetManager;
 use crate::setup::Rules;
 use crate::world::{Event, World};
 
-/// An event on its way into an actor: the one message that all actors handle.
+/// An event for an actor: the one message that all actors handle.
 #[derive(Debug)]
 pub struct Deliver(pub Event);
 

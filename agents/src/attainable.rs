@@ -1,4 +1,4 @@
-//! What rescheduling could win at best.
+//! The most time that rescheduling could save.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -11,25 +11,24 @@ use simulator::Platform;
 /// and the one of perfect balance (all work together on as many of the fastest processors as there are
 /// processes with work), which no mapping undercuts.
 ///
-/// Communication, barriers and the cost of moving are left out, and so is what others take of the
-/// hosts: it says what could be won, not how.
+/// Communication, barriers, the cost of moves and external load are left out: the result is a bound, not a plan.
 #[derive(Debug)]
 pub(crate) struct Attainable {
-    /// How many processors there are of each speed (instructions per second), fastest first.
+    /// The number of processors of each speed (instructions per second), fastest first.
     processors: Vec<(f64, usize)>,
     work: Vec<Instructions>,
     /// The best for `work`.
     best: Best,
-    /// The best for supersteps that have begun and not ended: the next may begin in one Set before the
-    /// first Manager knows that the last is over.
+    /// The best for supersteps that have begun and not ended: a superstep may begin in one Set before the first Manager
+    /// knows that the one before is complete.
     under_way: VecDeque<Best>,
-    /// What the best mappings would have saved.
+    /// The time that the best mappings would have saved.
     total: Seconds,
-    /// What perfect balance would have saved.
+    /// The time that perfect balance would have saved.
     imbalance: Seconds,
 }
 
-/// How long the computation of a superstep takes at best.
+/// The shortest computation of a superstep.
 #[derive(Clone, Copy, Debug)]
 struct Best {
     /// Under the best mapping found.
@@ -75,7 +74,7 @@ impl Attainable {
         self.under_way.push_back(self.best);
     }
 
-    /// The earliest superstep that had not ended has, and its slowest computation took `slowest`.
+    /// Ends the earliest superstep in progress, whose slowest computation took `slowest`.
     pub(crate) fn ended(&mut self, slowest: Seconds) {
         let best = self.under_way.pop_front();
         let best = best.expect("a superstep ends after it has begun");
@@ -111,7 +110,7 @@ impl Attainable {
     fn best_mapping(&self) -> Seconds {
         let mut work = self.work.clone();
         work.sort_unstable_by_key(|work| Reverse(*work));
-        // Per speed: instructions on the processors in use, least loaded first, and how many are idle.
+        // Per speed: instructions on the processors in use, least loaded first, and the number of idle ones.
         let mut classes: Vec<(f64, BinaryHeap<Reverse<u64>>, usize)> = self
             .processors
             .iter()
@@ -168,7 +167,7 @@ mod tests {
         works.iter().copied().map(Instructions).collect()
     }
 
-    /// What a superstep of `slowest` seconds could have saved.
+    /// The time that a superstep of `slowest` seconds could have saved.
     fn saved(hosts: &[(u32, u32)], work: &[u64], slowest: f64) -> Seconds {
         let mut attainable = attainable(hosts);
         attainable.began(&works(work));

@@ -13,7 +13,7 @@ pub(crate) fn channel() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
     mpsc::channel(CAPACITY)
 }
 
-/// Sends what is written to it in chunks.
+/// Sends the bytes that are written to it in chunks.
 pub(crate) struct ChunkWriter {
     chunks: mpsc::Sender<Bytes>,
     chunk: BytesMut,
@@ -120,7 +120,7 @@ impl Read for ChunkReader {
     }
 
     fn read_exact(&mut self, mut buffer: &mut [u8]) -> io::Result<()> {
-        // Most of what is read are single numbers, which lie in one chunk.
+        // Most reads are of single numbers, which lie in one chunk.
         while !buffer.is_empty() {
             let length = self.read(buffer)?;
             if length == 0 {

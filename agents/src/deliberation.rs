@@ -1,4 +1,4 @@
-//! Making a plan, which takes as long as processes are many, apart from the agent that asks for it.
+//! Makes a plan outside the agent that asks for it: planning time grows with the number of processes.
 
 use bsp::units::Instant;
 use migbsp::{Decision, Inventory, MigrationCost, Planner};
@@ -8,11 +8,11 @@ use migbsp::{Decision, Inventory, MigrationCost, Planner};
 pub struct Deliberation {
     /// The planner, which is returned with the plan.
     pub(crate) planner: Planner,
-    /// Supersteps that are over.
+    /// The number of complete supersteps.
     pub(crate) completed: u64,
     /// When the call began.
     pub(crate) began: Instant,
-    /// What is known of every Set.
+    /// The inventory of every Set.
     pub(crate) sets: Vec<Inventory>,
     pub(crate) cost: MigrationCost,
 }

@@ -1,4 +1,4 @@
-//! Users' values, encoded.
+//! The encoding of users' values.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::error::RunError;
 ///
 /// # Errors
 ///
-/// If its type refuses to be encoded, or `bytes` takes no more.
+/// If its type cannot be encoded, or `bytes` accepts no more.
 pub(crate) fn encode_into(
     bytes: &mut impl io::Write,
     what: &'static str,
@@ -37,11 +37,11 @@ pub(crate) fn decode<T: DeserializeOwned>(
     rmp_serde::from_slice(bytes).map_err(|error| RunError::encoding(what, rank, "decoded", &error))
 }
 
-/// The value that is `what` (as "the state of") `rank`, and comes next in `bytes`.
+/// The value that is `what` (as "the state of") `rank`, and is next in `bytes`.
 ///
 /// # Errors
 ///
-/// If it does not.
+/// If the next bytes are not its encoding.
 pub(crate) fn decode_from<T: DeserializeOwned>(
     what: &'static str,
     rank: Rank,
@@ -52,6 +52,6 @@ pub(crate) fn decode_from<T: DeserializeOwned>(
 
 /// The length of a value's encoding.
 pub(crate) fn encoded_len(value: &impl Serialize) -> Bytes {
-    // A value that cannot be encoded fails when it is; its length is then of no interest.
+    // The encoding itself reports a value that cannot be encoded.
     protocol::encoded_len(value).unwrap_or_default()
 }

@@ -8,43 +8,43 @@ pub enum RunError {
     /// The program is at fault.
     #[error(transparent)]
     Program(#[from] bsp::reference::Error),
-    /// The placement and the programs do not fit each other.
+    /// The numbers of placed processes and of programs differ.
     #[error("there are {programs} programs but places for {places} processes")]
     Places {
-        /// How many programs there are.
+        /// The number of programs.
         programs: usize,
-        /// How many processes are placed.
+        /// The number of processes that are placed.
         places: usize,
     },
-    /// A process starts nowhere.
+    /// A process starts on a host that does not exist.
     #[error("{rank} is placed on {host}, but the platform has only {hosts} hosts")]
     NoSuchHost {
         /// The process.
         rank: bsp::Rank,
         /// Its host.
         host: bsp::HostId,
-        /// How many hosts there are.
+        /// The number of hosts.
         hosts: usize,
     },
-    /// There is nothing to run.
+    /// There are no processes.
     #[error("there are no processes; at least one is needed")]
     NoProcesses,
-    /// Two hosts that have to talk cannot.
+    /// No route connects two hosts that communicate.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
     /// A program's state, message or output could not be encoded or decoded.
     #[error("{what} {rank} cannot be {action}: {message}")]
     Encoding {
-        /// What it is of the process, as "the state of".
+        /// The part of the process, as "the state of".
         what: &'static str,
-        /// Whose.
+        /// The process.
         rank: bsp::Rank,
         /// Encoded or decoded.
         action: &'static str,
-        /// The encoder's own words.
+        /// The error of the encoder.
         message: String,
     },
-    /// A message is longer than what can be sent between hosts.
+    /// A message is longer than hosts can send.
     #[error(
         "{from} sent {to} a message of {bytes} bytes; between hosts it may have {longest}: send it in parts"
     )]
@@ -53,22 +53,22 @@ pub enum RunError {
         from: bsp::Rank,
         /// The receiver.
         to: bsp::Rank,
-        /// How long it is.
+        /// Its length in bytes.
         bytes: u64,
-        /// How long it may be.
+        /// The longest that can be sent.
         longest: u64,
     },
-    /// A node did what nodes do not.
+    /// A node violated the protocol.
     #[error("{0}: it is broken, or of another release")]
     Peer(String),
-    /// A computation or a transfer never ends, because a host or a link gives it nothing, ever.
+    /// A computation or a transfer never ends, because its host or a link gives it no share.
     #[error(
         "nothing happens any more at {at}: {waiting} processes wait for ever; a host is fully loaded or a link has no bandwidth left"
     )]
     Stuck {
-        /// When.
+        /// The time.
         at: bsp::units::Instant,
-        /// How many processes have not finished.
+        /// The number of processes that have not finished.
         waiting: usize,
     },
 }

@@ -4,12 +4,17 @@
 //! each node has the agents of its host as actors on one thread, which carries messages and nothing else; programs are
 //! executed by other threads, as many as the node gives processors.
 
+mod abandoned;
+mod builds;
 mod client;
 mod counter;
 mod exchanges;
+mod execution;
 mod failure;
 mod input;
+mod input_memory;
 mod job;
+mod job_log;
 mod journal;
 mod local_agents;
 mod local_event;
@@ -22,6 +27,7 @@ mod pool;
 mod prepared;
 mod queue;
 mod rates;
+mod revocations;
 mod share;
 mod sharing;
 mod time;
@@ -31,7 +37,8 @@ use std::num::NonZeroU32;
 
 use bsp::units::InstructionsPerSecond;
 
-pub use client::{Request, inquire, run};
+pub use builds::Builds;
+pub use client::{NodeAnswer, Request, inquire, run};
 pub use failure::JobError;
 pub use meter::{LoadScope, measured_speed, processors};
 pub use node::{Node, NodeError, Prepare};
@@ -39,6 +46,7 @@ pub use pool::ProcessorSpeed;
 pub use prepared::Prepared;
 pub use share::Share;
 
+use execution::Executions;
 use meter::LoadMeter;
 
 /// The machine that a node stands for, as it is used.
@@ -47,6 +55,8 @@ struct Machine {
     processors: NonZeroU32,
     processor: ProcessorSpeed,
     load: LoadMeter,
+    /// The supersteps that its threads execute.
+    executions: Executions,
 }
 
 impl Machine {
@@ -67,6 +77,7 @@ impl Machine {
                 ..self.processor
             },
             load: self.load.clone(),
+            executions: self.executions.clone(),
         }
     }
 

@@ -1,16 +1,19 @@
 //! Processes, nodes and Set Managers as actors, and the worlds they live in.
 //!
-//! Three machines know what to do ([`Process`], [`Node`], [`SetManager`]); three actors are their
-//! shells; a [`World`] is all that they see of the outside. [`simulate`] runs them under a simulated
-//! clock, [`hosts`] on real machines. What happened is a sequence of [`record::Event`]s.
+//! Three state machines decide ([`Process`], [`Node`], [`SetManager`]), and three actors are their shells. A [`World`]
+//! is
+//! their interface to the outside. [`simulate`] runs them under a simulated clock, [`hosts`] on real machines. The
+//! record of a run is a sequence of [`record::Event`]s.
 
 mod actors;
 mod attainable;
+mod check;
 mod chunks;
 mod deliberation;
 mod encoding;
 mod error;
 pub mod hosts;
+mod message_check;
 mod node;
 mod outcome;
 mod placement;

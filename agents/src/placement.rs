@@ -6,7 +6,7 @@ use bsp::HostId;
 use serde::{Deserialize, Serialize};
 use simulator::Platform;
 
-/// How processes are laid out over the hosts.
+/// The layout of processes over the hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacementOptions {
     /// Host after host, or Set after Set.
@@ -16,7 +16,7 @@ pub struct PlacementOptions {
     /// The number of hosts that are skipped first (in each Set, for [`PlacementOrder::RoundRobin`]); a layout that
     /// wraps reaches them after the last host.
     pub offset: u32,
-    /// No host may get more processes than this; `None`: the layout wraps for ever.
+    /// The most processes of a host; `None`: no limit, the layout wraps.
     pub max_per_host: Option<u32>,
 }
 
@@ -35,15 +35,15 @@ pub enum PlacementOrder {
 /// Why processes cannot be placed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
-    /// No host gets zero processes at a time.
+    /// Zero consecutive ranks per host.
     #[error("placement.per_host is 0; at least one process has to go to a host")]
     PerHost,
-    /// There are not enough hosts to skip that many.
+    /// Too few hosts to skip that many.
     #[error("placement.offset is {offset}, but there are only {hosts} hosts to skip")]
     Offset {
-        /// How many hosts were to be skipped.
+        /// The number of hosts to skip.
         offset: u32,
-        /// How many there are.
+        /// The number of hosts.
         hosts: usize,
     },
     /// Too many processes.
@@ -52,14 +52,14 @@ pub enum PlacementError {
          raise placement.max_per_host or take fewer processes"
     )]
     TooMany {
-        /// How many processes there are.
+        /// The number of processes.
         processes: u32,
-        /// How many hosts there are.
+        /// The number of hosts.
         hosts: usize,
-        /// How many processes each may get.
+        /// The most processes of each host.
         max_per_host: u32,
     },
-    /// There would be room, but the layout does not use it.
+    /// There is room, but the layout does not use it.
     #[error(
         "the layout puts {count} processes on {host}, with at most {max_per_host} on each host; \
          raise placement.max_per_host, lower placement.per_host or take fewer processes"
@@ -67,9 +67,9 @@ pub enum PlacementError {
     Crowded {
         /// The host with most processes, the first of several.
         host: String,
-        /// How many they are.
+        /// Their number.
         count: u32,
-        /// How many processes each host may get.
+        /// The most processes of each host.
         max_per_host: u32,
     },
 }
@@ -142,7 +142,7 @@ pub fn placement(
     Ok(places)
 }
 
-/// That no host gets more than `max_per_host` processes.
+/// Checks that no host gets more than `max_per_host` processes.
 fn check(platform: &Platform, places: &[HostId], max_per_host: u32) -> Result<(), PlacementError> {
     let mut counts = vec![0_u32; platform.hosts().len()];
     for host in places {

@@ -1,10 +1,11 @@
-//! The record of a run: what happened, typed, one line each.
+//! The record of a run: typed events, one per line.
 //!
 //! A record is a directory. `events.jsonl` holds one [`Event`] per line, `run.json` the description and the result of
 //! the run. `run.json` is written last and in one piece: a directory without it is the record of a run that did not
-//! end.
+//! end. Its `run.json.partial` has the description, so that it can be read as far as it goes.
 
 mod balance_check;
+mod files;
 mod header;
 mod hosts;
 mod progress;
@@ -18,15 +19,16 @@ use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
 pub use balance_check::BalanceCheck;
+pub use files::{description, is_complete};
 pub use header::{EventHeader, EventKind};
 pub use hosts::Hosts;
-pub use reader::{ReadError, head, manifest, read, scan};
+pub use reader::{Extent, ReadError, head, manifest, read, scan};
 pub use writer::{WriteError, Writer};
 
 /// The version of the events, in the head of every record.
 pub const SCHEMA: &str = "migbsp.events/1";
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -40,7 +42,7 @@ pub enum Event {
     Evaluated(Evaluated),
     /// A rescheduling call has ended.
     Call(Call),
-    /// A process lives on its new host.
+    /// A process runs on its new host.
     Moved(Moved),
     /// The run has ended.
     End(End),
@@ -51,42 +53,42 @@ pub enum Event {
 pub struct Run {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Which scenario of the experiment: i, ii or iii.
+    /// The scenario of the experiment: i, ii or iii.
     pub scenario: String,
     /// Names of the Sets, by Set.
     pub sets: Vec<String>,
     /// Names of the hosts, by host.
     pub hosts: Vec<String>,
-    /// Where every process starts: name of the host, by rank.
+    /// The host where every process starts: its name, by rank.
     pub placement: Vec<String>,
 }
 
 /// A superstep has ended: all processes have arrived at its barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Superstep {
-    /// From 0.
+    /// The superstep, from 0.
     pub index: u64,
-    /// When the first Manager started the superstep.
+    /// The time when the first Manager started the superstep.
     pub started: Instant,
-    /// When all processes had arrived.
+    /// The time when all processes had arrived.
     pub ended: Instant,
-    /// The process that computed longest.
+    /// The process with the longest computation.
     pub slowest: Rank,
-    /// How long.
+    /// The longest computation.
     pub computation: Seconds,
     /// The mean time of computation of the processes, if there is a scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<Seconds>,
-    /// How many messages were exchanged.
+    /// The number of messages exchanged.
     pub messages: u64,
 }
 
-/// What a process reported about itself in a call, in addition to its potentials.
+/// A process's report about itself in a call, in addition to its potentials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// How many supersteps were over.
+    /// The number of complete supersteps.
     pub superstep: u64,
-    /// Which process.
+    /// The process.
     pub rank: Rank,
     /// Its memory.
     pub image: Image,
@@ -95,8 +97,8 @@ pub struct Observed {
     /// Instructions that it is expected to execute in a superstep, where plans name processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<f64>,
-    /// The most instructions that it executed in a superstep, if it seems to have finished; `None` where plans do not use
-    /// it.
+    /// The most instructions that it executed in a superstep, if it seems to have finished; `None` where plans do not
+    /// use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<f64>,
     /// The bytes that it is expected to receive in a superstep; empty where plans do not use them.
@@ -104,12 +106,12 @@ pub struct Observed {
     pub received: Vec<Received>,
 }
 
-/// What the processes of one Set found in a call.
+/// The observations of one Set in a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluated {
-    /// How many supersteps were over.
+    /// The number of complete supersteps.
     pub superstep: u64,
-    /// Which Set.
+    /// The Set.
     pub set: SetId,
     /// Time to move one byte from this Set to each, by Set, in s/B.
     pub transfer_rates: Vec<f64>,
@@ -123,18 +125,18 @@ pub struct Evaluated {
     pub processes: Vec<Evaluation>,
 }
 
-/// What one process found in a call.
+/// The evaluation of one process in a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// Which process.
+    /// The process.
     pub rank: Rank,
-    /// Where it runs.
+    /// Its host.
     pub host: HostId,
     /// Instructions of the last superstep.
     pub instructions: Instructions,
-    /// Bytes of the last superstep from the Set it is drawn to.
+    /// Bytes of the last superstep from its target Set.
     pub bytes: Bytes,
-    /// The Set it is drawn to.
+    /// Its target Set: the one with the highest potential.
     pub target: SetId,
     /// Its potential of migration to every Set, term by term.
     pub potentials: Vec<Potential>,
@@ -143,9 +145,9 @@ pub struct Evaluation {
 /// A rescheduling call has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// How many supersteps were over.
+    /// The number of complete supersteps.
     pub superstep: u64,
-    /// When the last of them was over.
+    /// The time when the last of them was complete.
     pub at: Instant,
     /// The time for which the call delayed the processes.
     pub cost: Seconds,
@@ -162,7 +164,7 @@ pub struct Call {
     pub threshold: Option<Seconds>,
     /// The list that all Managers agreed on, highest potential first.
     pub list: Vec<Entry>,
-    /// Those that are no candidates, and why.
+    /// The processes that are no candidates, with the reason.
     pub passed_over: Vec<(Entry, NotSelected)>,
     /// Candidates in the order of the list, with the decision about each.
     pub considered: Vec<Considered>,
@@ -176,56 +178,57 @@ pub struct Call {
 /// A process that was ordered to move.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Migration {
-    /// Which process.
+    /// The process.
     pub rank: Rank,
-    /// From here.
+    /// Its host.
     pub from: HostId,
-    /// To there.
+    /// Its new host.
     pub to: HostId,
     /// Its potential of migration, PM; `None`: its processor was named by a plan.
     pub potential: Option<Seconds>,
-    /// What a superstep would take there: the move included if it was negotiated, and not if it was planned.
+    /// The predicted time of a superstep on the new host. It includes the move if the move was negotiated, and excludes
+    /// it if the move was planned.
     pub t1: Seconds,
-    /// What a superstep takes here.
+    /// The predicted time of a superstep on the present host.
     pub t2: Seconds,
-    /// What the move is expected to cost, Mem.
+    /// The predicted cost of the move, Mem.
     pub cost: Seconds,
 }
 
-/// A process lives on its new host.
+/// A process runs on its new host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
-    /// When its state was there.
+    /// The time when its image had arrived.
     pub at: Instant,
-    /// Which process.
+    /// The process.
     pub rank: Rank,
-    /// Where it lives now.
+    /// Its new host.
     pub host: HostId,
-    /// The placement in which it does.
+    /// The epoch of the placement in which it runs there.
     pub epoch: u64,
-    /// What crossed the network.
+    /// The bytes of its image.
     pub bytes: Bytes,
-    /// How long that took.
+    /// The duration of the transfer.
     pub took: Seconds,
 }
 
 /// The run has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
-    /// The makespan: when the last process knew that the run was over.
+    /// The makespan: the time when the end of the run was known to the last process.
     pub seconds: Instant,
-    /// How many supersteps it took.
+    /// The number of supersteps.
     pub supersteps: u64,
     /// Messages that processes sent each other.
     pub messages: u64,
     /// Bytes that processes sent each other.
     pub bytes: Bytes,
-    /// What the best mapping found for every superstep would have saved of the slowest computations, where that
-    /// is known: in simulation.
+    /// The time that the best mapping found for every superstep would have saved of the slowest computations. Known in
+    /// simulation only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attainable: Option<Seconds>,
-    /// What perfect balance would have saved of them: the work of every superstep divided at will among
-    /// the fastest processors, one for each process that had work. `None` as above.
+    /// The time that perfect balance would have saved of them: the work of every superstep divided at will among the
+    /// fastest processors, one for each process that had work. Known in simulation only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imbalance: Option<Seconds>,
     /// Bytes of the images of processes that moved, whichever [`Payment`](crate::Payment) applies.
@@ -233,7 +236,7 @@ pub struct End {
 }
 
 impl Evaluation {
-    /// What the record keeps of a report.
+    /// The part of a report that is recorded.
     #[must_use]
     pub fn of(report: &Report) -> Self {
         Self {

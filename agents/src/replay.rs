@@ -33,10 +33,10 @@ pub struct Replay {
     names: Names,
     /// Where every process lives, by rank.
     lives: Vec<HostId>,
-    /// How often the placement has changed.
+    /// The number of changes of the placement.
     epoch: u64,
     barrier: Barrier,
-    /// Whether a call has to follow it.
+    /// Whether a call must follow it.
     is_due: bool,
     /// The observations and arrivals of the call so far.
     gathered: Gathered,
@@ -46,27 +46,27 @@ pub struct Replay {
 /// The comparison of a call with its record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// How many supersteps were over.
+    /// The number of complete supersteps.
     pub superstep: u64,
-    /// How many processes took part.
+    /// The number of processes that took part.
     pub processes: usize,
-    /// How many were candidates, or had a move planned.
+    /// The number of candidates, or of planned moves.
     pub candidates: usize,
-    /// How many move, decided again.
+    /// The number of moves, decided again.
     pub moves: usize,
-    /// What the record says otherwise; nothing: it is verified.
+    /// Where the record differs; empty if the call is verified.
     pub differences: Vec<Difference>,
 }
 
 /// Why a record cannot be decided again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// A process starts on a host that is none.
+    /// A process starts on a host that does not exist.
     #[error("{rank} starts on {name}, which is none of the hosts")]
     Host {
-        /// Which process.
+        /// The process.
         rank: Rank,
-        /// What it is said to start on.
+        /// The name of the host in the record.
         name: String,
     },
     /// An event comes too early, or too late.
@@ -77,10 +77,10 @@ pub enum ReplayError {
         /// The number of supersteps that are over.
         expected: u64,
     },
-    /// A call does not say all that it was decided from.
+    /// The observations of a call are incomplete.
     #[error("the call after superstep {superstep} cannot be decided again: {gap}")]
     Gap {
-        /// Which call.
+        /// The call.
         superstep: u64,
         /// What is missing.
         #[source]
@@ -88,7 +88,7 @@ pub enum ReplayError {
     },
 }
 
-/// A process that came to a host.
+/// A process that arrived at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct Arrival {
     rank: Rank,
@@ -97,7 +97,7 @@ struct Arrival {
 }
 
 impl Replay {
-    /// The run that began as `run` says, rescheduled by `scheduler`.
+    /// The run that `run` describes, rescheduled by `scheduler`.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// If the event is out of order, or a call does not say what it was decided from.
+    /// If the event is out of order, or the observations of a call are incomplete.
     pub fn take(&mut self, event: Event) -> Result<Option<Checked>, ReplayError> {
         match event {
             Event::Superstep(superstep) => {
@@ -178,7 +178,7 @@ impl Replay {
         }
     }
 
-    /// An event belongs to what comes after superstep `found`.
+    /// Checks that an event follows superstep `found`.
     fn expect(&self, found: u64) -> Result<(), ReplayError> {
         let expected = self.barrier.completed;
         if found == expected {
@@ -188,7 +188,7 @@ impl Replay {
         }
     }
 
-    /// A superstep is over.
+    /// Handles the end of a superstep.
     fn elapse(&mut self, superstep: &record::Superstep) -> Result<(), ReplayError> {
         let completed = superstep.index + 1;
         self.barrier = Barrier {
@@ -210,7 +210,7 @@ impl Replay {
         Ok(())
     }
 
-    /// What is wrong where the record has no call after the last superstep.
+    /// The difference, if the record has no call after the last superstep and must have one.
     fn missed(&mut self, is_due: bool) -> Option<Checked> {
         let arrivals = std::mem::take(&mut self.arrivals);
         let mut comparison = Comparison::new(&self.names);
@@ -244,7 +244,7 @@ impl Replay {
             if call.cost < Seconds::ZERO {
                 return Err(Gap::Cost);
             }
-            // What was decided before cannot change where processes were seen.
+            // Differences in earlier decisions do not change the observed hosts.
             let expected = self.lives.clone();
             observations.locate(&mut self.lives);
             let model = &deciding.scheduler.model;

@@ -1,29 +1,30 @@
-//! Moves decided beforehand.
+//! Moves that are given in advance.
 
 use std::collections::BTreeMap;
 
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, Selection};
 
-/// Moves decided beforehand, in order, by the number of supersteps that are over: a call is held then,
-/// whether one is due or not. A process that has halted, or is there already, stays where it is, and of
-/// several moves of one process in one call the first counts.
+/// Moves that are given in advance, in order, by the number of complete supersteps. A call is held then, even if none
+/// is
+/// due. A process that has halted, or already runs on the host, does not move. Of several moves of one process in one
+/// call the first counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script(pub BTreeMap<u64, Vec<(Rank, HostId)>>);
 
 impl Script {
-    /// What it says about the call after `completed` supersteps.
+    /// The moves in the call after `completed` supersteps.
     pub(crate) fn orders(&self, completed: u64) -> &[(Rank, HostId)] {
         self.0.get(&completed).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Where each process goes; of several orders for one process the first counts.
+/// The new host of each process; of several moves of one process the first counts.
 pub(crate) fn places(orders: &[(Rank, HostId)]) -> BTreeMap<Rank, HostId> {
     orders.iter().rev().copied().collect()
 }
 
-/// The scripted moves of a call as candidates: of processes that are `list`ed and do not `live` there already.
+/// The scripted moves of a call as candidates: of the processes in `list` that do not run there already.
 pub(crate) fn candidates(
     orders: &[(Rank, HostId)],
     list: &[Entry],

@@ -1,4 +1,4 @@
-//! What a run is made of.
+//! The description of a run, without its programs.
 
 use std::sync::Arc;
 
@@ -21,20 +21,21 @@ pub struct Setup {
     pub start: TransferStart,
     /// Where each process starts, by rank.
     pub placement: Vec<HostId>,
-    /// How supersteps end.
+    /// The barrier that ends supersteps.
     pub barrier: Barrier,
     /// The scheduler; `None` to never reschedule.
     pub scheduler: Option<Scheduler>,
-    /// A computation that takes more supersteps than this counts as one that never halts.
+    /// The number of supersteps after which a computation counts as endless.
     pub superstep_limit: u64,
 }
 
 impl Setup {
-    /// Whether as many `programs` can be run as it says.
+    /// Checks that `programs` programs can be run.
     ///
     /// # Errors
     ///
-    /// If there are none, not as many as places, or a place is on no host.
+    /// If there are none, if their number is not that of the placement, or if the placement names a host that does not
+    /// exist.
     pub(crate) fn check(&self, programs: usize) -> Result<(), RunError> {
         if programs == 0 {
             return Err(RunError::NoProcesses);
@@ -50,7 +51,7 @@ impl Setup {
         }
     }
 
-    /// Every place that it speaks of: where processes start, and where a script moves them.
+    /// Every process with each host that the setup names for it: where it starts, and where a script moves it.
     fn places(&self) -> impl Iterator<Item = (Rank, HostId)> {
         let starts = (0..).map(Rank).zip(self.placement.iter().copied());
         let script = self.scheduler.as_ref().and_then(|s| s.script.as_ref());
@@ -58,7 +59,7 @@ impl Setup {
         starts.chain(moves.flatten().copied())
     }
 
-    /// Whether messages count for the Set where their sender was when the run began.
+    /// Whether messages count for the Set in which their sender started.
     #[must_use]
     pub fn senders_stay(&self) -> bool {
         let scheduler = self.scheduler.as_ref();
@@ -77,14 +78,14 @@ pub enum TransferStart {
     Rendezvous,
 }
 
-/// How supersteps end.
+/// The barrier that ends supersteps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Barrier {
     /// The paths of its messages.
     pub shape: Shape,
     /// Size of a message of the barrier on the network.
     pub message: Bytes,
-    /// In which order the first Manager takes the messages of a central barrier.
+    /// The order in which the first Manager receives the messages of a central barrier.
     pub collection: Collection,
 }
 
@@ -99,15 +100,15 @@ impl Default for Barrier {
     }
 }
 
-/// In which order the first Manager takes the messages of a central barrier.
+/// The order in which the first Manager receives the messages of a central barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Collection {
-    /// As they come.
+    /// The order of arrival.
     #[default]
     AsTheyCome,
-    /// By rank, as a master that receives from one process after the other: a message starts when those of all lower ranks
-    /// have been received. Answers go by rank, too: an answer starts when the one before has arrived.
+    /// By rank, as by a master that receives from one process after the other: a message starts when those of all lower
+    /// ranks have been received. Answers are sent by rank, too: an answer starts when the one before has arrived.
     ByRank,
 }
 
@@ -115,44 +116,45 @@ pub enum Collection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
-    /// Every process tells the first Manager, which answers each of them: one message per process
-    /// and direction, on the network even within a host; only the first process, which the first
-    /// Manager was put beside, speaks to it for nothing as long as it stays there.
+    /// Every process reports to the first Manager, which answers each of them: one message per process and direction,
+    /// on the network even within a host. Only the messages of the first process are free, as long as it runs on the
+    /// host of the first Manager.
     #[default]
     Central,
-    /// Processes tell their node, nodes their Manager, Managers each other, and back down.
+    /// Processes report to their node, nodes to their Manager, Managers to each other; the answers take the same paths
+    /// back.
     Hierarchical,
-    /// All processes know immediately, without cost.
+    /// All processes continue immediately, without cost.
     Ideal,
 }
 
 /// How processes are rescheduled.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// When to call, what to plan, and whether it is worth it.
+    /// When to call, what to plan, and whether to carry a plan out.
     pub policy: migbsp::Policy,
     /// The parameters of the model, and of MigBSP.
     pub model: migbsp::Config,
     /// The parameters of policies whose plans name processors.
     pub planning: migbsp::Planning,
-    /// Whether decisions are carried out; if `false`, they are computed and paid for, but no process moves.
+    /// Whether decisions are carried out; if `false`, they are computed and charged, but no process moves.
     pub moves: bool,
-    /// How migrations are paid for.
+    /// The payment for migrations.
     pub payment: Payment,
     /// A superstep with a rescheduling call lasts at least this long, the call included.
     pub window: Seconds,
-    /// What the window means for a call that migrates.
+    /// The meaning of the window for a call that migrates.
     pub window_after_migration: WindowRule,
-    /// External load is its mean over this long.
+    /// The time over which external load is averaged.
     pub load_window: Seconds,
-    /// Moves decided beforehand: in a call, they take the place of the candidates that the model
-    /// selects, or of a plan. `None`: the policy decides.
+    /// Moves that are given in advance: in a call, they replace the candidates that the model selects, or the plan.
+    /// `None`: the policy decides.
     pub script: Option<Script>,
 }
 
 impl Default for Scheduler {
-    /// MigBSP with the papers' parameters, moving what it decides; states cross the network, and a call
-    /// takes what it takes.
+    /// MigBSP with the papers' parameters. Decisions are carried out, images cross the network, and calls have no
+    /// minimum duration.
     fn default() -> Self {
         Self {
             policy: migbsp::Policy::MIGBSP,
@@ -169,20 +171,20 @@ impl Default for Scheduler {
 }
 
 impl Scheduler {
-    /// Whether moves are planned by processor, and not negotiated between Managers.
+    /// Whether plans name processors, so that Managers do not negotiate.
     #[must_use]
     pub fn plans(&self) -> bool {
         self.policy.names_processors() && self.script.is_none()
     }
 
-    /// Whether the script moves a process after `completed` supersteps, so that a call is held, due or not.
+    /// Whether the script moves a process after `completed` supersteps. A call is held then, even if none is due.
     #[must_use]
     pub fn is_scripted(&self, completed: u64) -> bool {
         let script = self.script.as_ref();
         script.is_some_and(|script| !script.orders(completed).is_empty())
     }
 
-    /// What the first Manager plans with; `None`: Managers negotiate.
+    /// The planner of the first Manager; `None`: Managers negotiate.
     #[must_use]
     pub fn planner(&self) -> Option<migbsp::Planner> {
         let migration_time = self.payment.migration_time();
@@ -192,19 +194,19 @@ impl Scheduler {
     }
 }
 
-/// How migrations are paid for.
+/// The payment for migrations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Payment {
-    /// By all processes: the image crosses the network, and the next superstep starts when it has arrived.
+    /// All processes pay: the image crosses the network, and the next superstep starts when it has arrived.
     #[default]
     Transfer,
-    /// The migrant alone: it pays `Mem(i, j)` at the start of its next superstep, as in the papers.
+    /// Only the process that migrates pays: `Mem(i, j)` at the start of its next superstep, as in the papers.
     Migrant,
 }
 
 impl Payment {
-    /// What moves that are made together take.
+    /// The time that simultaneous moves take.
     #[must_use]
     pub const fn migration_time(self) -> migbsp::MigrationTime {
         match self {
@@ -214,21 +216,21 @@ impl Payment {
     }
 }
 
-/// What the window means for a rescheduling call that migrates.
+/// The meaning of the window for a rescheduling call that migrates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowRule {
     /// The same as for any other.
     #[default]
     AtLeast,
-    /// It comes on top of the superstep's own time.
+    /// It is added to the superstep's own time.
     Added,
 }
 
-/// What all agents of a run know from the start.
+/// The data that all agents of a run have from the start.
 #[derive(Debug)]
 pub struct Rules {
-    /// How supersteps end.
+    /// The barrier that ends supersteps.
     pub barrier: Barrier,
     /// The scheduler, if there is one.
     pub scheduler: Option<Scheduler>,
@@ -238,17 +240,17 @@ pub struct Rules {
     pub sets: Vec<SetId>,
     /// Where each process starts, by rank.
     pub placement: Arc<[HostId]>,
-    /// How many processes start on each host, by host.
+    /// The number of processes that start on each host, by host.
     pub on_host: Vec<u32>,
-    /// How many processes start in each Set, by Set.
+    /// The number of processes that start in each Set, by Set.
     pub in_set: Vec<u32>,
-    /// The first Manager: the one beside the first process, where that starts.
+    /// The first Manager: that of the Set in which the first process starts.
     pub first: SetId,
 }
 
 impl Rules {
-    /// The rules of a run on `setup`: each Manager sits with the lowest rank of its Set, or on the
-    /// Set's first host if no process starts there.
+    /// The rules of a run on `setup`: each Manager runs on the host of the lowest rank of its Set, or on the first host
+    /// of the Set if no process starts there.
     ///
     /// # Panics
     ///
@@ -286,7 +288,7 @@ impl Rules {
         }
     }
 
-    /// What the script says about the call after `completed` supersteps, if there is a script.
+    /// The moves of the script in the call after `completed` supersteps, if there is a script.
     #[must_use]
     pub fn orders(&self, completed: u64) -> Option<&[(Rank, HostId)]> {
         let script = self.scheduler.as_ref()?.script.as_ref()?;

@@ -77,6 +77,9 @@ pub(crate) struct TestWorld {
     pub(crate) acts: Vec<Act>,
     pub(crate) events: Vec<record::Event>,
     pub(crate) finished: Vec<Rank>,
+    /// Whether an error is kept, and does not panic.
+    keeps_errors: bool,
+    error: Option<RunError>,
 }
 
 /// All agents of a run.
@@ -155,6 +158,8 @@ impl TestWorld {
             acts: Vec::new(),
             events: Vec::new(),
             finished: Vec::new(),
+            keeps_errors: false,
+            error: None,
         }
     }
 
@@ -197,6 +202,27 @@ impl TestWorld {
 
     /// Runs all agents to the end; `pick` chooses which of the messages in transfer arrives next.
     pub(crate) fn play(&mut self, agents: &mut Agents, mut pick: impl FnMut(usize) -> usize) {
+        self.start();
+        while self.step(agents, &mut pick) {}
+    }
+
+    /// Keeps errors from now on; without this, an error panics.
+    pub(crate) fn keep_errors(&mut self) {
+        self.keeps_errors = true;
+    }
+
+    /// The first error, if one was kept.
+    pub(crate) fn error(&self) -> Option<String> {
+        self.error.as_ref().map(RunError::to_string)
+    }
+
+    /// The host of a process.
+    pub(crate) fn host(&self, rank: Rank) -> HostId {
+        self.hosts[rank.index()]
+    }
+
+    /// Starts all processes.
+    pub(crate) fn start(&mut self) {
         for rank in (0..self.hosts.len()).map(Rank::from_index) {
             let message = AgentMessage::Start(Start {
                 superstep: 0,
@@ -206,30 +232,39 @@ impl TestWorld {
             self.instant
                 .push_back((Address::Process(rank), Event::Message { from, message }));
         }
-        loop {
-            while let Some((to, event)) = self.instant.pop_front() {
-                self.tell(agents, to, event);
-            }
-            if self.pending.is_empty() {
-                break;
-            }
-            let next = pick(self.pending.len());
-            match self.pending.remove(next) {
-                Pending::Letter(from, to, message) => {
-                    self.instant
-                        .push_back((to, Event::Message { from, message }));
-                    if let Address::SetManager(set) = from {
-                        self.under_way[set.index()].0 -= 1;
-                        self.deliver_flushed(set);
-                    }
-                }
-                Pending::Computed(rank) => self.deliver_computed(rank),
-                Pending::Woken(to) => self.instant.push_back((to, Event::Woken)),
-            }
-        }
     }
 
-    fn tell(&mut self, agents: &mut Agents, to: Address, event: Event) {
+    /// Delivers the next event; false if there is none.
+    pub(crate) fn step(
+        &mut self,
+        agents: &mut Agents,
+        pick: &mut dyn FnMut(usize) -> usize,
+    ) -> bool {
+        if let Some((to, event)) = self.instant.pop_front() {
+            self.tell(agents, to, event);
+            return true;
+        }
+        if self.pending.is_empty() {
+            return false;
+        }
+        let next = pick(self.pending.len());
+        match self.pending.remove(next) {
+            Pending::Letter(from, to, message) => {
+                self.instant
+                    .push_back((to, Event::Message { from, message }));
+                if let Address::SetManager(set) = from {
+                    self.under_way[set.index()].0 -= 1;
+                    self.deliver_flushed(set);
+                }
+            }
+            Pending::Computed(rank) => self.deliver_computed(rank),
+            Pending::Woken(to) => self.instant.push_back((to, Event::Woken)),
+        }
+        true
+    }
+
+    /// Delivers an event to an agent.
+    pub(crate) fn tell(&mut self, agents: &mut Agents, to: Address, event: Event) {
         // The rules are read while the world is written.
         let rules = std::mem::replace(&mut self.rules, no_rules());
         match to {
@@ -347,7 +382,7 @@ impl World for TestWorld {
         );
     }
 
-    fn install(&mut self, host: HostId, state: ProcessImage) {
+    fn install(&mut self, host: HostId, from: Address, state: ProcessImage) {
         self.acts.push(Act::Install(host, state.rank));
         self.hosts[state.rank.index()] = host;
         self.record(record::Event::Moved(record::Moved {
@@ -359,6 +394,7 @@ impl World for TestWorld {
             took: Seconds::ZERO,
         }));
         let moved = Moved {
+            from,
             agent: state.payload,
             host,
             epoch: state.epoch,
@@ -426,6 +462,7 @@ impl World for TestWorld {
     }
 
     fn fail(&mut self, error: RunError) {
-        panic!("{error}");
+        assert!(self.keeps_errors, "{error}");
+        self.error.get_or_insert(error);
     }
 }

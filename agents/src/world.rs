@@ -1,4 +1,4 @@
-//! All that an agent sees of the outside.
+//! The outside as agents see it: events that they receive, and the operations that they may ask for.
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
@@ -10,7 +10,7 @@ use crate::deliberation::{Deliberated, Deliberation};
 use crate::error::RunError;
 use crate::record;
 
-/// Something that happens to an agent.
+/// An event that an agent handles.
 #[derive(Debug)]
 pub enum Event {
     /// A message for it.
@@ -22,44 +22,44 @@ pub enum Event {
     },
     /// A process's superstep has been computed.
     Computed {
-        /// How much it computed.
+        /// The instructions that it executed.
         work: Instructions,
-        /// How long it took.
+        /// The time that it took.
         time: Seconds,
-        /// It was the last one of this process.
+        /// Whether it was the last superstep of this process.
         halted: bool,
     },
-    /// A process's messages are out, and everything addressed to it is in.
+    /// A process's messages have been sent, and all messages to it have arrived.
     Exchanged(Exchange),
-    /// A process's agent has come to a host, with its state.
+    /// A process's agent has arrived on a host, with its state.
     Moved(Box<Moved>),
-    /// The time that an agent asked to be woken at has come.
+    /// The time at which an agent asked to be woken has been reached.
     Woken,
-    /// Everything that a Manager had under way has arrived.
+    /// All messages that a Manager has sent have arrived.
     Flushed,
-    /// The plan that a Manager asked for has been made.
+    /// The plan that a Manager asked for is complete.
     Deliberated(Box<Deliberated>),
 }
 
 /// An event for an agent.
 #[derive(Debug)]
 pub struct Delivery {
-    /// Whose it is.
+    /// The agent.
     pub to: Address,
-    /// What happens.
+    /// The event.
     pub event: Event,
 }
 
-/// What a process exchanged with others in one superstep.
+/// The messages that a process exchanged in one superstep.
 #[derive(Clone, Debug, Default)]
 pub struct Exchange {
     /// Messages sent.
     pub sent: u32,
     /// Messages received.
     pub received: u32,
-    /// The longest that a message received was under way.
+    /// The longest time in transfer of a message received.
     pub longest: Seconds,
-    /// Bytes received and the time they were under way, summed per Set of the sender.
+    /// Bytes received and their time in transfer, summed per Set of the sender.
     pub receptions: SmallVec<[Reception; 1]>,
 }
 
@@ -68,13 +68,15 @@ pub struct Exchange {
 pub struct Moved {
     /// The agent's state, as [`World::depart`] was given it.
     pub agent: bytes::Bytes,
+    /// The node that sent it.
+    pub from: Address,
     /// Its new host.
     pub host: HostId,
     /// The placement in which it lives there.
     pub epoch: u64,
 }
 
-/// What a message costs.
+/// The cost of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// Nothing: it does not leave its host, or the barrier is ideal.
@@ -85,7 +87,7 @@ pub enum Cost {
     Encoded,
 }
 
-/// The outside, as agents see it.
+/// The operations that agents may ask for.
 pub trait World {
     /// The time.
     fn now(&self) -> Instant;
@@ -101,52 +103,58 @@ pub trait World {
     /// it; answered by [`Event::Exchanged`].
     fn exchange(&mut self, rank: Rank);
 
-    /// The first Manager is waiting for the messages of the barrier that ends `superstep`: for that of
-    /// one process, or for all.
+    /// The first Manager waits for the messages of the barrier that ends `superstep`: for that of one process, or for
+    /// all.
     fn listen(&mut self, superstep: u64, to: Option<Rank>);
 
-    /// Takes a process off its host: its agent's state and its program's go to the node it moves to.
+    /// Removes a process from its host: the states of its agent and its program are sent to its new node.
     fn depart(&mut self, order: Migrate, agent: Vec<u8>);
 
-    /// Puts a process that has come onto its new host; answered by [`Event::Moved`] at its agent.
-    fn install(&mut self, host: HostId, state: ProcessImage);
+    /// Installs a process that has arrived on its new host from the node `from`; answered by [`Event::Moved`] at its agent.
+    fn install(&mut self, host: HostId, from: Address, image: ProcessImage);
 
-    /// The Manager of `set` knows that all processes that move are installed on their new hosts: from now on, the placement
-    /// is that of `epoch`. The nodes of its Set receive this before any later message.
+    /// The Manager of `set` knows that all processes that move are installed on their new hosts: from now on, the
+    /// placement is that of `epoch`. The nodes of its Set receive this before any later message.
     fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]);
 
     /// Wakes the agent `after` from now, with [`Event::Woken`].
     fn wake(&mut self, agent: Address, after: Seconds);
 
-    /// Tells a Manager when everything that it has under way has arrived, with [`Event::Flushed`].
+    /// Notifies a Manager when all messages that it has sent have arrived, with [`Event::Flushed`].
     fn flush(&mut self, set: SetId);
 
-    /// Makes a plan for the Manager of `set`, however long that takes; answered by [`Event::Deliberated`].
+    /// Makes a plan for the Manager of `set` outside the handler; answered by [`Event::Deliberated`].
     fn deliberate(&mut self, set: SetId, deliberation: Deliberation);
 
-    /// A process has halted and knows that the superstep in which it did is over: it has no more to do.
+    /// A process has halted, and the superstep in which it halted is over: its agent ends.
     fn finished(&mut self, rank: Rank);
 
     /// The memory that a process occupies: what its program declares, or its encoded state.
     fn image(&self, rank: Rank) -> Image;
 
-    /// Processors of a host: their speed and how many they are.
+    /// The speed of the processors of a host, and their number.
     fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32);
 
-    /// The fraction of a host that others took, its mean over the last `window`.
+    /// The fraction of a host that other programs used, averaged over the last `window`.
     fn load(&self, host: HostId, window: Seconds) -> f64;
 
-    /// How long a host has been busy with the overhead of messages, since the run began.
+    /// The time for which a host has been busy with the overhead of messages since the run began.
     fn overhead_busy(&self, host: HostId) -> Seconds;
 
-    /// How long a byte takes from one Set's Manager to another's, in seconds per byte.
+    /// The time that a byte takes from one Set's Manager to another's, in seconds per byte.
     fn transfer_rate(&self, from: SetId, to: SetId) -> f64;
 
-    /// How long an empty message takes from a host of one Set to one of another.
+    /// The time that an empty message takes from a host of one Set to one of another.
     fn latency(&self, from: SetId, to: SetId) -> Seconds;
 
-    /// Keeps something for the record of the run.
+    /// Adds an event to the record of the run.
     fn record(&mut self, event: record::Event);
+
+    /// Ends the run, because a message of the agent `from` violates the protocol, as `problem` says. On real hosts the
+    /// connection to its host is closed.
+    fn refuse(&mut self, from: Address, problem: String) {
+        self.fail(RunError::Peer(format!("{from:?}: {problem}")));
+    }
 
     /// Ends the run.
     fn fail(&mut self, error: RunError);

@@ -70,7 +70,7 @@ impl Case<'_> {
         place: Place,
     ) -> Result<(), Failure> {
         let prepared = PreparedExperiment::new(self.load(set, registry)?)?;
-        let digest = prepared.digest(self.contender.scenario)?;
+        let digest = prepared.digest(self.contender.scenario, registry)?;
         if ledger.recall(&digest, place) {
             return Ok(());
         }

@@ -5,10 +5,6 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{Layer as _, fmt, registry};
 
 use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::cert::{self, CertCommand};
@@ -28,8 +24,10 @@ use crate::environment::warn_of_strangers;
 use crate::exit::exit_code;
 use crate::failure::CommandFailure;
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
+use crate::log::Log;
 use crate::misuse;
 use crate::output::{self};
+use crate::own_name::OwnName;
 use crate::topics::{topic, with_topics};
 use experiments::Registry;
 
@@ -41,6 +39,9 @@ use experiments::Registry;
 pub fn run(registry: &Registry) -> ExitCode {
     let command = with_topics(Arguments::command(), registry);
     let command = knowing_policies(command, registry.policies());
+    let own_name = OwnName::new(registry.program(), &command);
+    let command = own_name.in_help(command);
+    let command = command.name(registry.program()).version(registry.version());
     let mut command = taking_negative_numbers(command);
     let parsed = command
         .try_get_matches_from_mut(env::args_os())
@@ -60,13 +61,21 @@ pub fn run(registry: &Registry) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    log_to_stderr(arguments.verbose, arguments.quiet);
+    let log = Log {
+        verbose: arguments.verbose,
+        quiet: arguments.quiet,
+        node: match &arguments.command {
+            Command::Node(node) => node.log_format(),
+            _ => None,
+        },
+    };
+    log.begin();
     warn_of_strangers(registry);
-    match execute(arguments, command, registry) {
+    match execute(arguments, command, registry, &own_name) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output::warn(&format!("error: {failure}"));
+            log.report(&own_name.in_text(&failure.to_string()));
             exit_code(&failure)
         }
     }
@@ -154,6 +163,7 @@ fn execute(
     arguments: Arguments,
     command: clap::Command,
     registry: &Registry,
+    own_name: &OwnName,
 ) -> Result<(), CommandFailure> {
     // A progress bar and log lines would overwrite each other.
     let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
@@ -167,7 +177,7 @@ fn execute(
             comparison.progress = progress;
             compare::command(&comparison, registry)
         }
-        Command::Explain(arguments) => explain::command(&arguments),
+        Command::Explain(arguments) => explain::command(&arguments, own_name),
         Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;
@@ -184,11 +194,11 @@ fn execute(
         }
         Command::Up(mut up) => {
             up.progress = progress;
-            live::up(&up, registry)
+            live::up(&up, registry, own_name)
         }
-        Command::Status(arguments) => live::status(&arguments),
+        Command::Status(arguments) => live::status(&arguments, registry),
         Command::Platform(command) => platform::command(&command),
-        Command::Cert(command) => cert::command(&command),
+        Command::Cert(command) => cert::command(&command, own_name),
         Command::Completions { shell } => completions::command(shell, command),
         Command::Man(arguments) => man::command(&arguments, command),
         Command::ExitCodes => output::print(&topic(&command, "exit-codes")),
@@ -197,28 +207,6 @@ fn execute(
         Command::Units => output::print(&topic(&command, "units")),
         Command::Formats => output::print(&topic(&command, "formats")),
     }
-}
-
-fn log_to_stderr(verbose: u8, quiet: bool) {
-    let level = match (quiet, verbose) {
-        (true, _) => LevelFilter::ERROR,
-        (false, 0) => LevelFilter::WARN,
-        (false, 1) => LevelFilter::INFO,
-        (false, _) => LevelFilter::DEBUG,
-    };
-    let from_environment = env::var("RUST_LOG").ok().filter(|text| !text.is_empty());
-    let filter = match from_environment.map(|text| text.parse::<Targets>()) {
-        Some(Ok(filter)) if !quiet && verbose == 0 => filter,
-        _ => Targets::new().with_default(level),
-    };
-    let layer = fmt::layer()
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none())
-        .without_time()
-        .with_target(false);
-    let subscriber = registry().with(layer.with_filter(filter));
-    // An existing subscriber is used.
-    let _already_set = subscriber.try_init();
 }
 
 const AFTER_HELP: &str = "\

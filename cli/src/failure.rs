@@ -12,7 +12,7 @@ pub(crate) enum CommandFailure {
     #[error(transparent)]
     Failure(#[from] Failure),
     /// The process received this signal.
-    #[error("interrupted: the cluster is free again")]
+    #[error("interrupted: the cluster is free again when the superstep under way ends")]
     Interrupted(u8),
     /// The process received this signal, and shows what it has done so far.
     #[error("{message}")]

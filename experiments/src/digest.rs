@@ -7,25 +7,26 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 use crate::prepared::PreparedExperiment;
+use crate::registry::Registry;
 use crate::scheduler::Scenario;
-use crate::submission::RELEASE;
 use settings::{Files, Node, Value};
 
 impl PreparedExperiment {
-    /// A digest that differs if a run of `scenario` may: of the release, the configuration with its seed, the
+    /// A digest that differs if a run of `scenario` may: of the build, the configuration with its seed, the
     /// platform as it was read, and the files that the workload's parameters name.
     ///
     /// # Errors
     ///
-    /// If such a file cannot be read.
-    pub fn digest(&self, scenario: Scenario) -> Result<String, Failure> {
+    /// If such a file cannot be read, or the binary.
+    pub fn digest(&self, scenario: Scenario, registry: &Registry) -> Result<String, Failure> {
+        let build = registry.build()?;
         let experiment = &self.loaded.experiment;
         let application = &experiment.application;
         let mut digest = Hashed(Sha256::new());
         let effective = experiment.effective();
         let platform = &self.platform;
         let scenario = scenario.name();
-        write!(digest, "{RELEASE}\n{scenario}\n{effective}\n{platform:?}\n")
+        write!(digest, "{build:?}\n{scenario}\n{effective}\n{platform:?}\n")
             .map_err(Failure::run)?;
         let files = Files::new(&self.loaded.folder, &application.written);
         digest.add_files("", &application.effective, files)?;

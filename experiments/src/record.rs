@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use agents::record::{self, ReadError};
+use agents::record::{self, Extent, ReadError};
 use bsp::check_name;
 use serde::Deserialize;
 use serde_json::Value;
@@ -68,17 +68,18 @@ pub fn find(named: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The head of the record in `folder`.
+/// The head of the record in `folder`; the run need not have ended.
 ///
 /// # Errors
 ///
-/// If the record is not complete, not readable or of another version.
+/// If the record is not readable or of another version.
 pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
     let manifest: Manifest = record::manifest(folder).map_err(fault)?;
+    let path = record::description(folder).unwrap_or_else(|| folder.join("run.json"));
     if manifest.schema != SCHEMA {
         return Err(Failure::input(format!(
             "{}: schema {:?}; this program reads {SCHEMA:?}",
-            folder.join("run.json").display(),
+            path.display(),
             manifest.schema
         )));
     }
@@ -88,14 +89,34 @@ pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
         ("policy", policy),
     ];
     for (key, name) in named {
-        check_name(name.unwrap_or_default()).map_err(|fault| {
-            Failure::input(format!(
-                "{}: {key}: {fault}",
-                folder.join("run.json").display()
-            ))
-        })?;
+        check_name(name.unwrap_or_default())
+            .map_err(|fault| Failure::input(format!("{}: {key}: {fault}", path.display())))?;
     }
     Ok(manifest)
+}
+
+/// What a record that is not complete lacks, in sentences.
+#[must_use]
+pub fn shortfall(extent: &Extent) -> Option<String> {
+    let supersteps = match extent.supersteps {
+        1 => "1 superstep".to_owned(),
+        supersteps => format!("{supersteps} supersteps"),
+    };
+    let mut text = match extent {
+        Extent {
+            is_complete: true, ..
+        } => return None,
+        Extent { has_end: true, .. } => {
+            format!(
+                "The run ended after {supersteps}, but its result is missing: there is no run.json."
+            )
+        }
+        _ => format!("The run did not end, or goes on: the record stops after {supersteps}."),
+    };
+    if extent.is_torn {
+        text.push_str(" Its last line is cut off, and is ignored.");
+    }
+    Some(text)
 }
 
 /// A record cannot be read.

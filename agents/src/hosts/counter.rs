@@ -1,8 +1,7 @@
-//! Instructions as the processor counts them, on machines that let us see that.
+//! Instructions counted by the processor, on machines that permit it.
 //!
-//! Virtual machines mostly do not, and `/proc/sys/kernel/perf_event_paranoid` may forbid it; then work is measured
-//! by the time that it takes. What a thread executed is less uncertain than how long it took: others on the machine
-//! do not change it.
+//! Most virtual machines do not, and `/proc/sys/kernel/perf_event_paranoid` may forbid it. Work is then measured by the
+//! time that it takes. A count is more accurate than a time, because other programs on the machine do not change it.
 
 use std::io;
 
@@ -11,7 +10,7 @@ use perf_event::events::{Event, Hardware};
 
 use super::meter::calibrations;
 
-/// Instructions of the thread that made it, without the system's.
+/// Counts the instructions of the thread that created it, without those of the kernel.
 #[derive(Debug)]
 pub(super) struct Counter {
     #[cfg(target_os = "linux")]
@@ -21,7 +20,7 @@ pub(super) struct Counter {
 impl Counter {
     /// # Errors
     ///
-    /// If this machine does not count, or not for us.
+    /// If this machine does not count, or does not permit it.
     #[cfg(target_os = "linux")]
     pub(super) fn of_this_thread() -> io::Result<Self> {
         Self::of(Hardware::INSTRUCTIONS)
@@ -35,13 +34,13 @@ impl Counter {
     #[cfg(target_os = "linux")]
     fn of(event: impl Event) -> io::Result<Self> {
         let mut builder = perf_event::Builder::new(event);
-        // All the time, or not at all: a share of it would have to be guessed from.
+        // Pinned: a count of a part of the time would have to be extrapolated.
         let mut counter = builder.pinned(true).build()?;
         counter.enable()?;
         Ok(Self { counter })
     }
 
-    /// How many there have been; nothing if others have taken the counter away.
+    /// The count; `None` if the kernel has given the counter to another program.
     pub(super) fn read(&mut self) -> Option<u64> {
         #[cfg(target_os = "linux")]
         return self.counter.read().ok();
@@ -50,7 +49,7 @@ impl Counter {
     }
 }
 
-/// Instructions that this machine counts in a second of the loop that says how fast it is; nothing if it does not count.
+/// Instructions that this machine counts in a second of the calibration loop; `None` if it does not count.
 pub(super) fn counted_speed() -> Option<f64> {
     let mut counter = Counter::of_this_thread().ok()?;
     let mut latest = counter.read();
@@ -59,7 +58,7 @@ pub(super) fn counted_speed() -> Option<f64> {
         let before = std::mem::replace(&mut latest, count)?;
         Some(quotient(count?.checked_sub(before)?, took.as_secs_f64()))
     });
-    // The one that was disturbed least.
+    // The run that was disturbed least.
     rates
         .reduce(f64::max)
         .filter(|rate| rate.is_finite() && 0.0 < *rate)
@@ -78,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_a_thread_does_is_counted_and_what_others_do_is_not() {
-        // Time on a processor is counted by the system on any machine, if it lets us.
+        // The kernel counts processor time on any machine, where it permits counters.
         let mut clock = match Counter::of(Software::TASK_CLOCK) {
             Ok(clock) => clock,
             Err(error) => {
@@ -99,7 +98,7 @@ mod tests {
     #[test]
     fn a_machine_that_counts_does_so_while_it_is_calibrated() {
         match Counter::of_this_thread() {
-            // Some hundred million at least, by any processor that counts.
+            // At least some hundred million, on any processor that counts.
             Ok(_) => assert!(counted_speed().unwrap() > 1e8),
             Err(error) => {
                 eprintln!("not tested: this machine counts no instructions: {error}");

@@ -9,29 +9,35 @@ use crate::error::RunError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct JobError {
-    /// What is at fault.
+    /// The part that is at fault.
     pub fault: Fault,
-    /// What failed, and how to mend it.
+    /// What failed, and a remedy.
     pub message: String,
 }
 
 impl JobError {
-    /// The program, or its results, are at fault.
+    /// The program or its results.
     #[must_use]
     pub fn program(message: impl Into<String>) -> Self {
         Self::of(Fault::Program, message)
     }
 
-    /// The experiment is at fault.
+    /// The experiment.
     #[must_use]
     pub fn input(message: impl Into<String>) -> Self {
         Self::of(Fault::Input, message)
     }
 
-    /// The cluster is at fault.
+    /// The cluster.
     #[must_use]
     pub fn cluster(message: impl Into<String>) -> Self {
         Self::of(Fault::Cluster, message)
+    }
+
+    /// The builds of nodes and client differ.
+    #[must_use]
+    pub fn build(message: impl Into<String>) -> Self {
+        Self::of(Fault::Build, message)
     }
 
     fn of(fault: Fault, message: impl Into<String>) -> Self {

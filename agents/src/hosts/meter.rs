@@ -1,4 +1,4 @@
-//! What a host is worth: how fast its processors are, and how much of them others take.
+//! Measures the speed of the processors of this host, and the fraction of them that other programs use.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use bsp::units::{InstructionsPerSecond, Seconds};
 use rustix::time::{ClockId, clock_gettime};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-/// How long this thread has computed.
+/// The processor time of this thread.
 pub(super) fn thread_time() -> Duration {
     clock(ClockId::ThreadCPUTime)
 }
@@ -23,11 +23,11 @@ fn clock(id: ClockId) -> Duration {
     whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
 }
 
-/// Instructions per second of one processor of this machine, as a loop of known length measures it: the best of
-/// several times, some 50 ms together.
+/// Instructions per second of one processor of this machine, measured by a loop of known length: the fastest of several
+/// runs, some 50 ms in all.
 ///
-/// What counts as an instruction is an operation of this loop. Programs' instructions are counted in the same
-/// unit, by the time that they compute, so that only the ratios between hosts matter.
+/// An instruction is an operation of this loop. Programs' instructions are counted in the same unit, by the time that
+/// they compute, so that only the ratios between hosts matter.
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "a loop takes some time")]
 pub fn measured_speed() -> InstructionsPerSecond {
@@ -37,12 +37,12 @@ pub fn measured_speed() -> InstructionsPerSecond {
         .expect("a count by a time")
 }
 
-/// How long this thread computes for the loop of known length, several times.
+/// The processor times of several runs of the loop of known length.
 pub(super) fn calibrations() -> impl Iterator<Item = Duration> {
     (0..ROUNDS).map(|_| round())
 }
 
-/// The same for once.
+/// The processor time of one run.
 fn round() -> Duration {
     let before = thread_time();
     let (mut integer, mut float) = (black_box(1_u64), black_box(1.0_f64));
@@ -56,7 +56,7 @@ fn round() -> Duration {
     thread_time().saturating_sub(before)
 }
 
-/// How many processors this machine has for us.
+/// The number of processors that this process of the operating system may use.
 #[must_use]
 pub fn processors() -> NonZeroU32 {
     let count = thread::available_parallelism()
@@ -64,16 +64,16 @@ pub fn processors() -> NonZeroU32 {
     NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }
 
-/// Whose computing does not count as others'.
+/// The processes of the operating system whose computation does not count as external load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadScope {
     /// This process of the operating system.
     Process,
-    /// All that have the same parent: the nodes of a trial on one machine.
+    /// All processes with the same parent: the nodes of a trial on one machine.
     Siblings,
 }
 
-/// How much of this machine others have taken, second by second.
+/// The external load of this machine, second by second.
 #[derive(Clone, Debug)]
 pub(super) struct LoadMeter(Arc<Mutex<History>>);
 
@@ -81,7 +81,7 @@ pub(super) struct LoadMeter(Arc<Mutex<History>>);
 struct History {
     /// Fractions, the latest last.
     samples: VecDeque<f64>,
-    /// What is known of the time before: load averages over a quarter of an hour, per processor.
+    /// The load before the first sample: the average over a quarter of an hour, per processor.
     before: f64,
 }
 
@@ -102,7 +102,7 @@ impl LoadMeter {
         meter
     }
 
-    /// The fraction of this machine that others took, its mean over the last `window`.
+    /// The fraction of this machine that other programs used, averaged over the last `window`.
     pub(super) fn load(&self, window: Seconds) -> f64 {
         self.0
             .lock()
@@ -123,7 +123,7 @@ impl History {
             sum += sample;
             count += 1.0;
         }
-        // Short windows say nothing of what was before.
+        // Short windows do not reach into the time before the first sample.
         let missing = if window.get() < LONG {
             0.0
         } else {
@@ -164,7 +164,7 @@ fn watch(history: &Weak<Mutex<History>>, scope: LoadScope) {
     }
 }
 
-/// How long we have computed.
+/// The processor time of the processes in scope.
 fn own_time(system: &mut System, scope: LoadScope) -> Duration {
     let LoadScope::Siblings = scope else {
         return clock(ClockId::ProcessCPUTime);
@@ -181,13 +181,13 @@ fn own_time(system: &mut System, scope: LoadScope) -> Duration {
 
 const ROUNDS: u32 = 5;
 const ITERATIONS: u32 = 4_000_000;
-/// Of an iteration: two on integers, two on floats.
+/// Operations of an iteration: two on integers, two on floats.
 const OPERATIONS: u32 = 4;
 const PERIOD: Duration = Duration::from_secs(1);
 /// A quarter of an hour.
 const SAMPLES_MAX: usize = 900;
 const SAMPLES_MAX_F: f64 = 900.0;
-/// Seconds from which on a window reaches into the time before the node began.
+/// Seconds from which on a window reaches into the time before the node started.
 const LONG: f64 = 300.0;
 /// On a full machine processes still advance: its scheduler shares the processors.
 const LOAD_MAX: f64 = 0.95;

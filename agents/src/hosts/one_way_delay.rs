@@ -1,15 +1,15 @@
-//! How long what comes from another node was on its way, although its clock tells another time.
+//! The one-way delay of messages between hosts whose clocks differ.
 
 use bsp::units::Seconds;
 
-/// What is known of the way from one node to this one.
+/// The one-way delay from another node to this one.
 ///
-/// The clocks of two hosts differ by something that changes slowly, and what comes is never early: the
-/// least difference between the time here and the time there is that of a message that nothing held up, which
-/// took half of the round trip. Whatever differs by more was on its way for so much longer.
+/// The difference between the clocks of two hosts changes slowly, and no message arrives before it is sent. The
+/// smallest difference between the time of arrival and the time of sending is therefore that of an undelayed message,
+/// which took half of the round trip. A message with a larger difference was delayed by the excess.
 #[derive(Debug)]
 pub(super) struct OneWayDelay {
-    /// The least difference of this period and of the one before.
+    /// The smallest difference of this period and of the one before.
     least: [f64; 2],
     /// When this period began here, and its messages.
     began: Seconds,
@@ -25,8 +25,9 @@ impl OneWayDelay {
         }
     }
 
-    /// How long a message was on its way that left at `sent` there and came at `came` here, with a round trip of
-    /// `round_trip`.
+    /// The delay of a message that was sent at `sent` on the clock of the other host and arrived at `came` on the clock
+    /// of
+    /// this one, with a round trip of `round_trip`.
     pub(super) fn took(&mut self, sent: Seconds, came: Seconds, round_trip: Seconds) -> Seconds {
         let lasted = came.get() - self.began.get();
         if self.count == PERIOD_MESSAGES || PERIOD_SECONDS <= lasted {
@@ -49,7 +50,7 @@ impl OneWayDelay {
     }
 }
 
-/// Messages and seconds after which what was long ago is forgotten, since clocks drift.
+/// The messages and seconds of a period. Older differences are dropped, because clocks drift.
 const PERIOD_MESSAGES: u32 = 256;
 const PERIOD_SECONDS: f64 = 10.0;
 

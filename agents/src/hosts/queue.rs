@@ -1,12 +1,12 @@
-//! What waits for a thread of the pool.
+//! The queue of tasks in front of the threads of the pool.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A queue with threads at its end, which sleep while there is nothing in it.
+/// A queue whose receiving threads sleep while it is empty.
 ///
-/// They do not look again and again first, as those at the end of a channel may: on a machine with fewer processors than
-/// threads that takes from others what they are waited for with.
+/// They do not spin first, as the receivers of a channel may: on a machine with fewer processors than threads, spinning
+/// delays the threads that are waited for.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     waiting: Mutex<Waiting<T>>,
@@ -31,7 +31,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Puts `items` behind those that wait, and wakes as many threads as there are items.
+    /// Appends `items`, and wakes a thread for each of them.
     pub(super) fn extend(&self, items: impl ExactSizeIterator<Item = T>) {
         let count = items.len();
         self.lock().items.extend(items);
@@ -49,7 +49,7 @@ impl<T> Queue<T> {
         self.has_come.notify_all();
     }
 
-    /// The first, as soon as there is one; nothing once the queue is closed.
+    /// Waits for the first item; `None` once the queue is closed.
     pub(super) fn next(&self) -> Option<T> {
         let nothing = |waiting: &mut Waiting<T>| waiting.items.is_empty() && !waiting.is_closed;
         let waiting = self.has_come.wait_while(self.lock(), nothing);
@@ -57,12 +57,12 @@ impl<T> Queue<T> {
         waiting.items.pop_front()
     }
 
-    /// The first, if there is one.
+    /// The first item, if there is one.
     pub(super) fn next_now(&self) -> Option<T> {
         self.lock().items.pop_front()
     }
 
-    /// A thread that panics does so while it has nothing of the queue in its hands.
+    /// No thread panics while it holds the lock, so the queue is intact.
     fn lock(&self) -> MutexGuard<'_, Waiting<T>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,31 +1,31 @@
-//! How far Sets are from each other: what probes, messages and states took.
+//! Latency and time per byte between Sets, measured by probes, messages and images.
 
 use std::collections::BTreeMap;
 
 use bsp::SetId;
 use bsp::units::Seconds;
 
-/// The way from one Set's Manager to others, as it has been measured.
+/// The measured latency and time per byte from one Set's Manager to the others.
 #[derive(Debug, Default)]
 pub(super) struct Rates(BTreeMap<SetId, Rate>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Rate {
-    /// Of an empty message, one way.
+    /// The time of an empty message, one way.
     latency: Seconds,
     /// Seconds per byte.
     per_byte: f64,
 }
 
 impl Rates {
-    /// A probe without content took `empty` there and back, one of `bytes` took `full`.
+    /// Learns from the round trips of a probe without content, `empty`, and of one with `bytes` bytes, `full`.
     pub(super) fn probed(&mut self, set: SetId, empty: Seconds, (bytes, full): (u64, Seconds)) {
         let per_byte = per_byte(full.get() - empty.get(), bytes);
         let latency = Seconds::new(empty.get() / 2.0).expect("half of a time");
         self.0.insert(set, Rate { latency, per_byte });
     }
 
-    /// `bytes` bytes took `took`. The estimate moves towards this measurement.
+    /// Moves the estimate towards a measurement: `bytes` bytes took `took`.
     pub(super) fn learn(&mut self, set: SetId, bytes: u64, took: Seconds) {
         if bytes < BYTES_MIN {
             return;
@@ -37,12 +37,12 @@ impl Rates {
         rate.per_byte += WEIGHT * (met - rate.per_byte);
     }
 
-    /// Seconds per byte; 0 where nothing is known.
+    /// Seconds per byte; 0 without a measurement.
     pub(super) fn per_byte(&self, set: SetId) -> f64 {
         self.0.get(&set).map_or(0.0, |rate| rate.per_byte)
     }
 
-    /// How long an empty message takes.
+    /// The time that an empty message takes.
     pub(super) fn latency(&self, set: SetId) -> Seconds {
         self.0.get(&set).map_or(Seconds::ZERO, |rate| rate.latency)
     }
@@ -57,11 +57,11 @@ fn per_byte(seconds: f64, bytes: u64) -> f64 {
     (seconds / bytes.max(1) as f64).max(LEAST)
 }
 
-/// What says nothing about bandwidth is not learnt from.
+/// Bytes below which a transfer is not a measurement of bandwidth.
 const BYTES_MIN: u64 = 64 << 10;
-/// What the latest counts for.
+/// The weight of the latest measurement.
 const WEIGHT: f64 = 0.25;
-/// Nothing is faster than a terabyte a second.
+/// The smallest estimate, in seconds per byte: a terabyte per second.
 const LEAST: f64 = 1e-12;
 
 #[cfg(test)]

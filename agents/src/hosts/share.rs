@@ -1,8 +1,8 @@
-//! The part of its processors that a node gives.
+//! The fraction of its processors that a node gives to programs.
 
 use std::time::Duration;
 
-/// The fraction of a processor that programs are given.
+/// The fraction of a processor that a node gives to programs.
 ///
 /// Invariant: from [`Share::LEAST`] to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,10 +11,10 @@ pub struct Share(f64);
 impl Share {
     /// All of it.
     pub const WHOLE: Self = Self(1.0);
-    /// With less, a superstep of a minute would take days.
+    /// The smallest share: with less, a superstep of a minute would take days.
     pub const LEAST: f64 = 1e-3;
 
-    /// `fraction`, if there is such a share.
+    /// `fraction`, if it is in the range of shares.
     #[must_use]
     pub fn new(fraction: f64) -> Option<Self> {
         let is_share = (Self::LEAST..=1.0).contains(&fraction);
@@ -27,7 +27,7 @@ impl Share {
         self.0
     }
 
-    /// How long a processor rests that was busy for so long.
+    /// The time that a processor rests after it was busy for `busy`.
     pub(super) fn rest(self, busy: Duration) -> Duration {
         let rest = busy.as_secs_f64() * (1.0 / self.0 - 1.0);
         Duration::try_from_secs_f64(rest).unwrap_or(Duration::MAX)

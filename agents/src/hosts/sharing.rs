@@ -2,13 +2,12 @@
 
 use bsp::units::Seconds;
 
-/// When each of several computations ends that begin together on `processors` processors, each of which they
-/// share equally, if alone it would take `alone`.
+/// The end of each of several computations that begin together on `processors` processors and share them equally;
+/// alone, each would take the time in `alone`.
 ///
-/// A host executes its processes one after the other, as many at a time as it has processors. Which of them
-/// comes first says nothing about it: what the model has to know is what a process takes because of the
-/// others, and that is what it would take if all advanced together. The last ends when they all have ended,
-/// whatever the order.
+/// A host executes its processes one after the other, as many at a time as it has processors. Their order is arbitrary,
+/// so the time until a process ends carries no information. The model needs the time that a process takes beside the
+/// others: that is the time if all advanced together. The last one ends at the same time in any order.
 pub(super) fn shared(alone: &[Seconds], processors: u32) -> Vec<Seconds> {
     let mut order: Vec<usize> = (0..alone.len()).collect();
     order.sort_by_key(|index| alone[*index]);

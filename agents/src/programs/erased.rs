@@ -24,8 +24,8 @@ pub struct ProgramType {
     decode_from: fn(Rank, &mut ChunkReader) -> Decoded,
 }
 
-/// Encoded initial states, each made when its turn comes.
-pub(crate) type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>>>;
+/// Encoded initial states, each made when it is taken.
+pub(crate) type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>> + Send>;
 
 /// Decodes the encoded outputs of all processes, by rank.
 pub(crate) type DecodeOutputs = fn(Vec<bytes::Bytes>) -> Result<Outputs, RunError>;
@@ -123,7 +123,7 @@ impl ProgramType {
         (self.decode)(rank, state)
     }
 
-    /// The program of `rank` whose encoded state comes next in `state`.
+    /// The program of `rank` whose encoded state is next in `state`.
     pub(crate) fn decode_from(self, rank: Rank, state: &mut ChunkReader) -> Decoded {
         (self.decode_from)(rank, state)
     }

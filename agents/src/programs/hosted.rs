@@ -22,18 +22,18 @@ pub(crate) trait HostedProgram: Send {
     /// The length of the encoded program.
     fn packed_len(&self) -> u64;
 
-    /// The memory that it occupies: what it declares, or its encoded length.
+    /// The memory that the program occupies: as it declares, or its encoded length.
     fn image(&self) -> Image;
 }
 
-/// What a process is to execute.
+/// A superstep that a process is to execute.
 #[derive(Debug)]
 pub(crate) struct Turn {
     pub(crate) rank: Rank,
-    /// How many processes there are.
+    /// The number of processes.
     pub(crate) size: u32,
     pub(crate) superstep: u64,
-    /// What it receives, ordered by (sender's rank, order sent).
+    /// The messages that it receives, ordered by (sender's rank, order sent).
     pub(crate) inbox: Vec<Incoming>,
 }
 
@@ -42,11 +42,11 @@ pub(crate) struct Turn {
 pub(crate) struct Incoming {
     pub(crate) from: Rank,
     pub(crate) content: Content,
-    /// How long it was on its way, if it came when its superstep was complete here: it counts in the next.
+    /// The time in transfer of a message that arrived after its superstep was complete here. It counts in the next one.
     pub(crate) late: Option<Seconds>,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
     /// A value, encoded.
@@ -55,17 +55,17 @@ pub(crate) enum Content {
     Sized(u64),
 }
 
-/// What a process did in a superstep.
+/// The result of a superstep of one process.
 #[derive(Debug)]
 pub(crate) struct Executed {
-    /// What it sent, in order.
+    /// The messages that it sent, in order.
     pub(crate) sends: Vec<(Rank, Content)>,
     /// Its encoded output, if it halted.
     pub(crate) output: Option<bytes::Bytes>,
 }
 
 impl Content {
-    /// How long it is.
+    /// Its length in bytes.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Value(bytes) => u64::try_from(bytes.len()).expect("lengths fit 64 bits"),
@@ -76,7 +76,7 @@ impl Content {
 
 pub(super) struct TypedProgram<P> {
     program: P,
-    /// The length of its encoding, and after how many supersteps here it was measured.
+    /// The length of its encoding, and the number of supersteps here after which it was measured.
     length: Cell<Option<(Bytes, u64)>>,
     /// Supersteps executed here.
     executed: u64,
@@ -128,7 +128,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
                 Envelope::Sized(bytes) => sends.push((to, Content::Sized(bytes.0))),
             }
         }
-        // All values share one piece of memory.
+        // All values share one allocation.
         let mut buffer = bytes::Bytes::from(buffer);
         let mut begin = 0;
         for (index, end) in values {

@@ -1,4 +1,4 @@
-//! What a call was decided from.
+//! The observations that a call was decided from.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use migbsp::{Inventory, Load, Processor};
 use super::comparison::Names;
 use crate::record::{Evaluated, Evaluation, Hosts, Observed};
 
-/// What a record says of a call, as it is read.
+/// The observations of a call, while they are read.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub(super) observed: BTreeMap<Rank, Observed>,
     pub(super) evaluated: BTreeMap<SetId, Evaluated>,
 }
 
-/// What was observed in a call.
+/// The observations of a call.
 ///
 /// Invariant: every Set is there and has its hosts, every host is in one Set, and every process that took part is
 /// listed in the Set where it lives, with potentials for every Set.
@@ -30,28 +30,28 @@ pub(super) struct Observations {
     positions: BTreeMap<Rank, (usize, usize)>,
 }
 
-/// What is missing, or contradicts itself.
+/// What is missing or contradictory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Gap {
-    /// Nothing says what was observed.
+    /// There are no observations.
     #[error("it does not say what was observed; the record was made by an earlier version")]
     Version,
-    /// A Set has not told, or not everything.
+    /// The observations of a Set are missing or incomplete.
     #[error("not all Sets say what they have, and how far it is to the others")]
     Set,
     /// A host is in no Set, or in several.
     #[error("not every host is in one Set")]
     Host,
-    /// A process takes part twice, or elsewhere than it lives, or without all potentials.
+    /// A process takes part twice, on another host than its own, or without all potentials.
     #[error("{0} is not found once, in the Set where it lives, with a potential for every Set")]
     Process(Rank),
-    /// The call took less than no time.
+    /// The duration of the call is negative.
     #[error("it took less than no time")]
     Cost,
 }
 
 impl Gathered {
-    /// The observations, if they are complete; there are `processes`.
+    /// The observations of `processes` processes, if they are complete.
     pub(super) fn complete(self, names: &Names, processes: usize) -> Result<Observations, Gap> {
         let Self {
             observed,
@@ -107,14 +107,14 @@ impl Observations {
         self.evaluated.iter().flat_map(|found| &found.processes)
     }
 
-    /// Corrects where processes live, by rank, by where they were seen.
+    /// Corrects the hosts of processes, by rank, from the observations.
     pub(super) fn locate(&self, lives: &mut [HostId]) {
         for process in self.processes() {
             lives[process.rank.index()] = process.host;
         }
     }
 
-    /// What a Set found.
+    /// The observations of a Set.
     pub(super) fn set_of(&self, set: SetId) -> &Evaluated {
         &self.evaluated[set.index()]
     }
@@ -124,12 +124,12 @@ impl Observations {
         self.sets[host.index()]
     }
 
-    /// What a process that took part observed of itself.
+    /// A process's observations of itself, if it took part.
     pub(super) fn of(&self, rank: Rank) -> &Observed {
         &self.observed[&rank]
     }
 
-    /// What a process that took part found.
+    /// The evaluation of a process, if it took part.
     pub(super) fn evaluation(&self, rank: Rank) -> &Evaluation {
         let (set, position) = self.positions[&rank];
         &self.evaluated[set].processes[position]
@@ -143,7 +143,7 @@ impl Observations {
             .collect()
     }
 
-    /// What there is to plan with in every Set.
+    /// The inventory of every Set, for a plan.
     pub(super) fn inventories(&self) -> Vec<Inventory> {
         let inventory = |(set, evaluated): (SetId, &Evaluated)| Inventory {
             processors: self.processors(set, |hosts| hosts.load_recent),
@@ -158,7 +158,7 @@ impl Observations {
         self.sets().map(inventory).collect()
     }
 
-    /// What others have to know of a process to place it.
+    /// The data that another Manager needs to place a process.
     fn load(&self, process: &Evaluation) -> Option<Load> {
         let observed = self.of(process.rank);
         Some(Load {

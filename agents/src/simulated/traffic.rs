@@ -1,4 +1,4 @@
-//! The messages of the programs on their way through the simulated network.
+//! The messages of programs on the simulated network.
 
 use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{Rank, SetId};
@@ -11,7 +11,7 @@ use crate::world::Exchange;
 /// No flight.
 const NONE: u32 = u32::MAX;
 
-/// What every process has still to send and to receive in this superstep.
+/// The messages that every process has still to send and to receive in this superstep.
 #[derive(Debug)]
 pub(super) struct Traffic {
     processes: Vec<Progress>,
@@ -28,7 +28,7 @@ pub(super) struct Traffic {
 struct Progress {
     sends_left: u32,
     receives_left: u32,
-    /// The process has computed: it is sending, and waiting to receive.
+    /// Whether the process has computed: it sends, and waits for its messages.
     computed: bool,
     sent: u32,
     received: u32,
@@ -40,7 +40,7 @@ struct Progress {
     waiting_last: u32,
 }
 
-/// A message of a program under way.
+/// A message of a program in transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     pub(super) from: Rank,
@@ -88,7 +88,7 @@ impl Traffic {
         self.processes[rank.index()].computed
     }
 
-    /// Keeps a message that is about to leave; answers its number.
+    /// Keeps a message that is about to be sent, and returns its number.
     pub(super) fn add(&mut self, from: Rank, to: Rank, bytes: Bytes) -> u32 {
         self.messages += 1;
         self.bytes += bytes;
@@ -109,7 +109,7 @@ impl Traffic {
         }
     }
 
-    /// Lets a message wait until its receiver waits for it.
+    /// Queues a message until its receiver waits for it.
     pub(super) fn hold(&mut self, number: u32) {
         let receiver = &mut self.processes[self.flights[at(number)].to.index()];
         let last = std::mem::replace(&mut receiver.waiting_last, number);
@@ -120,20 +120,20 @@ impl Traffic {
         }
     }
 
-    /// Takes the first message that waited for `rank`.
+    /// Removes the first message that is queued for `rank`.
     pub(super) fn pop_held(&mut self, rank: Rank) -> Option<u32> {
         let number = self.processes[rank.index()].waiting.checked_sub(1)?;
         self.processes[rank.index()].waiting = self.flights[at(number)].next.wrapping_add(1);
         Some(number)
     }
 
-    /// A message leaves.
+    /// Starts the transfer of a message.
     pub(super) fn start(&mut self, number: u32, now: Instant) -> Flight {
         self.flights[at(number)].started = now;
         self.flights[at(number)]
     }
 
-    /// A message, sent from `set`, has arrived. Returns its sender and its receiver.
+    /// Receives a message that was sent from `set`. Returns its sender and its receiver.
     pub(super) fn end(
         &mut self,
         number: u32,
@@ -170,7 +170,7 @@ impl Traffic {
         (flight.from, flight.to)
     }
 
-    /// What `rank` exchanged, if it has computed and everything is out and in; told once.
+    /// The exchange of `rank`, once, if it has computed and all its messages have been sent and received.
     pub(super) fn completed(&mut self, rank: Rank) -> Option<Exchange> {
         let process = &mut self.processes[rank.index()];
         if !process.computed || process.sends_left != 0 || process.receives_left != 0 {

@@ -23,7 +23,7 @@ use crate::record;
 use crate::setup::{Rules, Setup, TransferStart};
 use crate::world::{Delivery, Event, World};
 
-/// A platform under a simulated clock, with the programs and everything that is under way.
+/// A platform under a simulated clock, with the programs and all activities in progress.
 pub(super) struct SimulatedWorld {
     platform: Arc<Platform>,
     engine: Engine,
@@ -32,12 +32,12 @@ pub(super) struct SimulatedWorld {
     supersteps: Supersteps,
     /// The host of each process.
     hosts: Vec<HostId>,
-    /// The host where each process started, if its messages count for that one's Set for ever.
+    /// The host where each process started, if its messages count for the Set of that host throughout.
     starts: Option<Vec<HostId>>,
     traffic: Traffic,
     transfers: Transfers,
     rendezvous: Rendezvous,
-    /// What happens at this instant without any delay.
+    /// Events at this instant, without any delay.
     deliveries: VecDeque<Delivery>,
     ended: Vec<Activity>,
     finished: usize,
@@ -117,6 +117,7 @@ impl SimulatedWorld {
         let traffic = (self.traffic.messages, self.traffic.bytes);
         let end = self.recorded.end(self.finished_at, traffic);
         Outcome {
+            builds: Vec::new(),
             end,
             calls: self.recorded.calls(),
             outputs: self.supersteps.outputs(),

@@ -10,6 +10,9 @@ pub fn text(report: &Report, layout: Layout) -> String {
         "{}: scenario {}, policy {}, {} processes\n\n",
         head.record, head.scenario, head.policy, head.processes
     );
+    if let Some(shortfall) = &head.shortfall {
+        text += &format!("{shortfall}\n\n");
+    }
     let calls = &report.calls;
     if !calls.is_empty() {
         text += &layout.table(

@@ -277,7 +277,7 @@ first policy. The results do not depend on the number of threads.
 
 Ctrl-C shows the seeds that are done under all policies. With --out DIR every run is a line of DIR/runs.jsonl \
 as soon as it is done, and the same command goes on from there; a run is done again if its configuration, its \
-platform, its files or the release has changed.";
+platform, its files or the program has changed.";
 
 pub(crate) const COMPARE_HELP: &str = "\
 Policies:

@@ -6,11 +6,14 @@ use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
 use experiments::{
-    Failure, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario, refuse_records,
+    Failure, Finished, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario,
+    refuse_records,
 };
 
 use crate::arguments::Overrides;
+use crate::file::check_folder;
 use crate::output::{Format, print, print_json, print_text};
+use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use analysis::simulate::{is_wanting, text, unfollowed};
 use settings::is_stdin;
@@ -32,6 +35,13 @@ pub(crate) struct SimulateArguments {
     /// Folder for the records of the runs: DIR/i, DIR/ii, DIR/iii
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace complete records in the folder of --out
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// File for the programs' outputs, .json, .csv, .msgpack or .npy; or a folder, DIR/, for them and the files that
+    /// the workload makes
+    #[arg(long, value_name = "PATH", value_parser = outputs_place())]
+    pub(crate) outputs: Option<OutputsPlace>,
     /// Show the configuration in effect, with the origin of each value, instead of running it
     #[arg(long)]
     pub(crate) print_config: bool,
@@ -67,11 +77,24 @@ pub(crate) fn command(
     let scheduler = &prepared.loaded.experiment.scheduler;
     let scenarios = scheduler.options.scenario.runs(scheduler.policy.as_ref());
     if let Some(folder) = &arguments.out {
-        refuse_records(folder, scenarios)?;
+        check_folder(folder)?;
+        if !arguments.force {
+            refuse_records(folder, scenarios)?;
+        }
     }
+    if let Some(place) = &arguments.outputs {
+        place.check()?;
+    }
+    let mut outputs = None;
     for scenario in scenarios {
-        runs.push(run(&prepared, *scenario, arguments, registry)?);
+        let (report, finished) = run(&prepared, *scenario, arguments, registry)?;
+        runs.push(report);
+        outputs = Some(finished.outputs);
     }
+    let written = match (&arguments.outputs, outputs) {
+        (Some(place), Some(outputs)) => place.write(&prepared.loaded, registry, &outputs),
+        _ => Ok(()),
+    };
     if let Some(script) = &prepared.script {
         for warning in unfollowed(script, &runs, &prepared.platform) {
             tracing::warn!("{warning}");
@@ -82,19 +105,21 @@ pub(crate) fn command(
         Format::Table => print_text(arguments.all, |layout| {
             let mut text = text(&report, layout);
             if prepared.script.is_none() && is_wanting(&report) && !is_stdin(&arguments.file) {
-                let (file, set) = (
-                    arguments.file.display(),
-                    arguments.overrides.of_comparison(),
-                );
-                text.push_str(&format!(
-                    "\nOther policies may save more: `migbsp compare {file}{set}` compares them.\n"
-                ));
+                text.push_str(&suggestion(arguments, registry));
             }
             text
-        }),
-        Format::Json => print_json(&report),
-        Format::Csv => print(&report.csv().map_err(Failure::run)?),
+        })?,
+        Format::Json => print_json(&report)?,
+        Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
     }
+    written
+}
+
+/// The comparison that shows what other policies save.
+fn suggestion(arguments: &SimulateArguments, registry: &Registry) -> String {
+    let (program, file) = (registry.program(), arguments.file.display());
+    let set = arguments.overrides.of_comparison();
+    format!("\nOther policies may save more: `{program} compare {file}{set}` compares them.\n")
 }
 
 /// One scenario, with progress on stderr and a record if requested.
@@ -103,13 +128,15 @@ fn run(
     scenario: Scenario,
     arguments: &SimulateArguments,
     registry: &Registry,
-) -> Result<RunReport, Failure> {
+) -> Result<(RunReport, Finished), Failure> {
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, prepared)?),
+        Some(folder) => {
+            Some(Recorder::new(folder, scenario, prepared, registry)?.replacing(arguments.force))
+        }
         None => None,
     };
     let supersteps = prepared.loaded.experiment.application.supersteps;
-    let mut progress = Progress::new(arguments.progress, scenario, supersteps);
+    let mut progress = Progress::new(arguments.progress, scenario, supersteps, &prepared.platform);
     let mut observer = |event: &Event| {
         progress.observe(event);
         if let Some(recorder) = &mut recorder {
@@ -118,11 +145,12 @@ fn run(
     };
     let finished = prepared.run(scenario, registry, &mut observer);
     progress.finish();
-    let report = RunReport::new(scenario, &finished?, &prepared.platform);
+    let finished = finished?;
+    let report = RunReport::new(scenario, &finished, &prepared.platform);
     if let Some(recorder) = recorder {
-        recorder.finish(prepared, &report)?;
+        recorder.finish(&report)?;
     }
-    Ok(report)
+    Ok((report, finished))
 }
 
 pub(crate) const SIMULATE_ABOUT: &str = "\
@@ -147,10 +175,17 @@ Formats:
   json   one object, schema migbsp.simulate/1, times in seconds at full precision
   csv    one row per migration, and one per scenario without any; the scenario's totals in every row
 
+Outputs of the programs (--outputs), those of the last scenario that runs; all scenarios have the same:
+  .json, .msgpack  a list with the output of each process
+  .csv             one row per process, a column for each number or text
+  .npy             an array for NumPy, of numbers or of arrays of equal shape
+  DIR/             outputs.json, and files of the workload: pictures, arrays, an alignment
+
 Examples:
   migbsp simulate conf/lbm.toml -n 100 --policy adaptive --seed 3
   migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
   MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
+  migbsp simulate conf/heat-local.toml --outputs plate/
   migbsp simulate conf/scripted.toml                 what if? scripted migrations
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";

@@ -54,7 +54,7 @@ RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR
 every call: free capacity of hosts, distances between Sets, measurements of processes, durations of \
 supersteps. From these alone the model recomputes when calls are held, all potentials, the list, the \
 candidates, each negotiation or the plan, the migrations, and the interval to the next call. Values are \
-compared to the last digit.";
+compared to the last digit. The record of a run that did not end is verified as far as it goes.";
 
 pub(crate) const VERIFY_HELP: &str = "\
 A line per call says `verified`, or shows a difference as recorded and as recomputed. A line for a superstep \

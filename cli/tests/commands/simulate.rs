@@ -140,13 +140,13 @@ fn the_same_experiment_leaves_the_same_record() {
 }
 
 #[test]
-fn a_record_is_never_written_over() {
-    let folder = Folder::new().with("kept/iii/notes.txt", "mine");
+fn a_complete_record_is_only_written_over_on_demand() {
+    let folder = Folder::new().with("kept/iii/run.json", "mine");
     // Before anything is run: scenario i leaves nothing behind.
     folder.fails(
         &[&JSON[..], &["--out", "kept"]].concat(),
-        1,
-        "kept/iii is not empty; name a directory that does not exist yet, or an empty one",
+        2,
+        "--out: kept/iii holds a complete record; name another directory, or replace it with --force",
     );
     assert!(!folder.path().join("kept/i").exists());
 }
@@ -166,6 +166,9 @@ fn a_run_that_is_killed_leaves_no_record_that_looks_complete() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!folder.path().join("kept/i/run.json").exists());
+    let explained = folder.stdout(&["explain", "kept/i"]);
+    assert!(explained.contains("The run did not end"), "{explained}");
+    folder.stdout(&[&JSON[..], &["--out", "kept"]].concat());
 }
 
 #[test]
@@ -190,7 +193,7 @@ points = [["0 s", 1.0]]
 "#;
 
 #[test]
-fn a_run_that_fails_leaves_no_record_that_looks_complete() {
+fn a_run_that_fails_before_the_first_superstep_leaves_no_record() {
     let folder = Folder::new().with("stuck.toml", STUCK);
     let stuck = ["--set", "platform.file=stuck.toml", "--out", "kept"];
     folder.fails(
@@ -198,6 +201,5 @@ fn a_run_that_fails_leaves_no_record_that_looks_complete() {
         4,
         "nothing happens any more at 0 s: 4 processes wait for ever; a host is fully loaded or a link has no bandwidth left",
     );
-    assert!(folder.path().join("kept/i/events.jsonl").exists());
-    assert!(!folder.path().join("kept/i/run.json").exists());
+    assert!(!folder.path().join("kept").exists());
 }

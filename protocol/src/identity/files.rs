@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::identity::{Authority, Identity, ListedCertificate, Name, Pem, PemError, Revocations};
 
@@ -140,6 +141,70 @@ pub fn read_revocations(folder: &Path) -> Result<Option<Revocations>, FileError>
         },
         Err(FileError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// The list of revocations in a folder, which is read again when it changes.
+#[derive(Debug)]
+pub struct RevocationsFile {
+    folder: PathBuf,
+    /// The time and the length of the file when it was last read without an error.
+    read: Option<(SystemTime, u64)>,
+    /// The error of the last attempt to read it.
+    problem: Option<String>,
+}
+
+impl RevocationsFile {
+    /// The list in `folder`, where there may be none yet.
+    #[must_use]
+    pub const fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            read: None,
+            problem: None,
+        }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(REVOCATIONS)
+    }
+
+    /// The list, if the file is new or has changed since the last call.
+    ///
+    /// # Errors
+    ///
+    /// If the file is not a list of revocations, cannot be read, or is no longer there. An error is reported once, and
+    /// the file is read again by the next call.
+    pub fn changed(&mut self) -> Result<Option<Revocations>, FileError> {
+        let stamp = fs::metadata(self.path()).and_then(|file| Ok((file.modified()?, file.len())));
+        let is_known = match &stamp {
+            Ok(stamp) => self.read == Some(*stamp),
+            // Until there is a list, none is missing.
+            Err(error) => error.kind() == io::ErrorKind::NotFound && self.read.is_none(),
+        };
+        if is_known {
+            self.problem = None;
+            return Ok(None);
+        }
+        let text = read_text(&self.path());
+        let path = self.path();
+        let read = text.and_then(|text| {
+            Revocations::from_pem(&text).map_err(|source| FileError::Content { path, source })
+        });
+        match read {
+            Ok(revocations) => {
+                (self.read, self.problem) = (stamp.ok(), None);
+                Ok(Some(revocations))
+            }
+            Err(error) => {
+                let problem = Some(error.to_string());
+                let is_reported = problem == self.problem;
+                self.problem = problem;
+                if is_reported { Ok(None) } else { Err(error) }
+            }
+        }
     }
 }
 

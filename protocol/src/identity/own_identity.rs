@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use rustls::RootCertStore;
 use rustls::crypto::ring::default_provider;
 use rustls::crypto::ring::sign::any_supported_type;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::sign::CertifiedKey;
 
@@ -66,6 +66,19 @@ impl Identity {
     ///
     /// If the authority did not sign `revocations`, or they contain the certificate of this identity.
     pub fn with_revocations(self, revocations: Revocations) -> Result<Self, PemError> {
+        self.check_signature(&revocations)?;
+        if revocations.serials().contains(&self.certificate.serial) {
+            let name = self.certificate.subject.name;
+            return Err(PemError::Revoked { name });
+        }
+        Ok(Self {
+            revoked: Some(revocations),
+            ..self
+        })
+    }
+
+    /// Checks that the authority signed `revocations`.
+    pub(crate) fn check_signature(&self, revocations: &Revocations) -> Result<(), PemError> {
         let mut roots = RootCertStore::empty();
         roots
             .add(self.authority.clone())
@@ -81,17 +94,11 @@ impl Identity {
         let day = day.duration_since(SystemTime::UNIX_EPOCH);
         let day = UnixTime::since_unix_epoch(day.unwrap_or_default());
         match verifier.verify_client_cert(&self.own, &[], day) {
-            Ok(_) => {}
-            Err(rustls::Error::InvalidCertificate(rustls::CertificateError::Revoked)) => {
-                let name = self.certificate.subject.name;
-                return Err(PemError::Revoked { name });
+            Ok(_) | Err(rustls::Error::InvalidCertificate(rustls::CertificateError::Revoked)) => {
+                Ok(())
             }
-            Err(error) => return Err(problem(&error)),
+            Err(error) => Err(problem(&error)),
         }
-        Ok(Self {
-            revoked: Some(revocations),
-            ..self
-        })
     }
 
     /// Certificates and key as text.
@@ -118,9 +125,8 @@ impl Identity {
     }
 
     /// The list of revoked certificates.
-    pub(crate) fn revoked(&self) -> Option<CertificateRevocationListDer<'static>> {
-        let revocations = self.revoked.as_ref()?;
-        Some(revocations.list().clone())
+    pub(crate) const fn revocations(&self) -> Option<&Revocations> {
+        self.revoked.as_ref()
     }
 
     pub(crate) fn key(&self) -> PrivateKeyDer<'static> {

@@ -6,18 +6,43 @@ use quinn::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, TransportConfig
 use crate::Limits;
 
 /// Limits on the memory that an endpoint spends on peers, and on the time that it waits for them.
+///
+/// A *visitor* is a peer that has connected without a job: a client. Its bounds are narrower, because any member of the
+/// cluster may be one, several times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// One frame of a control stream.
     pub frame: Limits,
+    /// One frame of a visitor.
+    pub visitor_frame: Limits,
+    /// Bytes of incomplete frames of all peers together, visitors not included. One frame at a time may exceed it:
+    /// the one that has waited longest.
+    pub frames: u32,
+    /// The same for all visitors together.
+    pub visitor_frames: u32,
+    /// The first bytes of an incomplete frame, which count for no budget. Of a visitor, the first
+    /// [`visitor_window`](Self::visitor_window) bytes.
+    pub uncounted: u32,
+    /// Bytes of incomplete frames on all connections of one member. A frame that needs more is refused. Visitors may
+    /// take as much as one frame.
+    pub member_frames: u32,
+    /// The longest time in which a frame or a state that has begun neither ends nor grows by 1 MiB.
+    pub unfinished: Duration,
     /// One migrated state.
     pub state: Limits,
     /// States in transfer from one peer at a time; more wait at their source.
     pub states: u8,
     /// Bytes of one stream that have arrived and are not yet read.
     pub stream_window: u32,
+    /// Bytes in each direction that are in transfer or queued on the connection of a visitor, until this end receives
+    /// states on it.
+    pub visitor_window: u32,
     /// Bytes of frames that wait to be sent to one peer.
     pub queue: u32,
+    /// Connections that one member has opened. More are refused.
+    pub connections_per_member: u16,
+    /// Connections that all members have opened. More are refused.
+    pub connections: u16,
     /// Handshakes in progress at a time. More are refused.
     pub handshakes: u16,
     /// Handshakes in progress from one IPv4 address, or one IPv6 network of 64 bits. More are ignored; their
@@ -27,10 +52,8 @@ pub struct Bounds {
     pub retry_from: u16,
     /// Time limit for a handshake, and for flushing a connection that closes.
     pub handshake: Duration,
-    /// Interval of keep-alive packets to a silent peer.
-    pub keep_alive: Duration,
-    /// Silence after which a peer counts as lost.
-    pub idle: Duration,
+    /// Silence after which a peer counts as lost. Peers send a sign of life five times as often.
+    pub silence: Duration,
     /// Bytes of a UDP datagram, where the path carries that many.
     pub datagram: u16,
 }
@@ -40,19 +63,30 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             frame: Limits::default(),
+            visitor_frame: Limits {
+                head: 8 << 20,
+                payload: 0,
+            },
+            frames: 16 << 20,
+            visitor_frames: 8 << 20,
+            uncounted: 1 << 20,
+            member_frames: 96 << 20,
+            unfinished: Duration::from_secs(30),
             state: Limits {
                 head: 4 << 10,
                 payload: 16 << 30,
             },
             states: 4,
             stream_window: 1 << 20,
+            visitor_window: 256 << 10,
             queue: 8 << 20,
+            connections_per_member: 8,
+            connections: 1024,
             handshakes: 1024,
             handshakes_per_address: 64,
             retry_from: 256,
             handshake: Duration::from_secs(5),
-            keep_alive: Duration::from_secs(2),
-            idle: Duration::from_secs(8),
+            silence: Duration::from_millis(2500),
             datagram: 6500,
         }
     }
@@ -66,8 +100,14 @@ impl Bounds {
         u64::from(self.stream_window) * (u64::from(self.states) + 2)
     }
 
-    pub(super) fn transport(&self) -> Arc<TransportConfig> {
-        let varint = |value: u64| VarInt::from_u64(value).unwrap_or(VarInt::MAX);
+    /// The interval of signs of life.
+    #[must_use]
+    pub fn keep_alive(&self) -> Duration {
+        self.silence / 5
+    }
+
+    /// The configuration of connections with windows of `window` bytes in each direction.
+    pub(super) fn transport(&self, window: u64) -> Arc<TransportConfig> {
         let mut discovery = MtuDiscoveryConfig::default();
         discovery.upper_bound(self.datagram);
         let mut acknowledging = AckFrequencyConfig::default();
@@ -80,20 +120,27 @@ impl Bounds {
             .max_concurrent_bidi_streams(VarInt::from_u32(0))
             .max_concurrent_uni_streams(VarInt::from_u32(u32::from(self.states) + 1))
             .stream_receive_window(VarInt::from_u32(self.stream_window))
-            .receive_window(varint(self.connection_window()))
-            .send_window(self.connection_window())
+            .receive_window(varint(window))
+            .send_window(window)
             .datagram_receive_buffer_size(None)
             .crypto_buffer_size(CRYPTO_BUFFER)
-            .keep_alive_interval(Some(self.keep_alive))
-            .max_idle_timeout(Some(idle(self.idle)))
+            .keep_alive_interval(Some(self.keep_alive()))
+            .max_idle_timeout(Some(self.idle()))
             .mtu_discovery_config(Some(discovery));
         Arc::new(transport)
     }
+
+    /// QUIC's own limit for silence, behind the watchdog's and the time limit of a handshake.
+    fn idle(&self) -> IdleTimeout {
+        let idle = 4 * self.silence.max(self.handshake);
+        let milliseconds = u32::try_from(idle.as_millis()).unwrap_or(u32::MAX);
+        VarInt::from_u32(milliseconds).into()
+    }
 }
 
-fn idle(idle: Duration) -> IdleTimeout {
-    let milliseconds = u32::try_from(idle.as_millis()).unwrap_or(u32::MAX);
-    VarInt::from_u32(milliseconds).into()
+/// `value` as an integer of QUIC.
+pub(super) fn varint(value: u64) -> VarInt {
+    VarInt::from_u64(value).unwrap_or(VarInt::MAX)
 }
 
 /// Bytes of the TLS handshake of one connection; the certificates of a cluster take less than 2 KiB.

@@ -8,12 +8,14 @@
 //!
 //! The cipher of QUIC detects what the network changes. The checksum detects errors in memory and in programs.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use quinn::{SendStream, WriteError};
 use tokio::sync::mpsc;
 
 use crate::transport::Refusal;
-use crate::transport::stream_reader::{StreamError, StreamReader};
+use crate::transport::stream_reader::{StreamError, StreamReader, in_time};
 
 /// Bytes of each chunk of a state but the last.
 pub const CHUNK_LEN: usize = 1 << 20;
@@ -62,29 +64,33 @@ pub(super) async fn write_chunks(
 /// Reads a payload of `length` bytes into one piece of memory.
 ///
 /// The memory doubles as bytes arrive, and reserved memory is not touched before: an announced length alone costs
-/// almost nothing.
-pub(super) async fn read(reader: &mut StreamReader, length: u64) -> Result<Bytes, StreamError> {
+/// almost nothing. Fails if a chunk takes longer than `limit`.
+pub(super) async fn read(
+    reader: &mut StreamReader,
+    length: u64,
+    limit: Duration,
+) -> Result<Bytes, StreamError> {
     let memory = || Refusal::Memory { bytes: length };
     let whole = usize::try_from(length).map_err(|_| memory())?;
     let mut payload = Vec::new();
     while payload.len() < whole {
         let begin = u64::try_from(payload.len()).unwrap_or(u64::MAX);
-        read_chunk(reader, &mut payload, (begin, length)).await?;
+        in_time(limit, read_chunk(reader, &mut payload, (begin, length))).await?;
     }
     Ok(payload.into())
 }
 
 /// Reads a payload of `length` bytes and sends each valid chunk to `chunks`. If the receiver is gone, the rest is
-/// discarded.
+/// discarded. Fails if a chunk takes longer than `limit`.
 pub(super) async fn read_chunks(
     reader: &mut StreamReader,
-    length: u64,
+    (length, limit): (u64, Duration),
     chunks: &mpsc::Sender<Bytes>,
 ) -> Result<(), StreamError> {
     let mut begin = 0;
     while begin < length {
         let mut chunk = Vec::new();
-        read_chunk(reader, &mut chunk, (begin, length)).await?;
+        in_time(limit, read_chunk(reader, &mut chunk, (begin, length))).await?;
         begin += u64::from(length_of(chunk.len()));
         // A receiver that has given up reports its reason elsewhere.
         drop(chunks.send(chunk.into()).await);

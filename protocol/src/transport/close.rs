@@ -1,7 +1,9 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use quinn::{ConnectionError, VarInt};
 
+use crate::identity::Subject;
 use crate::transport::{PeerInfo, Refusal};
 
 /// The reason for closing a connection, as a number on the wire.
@@ -15,6 +17,27 @@ pub enum CloseCode {
     Frame,
     /// A handshake message was refused.
     Handshake,
+    /// The peer was silent.
+    Silence,
+    /// A certificate is no longer valid.
+    Certificate,
+}
+
+/// Why a certificate is no longer valid, though it was when the connection began.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CertificateEnd {
+    /// It has expired.
+    #[error("the certificate of {} {} has expired: issue a new one", subject.role, subject.name)]
+    Expired {
+        /// Its holder.
+        subject: Subject,
+    },
+    /// The authority has revoked it.
+    #[error("the certificate of {} {} has been revoked", subject.role, subject.name)]
+    Revoked {
+        /// Its holder.
+        subject: Subject,
+    },
 }
 
 /// Why a connection to a peer has ended.
@@ -50,8 +73,30 @@ pub enum PeerError {
         /// Which peer.
         peer: Arc<PeerInfo>,
     },
-    /// The peer is silent, or no longer speaks QUIC.
-    #[error("{peer} is lost: {source}: check whether it runs and can be reached")]
+    /// The peer is silent.
+    #[error(
+        "{peer} is lost: nothing was received for {} s: check whether it runs and can be reached",
+        after.as_secs_f64()
+    )]
+    Silent {
+        /// Which peer.
+        peer: Arc<PeerInfo>,
+        /// The time without a sign of life.
+        after: Duration,
+    },
+    /// The certificate of the peer, or of this end, is no longer valid.
+    #[error("the connection to {peer} has ended: {source}")]
+    Certificate {
+        /// Which peer.
+        peer: Arc<PeerInfo>,
+        /// Which certificate, and why.
+        source: CertificateEnd,
+    },
+    /// The peer no longer speaks QUIC.
+    #[error(
+        "{peer} is lost: {}: check whether it runs and can be reached",
+        described(source)
+    )]
     Lost {
         /// Which peer.
         peer: Arc<PeerInfo>,
@@ -75,14 +120,21 @@ impl CloseCode {
             Self::Done => 1,
             Self::Frame => 2,
             Self::Handshake => 3,
+            Self::Silence => 4,
+            Self::Certificate => 5,
         })
     }
 
     pub(super) fn from_wire(code: VarInt) -> Self {
-        [Self::Done, Self::Frame, Self::Handshake]
-            .into_iter()
-            .find(|known| known.to_wire() == code)
-            .unwrap_or(Self::Dropped)
+        let known = [
+            Self::Done,
+            Self::Frame,
+            Self::Handshake,
+            Self::Silence,
+            Self::Certificate,
+        ];
+        let found = known.into_iter().find(|known| known.to_wire() == code);
+        found.unwrap_or(Self::Dropped)
     }
 }
 
@@ -94,9 +146,11 @@ impl PeerError {
                 let reason = String::from_utf8_lossy(&close.reason).into_owned();
                 match CloseCode::from_wire(close.error_code) {
                     CloseCode::Done => Self::Closed { peer, reason },
-                    code @ (CloseCode::Dropped | CloseCode::Frame | CloseCode::Handshake) => {
-                        Self::Aborted { peer, code, reason }
-                    }
+                    code @ (CloseCode::Dropped
+                    | CloseCode::Frame
+                    | CloseCode::Handshake
+                    | CloseCode::Silence
+                    | CloseCode::Certificate) => Self::Aborted { peer, code, reason },
                 }
             }
             ConnectionError::LocallyClosed => Self::Local { peer },
@@ -113,6 +167,24 @@ impl PeerError {
 fn abort_reason(code: CloseCode, reason: &str) -> &str {
     match code {
         CloseCode::Dropped => "it gave no reason; see its log",
-        CloseCode::Done | CloseCode::Frame | CloseCode::Handshake => reason,
+        CloseCode::Done
+        | CloseCode::Frame
+        | CloseCode::Handshake
+        | CloseCode::Silence
+        | CloseCode::Certificate => reason,
     }
 }
+
+/// The text of `error`, in which `rustls` wraps what this crate says about a certificate.
+pub(super) fn described(error: &ConnectionError) -> String {
+    let text = error.to_string();
+    match text.split_once(WRAPPING) {
+        Some((before, wrapped)) => {
+            let inner = wrapped.strip_suffix("))").unwrap_or(wrapped);
+            format!("{before}{inner}")
+        }
+        None => text,
+    }
+}
+
+const WRAPPING: &str = "Other(OtherError(";

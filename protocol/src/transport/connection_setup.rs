@@ -8,29 +8,41 @@ use quinn::{Connection, ConnectionError, Incoming, SendStream};
 use rustls::pki_types::CertificateDer;
 use tokio::sync::mpsc;
 
-use crate::identity::{Certificate, Subject};
+use crate::Build;
+use crate::identity::Certificate;
 use crate::transport::admission::{Admission, Decision, HandshakePermit};
-use crate::transport::close::CloseCode;
+use crate::transport::close::{CloseCode, described};
+use crate::transport::connection_permits::{ConnectionPermit, TooManyConnections};
 use crate::transport::counters::{AtomicCounters, count};
-use crate::transport::handshake::{HANDSHAKE_LEN, Handshake, HandshakeError};
-use crate::transport::link::Link;
+use crate::transport::first_error::FirstError;
+use crate::transport::handshake::{
+    CONTROL, HEAD_LEN, Handshake, HandshakeError, HandshakeHead, OPENING_LEN, check_opening,
+};
+use crate::transport::link::{Link, Queue};
 use crate::transport::session::Session;
+use crate::transport::shared_bounds::SharedBounds;
 use crate::transport::stream_reader::{StreamError, StreamReader};
+use crate::transport::watchdog::{Watchdog, WatchedConnection};
 use crate::transport::{Bounds, JobId, Peer, PeerInfo, Refusal};
 
 /// Sets up the connections of an endpoint, and holds what they share.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionSetup {
     pub(super) bounds: Bounds,
+    /// The build of this end.
+    pub(super) build: Arc<Build>,
     pub(super) session: Arc<Session>,
     pub(super) counters: Arc<AtomicCounters>,
+    pub(super) shared: SharedBounds,
 }
 
 /// Why a connection was not set up.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SetupError {
-    #[error(transparent)]
+    #[error("{}", described(.0))]
     Connection(#[from] ConnectionError),
+    #[error(transparent)]
+    Connections(#[from] TooManyConnections),
     #[error("the handshake ends too early")]
     Reset,
     #[error("handshake: {0}")]
@@ -84,7 +96,9 @@ impl ConnectionSetup {
             Ok(peer) => drop(accepted.send(peer).await),
             Err(error) => {
                 self.count(&error);
-                tracing::warn!(%address, reason = %error, "refused a connection");
+                if self.shared.connection_log.admits() {
+                    tracing::warn!(%address, reason = %error, "refused a connection");
+                }
             }
         }
         drop(permit);
@@ -92,11 +106,17 @@ impl ConnectionSetup {
 
     async fn accept(&self, incoming: Incoming, address: SocketAddr) -> Result<Peer, SetupError> {
         let connection = incoming.accept()?.await?;
-        let subject = subject_of(&connection);
+        let certificate = certificate_of(&connection);
+        let permit = self.shared.permits.take(&certificate.subject);
+        let permit = permit.inspect_err(|error| {
+            let reason = error.to_string();
+            connection.close(CloseCode::Handshake.to_wire(), reason.as_bytes());
+        })?;
         let (handshake, reader) = self.receive_handshake(&connection).await?;
         let own = self.handshake(handshake.job);
         let outgoing = send_handshake(&connection, &own).await?;
-        let link = self.link(connection, subject, address, handshake.job);
+        let peer = (certificate, address, handshake.job);
+        let link = self.link(connection, peer, Some(permit));
         Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
     }
 
@@ -106,15 +126,16 @@ impl ConnectionSetup {
         connection: Connection,
         address: SocketAddr,
     ) -> Result<Peer, SetupError> {
-        let subject = subject_of(&connection);
+        let certificate = certificate_of(&connection);
         let job = self.session.state().job;
         let outgoing = send_handshake(&connection, &self.handshake(job)).await?;
         let (handshake, reader) = self.receive_handshake(&connection).await?;
         if handshake.job != job {
-            let (found, expected) = (handshake.job, job);
-            return Err(self.refuse(&connection, HandshakeError::Job { found, expected }));
+            let found = handshake.job;
+            let error = HandshakeError::Job { found };
+            return Err(self.refuse(&connection, error.into()));
         }
-        let link = self.link(connection, subject, address, job);
+        let link = self.link(connection, (certificate, address, job), None);
         Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
     }
 
@@ -133,10 +154,11 @@ impl ConnectionSetup {
             SetupError::Handshake(HandshakeError::Job { .. } | HandshakeError::Epoch { .. }) => {
                 &self.counters.handshakes_mismatched
             }
+            SetupError::Connections(_) => &self.counters.connections_refused,
             SetupError::Connection(_)
             | SetupError::Reset
             | SetupError::Stream(_)
-            | SetupError::Handshake(HandshakeError::Opening(_))
+            | SetupError::Handshake(HandshakeError::Opening(_) | HandshakeError::Build(_))
             | SetupError::TimedOut(_) => &self.counters.handshakes_failed,
         });
     }
@@ -147,14 +169,8 @@ impl ConnectionSetup {
         connection: &Connection,
     ) -> Result<(Handshake, StreamReader), SetupError> {
         let mut reader = StreamReader::new(connection.accept_uni().await?);
-        let bytes = reader.read_array::<HANDSHAKE_LEN>("a handshake").await;
-        let bytes = bytes.map_err(|error| match error {
-            StreamError::Lost(source) => SetupError::Connection(source),
-            StreamError::Reset => SetupError::Reset,
-            StreamError::Refused(refusal) => SetupError::Stream(refusal),
-        })?;
-        let handshake = Handshake::decode(&bytes);
-        let checked = handshake.and_then(|handshake| {
+        let received = read_handshake(&mut reader).await;
+        let checked = received.and_then(|handshake| {
             handshake.check(self.session.state())?;
             Ok(handshake)
         });
@@ -162,35 +178,89 @@ impl ConnectionSetup {
         Ok((handshake, reader))
     }
 
-    fn refuse(&self, connection: &Connection, error: HandshakeError) -> SetupError {
-        let reason = error.to_string();
-        connection.close(CloseCode::Handshake.to_wire(), reason.as_bytes());
-        SetupError::Handshake(error)
+    /// Closes the connection if `error` is about the handshake message of the peer.
+    fn refuse(&self, connection: &Connection, error: SetupError) -> SetupError {
+        if let SetupError::Handshake(refused) = &error {
+            let reason = refused.to_string();
+            connection.close(CloseCode::Handshake.to_wire(), reason.as_bytes());
+        }
+        error
     }
 
     fn handshake(&self, job: Option<JobId>) -> Handshake {
-        let epoch = self.session.state().epoch;
-        Handshake { job, epoch }
+        Handshake {
+            job,
+            epoch: self.session.state().epoch,
+            build: Build::clone(&self.build),
+        }
     }
 
+    /// The link to a peer, which has opened the connection if it has a permit.
     fn link(
         &self,
         connection: Connection,
-        subject: Subject,
-        address: SocketAddr,
-        job: Option<JobId>,
+        (certificate, address, job): (Certificate, SocketAddr, Option<JobId>),
+        permit: Option<ConnectionPermit>,
     ) -> Link {
-        Link {
+        let subject = certificate.subject.clone();
+        let peer = Arc::new(PeerInfo { subject, address });
+        let is_visitor = permit.is_some() && job.is_none();
+        let counted = permit.as_ref().map(ConnectionPermit::frames);
+        let frames = self
+            .shared
+            .frame_rules(is_visitor, counted.unwrap_or_default());
+        let error = FirstError::default();
+        let watchdog = Watchdog::spawn(WatchedConnection {
+            connection: connection.clone(),
+            peer: Arc::clone(&peer),
+            certificate,
+            standing: Arc::clone(&self.shared.standing),
+            counters: Arc::clone(&self.counters),
+            error: error.clone(),
+            bounds: self.bounds,
+            permit,
+        });
+        let link = Link {
             connection,
-            peer: Arc::new(PeerInfo { subject, address }),
+            peer,
             job,
             session: Arc::clone(&self.session),
             counters: Arc::clone(&self.counters),
             bounds: self.bounds,
             rights: OnceLock::new(),
-            error: OnceLock::new(),
+            error,
+            frames,
+            queue: Queue::narrow(&self.bounds),
+            log: Arc::clone(&self.shared.frame_log),
+            _watchdog: watchdog,
+        };
+        if !is_visitor {
+            link.widen();
+        }
+        link
+    }
+}
+
+impl From<StreamError> for SetupError {
+    fn from(error: StreamError) -> Self {
+        match error {
+            StreamError::Lost(source) => Self::Connection(source),
+            StreamError::Reset => Self::Reset,
+            StreamError::Refused(refusal) => Self::Stream(refusal),
         }
     }
+}
+
+/// Reads a handshake message. The opening is checked first, because the rest depends on the version that it names.
+async fn read_handshake(reader: &mut StreamReader) -> Result<Handshake, SetupError> {
+    let opening = reader.read_array::<OPENING_LEN>("a handshake").await?;
+    check_opening(&opening, CONTROL).map_err(HandshakeError::Opening)?;
+    let head = reader.read_array::<HEAD_LEN>("a handshake").await?;
+    let head = HandshakeHead::decode(&head)?;
+    let mut text = [0; 2 * Build::TEXT_MAX];
+    let text = &mut text[..head.text_len()];
+    reader.read_into(text, "a handshake").await?;
+    Ok(head.complete(text)?)
 }
 
 /// Opens the control stream, and sends `handshake` on it.
@@ -206,14 +276,12 @@ async fn send_handshake(
     }
 }
 
-/// The subject of the peer's certificate, which the TLS handshake has verified.
-fn subject_of(connection: &Connection) -> Subject {
+/// The peer's certificate, which the TLS handshake has verified.
+fn certificate_of(connection: &Connection) -> Certificate {
     let certificates = connection
         .peer_identity()
         .and_then(|identity| identity.downcast::<Vec<CertificateDer<'static>>>().ok())
         .expect("a peer has presented its certificate");
     let certificate = Certificate::parse(&certificates[0]);
-    certificate
-        .expect("the TLS handshake has parsed it")
-        .subject
+    certificate.expect("the TLS handshake has parsed it")
 }

@@ -7,11 +7,14 @@ use quinn::{
 };
 use tokio::sync::{Mutex, mpsc};
 
-use crate::identity::{Identity, Name, Role, Subject};
+use crate::Build;
+use crate::identity::{Identity, Name, PemError, Revocations, Role, Subject};
 use crate::transport::close::CloseCode;
 use crate::transport::connection_setup::{ConnectionSetup, SetupError};
 use crate::transport::counters::AtomicCounters;
 use crate::transport::session::Session;
+use crate::transport::shared_bounds::SharedBounds;
+use crate::transport::standing::Standing;
 use crate::transport::{Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerPolicy, tls};
 
 /// The socket of an operating-system process, and its connections.
@@ -21,6 +24,8 @@ use crate::transport::{Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerP
 pub struct Endpoint {
     inner: quinn::Endpoint,
     identity: Identity,
+    policy: PeerPolicy,
+    /// Of connections that this end opens.
     transport: Arc<TransportConfig>,
     setup: ConnectionSetup,
     accepted: Mutex<mpsc::Receiver<Peer>>,
@@ -100,8 +105,8 @@ pub enum ConnectError {
 }
 
 impl Endpoint {
-    /// Binds a socket to `address` (port 0: any free port) and accepts the peers that `policy` allows. The tokio
-    /// runtime must have time and I/O enabled.
+    /// Binds a socket to `address` (port 0: any free port) and accepts the peers that `policy` allows. Peers learn
+    /// that this end runs `build`. The tokio runtime must have time and I/O enabled.
     ///
     /// # Errors
     ///
@@ -111,35 +116,31 @@ impl Endpoint {
         address: SocketAddr,
         policy: PeerPolicy,
         bounds: Bounds,
+        build: Build,
     ) -> Result<Self, BindError> {
         drop(tokio::runtime::Handle::try_current().map_err(|_| BindError::Runtime)?);
-        let subject = &identity.certificate().subject;
-        let transport = bounds.transport();
-        let accepts = policy != PeerPolicy::RefuseAll;
-        let tls = tls::server(&identity, policy).map_err(|source| BindError::Identity {
-            subject: subject.clone(),
+        let revocations = identity.revocations().cloned();
+        let server = server_config(&identity, revocations.as_ref(), (&policy, &bounds));
+        let server = server.map_err(|source| BindError::Identity {
+            subject: identity.certificate().subject.clone(),
             source,
         })?;
-        let mut server = ServerConfig::with_crypto(tls);
-        server
-            .transport_config(Arc::clone(&transport))
-            .max_incoming(INCOMING_MAX)
-            .incoming_buffer_size(INCOMING_BUFFER)
-            .incoming_buffer_size_total(INCOMING_BUFFERS);
         let mut config = EndpointConfig::default();
         let found = bounds.datagram;
         config
             .max_udp_payload_size(found)
             .map_err(|_| BindError::Datagram { found })?;
         let inner = UdpSocket::bind(address).and_then(|socket| {
-            let server = accepts.then_some(server);
             quinn::Endpoint::new(config, server, socket, Arc::new(TokioRuntime))
         });
         let inner = inner.map_err(|source| BindError::Socket { address, source })?;
+        let standing = Standing::new(identity.certificate().clone(), revocations);
         let setup = ConnectionSetup {
             bounds,
+            build: Arc::new(build),
             session: Arc::new(Session::default()),
             counters: Arc::new(AtomicCounters::default()),
+            shared: SharedBounds::new(bounds, standing),
         };
         let (accepting, accepted) = mpsc::channel(ACCEPTED_MAX);
         drop(tokio::spawn(
@@ -148,7 +149,8 @@ impl Endpoint {
         Ok(Self {
             inner,
             identity,
-            transport,
+            policy,
+            transport: bounds.transport(bounds.connection_window()),
             setup,
             accepted: Mutex::new(accepted),
         })
@@ -179,7 +181,9 @@ impl Endpoint {
             peer: Arc::clone(&peer),
             problem,
         };
-        let tls = tls::client(&self.identity, subject).map_err(|error| local(error.to_string()))?;
+        let revocations = self.setup.shared.standing.revocations();
+        let tls = tls::client(&self.identity, revocations.as_deref(), subject);
+        let tls = tls.map_err(|error| local(error.to_string()))?;
         let mut config = ClientConfig::new(tls);
         config.transport_config(Arc::clone(&self.transport));
         let connecting = self.inner.connect_with(config, address, name.as_str());
@@ -196,6 +200,24 @@ impl Endpoint {
     /// The next peer that has connected; `None` once the endpoint is closed.
     pub async fn accept(&self) -> Option<Peer> {
         self.accepted.lock().await.recv().await
+    }
+
+    /// Refuses peers whose certificates `revocations` contain, and ends open connections to them. If the certificate of
+    /// this endpoint is among them, all its connections end.
+    ///
+    /// # Errors
+    ///
+    /// If the authority did not sign `revocations`; the list before then stays in force.
+    pub fn set_revocations(&self, revocations: Revocations) -> Result<(), PemError> {
+        self.identity.check_signature(&revocations)?;
+        let of = (&self.policy, &self.setup.bounds);
+        let server = server_config(&self.identity, Some(&revocations), of);
+        let server = server.map_err(|error| PemError::Revocations {
+            problem: error.to_string(),
+        })?;
+        self.setup.shared.standing.set_revocations(revocations);
+        self.inner.set_server_config(server);
+        Ok(())
     }
 
     /// Joins `job`. Frames and peers of other jobs are refused from now on.
@@ -235,6 +257,12 @@ impl Endpoint {
         self.inner.local_addr()
     }
 
+    /// The build that this end runs.
+    #[must_use]
+    pub fn build(&self) -> &Build {
+        &self.setup.build
+    }
+
     /// The identity of this endpoint.
     #[must_use]
     pub const fn identity(&self) -> &Identity {
@@ -263,6 +291,22 @@ impl Drop for Endpoint {
     }
 }
 
+/// The configuration for accepting peers; `None` if `policy` allows none.
+fn server_config(
+    identity: &Identity,
+    revocations: Option<&Revocations>,
+    (policy, bounds): (&PeerPolicy, &Bounds),
+) -> Result<Option<ServerConfig>, rustls::Error> {
+    let tls = tls::server(identity, revocations, policy.clone())?;
+    let mut server = ServerConfig::with_crypto(tls);
+    server
+        .transport_config(bounds.transport(bounds.visitor_window.into()))
+        .max_incoming(INCOMING_MAX)
+        .incoming_buffer_size(INCOMING_BUFFER)
+        .incoming_buffer_size_total(INCOMING_BUFFERS);
+    Ok((*policy != PeerPolicy::RefuseAll).then_some(server))
+}
+
 fn connect_error(peer: Arc<PeerInfo>, error: SetupError) -> ConnectError {
     let problem = error.to_string();
     match error {
@@ -274,6 +318,7 @@ fn connect_error(peer: Arc<PeerInfo>, error: SetupError) -> ConnectError {
         SetupError::Connection(ConnectionError::TransportError(_))
         | SetupError::Handshake(_)
         | SetupError::Stream(_)
+        | SetupError::Connections(_)
         | SetupError::Reset => ConnectError::Refused { peer, problem },
         SetupError::Connection(ConnectionError::ConnectionClosed(_)) => {
             ConnectError::Rejected { peer, problem }

@@ -1,12 +1,19 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use quinn::{Connection, ConnectionError};
+use tokio::sync::Semaphore;
 
 use crate::identity::Subject;
+use crate::transport::bounds::varint;
 use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::counters::AtomicCounters;
+use crate::transport::first_error::FirstError;
+use crate::transport::frame_budget::{FrameRules, FrameShare};
+use crate::transport::log_limit::LogLimit;
 use crate::transport::rights::{self, SpeakingRights};
 use crate::transport::session::Session;
+use crate::transport::watchdog::Watchdog;
 use crate::transport::{Bounds, JobId, PeerInfo, Refusal};
 use crate::{Address, AgentMessage, Message};
 
@@ -22,14 +29,51 @@ pub(super) struct Link {
     /// The hosts and Sets that the peer speaks for, once they are known.
     pub(super) rights: OnceLock<SpeakingRights>,
     /// The first error found at this end.
-    pub(super) error: OnceLock<PeerError>,
+    pub(super) error: FirstError,
+    pub(super) frames: FrameRules,
+    pub(super) queue: Queue,
+    /// Lines about refused frames in the log.
+    pub(super) log: Arc<LogLimit>,
+    pub(super) _watchdog: Watchdog,
+}
+
+/// The frames that wait to be sent.
+#[derive(Debug)]
+pub(super) struct Queue {
+    /// Free bytes.
+    pub(super) room: Arc<Semaphore>,
+    /// Whether the queue, as the windows, is as long as for a peer that is no visitor.
+    is_wide: AtomicBool,
+}
+
+impl Queue {
+    /// A queue of a visitor.
+    pub(super) fn narrow(bounds: &Bounds) -> Self {
+        Self {
+            room: Arc::new(Semaphore::new(to_usize(
+                bounds.visitor_window.min(bounds.queue),
+            ))),
+            is_wide: AtomicBool::new(false),
+        }
+    }
+
+    /// The bytes of an empty queue.
+    pub(super) fn length(&self, bounds: &Bounds) -> u32 {
+        if self.is_wide.load(Ordering::Relaxed) {
+            bounds.queue
+        } else {
+            bounds.visitor_window.min(bounds.queue)
+        }
+    }
 }
 
 impl Link {
     /// Closes the connection because of a frame that the peer sent.
     pub(super) fn refuse(&self, refusal: Refusal) -> PeerError {
         self.counters.count_refusal(&refusal);
-        tracing::warn!(peer = %self.peer, reason = %refusal, "refused a frame");
+        if self.log.admits() {
+            tracing::warn!(peer = %self.peer, reason = %refusal, "refused a frame");
+        }
         let reason = refusal.to_string();
         let error = PeerError::Refused {
             peer: Arc::clone(&self.peer),
@@ -48,7 +92,7 @@ impl Link {
 
     /// The error of a connection that has ended with `source`.
     pub(super) fn lost(&self, source: ConnectionError) -> PeerError {
-        let known = self.error.get().cloned();
+        let known = self.error.get();
         known.unwrap_or_else(|| PeerError::from_connection_error(&self.peer, source))
     }
 
@@ -83,9 +127,32 @@ impl Link {
         is_own.then_some(()).ok_or(Refusal::Agent { name, from })
     }
 
-    fn fail(&self, error: PeerError, code: CloseCode, reason: &str) -> PeerError {
-        let error = self.error.get_or_init(|| error).clone();
-        self.connection.close(code.to_wire(), reason.as_bytes());
-        error
+    /// The share of the next incomplete frame.
+    pub(super) fn frame_share(&self) -> FrameShare {
+        FrameShare::new(&self.frames)
     }
+
+    /// Gives the connection the windows and the queue of a peer that is no visitor.
+    pub(super) fn widen(&self) {
+        if !self.queue.is_wide.swap(true, Ordering::Relaxed) {
+            let window = self.bounds.connection_window();
+            self.connection.set_receive_window(varint(window));
+            self.connection.set_send_window(window);
+            let Bounds {
+                queue,
+                visitor_window,
+                ..
+            } = self.bounds;
+            let more = queue.saturating_sub(visitor_window);
+            self.queue.room.add_permits(to_usize(more));
+        }
+    }
+
+    fn fail(&self, error: PeerError, code: CloseCode, reason: &str) -> PeerError {
+        self.error.close(&self.connection, error, (code, reason))
+    }
+}
+
+fn to_usize(count: u32) -> usize {
+    usize::try_from(count).expect("32 bits fit a usize")
 }

@@ -1,10 +1,13 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::BytesMut;
-use quinn::{ConnectionError, ReadError, RecvStream};
+use quinn::{Chunk, ConnectionError, ReadError, RecvStream};
+use tokio::time::{Instant, timeout};
 
 use crate::transport::Refusal;
 use crate::transport::close::PeerError;
+use crate::transport::frame_budget::FrameShare;
 use crate::transport::link::Link;
 use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
 use crate::{Address, Message, PREFIX_LEN, Prefix};
@@ -19,6 +22,17 @@ pub struct Receiver {
     buffer: BytesMut,
     /// The prefix of the next frame, once it has been taken from the buffer.
     prefix: Option<Prefix>,
+    /// The memory of the next frame.
+    share: FrameShare,
+    pace: Pace,
+}
+
+/// How fast an incomplete frame grows.
+#[derive(Debug, Default)]
+struct Pace {
+    /// Bytes that have arrived while it was waited for.
+    gained: usize,
+    waited: Duration,
 }
 
 /// The next event of a peer's control stream.
@@ -35,12 +49,15 @@ pub enum Received {
 
 impl Receiver {
     pub(super) fn new(link: Arc<Link>, stream: RecvStream, order: FrameOrder) -> Self {
+        let share = link.frame_share();
         Self {
             link,
             stream,
             order,
             buffer: BytesMut::new(),
             prefix: None,
+            share,
+            pace: Pace::default(),
         }
     }
 
@@ -56,7 +73,11 @@ impl Receiver {
             if let Some((from, to, message)) = next.map_err(|refusal| self.link.refuse(refusal))? {
                 return Ok(Received::Message(from, to, message));
             }
-            match self.stream.read_chunk(READ_MAX, true).await {
+            let read = match self.make_room().await {
+                Ok(()) => self.read().await,
+                Err(refusal) => Err(refusal),
+            };
+            match read.map_err(|refusal| self.link.refuse(refusal))? {
                 Ok(Some(chunk)) => self.buffer.extend_from_slice(&chunk.bytes),
                 Ok(None) => return self.end().await,
                 Err(ReadError::ConnectionLost(source)) => return self.lost(source),
@@ -77,6 +98,40 @@ impl Receiver {
         &self.link
     }
 
+    /// Waits until the buffer may grow by [`READ_MAX`].
+    async fn make_room(&mut self) -> Result<(), Refusal> {
+        let length = length_of(self.buffer.len() + READ_MAX);
+        let counted = length.saturating_sub(self.link.frames.uncounted);
+        if counted == 0 {
+            return Ok(());
+        }
+        self.share.grow_to(counted).await
+    }
+
+    /// Reads the next bytes. Fails if a frame has begun and arrives too slowly.
+    async fn read(&mut self) -> Result<Result<Option<Chunk>, ReadError>, Refusal> {
+        let reading = self.stream.read_chunk(READ_MAX, true);
+        if self.buffer.is_empty() && self.prefix.is_none() {
+            return Ok(reading.await);
+        }
+        let after = self.link.bounds.unfinished;
+        let Pace { gained, waited } = &mut self.pace;
+        let began = Instant::now();
+        let read = timeout(after.saturating_sub(*waited), reading).await;
+        let read = read.map_err(|_| Refusal::Unfinished {
+            what: "a frame",
+            after,
+        })?;
+        *waited += began.elapsed();
+        if let Ok(Some(chunk)) = &read {
+            *gained += chunk.bytes.len();
+            if PACE <= *gained {
+                self.pace = Pace::default();
+            }
+        }
+        Ok(read)
+    }
+
     /// Takes the first frame off the buffer, if it is complete.
     fn next(&mut self) -> Result<Option<(Address, Address, Message)>, Refusal> {
         let prefix = match self.prefix {
@@ -90,7 +145,7 @@ impl Receiver {
                 };
                 let state = self.link.session.state();
                 self.order.accept(Stamp::decode(stamp), state)?;
-                let prefix = Prefix::decode(prefix, &self.link.bounds.frame)?;
+                let prefix = Prefix::decode(prefix, &self.link.frames.limits)?;
                 drop(self.buffer.split_to(STAMP_LEN + PREFIX_LEN));
                 self.prefix = Some(prefix);
                 prefix
@@ -101,6 +156,8 @@ impl Receiver {
             return Ok(None);
         }
         self.prefix = None;
+        self.pace = Pace::default();
+        self.share.release();
         let head = self.buffer.split_to(prefix.head_len());
         let payload = self.buffer.split_to(payload).freeze();
         let (from, to, message) = prefix.open(&head, payload)?;
@@ -120,7 +177,7 @@ impl Receiver {
                 .refuse(Refusal::ended("a frame", self.buffer.len(), expected)));
         }
         let closed = self.link.connection.closed();
-        let closed = tokio::time::timeout(self.link.bounds.handshake, closed).await;
+        let closed = timeout(self.link.bounds.handshake, closed).await;
         self.lost(closed.unwrap_or(ConnectionError::TimedOut))
     }
 
@@ -130,10 +187,20 @@ impl Receiver {
             error @ (PeerError::Aborted { .. }
             | PeerError::Local { .. }
             | PeerError::Stalled { .. }
+            | PeerError::Silent { .. }
+            | PeerError::Certificate { .. }
             | PeerError::Lost { .. }
             | PeerError::Refused { .. }) => Err(error),
         }
     }
 }
 
+fn length_of(bytes: usize) -> u64 {
+    u64::try_from(bytes).expect("a length fits 64 bits")
+}
+
 const READ_MAX: usize = 256 << 10;
+/// Bytes by which an incomplete frame grows in [`Bounds::unfinished`], if it does not end.
+///
+/// [`Bounds::unfinished`]: crate::transport::Bounds::unfinished
+const PACE: usize = 1 << 20;

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::identity::{Name, Role};
 use crate::transport::JobId;
 use crate::{Address, DecodeError};
@@ -55,6 +57,9 @@ pub enum Refusal {
         /// The agent it claims to speak for.
         from: Address,
     },
+    /// Its content contradicts the state of the job.
+    #[error("{0}")]
+    Content(String),
     /// It is not a message.
     #[error(transparent)]
     Decode(#[from] DecodeError),
@@ -75,6 +80,20 @@ pub enum Refusal {
         found: u64,
         /// Bytes that were announced.
         expected: u64,
+    },
+    /// It does not end, and does not grow as it should.
+    #[error("{what} neither ends nor grows by 1 MiB in {} s", after.as_secs_f64())]
+    Unfinished {
+        /// The part that is incomplete.
+        what: &'static str,
+        /// The time for which it was waited for.
+        after: Duration,
+    },
+    /// The incomplete frames of its member take too much memory.
+    #[error("the incomplete frames of its sender take more than {limit} bytes")]
+    Share {
+        /// The bytes that they may take.
+        limit: u64,
     },
     /// More bytes follow its end.
     #[error("more bytes follow, expected its end")]

@@ -8,7 +8,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc,
 use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::link::Link;
 use crate::transport::session::{STAMP_LEN, Stamp};
-use crate::transport::state_stream;
+use crate::transport::{Refusal, state_stream};
 use crate::{Address, AgentMessage, Frame, Message, ProcessImage};
 
 /// Sends frames and states to a peer.
@@ -42,7 +42,7 @@ impl Sender {
     /// A sender and the task that writes for it.
     pub(super) fn spawn(link: Arc<Link>, stream: SendStream) -> Self {
         let (queue, items) = mpsc::unbounded_channel();
-        let room = Arc::new(Semaphore::new(to_usize(link.bounds.queue)));
+        let room = Arc::clone(&link.queue.room);
         let writer = Writer {
             link: Arc::clone(&link),
             stream,
@@ -180,6 +180,14 @@ impl Sender {
         }
     }
 
+    /// Closes the connection because of what the peer sent, which is counted.
+    ///
+    /// Returns the error of the connection, which names the peer and `problem`.
+    #[must_use]
+    pub fn refuse(&self, problem: String) -> PeerError {
+        self.link.refuse(Refusal::Content(problem))
+    }
+
     fn put(&self, frame: Frame, room: Option<OwnedSemaphorePermit>) -> Result<(), PeerError> {
         // The writer would notice later.
         if let Some(ended) = self.link.connection.close_reason() {
@@ -217,9 +225,8 @@ impl Sender {
     /// The share of the queue that `frame` takes. A frame larger than the queue takes all of it.
     fn weight(&self, frame: &Frame) -> u32 {
         let length = frame.head.len() + frame.payload.len() + ITEM_LEN;
-        u32::try_from(length).map_or(self.link.bounds.queue, |length| {
-            length.min(self.link.bounds.queue)
-        })
+        let queue = self.link.queue.length(&self.link.bounds);
+        u32::try_from(length).map_or(queue, |length| length.min(queue))
     }
 }
 
@@ -335,10 +342,6 @@ fn write_error(link: &Link, error: WriteError) -> PeerError {
             link.stalled()
         }
     }
-}
-
-fn to_usize(count: u32) -> usize {
-    usize::try_from(count).expect("32 bits fit a usize")
 }
 
 /// Frames written at a time.

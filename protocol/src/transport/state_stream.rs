@@ -10,7 +10,7 @@ use crate::transport::close::PeerError;
 use crate::transport::handshake::{OPENING_LEN, STATE, check_opening};
 use crate::transport::link::Link;
 use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
-use crate::transport::stream_reader::{StreamError, StreamReader};
+use crate::transport::stream_reader::{StreamError, StreamReader, in_time};
 use crate::transport::{Refusal, chunks, rights};
 use crate::{Address, AgentMessage, Message, PREFIX_LEN, Prefix, ProcessImage, encode};
 
@@ -90,8 +90,9 @@ impl StateReceiver {
     async fn read(&mut self) -> Result<ReceivedState, StreamError> {
         let mut opened = self.begin().await?;
         let StatePayload { reader, length, .. } = &mut opened.payload;
-        let payload = chunks::read(reader, *length).await?;
-        reader.expect_end().await?;
+        let limit = self.link.bounds.unfinished;
+        let payload = chunks::read(reader, *length, limit).await?;
+        in_time(limit, reader.expect_end()).await?;
         let state = ProcessImage {
             payload,
             ..opened.state
@@ -105,9 +106,14 @@ impl StateReceiver {
     }
 
     async fn begin(&mut self) -> Result<StateStream, StreamError> {
+        self.link.widen();
         let stream = self.link.connection.accept_uni().await;
+        let reader = StreamReader::new(stream.map_err(StreamError::Lost)?);
+        in_time(self.link.bounds.unfinished, self.open(reader)).await
+    }
+
+    async fn open(&mut self, mut reader: StreamReader) -> Result<StateStream, StreamError> {
         let began = Instant::now();
-        let mut reader = StreamReader::new(stream.map_err(StreamError::Lost)?);
         check_opening(
             &reader.read_array::<OPENING_LEN>("an opening").await?,
             STATE,
@@ -168,8 +174,9 @@ impl StatePayload {
     /// [`CHUNK_LEN`]: crate::transport::CHUNK_LEN
     pub async fn read(mut self, chunks: mpsc::Sender<Bytes>) -> Result<(), PeerError> {
         let read = async {
-            chunks::read_chunks(&mut self.reader, self.length, &chunks).await?;
-            self.reader.expect_end().await
+            let limit = self.link.bounds.unfinished;
+            chunks::read_chunks(&mut self.reader, (self.length, limit), &chunks).await?;
+            in_time(limit, self.reader.expect_end()).await
         };
         let read = read.await;
         read.map_err(|error| read_error(&self.link, error))

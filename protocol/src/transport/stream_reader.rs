@@ -1,3 +1,6 @@
+use std::future::Future;
+use std::time::Duration;
+
 use bytes::Bytes;
 use quinn::{ConnectionError, ReadError, ReadExactError, RecvStream};
 
@@ -29,9 +32,22 @@ impl StreamReader {
         what: &'static str,
     ) -> Result<[u8; N], StreamError> {
         let mut bytes = [0; N];
-        match self.0.read_exact(&mut bytes).await {
-            Ok(()) => Ok(bytes),
-            Err(ReadExactError::FinishedEarly(found)) => Err(Refusal::ended(what, found, N).into()),
+        self.read_into(&mut bytes, what).await?;
+        Ok(bytes)
+    }
+
+    /// Fills `bytes` with the next bytes, a part of `what`.
+    pub(super) async fn read_into(
+        &mut self,
+        bytes: &mut [u8],
+        what: &'static str,
+    ) -> Result<(), StreamError> {
+        let length = bytes.len();
+        match self.0.read_exact(bytes).await {
+            Ok(()) => Ok(()),
+            Err(ReadExactError::FinishedEarly(found)) => {
+                Err(Refusal::ended(what, found, length).into())
+            }
             Err(ReadExactError::ReadError(error)) => Err(error.into()),
         }
     }
@@ -53,6 +69,19 @@ impl StreamReader {
     pub(super) fn into_stream(self) -> RecvStream {
         self.0
     }
+}
+
+/// The result of `reading` a part of a state, which fails after `limit`.
+pub(super) async fn in_time<T>(
+    limit: Duration,
+    reading: impl Future<Output = Result<T, StreamError>>,
+) -> Result<T, StreamError> {
+    let unfinished = Refusal::Unfinished {
+        what: "a state",
+        after: limit,
+    };
+    let read = tokio::time::timeout(limit, reading).await;
+    read.unwrap_or(Err(unfinished.into()))
 }
 
 impl From<Refusal> for StreamError {

@@ -17,7 +17,7 @@ use rustls::{
 };
 
 use crate::WIRE_VERSION;
-use crate::identity::{Certificate, CertificateError, Identity, Name, Subject};
+use crate::identity::{Certificate, CertificateError, Identity, Name, Revocations, Subject};
 use crate::transport::PeerPolicy;
 
 /// Why a certificate that the authority signed is refused.
@@ -47,20 +47,22 @@ pub fn alpn() -> Vec<u8> {
 /// The configuration of an endpoint that accepts connections.
 pub(super) fn server(
     identity: &Identity,
+    revocations: Option<&Revocations>,
     policy: PeerPolicy,
 ) -> Result<Arc<QuicServerConfig>, rustls::Error> {
-    let config = QuicServerConfig::try_from(server_config(identity, policy)?);
+    let config = QuicServerConfig::try_from(server_config(identity, revocations, policy)?);
     Ok(Arc::new(config.expect("TLS 1.3 of ring has initial keys")))
 }
 
 fn server_config(
     identity: &Identity,
+    revocations: Option<&Revocations>,
     policy: PeerPolicy,
 ) -> Result<rustls::ServerConfig, rustls::Error> {
     let provider = provider();
     let roots = Arc::new(roots(identity)?);
     let inner = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
-        .with_crls(identity.revoked())
+        .with_crls(revocations.map(|list| list.list().clone()))
         .only_check_end_entity_revocation()
         .build()
         .map_err(|error| builder_error(&error))?;
@@ -84,20 +86,22 @@ fn server_config(
 /// The configuration for connecting to `expected`.
 pub(super) fn client(
     identity: &Identity,
+    revocations: Option<&Revocations>,
     expected: Subject,
 ) -> Result<Arc<QuicClientConfig>, rustls::Error> {
-    let config = QuicClientConfig::try_from(client_config(identity, expected)?);
+    let config = QuicClientConfig::try_from(client_config(identity, revocations, expected)?);
     Ok(Arc::new(config.expect("TLS 1.3 of ring has initial keys")))
 }
 
 fn client_config(
     identity: &Identity,
+    revocations: Option<&Revocations>,
     expected: Subject,
 ) -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = provider();
     let roots = Arc::new(roots(identity)?);
     let inner = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
-        .with_crls(identity.revoked())
+        .with_crls(revocations.map(|list| list.list().clone()))
         .only_check_end_entity_revocation()
         .build()
         .map_err(|error| builder_error(&error))?;
@@ -300,8 +304,9 @@ mod tests {
             .with_single_cert(vec![identity.own().clone()], identity.key())
             .unwrap();
         let policy = PeerPolicy::Roles(BTreeSet::from([Role::Node]));
-        let incoming = handshake_error(old_client, server_config(&identity, policy).unwrap());
-        let outgoing = handshake_error(client_config(&identity, subject).unwrap(), old_server);
+        let incoming = handshake_error(old_client, server_config(&identity, None, policy).unwrap());
+        let outgoing =
+            handshake_error(client_config(&identity, None, subject).unwrap(), old_server);
         for error in [incoming, outgoing] {
             assert!(
                 matches!(error, rustls::Error::PeerIncompatible(_)),

@@ -17,9 +17,10 @@ use bsp::{HostId, Rank, SetId};
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, TrySendError};
 use protocol::{
-    Address, AgentMessage, Frame, Message, ProcessImage, StartCall, WIRE_VERSION, encode,
+    Address, AgentMessage, Build, Frame, Message, ProcessImage, StartCall, WIRE_VERSION, encode,
 };
 use quinn::{Connection, SendStream};
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use crate::raw_peer::RawPeer;
@@ -28,8 +29,12 @@ const EPOCH: u64 = 3;
 const NODE: Address = Address::Node(HostId(1));
 const MANAGER: Address = Address::SetManager(SetId(0));
 
+/// Tests measure the memory of the whole process, so they run one after another.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn memory_of_a_hostile_peer_is_bounded() {
+    let _alone = ALONE.lock().await;
     let day = Validity::from_now(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
     let authority = Authority::generate(name("lab"), day).unwrap();
     let issue = |text| authority.issue(Role::SetManager, &name(text), day).unwrap();
@@ -82,6 +87,99 @@ async fn memory_of_a_hostile_peer_is_bounded() {
     drop((silent, held));
 }
 
+/// Eight members fill frames of the greatest length that they never end, on a connection with the job and seven without.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn memory_of_eight_hostile_peers_is_bounded() {
+    let _alone = ALONE.lock().await;
+    let day = Validity::from_now(SystemTime::now(), Duration::from_secs(86_400)).unwrap();
+    let authority = Authority::generate(name("lab"), day).unwrap();
+    let issue = |text: &str| authority.issue(Role::SetManager, &name(text), day).unwrap();
+    let (here, honest) = (endpoint(issue("n1")), endpoint(issue("n2")));
+    let address = here.address().unwrap();
+    let n1 = name("n1");
+    let connecting = honest.connect(address, Role::SetManager, &n1);
+    let (a, b) = tokio::join!(connecting, here.accept());
+    let (mut a, mut b) = (a.unwrap(), b.unwrap());
+    exchange(&mut a, &mut b).await;
+
+    let before = resident();
+    let (mut hostile, mut filling, mut reading) = (Vec::new(), JoinSet::new(), JoinSet::new());
+    for number in 0..8 {
+        let member = RawPeer::of(&issue(&format!("m{number}")));
+        for job in [7, 0, 0, 0, 0, 0, 0, 0] {
+            let connection = member.connect(address).await.unwrap();
+            connection.set_send_window(64 << 10);
+            let mut control = connection.open_uni().await.unwrap();
+            let epoch = if job == 0 { 0 } else { EPOCH };
+            control
+                .write_all(&raw_peer::handshake(job, epoch))
+                .await
+                .unwrap();
+            let Peer {
+                mut messages,
+                states,
+                sender,
+                ..
+            } = here.accept().await.unwrap();
+            drop(reading.spawn(async move {
+                let error = messages.receive().await.map(drop);
+                drop((states, sender));
+                error
+            }));
+            let (head, payload) = if job == 0 {
+                (8 << 20, 0)
+            } else {
+                (64 << 20, 64 << 20)
+            };
+            announce_frame(&mut control, (job, epoch), (head, payload)).await;
+            drop(filling.spawn(fill(control)));
+            while let Some(Ok(stream)) = one_more(&connection).await {
+                drop(filling.spawn(fill(stream)));
+            }
+            hostile.push(connection);
+        }
+    }
+    let (taken, held): (Vec<usize>, Vec<_>) = filling.join_all().await.into_iter().unzip();
+    exchange(&mut a, &mut b).await;
+    let more = resident().saturating_sub(before);
+    let taken: usize = taken.iter().sum();
+    assert!(
+        more <= MEMORY_OF_EIGHT,
+        "{more} bytes more than before, {taken} taken"
+    );
+    // The connections wait for each other, except those of members that took more than their share.
+    let refused = here.counters();
+    assert_eq!(refused.refused(), refused.oversized);
+    let open = hostile
+        .iter()
+        .filter(|connection| connection.close_reason().is_none());
+    assert!(8 <= open.count());
+    drop((held, reading));
+}
+
+/// Another stream, if the peer allows one now.
+async fn one_more(connection: &Connection) -> Option<Result<SendStream, quinn::ConnectionError>> {
+    let soon = Duration::from_millis(20);
+    tokio::time::timeout(soon, connection.open_uni()).await.ok()
+}
+
+/// Announces a frame of `head` and `payload` bytes.
+async fn announce_frame(
+    control: &mut SendStream,
+    (job, epoch): (u64, u64),
+    (head, payload): (u32, u64),
+) {
+    let frame: Vec<u8> = [
+        &raw_peer::stamp(job, epoch, 0)[..],
+        &[0xB5, WIRE_VERSION, 0, 0],
+        &head.to_le_bytes(),
+        &payload.to_le_bytes(),
+        &[0x93],
+    ]
+    .concat();
+    control.write_all(&frame).await.unwrap();
+}
+
 /// The largest number of streams. The first one stays silent.
 async fn opened(connection: &Connection) -> Vec<SendStream> {
     let soon = Duration::from_millis(200);
@@ -95,15 +193,7 @@ async fn opened(connection: &Connection) -> Vec<SendStream> {
 
 /// Announces the largest accepted lengths, on all streams but the first.
 async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
-    let frame: Vec<u8> = [
-        &raw_peer::stamp(7, EPOCH, 0)[..],
-        &[0xB5, WIRE_VERSION, 0, 0],
-        &(64_u32 << 20).to_le_bytes(),
-        &(64_u64 << 20).to_le_bytes(),
-        &[0x93],
-    ]
-    .concat();
-    control.write_all(&frame).await.unwrap();
+    announce_frame(control, (7, EPOCH), (64 << 20, 64 << 20)).await;
     let state = Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
         rank: Rank(1),
         epoch: EPOCH,
@@ -130,8 +220,8 @@ async fn fill(mut stream: SendStream) -> (usize, SendStream) {
     let chunk = vec![0xA5; 64 << 10];
     while taken < 64 << 20 {
         match tokio::time::timeout(Duration::from_secs(1), stream.write(&chunk)).await {
-            Ok(written) => taken += written.unwrap(),
-            Err(_) => break,
+            Ok(Ok(written)) => taken += written,
+            Ok(Err(_)) | Err(_) => break,
         }
     }
     (taken, stream)
@@ -190,9 +280,14 @@ fn large(epoch: u64) -> Frame {
 
 fn endpoint(identity: Identity) -> Endpoint {
     let policy = PeerPolicy::Roles(BTreeSet::from([Role::SetManager]));
-    let endpoint = Endpoint::bind(identity, loopback(), policy, Bounds::default()).unwrap();
+    let endpoint =
+        Endpoint::bind(identity, loopback(), policy, Bounds::default(), build()).unwrap();
     endpoint.begin(JobId(NonZeroU64::new(7).unwrap()), EPOCH);
     endpoint
+}
+
+fn build() -> Build {
+    Build::new("tests", "0.1.0", [0; Build::DIGEST_LEN]).unwrap()
 }
 
 fn name(text: &str) -> Name {
@@ -214,3 +309,5 @@ fn resident() -> u64 {
 /// Windows of 6 MiB in each direction and a queue of 8 MiB, doubled because both ends are in this process, and doubled
 /// again for the allocator.
 const MEMORY: u64 = 64 << 20;
+/// What an endpoint may take for eight hostile peers.
+const MEMORY_OF_EIGHT: u64 = 256 << 20;

@@ -8,13 +8,19 @@
 //! | `authentication.rs` | peers with invalid credentials are refused before a frame is read |
 //! | `revoked.rs` | peers with revoked certificates are refused |
 //! | `floods.rs` | floods of handshakes do not block others |
+//! | `certificates.rs` | connections end with the validity of a certificate |
+//! | `budgets.rs` | memory, time and connections of a peer are bounded |
+//! | `log.rs` | refused peers do not fill the log |
 //! | `hostile_peers.rs` | forbidden frames are refused, counted, and end the connection |
 
 mod authentication;
+mod budgets;
+mod certificates;
 mod delivery;
 mod ends;
 mod floods;
 mod hostile_peers;
+mod log;
 mod raw_peer;
 mod revoked;
 mod states;
@@ -29,8 +35,8 @@ use bytes::Bytes;
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Counters, Endpoint, JobId, Peer, PeerPolicy, Received};
 use protocol::{
-    Address, AgentMessage, CallMessage, Frame, Limits, Message, NodeMessage, StartCall, decode,
-    encode,
+    Address, AgentMessage, Build, CallMessage, Frame, Limits, Message, NodeMessage, StartCall,
+    decode, encode,
 };
 
 static AUTHORITY: LazyLock<Authority> = LazyLock::new(authority);
@@ -59,6 +65,11 @@ fn job(number: u64) -> JobId {
     JobId(NonZeroU64::new(number).unwrap())
 }
 
+/// The build of every endpoint here.
+fn build() -> Build {
+    Build::new("tests", "0.1.0", [0xab; Build::DIGEST_LEN]).unwrap()
+}
+
 fn loopback() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
@@ -69,7 +80,8 @@ fn any_role() -> PeerPolicy {
 
 /// An endpoint at job 7.
 fn endpoint(role: Role, text: &str, policy: PeerPolicy, bounds: Bounds) -> Endpoint {
-    let endpoint = Endpoint::bind(identity(role, text), loopback(), policy, bounds).unwrap();
+    let endpoint =
+        Endpoint::bind(identity(role, text), loopback(), policy, bounds, build()).unwrap();
     endpoint.begin(job(7), EPOCH);
     endpoint
 }

@@ -1,5 +1,7 @@
 //! Numbers with units: `1.5 Gf`, `12.5MBps`, `50 us`.
 
+use std::ops::RangeInclusive;
+
 use winnow::Parser;
 use winnow::ascii::digit1;
 use winnow::combinator::{alt, opt};
@@ -53,13 +55,19 @@ pub enum QuantityProblem {
 /// second.
 pub(super) fn speed(text: &str) -> Result<InstructionsPerSecond, QuantityError> {
     let value = read(text, &SPEED)?;
-    InstructionsPerSecond::new(value).map_err(|_| out_of_range(text, value, "positive"))
+    InstructionsPerSecond::new(value)
+        .ok()
+        .filter(|_| RATES.contains(&value))
+        .ok_or_else(|| out_of_range(text, value, rate_range(value, SPEED_RANGE)))
 }
 
 /// Reads a bandwidth, `12.5MBps` or `100 Mbps`; a bare number is in bytes per second.
 pub(super) fn bandwidth(text: &str) -> Result<BytesPerSecond, QuantityError> {
     let value = read(text, &BANDWIDTH)?;
-    BytesPerSecond::new(value).map_err(|_| out_of_range(text, value, "positive"))
+    BytesPerSecond::new(value)
+        .ok()
+        .filter(|_| RATES.contains(&value))
+        .ok_or_else(|| out_of_range(text, value, rate_range(value, BANDWIDTH_RANGE)))
 }
 
 /// Reads a bandwidth; zero means that there is none.
@@ -77,13 +85,30 @@ pub(super) fn time(text: &str) -> Result<Seconds, QuantityError> {
     let value = read(text, &TIME)?;
     Seconds::new(value)
         .ok()
-        .filter(|value| Seconds::ZERO <= *value)
-        .ok_or_else(|| out_of_range(text, value, "at least 0"))
+        .filter(|value| is_time(value.get()))
+        .ok_or_else(|| {
+            let range = if value < 0.0 {
+                "at least 0"
+            } else {
+                TIME_RANGE
+            };
+            out_of_range(text, value, range)
+        })
 }
 
 /// Reads a plain number.
 pub(super) fn plain(text: &str) -> Result<f64, QuantityError> {
     read(text, &PLAIN)
+}
+
+/// Whether a simulation can count this many seconds.
+pub(super) fn is_time(seconds: f64) -> bool {
+    seconds.abs() <= 0.0 || TIMES.contains(&seconds)
+}
+
+/// The range that a rate of `value` misses.
+const fn rate_range(value: f64, range: &'static str) -> &'static str {
+    if value <= 0.0 { "positive" } else { range }
 }
 
 /// The measures of platform files: an example of each, and its units with their prefixes.
@@ -220,6 +245,17 @@ fn out_of_range(text: &str, value: f64, range: &'static str) -> QuantityError {
         problem: QuantityProblem::OutOfRange { range },
     }
 }
+
+/// Speeds and bandwidths that a simulation can count with: the weights and rates of messages, which are
+/// products and quotients of them, are normal floats. The slowest takes eleven days for a byte.
+pub(super) const RATES: RangeInclusive<f64> = 1e-6..=1e30;
+/// Lengths of time other than zero that a simulation can count with. After the longest, 32 years, its
+/// clock still tells microseconds apart.
+const TIMES: RangeInclusive<f64> = 1e-30..=1e9;
+
+const SPEED_RANGE: &str = "from 1e-6 to 1e30 instructions per second";
+const BANDWIDTH_RANGE: &str = "from 1e-6 to 1e30 bytes per second";
+const TIME_RANGE: &str = "0, or from 1e-30 to 1e9 seconds";
 
 const DECIMAL: Prefixes = Prefixes {
     names: &["k", "M", "G", "T", "P", "E", "Z", "Y"],
@@ -431,5 +467,36 @@ mod tests {
             "invalid value `1e999`: must be a finite number"
         );
         assert!(speed("nan").is_err() && speed("inf").is_err());
+    }
+
+    #[test]
+    fn values_that_no_simulation_can_count_with_are_refused() {
+        let message = |result: Result<f64, QuantityError>| result.unwrap_err().to_string();
+        for text in ["1e-320MBps", "0.9e-6", "1.1e30"] {
+            assert_eq!(
+                message(bandwidth(text).map(BytesPerSecond::get)),
+                format!("invalid value `{text}`: must be from 1e-6 to 1e30 bytes per second")
+            );
+        }
+        for text in ["1e-320Gf", "0.9e-6", "1.1e30"] {
+            assert_eq!(
+                message(speed(text).map(InstructionsPerSecond::get)),
+                format!(
+                    "invalid value `{text}`: must be from 1e-6 to 1e30 instructions per second"
+                )
+            );
+        }
+        for text in ["1e-320", "0.9e-30", "1e19us", "1.1e9"] {
+            assert_eq!(
+                message(time(text).map(Seconds::get)),
+                format!("invalid value `{text}`: must be 0, or from 1e-30 to 1e9 seconds")
+            );
+        }
+        for text in ["1e-6", "1e30"] {
+            assert!(bandwidth(text).is_ok() && speed(text).is_ok());
+        }
+        for text in ["0", "-0.0", "1e-30", "1e9"] {
+            assert!(time(text).is_ok(), "{text}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use protocol::{Batch, MessageHeader};
 
 use crate::programs::{Content, Incoming};
 
-/// What only the last batch to a node says.
+/// The fields that only the last batch to a node has.
 pub(super) struct Last {
     pub(super) is_followed: bool,
     pub(super) halted: Vec<Rank>,
@@ -39,7 +39,7 @@ pub(super) fn pack(
         }
         match content {
             Content::Value(bytes) => payload.extend_from_slice(&bytes),
-            // It is there to occupy the network.
+            // Its bytes occupy the network.
             Content::Sized(_) => payload.resize(payload.len() + length, 0),
         }
         batch.messages.push(header);
@@ -52,7 +52,7 @@ pub(super) fn pack(
     batches.into_iter()
 }
 
-/// What is in a batch that took `took`: for whom, how many bytes, how long each took, and what.
+/// The messages of a batch that took `took`: receiver, bytes, time of the message alone, and content.
 pub(super) fn unpack(
     batch: Batch,
     took: Seconds,
@@ -72,7 +72,7 @@ pub(super) fn unpack(
             content,
             late: None,
         };
-        // What came together took its part of the time each.
+        // Each message takes a part of the time in proportion to its bytes.
         let part = ratio(header.bytes, total);
         let took_alone = Seconds::new(took.get() * part).expect("a part of a time");
         (header.to, header.bytes, took_alone, incoming)
@@ -96,5 +96,5 @@ fn ratio(bytes: u64, total: u64) -> f64 {
 /// Bytes of messages that are put together into a batch.
 pub(super) const BATCH_LEN: usize = 8 << 20;
 
-/// Messages that are put together into a batch, however short they are: what is said of each takes a few bytes, too.
+/// Messages that are put together into a batch: the header of each takes a few bytes, even if the message is empty.
 pub(super) const MESSAGES_MAX: usize = 1 << 20;

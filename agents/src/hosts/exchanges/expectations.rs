@@ -27,7 +27,7 @@ struct Unacknowledged {
     has_halted: bool,
 }
 
-/// Whether a batch goes to a node, and how.
+/// The attributes of a batch that is sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
     /// Whether the receiver is to acknowledge it.
@@ -46,7 +46,7 @@ impl Expectations {
         }
     }
 
-    /// Decides whether a batch goes to `host`: with messages, with halted processes to announce, or expected there.
+    /// Decides whether a batch is sent to `host`: it has messages, announces halted processes, or is expected there.
     pub(super) fn send(
         &mut self,
         host: HostId,
@@ -57,7 +57,7 @@ impl Expectations {
         if !has_messages && !has_halted && empty.is_none() {
             return None;
         }
-        // A host without processes waits for nothing, but has to know of halted processes before it has some.
+        // A host without processes waits for no batch, but must know the halted processes before processes arrive.
         let is_acknowledged = empty.is_none() || has_halted;
         let empty = match empty {
             _ if has_messages => Some(0),

@@ -5,6 +5,7 @@ use experiments::{CallReport, CallSummary, MigrationReport, NamedMove};
 
 fn run(scenario: &'static str, seconds: f64, calls: Vec<CallReport>) -> RunReport {
     RunReport {
+        builds: Vec::new(),
         scenario,
         seconds,
         supersteps: 8,

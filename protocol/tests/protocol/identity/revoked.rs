@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use protocol::identity::files::{
-    FileError, read_identity, read_revocations, write_identity, write_revocations,
+    FileError, RevocationsFile, read_identity, read_revocations, write_identity, write_revocations,
 };
 use protocol::identity::{Identity, ListedCertificate, Revocations, Role, Serial};
 
@@ -79,6 +79,40 @@ fn lists_are_read_with_the_identity() {
     let error = read_identity(folder.path(), &name("n1")).unwrap_err();
     let expect = "authority.crl: the list of revocations: expected one";
     assert!(error.to_string().contains(expect), "{error}");
+}
+
+#[test]
+fn changed_lists_are_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("authority.crl");
+    let authority = authority("lab");
+    let list = |count: u8| {
+        let serials = (1..=count).map(|byte| format!("{byte:02x}").parse().unwrap());
+        authority.revoke(&serials.collect(), now()).unwrap()
+    };
+    let mut file = RevocationsFile::new(folder.path().to_owned());
+    let mut changed = || {
+        let changed = file.changed();
+        changed.map(|list| list.map(|list| list.serials().len()))
+    };
+    // None is there yet.
+    assert_eq!(changed().unwrap(), None);
+    write_revocations(folder.path(), &list(1)).unwrap();
+    assert_eq!(changed().unwrap(), Some(1));
+    assert_eq!(changed().unwrap(), None);
+    write_revocations(folder.path(), &list(2)).unwrap();
+    assert_eq!(changed().unwrap(), Some(2));
+    // Every error is reported once.
+    fs::write(&path, "half of a list").unwrap();
+    let error = changed().unwrap_err().to_string();
+    assert!(error.contains("authority.crl: "), "{error}");
+    assert_eq!(changed().unwrap(), None);
+    fs::remove_file(&path).unwrap();
+    let error = changed().unwrap_err();
+    assert!(matches!(error, FileError::Read { .. }), "{error}");
+    assert_eq!(changed().unwrap(), None);
+    write_revocations(folder.path(), &list(3)).unwrap();
+    assert_eq!(changed().unwrap(), Some(3));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use protocol::transport::{
 };
 
 use crate::transport::{
-    any_role, confer, connected, endpoint, frame, identity, job, loopback, name, pair, receive,
+    any_role, build, confer, connected, endpoint, frame, identity, job, loopback, name, pair,
+    receive,
 };
 
 #[tokio::test]
@@ -85,8 +86,7 @@ async fn sending_to_a_peer_that_stopped_reading_fails() {
 #[tokio::test]
 async fn silent_peers_are_lost() {
     let bounds = Bounds {
-        keep_alive: Duration::from_millis(100),
-        idle: Duration::from_millis(500),
+        silence: Duration::from_millis(500),
         ..Bounds::default()
     };
     let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, bounds);
@@ -109,9 +109,53 @@ async fn silent_peers_are_lost() {
     let address = reported.recv().unwrap();
     let peer = here.connect(address, Role::Node, &name("n2")).await;
     let error = peer.unwrap().messages.receive().await.unwrap_err();
-    assert!(matches!(error, PeerError::Lost { .. }), "{error}");
+    assert!(matches!(error, PeerError::Silent { .. }), "{error}");
+    let expect =
+        "is lost: nothing was received for 0.5 s: check whether it runs and can be reached";
+    assert!(error.to_string().ends_with(expect), "{error}");
     stop.send(()).unwrap();
     elsewhere.join().unwrap();
+}
+
+#[tokio::test]
+async fn time_in_which_this_end_is_stopped_is_no_silence_of_its_peers() {
+    let patient = Bounds {
+        silence: Duration::from_secs(60),
+        ..Bounds::default()
+    };
+    let (tell, reported) = std::sync::mpsc::channel();
+    let elsewhere = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let there = endpoint(Role::SetManager, "n2", any_role(), patient);
+            tell.send(there.address().unwrap()).unwrap();
+            let mut peer = there.accept().await.unwrap();
+            let message = receive(&mut peer).await;
+            peer.sender.send(frame(&message)).await.unwrap();
+            peer.messages.receive().await
+        })
+    });
+    let bounds = Bounds {
+        silence: Duration::from_millis(400),
+        ..Bounds::default()
+    };
+    let here = endpoint(Role::SetManager, "n1", PeerPolicy::RefuseAll, bounds);
+    let address = reported.recv().unwrap();
+    let mut peer = here
+        .connect(address, Role::SetManager, &name("n2"))
+        .await
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    peer.sender.send(frame(&confer(1))).await.unwrap();
+    assert_eq!(receive(&mut peer).await, confer(1));
+    peer.sender.close("done").await.unwrap();
+    here.close().await;
+    let ended = elsewhere.join().unwrap();
+    assert!(matches!(ended, Ok(Received::Closed { .. })), "{ended:?}");
 }
 
 #[tokio::test]
@@ -152,7 +196,13 @@ async fn binding_an_address_in_use_names_the_address() {
     let one = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
     let address = one.address().unwrap();
     let identity = identity(Role::Node, "n2");
-    let error = Endpoint::bind(identity, address, PeerPolicy::RefuseAll, Bounds::default());
+    let error = Endpoint::bind(
+        identity,
+        address,
+        PeerPolicy::RefuseAll,
+        Bounds::default(),
+        build(),
+    );
     let error = error.unwrap_err();
     assert!(matches!(error, BindError::Socket { .. }), "{error}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");
@@ -166,6 +216,7 @@ fn an_endpoint_needs_a_runtime() {
         loopback(),
         PeerPolicy::RefuseAll,
         Bounds::default(),
+        build(),
     );
     assert!(matches!(error.unwrap_err(), BindError::Runtime));
 }
@@ -198,7 +249,7 @@ async fn peers_of_different_jobs_are_refused() {
     let address = other.address().unwrap();
     let error = one.connect(address, Role::Node, &name("n2")).await;
     let error = error.unwrap_err().to_string();
-    let expect = "at job 0000000000000007, expected job 0000000000000008";
+    let expect = "it belongs to job 0000000000000007, this end does not";
     assert!(error.ends_with(expect), "{error}");
     // A peer without a job may connect, but not send messages of agents.
     one.end();
