@@ -146,12 +146,17 @@ pub(crate) fn follow(
         Some(place) => place.write(&loaded, registry, &finished.outputs),
         None => Ok(()),
     };
-    match arguments.format {
-        Format::Table => print_text(arguments.all, |layout| report.text(layout))?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?)?,
-    }
+    show(arguments, &report)?;
     written
+}
+
+/// Prints the report.
+fn show(arguments: &RunArguments, report: &Report) -> Result<(), CommandFailure> {
+    match arguments.format {
+        Format::Table => print_text(arguments.all, |layout| report.text(layout)),
+        Format::Json => print_json(report),
+        Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
+    }
 }
 
 /// The recorder, if a record is wanted and there is a place for it.

@@ -91,7 +91,7 @@ struct UpAction {
 #[derive(Debug, Subcommand)]
 enum UpSubcommand {
     /// Run an experiment there
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Show how the nodes are
     Status(StatusArguments),
 }
@@ -334,7 +334,7 @@ fn offer(
         } = member;
         format!("{name} slots={slots} set={set} addr={address}\n")
     });
-    file::write(&hosts, &lines.collect::<String>())?;
+    file::write(&hosts, lines.collect::<String>())?;
     let options = format!(
         "--cluster {} --identity {}",
         hosts.display(),

@@ -79,10 +79,10 @@ fn remove_stale_in(parent: &Path, age: Duration) {
         if is_named && is_ours && !is_locked(&path.join(LOCK)) {
             match fs::remove_dir_all(&path) {
                 Ok(()) => {
-                    tracing::debug!(folder = %path.display(), "removed the folder of an ended `up`")
+                    tracing::debug!(folder = %path.display(), "removed the folder of an ended `up`");
                 }
                 Err(error) => {
-                    tracing::warn!(folder = %path.display(), "cannot be removed: {error}")
+                    tracing::warn!(folder = %path.display(), "cannot be removed: {error}");
                 }
             }
         }
