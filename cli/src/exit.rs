@@ -14,7 +14,9 @@ pub(crate) fn exit_code(failure: &CommandFailure) -> ExitCode {
         CommandFailure::Failure(Failure::Verification(_)) => 3,
         CommandFailure::Failure(Failure::Input(_)) => 4,
         CommandFailure::Failure(Failure::Cluster(_)) => 5,
-        CommandFailure::Interrupted(signal) => 128_u8.saturating_add(*signal),
+        CommandFailure::Interrupted(signal) | CommandFailure::Stopped { signal, .. } => {
+            128_u8.saturating_add(*signal)
+        }
     })
 }
 

@@ -6,7 +6,6 @@ mod identity;
 mod node;
 mod node_end;
 mod run;
-mod signals;
 mod status;
 mod up;
 mod up_folder;

@@ -11,6 +11,7 @@ pub mod batch;
 mod binary;
 mod call_summary;
 pub mod cluster;
+mod digest;
 mod embedded;
 mod experiment;
 mod failure;

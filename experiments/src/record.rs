@@ -1,12 +1,13 @@
 //! Records of runs, as commands that read them find them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use agents::record::{self, Extent, ReadError};
 use bsp::check_name;
 use serde::Deserialize;
 use serde_json::Value;
+use settings::nearest_file;
 
 use crate::failure::Failure;
 
@@ -31,8 +32,16 @@ pub fn find(named: &Path) -> Result<PathBuf, Failure> {
     if is_record(named) {
         return Ok(named.to_path_buf());
     }
-    let entries = fs::read_dir(named)
-        .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", named.display())))?;
+    let entries = fs::read_dir(named).map_err(|error| {
+        let nearest = nearest_file(named).filter(|_| error.kind() == io::ErrorKind::NotFound);
+        let help = nearest.map_or_else(String::new, |nearest| {
+            format!("\n  help: did you mean `{}`?", nearest.display())
+        });
+        Failure::input(format!(
+            "{}: cannot be read: {error}{help}",
+            named.display()
+        ))
+    })?;
     let folders = entries.flatten().map(|entry| entry.path());
     let mut records: Vec<PathBuf> = folders.filter(|folder| is_record(folder)).collect();
     records.sort();

@@ -7,7 +7,7 @@ use clap::Args;
 use experiments::record;
 
 use crate::file::write;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use crate::own_name::OwnName;
 use analysis::explain::{Inquiry, text};
 
@@ -45,17 +45,19 @@ pub(crate) fn command(
     let inquiry = Inquiry::new(&folder, process, arguments.superstep)?;
     if arguments.format == Format::Csv {
         if let Some(file) = &arguments.svg {
-            write(file, &inquiry.svg(&inquiry.answer()?))?;
+            write(file, inquiry.svg(&inquiry.answer()?))?;
         }
         return print(&inquiry.csv()?);
     }
     let answer = inquiry.answer()?;
     if let Some(file) = &arguments.svg {
-        write(file, &inquiry.svg(&answer))?;
+        write(file, inquiry.svg(&answer))?;
     }
     match arguments.format {
         Format::Json => print_json(&answer),
-        Format::Table | Format::Csv => print(&own_name.in_text(&text(&answer))),
+        Format::Table | Format::Csv => print_text(false, |layout| {
+            own_name.in_text(&text(&answer, layout)).into_owned()
+        }),
     }
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use experiments::record::find;
 use experiments::{Failure, Registry};
 
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use analysis::verify::{text, verify};
 
 /// Arguments of `verify`.
@@ -36,7 +36,7 @@ pub(crate) fn command(
     // A partial verification is not reported as success.
     if ended.is_ok() || first.is_some() {
         match arguments.format {
-            Format::Table => print(&text(&report))?,
+            Format::Table => print_text(true, |layout| text(&report, layout))?,
             Format::Json => print_json(&report)?,
             Format::Csv => print(&report.csv()?)?,
         }

@@ -67,7 +67,7 @@ one processor, as on separate hosts, but on this machine. The authority of their
 certificates exists in memory only.";
 
 pub(crate) const UP_HELP: &str = "\
---slow 4:0.4 holds the fourth node to 0.4 of its speed: after each superstep its threads sleep for as long as a slower \
+--slow 4:0.4, or 4:40%, holds the fourth node to 0.4 of its speed: after each superstep its threads sleep for as long as a slower \
 processor would have computed.
 
 Examples:

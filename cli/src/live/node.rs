@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
-use crate::live::signals::TerminationSignal;
 use crate::log::LogFormat;
+use crate::signals::TerminationSignal;
 use experiments::Failure;
 use experiments::Registry;
 use experiments::cluster::PORT;

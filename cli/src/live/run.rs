@@ -7,13 +7,14 @@ use agents::hosts::{self, JobError};
 use agents::record::Event;
 use clap::Args;
 
+use crate::arguments::Overrides;
 use crate::failure::CommandFailure;
 use crate::file::check_folder;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
-use crate::live::signals::TerminationSignal;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
+use crate::signals::TerminationSignal;
 use analysis::live::{Report, Watch};
 use experiments::Failure;
 use experiments::Finished;
@@ -30,17 +31,16 @@ use experiments::submission::{request, scenario};
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The experiment, a TOML file
+    /// The experiment, a TOML file; `-` reads stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
-    /// Number of processes [default: from the experiment]
-    #[arg(short = 'n', long = "np", value_name = "N")]
-    processes: Option<u32>,
-    /// Value to set in the experiment; can be given several times
-    #[arg(long, value_name = "SECTION.KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    overrides: Overrides,
+    /// Show long tables whole
+    #[arg(long)]
+    all: bool,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -48,7 +48,7 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) allow_mixed_builds: bool,
     /// Keep the record of the run in a folder of this one: DIR/iii
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replace a complete record in the folder of --out
     #[arg(long, requires = "out")]
@@ -78,7 +78,8 @@ pub(crate) fn follow(
     cluster: ClusterMembers,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let loaded = experiments::load_for_cluster(&arguments.file, &assignments(arguments), registry)?;
+    let set = arguments.overrides.assignments();
+    let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
     let (prepared, request) = request(
         &loaded,
         &cluster.members,
@@ -142,13 +143,14 @@ pub(crate) fn follow(
         Some(place) => place.write(&loaded, registry, &finished.outputs),
         None => Ok(()),
     };
-    show(arguments.format, &report)?;
+    show(arguments, &report)?;
     written
 }
 
-fn show(format: Format, report: &Report) -> Result<(), CommandFailure> {
-    match format {
-        Format::Table => print(&report.text()),
+/// Prints the report.
+fn show(arguments: &RunArguments, report: &Report) -> Result<(), CommandFailure> {
+    match arguments.format {
+        Format::Table => print_text(arguments.all, |layout| report.text(layout)),
         Format::Json => print_json(report),
         Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
     }
@@ -170,13 +172,6 @@ fn recorder(
     }
     let recorder = Recorder::new(folder, scenario, prepared, registry)?;
     Ok(Some(recorder.replacing(arguments.force)))
-}
-
-/// The values that the command line sets.
-fn assignments(arguments: &RunArguments) -> Vec<String> {
-    let processes = arguments.processes.iter();
-    let processes = processes.map(|n| format!("application.processes={n}"));
-    arguments.set.iter().cloned().chain(processes).collect()
 }
 
 /// Time that the record may lag behind the run.

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers, roles};
-use crate::output::{Format, print, print_json};
-use analysis::text::{rounded, table};
+use crate::output::{Format, print, print_json, print_text};
+use analysis::text::{Layout, age, rounded};
 use experiments::{Failure, Registry};
 
 /// Arguments of `status`.
@@ -122,7 +122,7 @@ pub(crate) fn show(
         nodes,
     };
     match arguments.format {
-        Format::Table => print(&text(&report))?,
+        Format::Table => print_text(true, |layout| text(&report, layout))?,
         Format::Json => print_json(&report)?,
         Format::Csv => print(&csv(&report).map_err(Failure::run)?)?,
     }
@@ -173,22 +173,22 @@ impl AbandonedRow {
         let Self {
             process, superstep, ..
         } = self;
-        let seconds = rounded(self.seconds, 0);
+        let seconds = age(self.seconds);
         format!(
-            "superstep {superstep} of {process} has gone on for {seconds} s although its job has ended; the node accepts \
+            "superstep {superstep} of {process} has gone on for {seconds} although its job has ended; the node accepts \
              jobs when it ends: restart the node if it never does"
         )
     }
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &Report, layout: Layout) -> String {
     let headers = [
         "node",
         "Set",
         "address",
         "program",
         "build",
-        "up s",
+        "up",
         "Minstr/s",
         "processors",
         "load",
@@ -206,7 +206,7 @@ fn text(report: &Report) -> String {
             row.address.clone(),
             program.unwrap_or_else(|| "no answer".to_owned()),
             shown(row.build.as_ref().map(Build::short)),
-            shown(row.up_seconds.map(|up| rounded(up, 0))),
+            shown(row.up_seconds.map(age)),
             shown(row.speed.map(|speed| rounded(speed / 1e6, 0))),
             shown(row.processors.map(|count| count.to_string())),
             shown(row.load_recent.map(|load| rounded(load, 2))),
@@ -215,7 +215,7 @@ fn text(report: &Report) -> String {
             shown(row.processes.map(|count| count.to_string())),
         ]
     });
-    let mut text = table(&headers, rows);
+    let mut text = layout.reduced_table(&headers, rows, &[6, 7, 8, 4, 3, 11, 2]);
     for row in &report.nodes {
         if let Some(problem) = &row.problem {
             text.push_str(&format!("\n{}: {problem}\n", row.name));

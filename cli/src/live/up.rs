@@ -9,22 +9,23 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use agents::hosts::{Share, measured_speed};
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use protocol::Member;
 use protocol::identity::files::write_identity;
 use protocol::identity::{Authority, Name, Role, Validity};
 
-use crate::arguments::taking_negative_numbers;
+use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterMembers, roles};
 use crate::live::node::NodeConfiguration;
 use crate::live::node_end::{MemoryKills, description};
 use crate::live::run::{RunArguments, follow};
-use crate::live::signals::TerminationSignal;
 use crate::live::status::{StatusArguments, show};
 use crate::live::up_folder::{UpFolder, remove_stale};
 use crate::own_name::OwnName;
-use crate::{file, output};
+use crate::signals::TerminationSignal;
+use crate::{file, misuse, output};
 use experiments::Failure;
 use experiments::Registry;
 
@@ -63,13 +64,17 @@ impl FromStr for Slow {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "must be NODE:FRACTION, such as 4:0.4";
+        let expected = "must be NODE:FRACTION, such as 4:0.4 or 4:40%";
         let (node, share) = text.split_once(':').ok_or(expected)?;
         let node = node.parse().ok().filter(|node| 0 < *node).ok_or(expected)?;
-        let share = share.parse().ok().and_then(Share::new);
-        let share = share.ok_or_else(|| {
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        let share = match share.trim().strip_suffix('%') {
+            Some(percent) => number(percent).map(|percent| percent / 100.0),
+            None => number(share),
+        };
+        let share = share.and_then(Share::new).ok_or_else(|| {
             let least = Share::LEAST;
-            format!("must have a fraction from {least} to 1, such as 4:0.4")
+            format!("must have a fraction from {least} to 1, such as 4:0.4 or 4:40%")
         })?;
         Ok(Self { node, share })
     }
@@ -86,7 +91,7 @@ struct UpAction {
 #[derive(Debug, Subcommand)]
 enum UpSubcommand {
     /// Run an experiment there
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Show how the nodes are
     Status(StatusArguments),
 }
@@ -130,14 +135,10 @@ pub(crate) fn command(
     }
     let action = match &arguments.command[..] {
         [] => None,
-        words => match action(words, registry.program()) {
+        words => match action(words, registry) {
             Ok(action) => Some(action),
             Err(help) if !help.use_stderr() => return output::print(&help.to_string()),
-            Err(error) => {
-                let text = error.to_string();
-                let problem = text.strip_prefix("error: ").unwrap_or(&text);
-                return Err(Failure::Usage(problem.to_owned()).into());
-            }
+            Err(error) => return Err(refusal(&error, words).into()),
         },
     };
     let elsewhere = match &action {
@@ -171,10 +172,28 @@ pub(crate) fn command(
 }
 
 /// The command to execute on the nodes.
-fn action(words: &[String], program: &str) -> Result<UpSubcommand, clap::Error> {
+fn action(words: &[String], registry: &Registry) -> Result<UpSubcommand, clap::Error> {
+    let program = registry.program();
     let command = UpAction::command().bin_name(format!("{program} up --"));
-    let matches = taking_negative_numbers(command).try_get_matches_from(words)?;
-    UpAction::from_arg_matches(&matches).map(|action| action.command)
+    let command = knowing_policies(command, registry.policies());
+    let mut command = taking_negative_numbers(command);
+    let matches = command.try_get_matches_from_mut(words);
+    matches
+        .and_then(|matches| UpAction::from_arg_matches(&matches).map(|action| action.command))
+        .map_err(|error| misuse::explained(error, &command, words))
+}
+
+/// Why `words` are no command for the nodes.
+fn refusal(error: &clap::Error, words: &[String]) -> Failure {
+    let first = words.first().map_or("", String::as_str);
+    if error.kind() == ErrorKind::InvalidSubcommand && !["run", "status"].contains(&first) {
+        return Failure::Usage(format!(
+            "unknown command `{first}` after `up --`: must be `run FILE ...` or `status`"
+        ));
+    }
+    let text = error.to_string();
+    let problem = text.strip_prefix("error: ").unwrap_or(&text);
+    Failure::Usage(problem.trim_end().to_owned())
 }
 
 /// Starts the nodes, with an authority of their own whose key is not kept.
@@ -315,7 +334,7 @@ fn offer(
         } = member;
         format!("{name} slots={slots} set={set} addr={address}\n")
     });
-    file::write(&hosts, &lines.collect::<String>())?;
+    file::write(&hosts, lines.collect::<String>())?;
     let options = format!(
         "--cluster {} --identity {}",
         hosts.display(),

@@ -19,7 +19,7 @@ mod failures;
 mod inputs;
 mod logs;
 mod records;
-mod under_way;
+pub(crate) mod under_way;
 mod up;
 
 use sha2::{Digest, Sha256};

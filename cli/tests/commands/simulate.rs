@@ -39,6 +39,63 @@ fn the_object_has_the_promised_shape() {
 }
 
 #[test]
+fn options_stand_for_values_of_the_experiment() {
+    let folder = Folder::new();
+    let json = |arguments: &[&str]| folder.stdout(&[&JSON[..], arguments].concat());
+    let short = json(&[
+        "-n",
+        "3",
+        "--seed",
+        "7",
+        "--policy",
+        "adaptive:planning.horizon=20",
+    ]);
+    let long = json(&[
+        "--set",
+        "application.processes=3",
+        "--set",
+        "run.seed=7",
+        "--set",
+        "scheduler.policy=adaptive",
+        "--set",
+        "scheduler.planning.horizon=20",
+    ]);
+    assert_eq!(short, long);
+    let value: Value = serde_json::from_str(&short).unwrap();
+    assert_eq!(
+        (&value["seed"], &value["processes"]),
+        (&7.into(), &3.into())
+    );
+    assert_eq!(value["runs"].as_array().unwrap().len(), 3, "all scenarios");
+    let none: Value = serde_json::from_str(&json(&["--policy", "none"])).unwrap();
+    assert_eq!(none["runs"].as_array().unwrap().len(), 1);
+    let ended = folder.run(&["simulate", "e.toml", "--policy", "migbps"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("did you mean `migbsp`?"), "{ended:?}");
+    folder.stdout(&["simulate", "e.toml", "-o", "runs"]);
+    folder.stdout(&["verify", "runs"]);
+}
+
+#[test]
+fn a_run_that_saves_little_of_much_names_the_comparison() {
+    let folder = Folder::new();
+    let text = |arguments: &[&str]| folder.stdout(&[&["simulate", "e.toml"], arguments].concat());
+    // No call is held: all of the possible saving is left.
+    let hint = "\nOther policies may save more: `migbsp compare e.toml --set scheduler.interval=50` compares them.\n";
+    let late = text(&["--set", "scheduler.interval=50"]);
+    assert!(late.ends_with(hint), "{late}");
+    let comparison = ["compare", "e.toml", "--set", "scheduler.interval=50"];
+    folder.stdout(&comparison);
+    let saving = text(&[
+        "--set",
+        "application.supersteps=400",
+        "--policy",
+        "adaptive",
+    ]);
+    assert!(!saving.contains("Other policies"), "{saving}");
+}
+
+#[test]
 fn a_policy_of_none_is_the_application_alone() {
     let arguments = [&JSON[..], &["--set", "scheduler.policy=none"]].concat();
     let json: Value = serde_json::from_str(&Folder::new().stdout(&arguments)).unwrap();
