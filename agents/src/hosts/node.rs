@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
-use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -15,7 +14,7 @@ use bsp::units::{InstructionsPerSecond, Seconds};
 use protocol::identity::files::RevocationsFile;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{
-    BindError, Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
+    Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
 };
 use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Status, Submit, encode};
 use tokio::sync::mpsc;
@@ -31,7 +30,9 @@ use super::failure::JobError;
 use super::input::Input;
 use super::job::Job;
 use super::job_log::{JobEnd, JobLog};
+use super::members::refuse_stranger;
 use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
+use super::node_error::NodeError;
 use super::pool::ProcessorSpeed;
 use super::prepared::Prepared;
 use super::revocations::follow;
@@ -64,20 +65,6 @@ pub struct Node {
 
 /// What a job is made of, from what its client submits.
 pub type Prepare = dyn Fn(&Submit) -> Result<Prepared, JobError>;
-
-/// Why a node does not run.
-#[derive(Debug, thiserror::Error)]
-pub enum NodeError {
-    /// It has no socket.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// The system does not tell its address.
-    #[error("the address of the socket: {0}")]
-    Address(#[from] io::Error),
-    /// A superstep does not end, although its job has.
-    #[error("{0}, longer than --exit-when-stuck allows")]
-    Stuck(String),
-}
 
 impl Node {
     /// Waits for clients until `leave` is ready; a job that runs then is ended. Tells `ready` where clients find it.
@@ -184,14 +171,14 @@ impl JobService {
                     if let Err(TrySendError::Full(peer) | TrySendError::Closed(peer)) =
                         peers.try_send(peer)
                     {
-                        refuse(&peer);
+                        refuse_stranger(&peer);
                     }
                 }
                 (None, _) if peer.info.subject.role == Role::Client => {
                     drop(actix_rt::spawn(Rc::clone(&self).attend(peer)));
                 }
                 (Some(_) | None, _) => {
-                    refuse(&peer);
+                    refuse_stranger(&peer);
                 }
             }
         }
@@ -430,13 +417,6 @@ impl JobService {
         drop(tokio::time::timeout(LEAVING, ended).await);
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-}
-
-/// Closes the connection of a peer that has no part in a job here. The refusal is counted.
-fn refuse(peer: &Peer) {
-    let problem = format!("{} has no part in a job here", peer.info.subject);
-    // The node goes on.
-    drop(peer.sender.refuse(problem));
 }
 
 /// Passes on the processes that a client sends.

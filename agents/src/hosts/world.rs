@@ -1,6 +1,7 @@
 //! The world of the agents on a real host.
 
 mod agent_interface;
+mod checks;
 mod client_link;
 mod computation;
 mod peer_links;
@@ -30,9 +31,7 @@ use super::migration::arrived_process::ArrivedProcess;
 use super::migration::departure::Departures;
 use super::pool::Done;
 use super::time::{elapsed, seconds};
-use crate::check::check;
 use crate::error::RunError;
-use crate::message_check::MessageCheck;
 use crate::programs::{HostedProgram, ProgramType};
 use crate::record;
 use crate::setup::{Rules, Setup};
@@ -354,49 +353,6 @@ impl HostWorld {
                 }
             }
             Err(error) => self.fail(error),
-        }
-    }
-
-    /// Checks that the processes that `moves` places here or elsewhere have arrived or left.
-    fn check_residents(&self, moves: &[(Rank, HostId)]) -> Result<(), String> {
-        moves.iter().try_for_each(|(rank, to)| {
-            let is_here = self.computation.contains(*rank);
-            let was_here = self.exchanges.host_of(*rank) == Some(self.own);
-            let is_consistent = if *to == self.own {
-                is_here
-            } else {
-                !was_here || !is_here
-            };
-            check(is_consistent, || {
-                format!("a placement of {rank} on {to}, where it has not moved")
-            })
-        })
-    }
-
-    /// Delivers a message of an agent on `host`, if its sender runs there.
-    fn deliver_from(
-        &mut self,
-        host: HostId,
-        (from, to): (Address, Address),
-        message: AgentMessage,
-    ) {
-        let rules = Arc::clone(&self.rules);
-        let message_check = MessageCheck {
-            rules: &rules,
-            superstep_limit: self.superstep_limit,
-        };
-        let checked = message_check.check((from, to), &message);
-        let checked = checked.and_then(|()| {
-            check(self.host_of(from) == Some(host), || {
-                format!("a message of {from:?}, which does not run there")
-            })?;
-            check(self.host_of(to) == Some(self.own), || {
-                format!("a message to {to:?}, which does not run here")
-            })
-        });
-        match checked {
-            Ok(()) => self.deliver(to, Event::Message { from, message }),
-            Err(problem) => self.refuse(Address::Node(host), problem),
         }
     }
 
