@@ -5,12 +5,11 @@ mod agent_interface;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
-use protocol::{Address, AgentMessage, Migrate, ProcessImage, Start};
+use bsp::units::{Instructions, Seconds};
+use bsp::{HostId, Rank, SetId};
+use protocol::{Address, AgentMessage, Migrate, Start};
 use simulator::{NetworkOptions, Platform};
 
-use crate::deliberation::Deliberation;
 use crate::error::RunError;
 use crate::node::Node;
 use crate::process::Process;
@@ -18,7 +17,7 @@ use crate::record;
 use crate::script::Script;
 use crate::set_manager::SetManager;
 use crate::setup::{Barrier, Collection, Rules, Scheduler, Setup, Shape, TransferStart};
-use crate::world::{Cost, Event, Exchange, Moved, World};
+use crate::world::{Cost, Event};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
 
