@@ -1,7 +1,7 @@
 //! `--outputs`: the results of programs as files.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -110,72 +110,71 @@ fn a_run_on_nodes_has_the_outputs_of_a_simulation() {
     }
 }
 
+/// The folder with the files of an experiment, which is run in `folder`.
+fn made(folder: &Folder) -> PathBuf {
+    folder.stdout(&["simulate", "own.toml", "--outputs", "out/"]);
+    folder.path().join("out")
+}
+
 #[test]
-fn workloads_add_files_of_their_own() {
-    let lu = experiment("lu-kernel", "[application.lu-kernel]\norder = 5\n");
+fn heat_adds_its_plate() {
+    let folder = Folder::new().with("own.toml", PLATE);
+    let out = made(&folder);
+    let strips: Vec<Vec<f64>> = serde_json::from_str(&read(&folder, "out/outputs.json")).unwrap();
+    let plate = (header("(8, 6)"), strips.concat());
+    assert_eq!(array(&out.join("plate.npy")), plate);
+    let picture = fs::read(out.join("plate.pgm")).unwrap();
+    let shades = picture.strip_prefix(b"P5\n6 8\n255\n").unwrap();
+    assert_eq!(shades.len(), 48);
+    // The hottest cells, in the middle, are white, and all are above the grey of zero.
+    assert!(shades.iter().all(|shade| 127 < *shade));
+    assert_eq!((shades[3 * 6 + 2], shades[4 * 6 + 3]), (255, 255));
+}
+
+#[test]
+fn lu_adds_factors_whose_product_is_the_matrix_with_its_rows_exchanged() {
+    let lu = experiment("lu-kernel", "[application.lu-kernel]\nmatrix = \"m.csv\"\n");
+    let folder = Folder::new()
+        .with("own.toml", lu)
+        .with("m.csv", "1,2,3\n4,5,6\n7,8,10\n");
+    let matrix = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 10.0]];
+    let out = made(&folder);
+    let (shape, lower) = array(&out.join("lower.npy"));
+    let (_, upper) = array(&out.join("upper.npy"));
+    assert_eq!(shape, header("(3, 3)"));
+    let permutation = fs::read(out.join("permutation.npy")).unwrap();
+    assert!(permutation.starts_with(b"\x93NUMPY\x01\x00\x76\x00{'descr': '<i8',"));
+    let rows = permutation[permutation.len() - 24..].chunks(8);
+    for (row, number) in rows.enumerate() {
+        let original = usize::from_le_bytes(number.try_into().unwrap());
+        for column in 0..3 {
+            let product = (0..3).map(|k| lower[row * 3 + k] * upper[k * 3 + column]);
+            let difference = product.sum::<f64>() - matrix[original][column];
+            assert!(difference.abs() < 1e-14, "{row}, {column}");
+            assert!(column <= row || lower[row * 3 + column] == 0.0);
+            assert!(row <= column || upper[row * 3 + column] == 0.0);
+        }
+    }
+}
+
+#[test]
+fn lattice_boltzmann_adds_its_fields_and_a_picture() {
     let flow = experiment(
         "lbm-kernel",
         "supersteps = 30\n[application.lbm-kernel]\nwidth = 8\nheight = 6\n",
     );
-    let alignment = experiment(
-        "smith-waterman-kernel",
-        "[application.smith-waterman-kernel]\nscoring = \"dna\"\nquery = \"q.fasta\"\nsubject = \"s.fasta\"\n\
-         gap_open = 0\ngap_extend = 1\n",
-    );
-    let folder = Folder::new()
-        .with("heat.toml", PLATE)
-        .with("lu.toml", lu)
-        .with("flow.toml", flow)
-        .with("align.toml", alignment)
-        .with("q.fasta", ">q\nttACGTTACGTtt\n")
-        .with("s.fasta", ">s\nACGTACGT\n");
-    for name in ["heat", "lu", "flow", "align"] {
-        let (file, place) = (format!("{name}.toml"), format!("out/{name}/"));
-        folder.stdout(&["simulate", &file, "--outputs", &place]);
-    }
-    let at = |name: &str| folder.path().join("out").join(name);
-    let strips: Vec<Vec<f64>> =
-        serde_json::from_str(&read(&folder, "out/heat/outputs.json")).unwrap();
-    assert_eq!(
-        array(&at("heat/plate.npy")),
-        (header("(8, 6)"), strips.concat())
-    );
-    let picture = fs::read(at("heat/plate.pgm")).unwrap();
-    assert_eq!(picture.len(), b"P5\n6 8\n255\n".len() + 48);
-    // The hottest cell, in the middle, is white, and all are above the grey of zero.
-    assert!(picture[11..].iter().all(|shade| 127 < *shade));
-    assert_eq!(picture[11..].iter().max(), Some(&255));
-
-    let (shape, lower) = array(&at("lu/lower.npy"));
-    let (_, upper) = array(&at("lu/upper.npy"));
-    assert_eq!(shape, header("(5, 5)"));
-    for (index, (lower, upper)) in lower.iter().zip(&upper).enumerate() {
-        let (row, column) = (index / 5, index % 5);
-        assert!(column <= row || *lower == 0.0, "{row}, {column}");
-        assert!(row <= column || *upper == 0.0, "{row}, {column}");
-        assert!(row != column || *lower == 1.0, "{row}, {column}");
-    }
-    let permutation = fs::read(at("lu/permutation.npy")).unwrap();
-    let rows = permutation[permutation.len() - 40..].chunks(8);
-    let mut rows: Vec<i64> = rows
-        .map(|row| i64::from_le_bytes(row.try_into().unwrap()))
-        .collect();
-    rows.sort_unstable();
-    assert_eq!(rows, [0, 1, 2, 3, 4]);
-
-    let (shape, velocities) = array(&at("flow/velocity.npy"));
+    let folder = Folder::new().with("own.toml", flow);
+    let out = made(&folder);
+    let (shape, velocities) = array(&out.join("velocity.npy"));
     assert_eq!(shape, header("(6, 8, 2)"));
     let speed = |cell: &[f64]| cell[0].hypot(cell[1]);
     let speeds: Vec<f64> = velocities.chunks(2).map(speed).collect();
     let fastest = speeds.iter().fold(0.0_f64, |most, speed| most.max(*speed));
-    let (shape, densities) = array(&at("flow/density.npy"));
+    let (shape, densities) = array(&out.join("density.npy"));
     assert_eq!((shape, densities.len()), (header("(6, 8)"), 48));
-    let picture = fs::read(at("flow/speed.pgm")).unwrap();
-    for (y, row) in picture[b"P5\n8 6\n255\n".len()..]
-        .chunks(8)
-        .rev()
-        .enumerate()
-    {
+    let picture = fs::read(out.join("speed.pgm")).unwrap();
+    let shades = picture.strip_prefix(b"P5\n8 6\n255\n").unwrap();
+    for (y, row) in shades.chunks(8).rev().enumerate() {
         for (x, shade) in row.iter().enumerate() {
             let expected = speeds[y * 8 + x] / fastest * 255.0;
             assert!(
@@ -184,12 +183,47 @@ fn workloads_add_files_of_their_own() {
             );
         }
     }
+    // The lid, which is at the top, is what moves the fluid.
+    assert!(shades[..8].contains(&255));
+}
+
+#[test]
+fn smith_waterman_adds_its_alignment() {
+    let alignment = experiment(
+        "smith-waterman-kernel",
+        "[application.smith-waterman-kernel]\nscoring = \"dna\"\nquery = \"q.fasta\"\nsubject = \"s.fasta\"\n\
+         gap_open = 0\ngap_extend = 1\n",
+    );
+    let long = "ACGTTGCA".repeat(10);
+    let folder = Folder::new()
+        .with("own.toml", alignment)
+        .with("q.fasta", ">q\nttACGTTACGTtt\n")
+        .with("s.fasta", ">s\nACGTACGT\n")
+        .with("long.fasta", format!(">l\n{long}\n"));
+    made(&folder);
     assert_eq!(
-        read(&folder, "out/align/alignment.txt"),
+        read(&folder, "out/alignment.txt"),
         "score 15: letters 3 to 11 of the query beside 1 to 8 of the subject, 8 of 9 places equal: 3=1I5=\n\n\
          query    3 ACGTTACGT 11\n\
          \x20          ||| |||||\n\
          subject  1 ACG-TACGT 8\n"
+    );
+    let sequence = |key: &str| format!("application.smith-waterman-kernel.{key}=long.fasta");
+    let (query, subject) = (sequence("query"), sequence("subject"));
+    let both = ["--set", query.as_str(), "--set", subject.as_str()];
+    folder.stdout(&[&["simulate", "own.toml", "--outputs", "out"], &both[..]].concat());
+    let (first, second) = long.split_at(60);
+    let marks = "|".repeat(60);
+    assert_eq!(
+        read(&folder, "out/alignment.txt")
+            .split_once("\n\n")
+            .unwrap()
+            .1,
+        format!(
+            "query    1 {first} 60\n           {marks}\nsubject  1 {first} 60\n\n\
+             query   61 {second} 80\n           {}\nsubject 61 {second} 80\n",
+            &marks[..20]
+        )
     );
 }
 
