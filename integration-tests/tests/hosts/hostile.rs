@@ -95,7 +95,7 @@ fn peers_without_a_part_in_a_job_do_not_harm_it() {
             for sequence in 0..sequences(60) {
                 let roles = [Role::Client, Role::Node, Role::SetManager];
                 // A client with the name of a node, and nodes that are not in the list.
-                let name = ["n1", "stranger", "laptop"][sequence % 3];
+                let name = ["n1", "n9", "laptop"][sequence % 3];
                 let identity = cluster.identity(roles[draw.below(3)], name);
                 let job = draw.of(&[0, 0, 5, u64::MAX]);
                 let node = ("n0", address);
@@ -125,7 +125,7 @@ fn peers_without_a_part_in_a_job_do_not_harm_it() {
 fn submission(job: u64, honest: &Member) -> Submit {
     let evil = Member {
         name: "evil".to_owned(),
-        // The hostile node connects to the honest one: nobody connects to it.
+        // The hostile node connects to the honest one, and is connected to by no other.
         address: "127.0.0.1:9".to_owned(),
         ..honest.clone()
     };
