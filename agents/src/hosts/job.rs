@@ -21,7 +21,7 @@ use super::failure::JobError;
 use super::input::{Input, listen, waits};
 use super::local_agents::LocalAgents;
 use super::local_event::LocalEvent;
-use super::members::{connect, refuse_stranger, role_of, rules};
+use super::members::{connect, refuse_peer, role_of, rules};
 use super::pool::Done;
 use super::prepared::Prepared;
 use super::world::{HostWorld, JobPeers};
@@ -155,7 +155,7 @@ impl Job {
                         self.handle_node_input(input, &world)?;
                     }
                 }
-                Some(peer) = self.peers.recv() => refuse_stranger(&peer),
+                Some(peer) = self.peers.recv() => refuse_peer(&peer),
                 _ = reporting.tick() => {
                     let mut world = world.borrow_mut();
                     world.send_record();
@@ -325,7 +325,7 @@ impl Job {
                 && !gathered.senders.contains_key(host)
         });
         let Some(host) = host else {
-            refuse_stranger(&peer);
+            refuse_peer(&peer);
             return Ok(());
         };
         let own = &members[self.submit.host.index()].name;

@@ -30,7 +30,7 @@ use super::failure::JobError;
 use super::input::Input;
 use super::job::Job;
 use super::job_log::{JobEnd, JobLog};
-use super::members::refuse_stranger;
+use super::members::refuse_peer;
 use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
 use super::node_error::NodeError;
 use super::pool::ProcessorSpeed;
@@ -171,14 +171,14 @@ impl JobService {
                     if let Err(TrySendError::Full(peer) | TrySendError::Closed(peer)) =
                         peers.try_send(peer)
                     {
-                        refuse_stranger(&peer);
+                        refuse_peer(&peer);
                     }
                 }
                 (None, _) if peer.info.subject.role == Role::Client => {
                     drop(actix_rt::spawn(Rc::clone(&self).attend(peer)));
                 }
                 (Some(_) | None, _) => {
-                    refuse_stranger(&peer);
+                    refuse_peer(&peer);
                 }
             }
         }
