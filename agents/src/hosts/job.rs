@@ -138,6 +138,7 @@ impl Job {
                         return Err(self.fault(input));
                     }
                     if self.handle_input(input, &world)?.is_break() {
+                        *self.progress.borrow_mut() = world.borrow().progress();
                         return Ok(());
                     }
                     if is_begin {
