@@ -138,7 +138,6 @@ impl Job {
                         return Err(self.fault(input));
                     }
                     if self.handle_input(input, &world)?.is_break() {
-                        *self.progress.borrow_mut() = world.borrow().progress();
                         return Ok(());
                     }
                     if is_begin {
@@ -234,7 +233,10 @@ impl Job {
         let mut world = world.borrow_mut();
         match input {
             Input::Job(JobMessage::Begin) => world.begin(),
-            Input::ClientGone(None) if world.has_ended() => return Ok(ControlFlow::Break(())),
+            Input::ClientGone(None) if world.has_ended() => {
+                *self.progress.borrow_mut() = world.progress();
+                return Ok(ControlFlow::Break(()));
+            }
             other => return Err(self.fault(other)),
         }
         Ok(ControlFlow::Continue(()))
