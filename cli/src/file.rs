@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use experiments::{Failure, OutputFile};
 
@@ -13,7 +13,10 @@ use crate::failure::CommandFailure;
 /// # Errors
 ///
 /// If the operating system refuses. A reader of a pipe that goes away is no error to report.
-pub(crate) fn write(file: &Path, contents: impl AsRef<[u8]>) -> Result<(), CommandFailure> {
+pub(crate) fn write(
+    file: &Path,
+    contents: &(impl AsRef<[u8]> + ?Sized),
+) -> Result<(), CommandFailure> {
     check_writable(file)?;
     replace(file, contents.as_ref()).map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => CommandFailure::Output(error),
@@ -44,6 +47,8 @@ pub(crate) fn write_into(
 ///
 /// If the operating system refuses.
 pub(crate) fn check_folder(folder: &Path) -> Result<(), Failure> {
+    // Without a separator at its end, so that a file of that name is met.
+    let folder: PathBuf = folder.components().collect();
     let mut ancestors = folder.ancestors();
     let there = ancestors.find(|ancestor| ancestor.symlink_metadata().is_ok());
     let there = there.unwrap_or_else(|| Path::new("."));
@@ -119,6 +124,20 @@ mod tests {
         assert!(!other.exists());
         assert!(check_writable(folder.path()).is_err());
         assert!(check_writable(&folder.path().join("none/c.svg")).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_is_checked_before_it_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "").unwrap();
+        for name in ["", "new", "new/", "new/er"] {
+            assert!(check_folder(&at(name)).is_ok(), "{name}");
+        }
+        for name in ["file", "file/", "file/new"] {
+            assert!(check_folder(&at(name)).is_err(), "{name}");
+        }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

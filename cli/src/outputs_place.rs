@@ -68,7 +68,7 @@ impl OutputsPlace {
     ) -> Result<(), CommandFailure> {
         let entry = registry.find(&loaded.experiment.application.workload, None)?;
         match self {
-            Self::File(file, format) => write(file, encoded(entry, outputs, *format)?),
+            Self::File(file, format) => write(file, &encoded(entry, outputs, *format)?),
             Self::Folder(folder) => {
                 let made = entry.files(loaded.build_input(), outputs);
                 let made = made.map_err(|error| Failure::from(RunFailure::from(error)))?;

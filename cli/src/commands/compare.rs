@@ -96,7 +96,7 @@ pub(crate) fn command(
     let report = Report::new(&results, &arguments.claims, &arguments.claims_each);
     arguments.show(&report)?;
     if let Some(file) = &arguments.svg {
-        write(file, chart(&report).svg())?;
+        write(file, &chart(&report).svg())?;
     }
     match report.complaint() {
         Some(complaint) => Err(Failure::Verification(complaint).into()),

@@ -45,13 +45,13 @@ pub(crate) fn command(
     let inquiry = Inquiry::new(&folder, process, arguments.superstep)?;
     if arguments.format == Format::Csv {
         if let Some(file) = &arguments.svg {
-            write(file, inquiry.svg(&inquiry.answer()?))?;
+            write(file, &inquiry.svg(&inquiry.answer()?))?;
         }
         return print(&inquiry.csv()?);
     }
     let answer = inquiry.answer()?;
     if let Some(file) = &arguments.svg {
-        write(file, inquiry.svg(&answer))?;
+        write(file, &inquiry.svg(&answer))?;
     }
     match arguments.format {
         Format::Json => print_json(&answer),

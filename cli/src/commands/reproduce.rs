@@ -93,7 +93,7 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), CommandFailu
     };
     let report = reproduce(part, ties, batch)?;
     if let Some(file) = &arguments.html {
-        write(file, page(&report))?;
+        write(file, &page(&report))?;
     }
     match arguments.format {
         Format::Table if arguments.summary => print_text(true, |layout| summary(&report, layout)),
@@ -124,7 +124,7 @@ fn chen_command(part: chen::Part, arguments: &ReproduceArguments) -> Result<(), 
     };
     let report = chen::reproduce(part, arguments.instances, batch)?;
     if let Some(file) = &arguments.html {
-        write(file, chen::page(part, &report))?;
+        write(file, &chen::page(part, &report))?;
     }
     match arguments.format {
         Format::Table => print_text(true, |layout| chen::text(part, &report, layout)),

@@ -185,7 +185,7 @@ Examples:
   migbsp simulate conf/lbm.toml -n 100 --policy adaptive --seed 3
   migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
   MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
-  migbsp simulate conf/heat-local.toml --outputs plate/
+  migbsp simulate conf/lbm-cavity.toml --outputs cavity/
   migbsp simulate conf/scripted.toml                 what if? scripted migrations
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";

@@ -92,12 +92,9 @@ pub(crate) fn follow(
     }
     let mut recorder = recorder(arguments, scenario, &prepared, registry)?;
     let application = &loaded.experiment.application;
-    let mut progress = Progress::new(
-        arguments.progress,
-        scenario,
-        application.supersteps,
-        &prepared.platform,
-    );
+    let supersteps = application.supersteps;
+    let (is_wanted, platform) = (arguments.progress, &prepared.platform);
+    let mut progress = Progress::new(is_wanted, scenario, supersteps, platform);
     let mut watch = Watch::default();
     let mut flushed = Instant::now();
     let mut observer = |event: &Event| {

@@ -334,7 +334,7 @@ fn offer(
         } = member;
         format!("{name} slots={slots} set={set} addr={address}\n")
     });
-    file::write(&hosts, lines.collect::<String>())?;
+    file::write(&hosts, &lines.collect::<String>())?;
     let options = format!(
         "--cluster {} --identity {}",
         hosts.display(),

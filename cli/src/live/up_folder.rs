@@ -76,15 +76,12 @@ fn remove_stale_in(parent: &Path, age: Duration) {
         let data = path.symlink_metadata();
         let is_ours =
             data.is_ok_and(|data| data.is_dir() && is_owner_equal(&data, &own) && is_old(&data));
-        if is_named && is_ours && !is_locked(&path.join(LOCK)) {
-            match fs::remove_dir_all(&path) {
-                Ok(()) => {
-                    tracing::debug!(folder = %path.display(), "removed the folder of an ended `up`");
-                }
-                Err(error) => {
-                    tracing::warn!(folder = %path.display(), "cannot be removed: {error}");
-                }
-            }
+        if is_named
+            && is_ours
+            && !is_locked(&path.join(LOCK))
+            && let Err(error) = fs::remove_dir_all(&path)
+        {
+            tracing::warn!(folder = %path.display(), "cannot be removed: {error}");
         }
     }
 }

@@ -200,7 +200,7 @@ fn a_place_that_is_none_is_refused_before_the_run() {
         "simulate",
         "plate.toml",
         "--set",
-        "application.supersteps=900000000",
+        "application.supersteps=1000000",
     ];
     let refused = |place: &str, code: i32, words: &str| {
         let ended = folder.run(&[&endless[..], &["--outputs", place]].concat());

@@ -57,13 +57,13 @@ fn a_run_that_did_not_end_is_explained_and_verified_as_far_as_it_goes() {
     let cut = Cut::new();
     let folder = &cut.folder;
     let whole = folder.stdout(&["verify", "kept"]);
-    let superstep = cut.before(r#"{"event":"superstep","index":37,"#);
+    let superstep = cut.before(r#"{"event":"superstep","index":20,"#);
     cut.after(superstep + 20);
-    let note = "The run did not end, or goes on: the record stops after 37 supersteps. Its last line is cut off, and is \
+    let note = "The run did not end, or goes on: the record stops after 20 supersteps. Its last line is cut off, and is \
                 ignored.";
     let explained = folder.stdout(&["explain", "kept"]);
     let (head, rest) = explained.split_once("\n\n").unwrap();
-    assert!(head.contains("25 processes, 37 supersteps in "), "{head}");
+    assert!(head.contains("25 processes, 20 supersteps in "), "{head}");
     assert!(rest.starts_with(note), "{rest}");
     let verified = folder.stdout(&["verify", "kept"]);
     assert!(verified.contains(&format!("\n\n{note}\n\n")), "{verified}");
@@ -84,7 +84,7 @@ fn a_run_that_did_not_end_is_explained_and_verified_as_far_as_it_goes() {
     cut.after(superstep);
     let explained = folder.stdout(&["explain", "kept", "--process", "p1"]);
     assert!(
-        explained.contains("stops after 37 supersteps.\n"),
+        explained.contains("stops after 20 supersteps.\n"),
         "{explained}"
     );
 }
@@ -136,7 +136,7 @@ fn a_folder_is_used_again_unless_its_record_is_complete() {
     let cut = Cut::new();
     let folder = &cut.folder;
     fs::write(cut.place.join("notes.txt"), "mine").unwrap();
-    cut.after(cut.before(r#"{"event":"superstep","index":37,"#));
+    cut.after(cut.before(r#"{"event":"superstep","index":20,"#));
     let simulate = ["simulate", "e.toml", "--out", "kept"];
     let complete =
         "--out: kept/i holds a complete record; name another directory, or replace it with --force";

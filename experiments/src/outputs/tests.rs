@@ -86,10 +86,10 @@ fn json_and_messagepack_have_an_output_for_each_process_with_its_names() {
 fn csv_has_a_row_for_each_process_and_a_column_for_each_part() {
     assert_eq!(
         text(&tallies(), OutputsFormat::Csv),
-        "process,zeta,place,place.At.0,place.At.1,place.Named.name,alpha\n\
-         p1,1,Nowhere,,,,\n\
-         p2,2,,-1,2,,0.1\n\
-         p3,3,,,,\"a, b\",1e300\n"
+        "process,zeta,alpha,place,place.At.0,place.At.1,place.Named.name\n\
+         p1,1,,Nowhere,,,\n\
+         p2,2,0.1,,-1,2,\n\
+         p3,3,1e300,,,,\"a, b\"\n"
     );
     assert_eq!(
         text(&[2.5, f64::NAN], OutputsFormat::Csv),

@@ -77,7 +77,7 @@ pub(super) fn command(arguments: &SweepArguments, batch: Batch<'_>) -> Result<()
         Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
     }
     match &arguments.svg {
-        Some(file) => Ok(write(file, report.chart().svg())?),
+        Some(file) => Ok(write(file, &report.chart().svg())?),
         None => Ok(()),
     }
 }
