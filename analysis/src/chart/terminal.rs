@@ -123,7 +123,7 @@ Comp   0.7500    │██████
     #[test]
     fn bars_end_where_lines_do() {
         let rows = rows(&[("a long name", 0.7), ("b", -0.3)]);
-        for width in [24, 30, 40] {
+        for width in [26, 30, 40] {
             let layout = Layout {
                 width: Some(width),
                 is_whole: false,
@@ -131,7 +131,7 @@ Comp   0.7500    │██████
             let text = text_bars(&rows, 48, layout);
             let longest = text.lines().map(|line| line.chars().count()).max();
             assert!(longest.is_some_and(|longest| longest <= width), "{text}");
-            assert!(text.contains('█') || width == 24, "{text}");
+            assert!(text.contains('█') || width == 26, "{text}");
         }
     }
 
