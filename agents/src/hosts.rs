@@ -4,12 +4,17 @@
 //! each node has the agents of its host as actors on one thread, which carries messages and nothing else; programs are
 //! executed by other threads, as many as the node gives processors.
 
+mod abandoned;
+mod builds;
 mod client;
 mod counter;
 mod exchanges;
+mod execution;
 mod failure;
 mod input;
+mod input_memory;
 mod job;
+mod job_log;
 mod journal;
 mod local_agents;
 mod local_event;
@@ -17,6 +22,7 @@ mod members;
 mod meter;
 mod migration;
 mod node;
+mod node_error;
 mod one_way_delay;
 mod pool;
 mod prepared;
@@ -32,14 +38,17 @@ use std::num::NonZeroU32;
 
 use bsp::units::InstructionsPerSecond;
 
-pub use client::{Request, inquire, run};
+pub use builds::Builds;
+pub use client::{NodeAnswer, Request, inquire, run};
 pub use failure::JobError;
 pub use meter::{LoadScope, measured_speed, processors};
-pub use node::{Node, NodeError, Prepare};
+pub use node::{Node, Prepare};
+pub use node_error::NodeError;
 pub use pool::ProcessorSpeed;
 pub use prepared::Prepared;
 pub use share::Share;
 
+use execution::Executions;
 use meter::LoadMeter;
 
 /// The machine that a node stands for, as it is used.
@@ -48,6 +57,8 @@ struct Machine {
     processors: NonZeroU32,
     processor: ProcessorSpeed,
     load: LoadMeter,
+    /// The supersteps that its threads execute.
+    executions: Executions,
 }
 
 impl Machine {
@@ -68,6 +79,7 @@ impl Machine {
                 ..self.processor
             },
             load: self.load.clone(),
+            executions: self.executions.clone(),
         }
     }
 

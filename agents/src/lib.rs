@@ -7,11 +7,13 @@
 
 mod actors;
 mod attainable;
+mod check;
 mod chunks;
 mod deliberation;
 mod encoding;
 mod error;
 pub mod hosts;
+mod message_check;
 mod node;
 mod outcome;
 mod placement;

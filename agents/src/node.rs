@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
-use protocol::{
-    Address, AgentMessage, Arrived, CallMessage, Evaluate, Measured, ProcessImage, Report, Reports,
-};
+use protocol::{Address, AgentMessage, Arrived, CallMessage, Evaluate, Measured, Report, Reports};
 
+use crate::check::check;
 use crate::setup::{Rules, Shape};
 use crate::world::{Cost, Event, World};
 
-/// What a host's agent knows: the processes that live on it and what they told it.
+/// The state of the agent of a host: the processes that run there, and their arrivals and reports.
 ///
-/// Told what happened by [`Node::handle`].
+/// [`Node::handle`] handles its events. A message that contradicts the state ends the run: other machines may send
+/// anything.
 #[derive(Debug)]
 pub struct Node {
     host: HostId,
@@ -24,9 +24,9 @@ pub struct Node {
     leaving: Vec<Rank>,
     /// The processes here that have arrived at the barrier, together.
     arrived: Option<Arrived>,
-    /// What the processes here found, for the call being held.
+    /// The reports of the processes here, in a call.
     reports: Vec<Report>,
-    /// How many reports are still to come.
+    /// The number of reports that are missing.
     reports_missing: usize,
 }
 
@@ -46,23 +46,31 @@ impl Node {
         }
     }
 
-    /// Something happened to the host or its processes.
+    /// Handles an event of the host or of its processes.
     ///
     /// # Panics
     ///
-    /// If it is something that does not happen to hosts.
+    /// If the event is not a message.
     pub fn handle(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
-        let Event::Message { message, .. } = event else {
+        let Event::Message { from, message } = event else {
             unreachable!("{} cannot handle {event:?}", self.host)
         };
+        if let Err(problem) = self.handle_message(rules, from, message, world) {
+            world.refuse(from, problem);
+        }
+    }
+
+    fn handle_message(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        message: AgentMessage,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
         match message {
-            AgentMessage::Arrived(arrived) => self.collect(rules, arrived, world),
+            AgentMessage::Arrived(arrived) => self.collect(rules, arrived, world)?,
             AgentMessage::Halted(rank) => {
-                assert!(
-                    self.residents.remove(&rank),
-                    "{rank} does not live on {}",
-                    self.host
-                );
+                self.remove(rank)?;
                 if rules.barrier.shape == Shape::Hierarchical {
                     self.leaving.push(rank);
                 }
@@ -92,35 +100,62 @@ impl Node {
                     world,
                 );
             }
-            AgentMessage::Evaluate(order) => self.evaluate(&order, world),
-            AgentMessage::Reported(report) => self.handle_report(*report, world),
+            AgentMessage::Evaluate(order) => {
+                self.check_reported()?;
+                self.evaluate(&order, world);
+            }
+            AgentMessage::Reported(report) => self.handle_report(*report, world)?,
             AgentMessage::Migrate(order) => {
-                assert!(
-                    self.residents.remove(&order.rank),
-                    "{} lives elsewhere",
-                    order.rank
-                );
+                self.check_reported()?;
+                self.remove(order.rank)?;
                 self.send(Address::Process(order.rank), message, world);
             }
-            AgentMessage::ProcessImage(state) => self.install(*state, world),
+            AgentMessage::ProcessImage(image) => {
+                let rank = image.rank;
+                check(self.residents.insert(rank), || {
+                    format!("an image of {rank}, which runs on {}", self.host)
+                })?;
+                world.install(self.host, from, *image);
+            }
             AgentMessage::StartCall(_) | AgentMessage::Call(_) | AgentMessage::Installed(_) => {
-                unreachable!("{} received {message:?}", self.host)
+                return Err("a message that nodes do not receive".to_owned());
             }
         }
+        Ok(())
     }
 
-    /// One process has arrived; when all have, their Manager hears of it.
-    fn collect(&mut self, rules: &Rules, arrived: Arrived, world: &mut dyn World) {
-        assert_eq!(
-            rules.barrier.shape,
-            Shape::Hierarchical,
-            "only then do nodes collect"
-        );
-        let together = match self.arrived.take() {
-            None => arrived,
-            Some(others) => others.and(arrived),
-        };
-        // Those that halted in this superstep are no residents any more, but they have arrived.
+    /// Checks that no process here is to report.
+    fn check_reported(&self) -> Result<(), String> {
+        check(self.reports_missing == 0, || {
+            format!("an order during the evaluation on {}", self.host)
+        })
+    }
+
+    /// Removes a process that halts or leaves.
+    fn remove(&mut self, rank: Rank) -> Result<(), String> {
+        check(self.residents.remove(&rank), || {
+            format!("{rank} does not run on {}", self.host)
+        })
+    }
+
+    /// Adds the arrival of a process. When all have arrived, their Manager receives the sum.
+    fn collect(
+        &mut self,
+        rules: &Rules,
+        arrived: Arrived,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let others = self.arrived.take();
+        let is_possible = rules.barrier.shape == Shape::Hierarchical
+            && others.is_none_or(|others| others.superstep == arrived.superstep);
+        check(is_possible, || {
+            format!(
+                "an arrival in superstep {} before others",
+                arrived.superstep
+            )
+        })?;
+        let together = others.map_or(arrived, |others| others.and(arrived));
+        // Processes that halted in this superstep are not residents, but have arrived.
         let expected = self.residents.len() + usize::try_from(together.halted).expect("fits");
         if usize::try_from(together.processes).expect("fits") < expected {
             self.arrived = Some(together);
@@ -133,9 +168,10 @@ impl Node {
             };
             self.report(AgentMessage::Arrived(together), cost, world);
         }
+        Ok(())
     }
 
-    /// Those that halted are done; the others go on.
+    /// Ends the processes that halted, and passes `message` to the others.
     fn pass_down(&mut self, message: &AgentMessage, world: &mut dyn World) {
         for rank in std::mem::take(&mut self.leaving) {
             self.send(Address::Process(rank), AgentMessage::Finish, world);
@@ -156,13 +192,16 @@ impl Node {
         }
     }
 
-    fn handle_report(&mut self, report: Report, world: &mut dyn World) {
-        self.reports_missing -= 1;
+    fn handle_report(&mut self, report: Report, world: &mut dyn World) -> Result<(), String> {
+        let missing = self.reports_missing.checked_sub(1);
+        self.reports_missing =
+            missing.ok_or_else(|| format!("an unexpected report of {}", report.rank))?;
         let superstep = report.superstep;
         self.reports.push(report);
         if self.reports_missing == 0 {
             self.send_reports(superstep, world);
         }
+        Ok(())
     }
 
     fn send_reports(&mut self, superstep: u64, world: &mut dyn World) {
@@ -195,16 +234,7 @@ impl Node {
         );
     }
 
-    fn install(&mut self, state: ProcessImage, world: &mut dyn World) {
-        assert!(
-            self.residents.insert(state.rank),
-            "{} lives here already",
-            state.rank
-        );
-        world.install(self.host, state);
-    }
-
-    /// To the Manager of this host's Set.
+    /// Sends a message to the Manager of this host's Set.
     fn report(&self, message: AgentMessage, cost: Cost, world: &mut dyn World) {
         world.send(
             Address::Node(self.host),
@@ -214,226 +244,15 @@ impl Node {
         );
     }
 
-    /// To a process on this host.
+    /// Sends a message to a process on this host.
     fn send(&self, to: Address, message: AgentMessage, world: &mut dyn World) {
         world.send(Address::Node(self.host), to, message, Cost::Free);
     }
 }
 
-/// Times of processes that are reported together, which are some 30 bytes each: frames have a longest length, and
-/// intervals between calls have none.
+/// Times of processes that are reported together, of some 30 bytes each: the length of frames is limited, and that of
+/// intervals between calls is not.
 const TIMES_MAX: usize = 1 << 20;
 
 #[cfg(test)]
-mod tests {
-    use bsp::units::Instructions;
-    use protocol::{Measure, Migrate, Start};
-
-    use super::*;
-    use crate::setup::Collection;
-    use crate::test_world::{Act, TestWorld};
-
-    const HOST: HostId = HostId(1);
-
-    /// Two processes on host 1, whose Manager sits on host 0.
-    fn node(shape: Shape) -> (TestWorld, Node) {
-        let world = TestWorld::new(shape, Collection::AsTheyCome, &[0, 1, 1], &[9; 3], None);
-        let node = Node::new(&world.rules, HOST, BTreeSet::from([Rank(1), Rank(2)]));
-        (world, node)
-    }
-
-    fn tell(
-        world: &mut TestWorld,
-        node: &mut Node,
-        message: AgentMessage,
-    ) -> Vec<(Address, AgentMessage)> {
-        let (rules, _) = self::node(world.rules.barrier.shape);
-        let from = Address::SetManager(SetId(0));
-        world.sent.clear();
-        node.handle(&rules.rules, Event::Message { from, message }, world);
-        let sent = world.sent.iter();
-        sent.map(|(_, to, message, _)| (*to, message.clone()))
-            .collect()
-    }
-
-    fn arrived(rank: u32, halted: u32) -> AgentMessage {
-        AgentMessage::Arrived(Arrived {
-            superstep: 4,
-            processes: 1,
-            halted,
-            sent: 2,
-            received: 1,
-            slowest: (Seconds::new(f64::from(rank)).unwrap(), Rank(rank)),
-            computation: u64::from(rank),
-        })
-    }
-
-    const START: AgentMessage = AgentMessage::Start(Start {
-        superstep: 5,
-        interval: None,
-    });
-
-    #[test]
-    fn those_who_arrive_are_reported_together_and_told_apart() {
-        let (mut world, mut node) = node(Shape::Hierarchical);
-        assert_eq!(tell(&mut world, &mut node, arrived(2, 0)), []);
-        assert_eq!(
-            tell(&mut world, &mut node, AgentMessage::Halted(Rank(1))),
-            []
-        );
-        let together = AgentMessage::Arrived(Arrived {
-            superstep: 4,
-            processes: 2,
-            halted: 1,
-            sent: 4,
-            received: 2,
-            slowest: (Seconds::new(2.0).unwrap(), Rank(2)),
-            computation: 3,
-        });
-        let manager = Address::SetManager(SetId(0));
-        assert_eq!(
-            tell(&mut world, &mut node, arrived(1, 1)),
-            [(manager, together)]
-        );
-        let expected = [
-            (Address::Process(Rank(1)), AgentMessage::Finish),
-            (Address::Process(Rank(2)), START),
-        ];
-        assert_eq!(tell(&mut world, &mut node, START), expected);
-        // Only one is waited for now.
-        assert_eq!(tell(&mut world, &mut node, arrived(2, 0)).len(), 1);
-    }
-
-    fn report(rank: u32) -> Report {
-        let entry = migbsp::Entry {
-            rank: Rank(rank),
-            own: SetId(0),
-            target: SetId(0),
-            potential: Seconds::ZERO,
-            receive_time: Seconds::ZERO,
-        };
-        Report {
-            superstep: 4,
-            rank: Rank(rank),
-            host: HOST,
-            evaluation: migbsp::Evaluation {
-                own: SetId(0),
-                potentials: Vec::new(),
-            },
-            entry,
-            instructions: Instructions::ZERO,
-            instructions_resident: Instructions::ZERO,
-            bytes: bsp::units::Bytes::ZERO,
-            times: Vec::new(),
-            load: None,
-        }
-    }
-
-    #[test]
-    fn a_report_waits_for_all_residents_and_is_in_rank_order() {
-        let (mut world, mut node) = node(Shape::Central);
-        let order = Evaluate {
-            superstep: 4,
-            sets: Vec::new(),
-        };
-        let evaluate = AgentMessage::Evaluate(Box::new(order));
-        assert_eq!(tell(&mut world, &mut node, evaluate.clone()).len(), 2);
-        let reported = |rank| AgentMessage::Reported(Box::new(report(rank)));
-        assert_eq!(tell(&mut world, &mut node, reported(2)), []);
-        let expected = |ranks: &[u32]| {
-            let reports = Reports {
-                superstep: 4,
-                host: HOST,
-                reports: ranks.iter().copied().map(report).collect(),
-            };
-            [(
-                Address::SetManager(SetId(0)),
-                AgentMessage::Call(CallMessage::Reports(Box::new(reports))),
-            )]
-        };
-        assert_eq!(tell(&mut world, &mut node, reported(1)), expected(&[1, 2]));
-        // What would be too long for one message comes in several.
-        let measured = migbsp::ProcessTimes::new(None, Seconds::ZERO, None);
-        let long = |rank| Report {
-            times: vec![measured; TIMES_MAX / 2 + 1],
-            ..report(rank)
-        };
-        let reports = |rank| {
-            Box::new(Reports {
-                superstep: 4,
-                host: HOST,
-                reports: vec![long(rank)],
-            })
-        };
-        tell(&mut world, &mut node, evaluate.clone());
-        let reported = |rank| AgentMessage::Reported(Box::new(long(rank)));
-        assert_eq!(tell(&mut world, &mut node, reported(2)), []);
-        let manager = Address::SetManager(SetId(0));
-        let both = [
-            (
-                manager,
-                AgentMessage::Call(CallMessage::ReportsBefore(reports(1))),
-            ),
-            (
-                manager,
-                AgentMessage::Call(CallMessage::Reports(reports(2))),
-            ),
-        ];
-        assert_eq!(tell(&mut world, &mut node, reported(1)), both);
-        // Halted processes are not asked; without processes the report is empty.
-        tell(&mut world, &mut node, AgentMessage::Halted(Rank(1)));
-        tell(&mut world, &mut node, AgentMessage::Halted(Rank(2)));
-        assert_eq!(tell(&mut world, &mut node, evaluate), expected(&[]));
-    }
-
-    #[test]
-    fn a_process_leaves_before_its_state_and_lives_where_that_comes_to() {
-        let (mut world, mut node) = node(Shape::Hierarchical);
-        let order = Migrate {
-            rank: Rank(1),
-            from: HOST,
-            to: HostId(2),
-            epoch: 1,
-            deferred_cost: Seconds::ZERO,
-        };
-        let sent = tell(&mut world, &mut node, AgentMessage::Migrate(order));
-        assert_eq!(
-            sent,
-            [(Address::Process(Rank(1)), AgentMessage::Migrate(order))]
-        );
-        assert_eq!(tell(&mut world, &mut node, START).len(), 1);
-        let state = ProcessImage {
-            rank: Rank(0),
-            epoch: 1,
-            agent: 0,
-            declared: None,
-            payload: bytes::Bytes::new(),
-        };
-        tell(
-            &mut world,
-            &mut node,
-            AgentMessage::ProcessImage(Box::new(state)),
-        );
-        assert_eq!(world.acts, [Act::Install(HOST, Rank(0))]);
-        assert_eq!(tell(&mut world, &mut node, START).len(), 2);
-    }
-
-    #[test]
-    fn a_host_is_measured() {
-        let (mut world, mut node) = node(Shape::Ideal);
-        let sent = tell(
-            &mut world,
-            &mut node,
-            AgentMessage::Measure(Measure { superstep: 4 }),
-        );
-        let measured = AgentMessage::Call(CallMessage::Measured(Measured {
-            superstep: 4,
-            host: HOST,
-            speed: bsp::units::InstructionsPerSecond::new(1e9).unwrap(),
-            cores: 1,
-            load: 0.0,
-            load_recent: 0.0,
-        }));
-        assert_eq!(sent, [(Address::SetManager(SetId(0)), measured)]);
-    }
-}
+mod tests;

@@ -1,5 +1,7 @@
 //! The result of a run.
 
+use protocol::Build;
+
 use crate::programs::Outputs;
 use crate::record::{Call, End};
 
@@ -12,4 +14,6 @@ pub struct Outcome {
     pub calls: Vec<Call>,
     /// The outputs of the programs, by rank.
     pub outputs: Outputs,
+    /// The builds of the nodes, by host; none in a simulation.
+    pub builds: Vec<Build>,
 }

@@ -2,9 +2,10 @@
 //!
 //! A record is a directory. `events.jsonl` holds one [`Event`] per line, `run.json` the description and the result of
 //! the run. `run.json` is written last and in one piece: a directory without it is the record of a run that did not
-//! end.
+//! end. Its `run.json.partial` has the description, so that it can be read as far as it goes.
 
 mod balance_check;
+mod files;
 mod header;
 mod hosts;
 mod progress;
@@ -18,9 +19,10 @@ use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
 pub use balance_check::BalanceCheck;
+pub use files::{description, is_complete};
 pub use header::{EventHeader, EventKind};
 pub use hosts::Hosts;
-pub use reader::{ReadError, head, manifest, read, scan};
+pub use reader::{Extent, ReadError, head, manifest, read, scan};
 pub use writer::{WriteError, Writer};
 
 /// The version of the events, in the head of every record.

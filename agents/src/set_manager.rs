@@ -11,6 +11,7 @@ use bsp::{HostId, Rank, SetId};
 use migbsp::{Elapsed, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
 
+use crate::check::check;
 use crate::record;
 use crate::setup::{Collection, Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, World};
@@ -21,18 +22,19 @@ use placement_view::PlacementView;
 /// The state of a Set Manager: the host of every process, the arrivals at the barrier, and the rescheduling call in
 /// progress.
 ///
-/// Told what happened by [`SetManager::handle`]. All Managers compute the same interval, tolerance and
-/// list of potentials from the same exchanged data, and assert it.
+/// [`SetManager::handle`] handles its events. All Managers compute the same interval, tolerance and list of potentials
+/// from the same exchanged data, and check it. A message that contradicts the state of a Manager ends the run: other
+/// machines may send anything.
 #[derive(Debug)]
 pub struct SetManager {
     set: SetId,
     /// The hosts of this Set.
     hosts: Vec<HostId>,
-    /// Where every process lives.
+    /// The host of every process.
     placement_view: PlacementView,
-    /// How often the placement has changed.
+    /// The number of changes of the placement.
     epoch: u64,
-    /// Whether the first process has not halted and lives beside the first Manager.
+    /// Whether the first process has not halted and runs on the host of the first Manager.
     is_home: bool,
     /// Hosts of this Set that have taken a migrant in this run.
     has_migrant: BTreeSet<HostId>,
@@ -47,16 +49,18 @@ pub struct SetManager {
     unreceived: u64,
     /// Overhead of the first Manager's host at the end of the last superstep.
     busy: Seconds,
-    /// How long the barrier kept it busy in each superstep since the last call, for a scheduler.
+    /// The time for which the barrier kept it busy in each superstep since the last call, for a scheduler.
     barrier_busy: Vec<Seconds>,
     call: Option<Call>,
-    /// Messages of a call that has not begun here, in the order they came.
+    /// Messages of a call that has not begun here, in the order of arrival.
     early: Vec<(Address, AgentMessage)>,
-    /// What the next superstep starts with, once the time has come.
+    /// The start of the next superstep, until the call has lasted long enough.
     held: Option<Start>,
     /// The message for the first process on the first Manager's host, sent after those to all others: this process is the
     /// master of a central barrier, and starts when its own messages have arrived.
     last: Option<AgentMessage>,
+    /// Whether a message was refused: the run is over, and later events are ignored.
+    has_refused: bool,
 }
 
 impl SetManager {
@@ -86,72 +90,103 @@ impl SetManager {
             early: Vec::new(),
             held: None,
             last: None,
+            has_refused: false,
         }
     }
 
-    /// Something happened to the Set or in a call.
+    /// Handles an event of the Set or of a call.
     ///
     /// # Panics
     ///
-    /// If it is something that does not happen to Managers.
+    /// If the event is one of processes.
     pub fn handle(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
+        if self.has_refused {
+            return;
+        }
         match event {
-            Event::Message {
-                from,
-                message: AgentMessage::Arrived(arrived),
-            } => {
-                self.handle_arrived(rules, from, arrived, world);
-            }
-            Event::Message {
-                from,
-                message: AgentMessage::StartCall(confer),
-            } => {
-                assert!(self.superstep <= confer.superstep, "a call about the past");
-                if self.call.is_some() {
-                    self.early.push((from, AgentMessage::StartCall(confer)));
-                } else {
-                    self.superstep = confer.superstep;
-                    let began = world.now();
-                    self.begin_call(rules, began, world);
-                }
-            }
             Event::Message { from, message } => {
-                self.handle_call_message(rules, from, message, world);
+                if let Err(problem) = self.handle_message(rules, from, message, world) {
+                    self.has_refused = true;
+                    world.refuse(from, problem);
+                }
             }
             Event::Woken => {
                 let start = self.held.take().expect("woken to release what is held");
                 self.release(rules, start, world);
             }
             Event::Flushed => {
-                let message = self.last.take().expect("flushed to tell the first process");
+                let message = self.last.take().expect("flushed for the first process");
                 let own = Address::SetManager(self.set);
                 world.send(own, Address::Process(Rank(0)), message, Cost::Free);
             }
-            Event::Deliberated(deliberated) => self.handle_plan(rules, *deliberated, world),
+            Event::Deliberated(deliberated) => {
+                if let Err(problem) = self.handle_plan(rules, *deliberated, world) {
+                    self.has_refused = true;
+                    world.refuse(Address::SetManager(self.set), problem);
+                }
+            }
             Event::Computed { .. } | Event::Exchanged(_) | Event::Moved(_) => {
                 unreachable!("the Manager of {} cannot handle {event:?}", self.set)
             }
         }
     }
 
-    /// Processes have arrived; when all have, the superstep is over.
+    /// Handles a message of another agent.
+    fn handle_message(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        message: AgentMessage,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        match message {
+            AgentMessage::Arrived(arrived) => self.handle_arrived(rules, from, arrived, world),
+            AgentMessage::StartCall(order) => self.handle_start_call(rules, from, order, world),
+            message => self.handle_call_message(rules, from, message, world),
+        }
+    }
+
+    fn handle_start_call(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        order: StartCall,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        check(self.superstep <= order.superstep, || {
+            "a call after a superstep that is over".to_owned()
+        })?;
+        if self.call.is_some() {
+            return self.keep_early(rules, from, AgentMessage::StartCall(order));
+        }
+        self.superstep = order.superstep;
+        let began = world.now();
+        self.begin_call(rules, began, world);
+        Ok(())
+    }
+
+    /// Handles the arrival of processes at the barrier. When all have arrived, the superstep ends.
     fn handle_arrived(
         &mut self,
         rules: &Rules,
         from: Address,
         arrived: Arrived,
         world: &mut dyn World,
-    ) {
-        assert!(
-            self.superstep <= arrived.superstep,
-            "an arrival from the past"
-        );
-        if self.superstep < arrived.superstep {
-            // Another Manager was released first and its Set was quick.
-            self.early.push((from, AgentMessage::Arrived(arrived)));
-            return;
+    ) -> Result<(), String> {
+        let superstep = arrived.superstep;
+        check(self.superstep <= superstep, || {
+            format!("an arrival in superstep {superstep}, which is over")
+        })?;
+        if self.superstep < superstep {
+            // Another Manager was released first, and its Set was faster.
+            return self.keep_early(rules, from, AgentMessage::Arrived(arrived));
         }
         let is_first = from == Address::Process(Rank(0));
+        let is_started = self.held.is_none() && !(is_first && self.last.is_some());
+        check(self.call.is_none() && is_started, || {
+            format!("an arrival in superstep {superstep}, which has not started")
+        })?;
+        self.barrier.check(rules, self.set, from, &arrived)?;
         let by_rank = rules.barrier.collection == Collection::ByRank;
         if rules.barrier.shape == Shape::Central && (is_first || by_rank) {
             // The first process waits for the others once it has computed, sent and received.
@@ -161,14 +196,20 @@ impl SetManager {
             let cost = Cost::Network(rules.barrier.message);
             self.send_to_managers(rules, &AgentMessage::Arrived(own_set), cost, world);
         }
-        if let Some(all) = self.barrier.complete() {
-            self.end_superstep(rules, all, world);
+        match self.barrier.complete() {
+            Some(all) => self.end_superstep(rules, all, world),
+            None => Ok(()),
         }
     }
 
     /// Ends the superstep: all processes have arrived.
-    fn end_superstep(&mut self, rules: &Rules, all: Arrived, world: &mut dyn World) {
-        self.check_received(&all);
+    fn end_superstep(
+        &mut self,
+        rules: &Rules,
+        all: Arrived,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        self.check_received(&all)?;
         let ended = world.now();
         let is_first = self.set == rules.first;
         if is_first {
@@ -202,18 +243,20 @@ impl SetManager {
             };
             self.release(rules, start, world);
         }
+        Ok(())
     }
 
-    /// Every message is received in its superstep or, if it arrived where no process expected it, in the next one.
-    fn check_received(&mut self, all: &Arrived) {
-        let (index, sent) = (self.superstep, self.unreceived + all.sent);
+    /// Checks that every message is received in its superstep or, if it arrived where no process expected it, in the
+    /// next one.
+    fn check_received(&mut self, all: &Arrived) -> Result<(), String> {
+        let sent = self.unreceived.saturating_add(all.sent);
         let left = sent.checked_sub(all.received);
-        let left = left.unwrap_or_else(|| panic!("superstep {index}: {all:?}, of {sent} sent"));
-        assert!(
-            left <= all.sent,
-            "superstep {index}: messages were lost: {all:?}, of {sent} sent"
-        );
+        let left = left.filter(|left| *left <= all.sent).ok_or_else(|| {
+            let (superstep, received) = (self.superstep, all.received);
+            format!("superstep {superstep}: {received} of {sent} messages were received")
+        })?;
         self.unreceived = left;
+        Ok(())
     }
 
     /// Whether a call follows the superstep that `all` sums up.
@@ -280,21 +323,37 @@ impl SetManager {
             let is_here = to == Address::Node(rules.managers[self.set.index()]);
             world.send(own, to, message, if is_here { Cost::Free } else { network });
         });
-        // Asked once per message: a first process that has halted may still wait for its last one when
-        // the others' next superstep is over.
+        // Once per message: a first process that has halted may still wait for its last one when the next superstep of
+        // the others is over.
         if waits {
             world.flush(self.set);
         }
     }
 
-    /// Handles again what had come too early.
+    /// Keeps a message that arrived early.
+    fn keep_early(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        message: AgentMessage,
+    ) -> Result<(), String> {
+        // An agent sends a few messages of each superstep and each call, and none is more than one superstep ahead.
+        let agents = rules.placement.len() + rules.sets.len() + rules.managers.len();
+        check(self.early.len() < EARLY_PER_AGENT * agents, || {
+            "too many early messages".to_owned()
+        })?;
+        self.early.push((from, message));
+        Ok(())
+    }
+
+    /// Handles the messages that arrived early.
     fn retry_early(&mut self, rules: &Rules, world: &mut dyn World) {
         for (from, message) in std::mem::take(&mut self.early) {
             self.handle(rules, Event::Message { from, message }, world);
         }
     }
 
-    /// To all other Managers.
+    /// Sends a message to all other Managers.
     fn send_to_managers(
         &self,
         rules: &Rules,
@@ -308,7 +367,7 @@ impl SetManager {
         }
     }
 
-    /// To another Manager.
+    /// Sends a message to another Manager.
     fn send(&self, to: SetId, message: AgentMessage, cost: Cost, world: &mut dyn World) {
         world.send(
             Address::SetManager(self.set),
@@ -318,6 +377,9 @@ impl SetManager {
         );
     }
 }
+
+/// Early messages that a Manager keeps for each agent of the run.
+const EARLY_PER_AGENT: usize = 8;
 
 #[cfg(test)]
 mod tests;

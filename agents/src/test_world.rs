@@ -1,14 +1,15 @@
 //! A world for tests without a clock: what is under way arrives in any order one likes.
 
+mod agent_interface;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
-use protocol::{Address, AgentMessage, Migrate, ProcessImage, Start};
+use bsp::units::{Instructions, Seconds};
+use bsp::{HostId, Rank, SetId};
+use protocol::{Address, AgentMessage, Migrate, Start};
 use simulator::{NetworkOptions, Platform};
 
-use crate::deliberation::Deliberation;
 use crate::error::RunError;
 use crate::node::Node;
 use crate::process::Process;
@@ -16,7 +17,7 @@ use crate::record;
 use crate::script::Script;
 use crate::set_manager::SetManager;
 use crate::setup::{Barrier, Collection, Rules, Scheduler, Setup, Shape, TransferStart};
-use crate::world::{Cost, Event, Exchange, Moved, World};
+use crate::world::{Cost, Event};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
 
@@ -77,6 +78,9 @@ pub(crate) struct TestWorld {
     pub(crate) acts: Vec<Act>,
     pub(crate) events: Vec<record::Event>,
     pub(crate) finished: Vec<Rank>,
+    /// Whether an error is kept, and does not panic.
+    keeps_errors: bool,
+    error: Option<RunError>,
 }
 
 /// All agents of a run.
@@ -155,6 +159,8 @@ impl TestWorld {
             acts: Vec::new(),
             events: Vec::new(),
             finished: Vec::new(),
+            keeps_errors: false,
+            error: None,
         }
     }
 
@@ -197,6 +203,27 @@ impl TestWorld {
 
     /// Runs all agents to the end; `pick` chooses which of the messages in transfer arrives next.
     pub(crate) fn play(&mut self, agents: &mut Agents, mut pick: impl FnMut(usize) -> usize) {
+        self.start();
+        while self.step(agents, &mut pick) {}
+    }
+
+    /// Keeps errors from now on; without this, an error panics.
+    pub(crate) fn keep_errors(&mut self) {
+        self.keeps_errors = true;
+    }
+
+    /// The first error, if one was kept.
+    pub(crate) fn error(&self) -> Option<String> {
+        self.error.as_ref().map(RunError::to_string)
+    }
+
+    /// The host of a process.
+    pub(crate) fn host(&self, rank: Rank) -> HostId {
+        self.hosts[rank.index()]
+    }
+
+    /// Starts all processes.
+    pub(crate) fn start(&mut self) {
         for rank in (0..self.hosts.len()).map(Rank::from_index) {
             let message = AgentMessage::Start(Start {
                 superstep: 0,
@@ -206,30 +233,39 @@ impl TestWorld {
             self.instant
                 .push_back((Address::Process(rank), Event::Message { from, message }));
         }
-        loop {
-            while let Some((to, event)) = self.instant.pop_front() {
-                self.tell(agents, to, event);
-            }
-            if self.pending.is_empty() {
-                break;
-            }
-            let next = pick(self.pending.len());
-            match self.pending.remove(next) {
-                Pending::Letter(from, to, message) => {
-                    self.instant
-                        .push_back((to, Event::Message { from, message }));
-                    if let Address::SetManager(set) = from {
-                        self.under_way[set.index()].0 -= 1;
-                        self.deliver_flushed(set);
-                    }
-                }
-                Pending::Computed(rank) => self.deliver_computed(rank),
-                Pending::Woken(to) => self.instant.push_back((to, Event::Woken)),
-            }
-        }
     }
 
-    fn tell(&mut self, agents: &mut Agents, to: Address, event: Event) {
+    /// Delivers the next event; false if there is none.
+    pub(crate) fn step(
+        &mut self,
+        agents: &mut Agents,
+        pick: &mut dyn FnMut(usize) -> usize,
+    ) -> bool {
+        if let Some((to, event)) = self.instant.pop_front() {
+            self.tell(agents, to, event);
+            return true;
+        }
+        if self.pending.is_empty() {
+            return false;
+        }
+        let next = pick(self.pending.len());
+        match self.pending.remove(next) {
+            Pending::Letter(from, to, message) => {
+                self.instant
+                    .push_back((to, Event::Message { from, message }));
+                if let Address::SetManager(set) = from {
+                    self.under_way[set.index()].0 -= 1;
+                    self.deliver_flushed(set);
+                }
+            }
+            Pending::Computed(rank) => self.deliver_computed(rank),
+            Pending::Woken(to) => self.instant.push_back((to, Event::Woken)),
+        }
+        true
+    }
+
+    /// Delivers an event to an agent.
+    pub(crate) fn tell(&mut self, agents: &mut Agents, to: Address, event: Event) {
         // The rules are read while the world is written.
         let rules = std::mem::replace(&mut self.rules, no_rules());
         match to {
@@ -282,150 +318,5 @@ fn no_rules() -> Rules {
         on_host: Vec::new(),
         in_set: Vec::new(),
         first: SetId(0),
-    }
-}
-
-impl World for TestWorld {
-    fn now(&self) -> Instant {
-        Instant::START
-    }
-
-    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
-        self.sent.push((from, to, message.clone(), cost));
-        let is_instant = match cost {
-            Cost::Free => true,
-            Cost::Network(_) => false,
-            Cost::Encoded => self.host_of(from) == self.host_of(to),
-        };
-        if is_instant {
-            self.instant
-                .push_back((to, Event::Message { from, message }));
-            return;
-        }
-        if let Address::SetManager(set) = from {
-            self.under_way[set.index()].0 += 1;
-        }
-        self.pending.push(Pending::Letter(from, to, message));
-    }
-
-    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
-        self.acts.push(Act::Run(rank, superstep, delay));
-        self.supersteps[rank.index()] = superstep;
-        self.pending.push(Pending::Computed(rank));
-    }
-
-    fn exchange(&mut self, rank: Rank) {
-        self.acts.push(Act::Exchange(rank));
-        let exchange = Exchange {
-            sent: 1,
-            received: 1,
-            ..Exchange::default()
-        };
-        self.instant
-            .push_back((Address::Process(rank), Event::Exchanged(exchange)));
-    }
-
-    fn listen(&mut self, superstep: u64, to: Option<Rank>) {
-        self.acts.push(Act::Listen(superstep, to));
-    }
-
-    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
-        self.acts.push(Act::Depart(order, agent.clone()));
-        let state = ProcessImage {
-            rank: order.rank,
-            epoch: order.epoch,
-            agent: u32::try_from(agent.len()).unwrap(),
-            declared: None,
-            payload: agent.into(),
-        };
-        let (from, to) = (Address::Node(order.from), Address::Node(order.to));
-        self.send(
-            from,
-            to,
-            AgentMessage::ProcessImage(Box::new(state)),
-            Cost::Encoded,
-        );
-    }
-
-    fn install(&mut self, host: HostId, state: ProcessImage) {
-        self.acts.push(Act::Install(host, state.rank));
-        self.hosts[state.rank.index()] = host;
-        self.record(record::Event::Moved(record::Moved {
-            at: self.now(),
-            rank: state.rank,
-            host,
-            epoch: state.epoch,
-            bytes: bsp::units::Bytes(0),
-            took: Seconds::ZERO,
-        }));
-        let moved = Moved {
-            agent: state.payload,
-            host,
-            epoch: state.epoch,
-        };
-        self.instant
-            .push_back((Address::Process(state.rank), Event::Moved(Box::new(moved))));
-    }
-
-    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
-        self.acts.push(Act::Commit(set, epoch, moves.to_vec()));
-    }
-
-    fn wake(&mut self, agent: Address, after: Seconds) {
-        self.acts.push(Act::Wake(agent, after));
-        self.pending.push(Pending::Woken(agent));
-    }
-
-    fn flush(&mut self, set: SetId) {
-        self.acts.push(Act::Flush(set));
-        self.under_way[set.index()].1 = true;
-        self.deliver_flushed(set);
-    }
-
-    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
-        let deliberated = Event::Deliberated(Box::new(deliberation.conclude()));
-        self.instant
-            .push_back((Address::SetManager(set), deliberated));
-    }
-
-    fn finished(&mut self, rank: Rank) {
-        self.finished.push(rank);
-    }
-
-    fn image(&self, _: Rank) -> Image {
-        bsp::units::Bytes(1000).into()
-    }
-
-    fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
-        let host = self.platform.host(host);
-        (host.speed, host.cores)
-    }
-
-    fn load(&self, _: HostId, _: Seconds) -> f64 {
-        0.0
-    }
-
-    fn overhead_busy(&self, _: HostId) -> Seconds {
-        Seconds::ZERO
-    }
-
-    fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
-        if from == to { 1e-8 } else { 1e-7 }
-    }
-
-    fn latency(&self, from: SetId, to: SetId) -> Seconds {
-        if from == to {
-            Seconds::ZERO
-        } else {
-            Seconds::new(1e-3).expect("a millisecond")
-        }
-    }
-
-    fn record(&mut self, event: record::Event) {
-        self.events.push(event);
-    }
-
-    fn fail(&mut self, error: RunError) {
-        panic!("{error}");
     }
 }

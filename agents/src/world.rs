@@ -68,6 +68,8 @@ pub struct Exchange {
 pub struct Moved {
     /// The agent's state, as [`World::depart`] was given it.
     pub agent: bytes::Bytes,
+    /// The node that sent it.
+    pub from: Address,
     /// Its new host.
     pub host: HostId,
     /// The placement in which it lives there.
@@ -108,12 +110,11 @@ pub trait World {
     /// Removes a process from its host: the states of its agent and its program are sent to its new node.
     fn depart(&mut self, order: Migrate, agent: Vec<u8>);
 
-    /// Installs a process that has arrived on its new host; answered by [`Event::Moved`] at its agent.
-    fn install(&mut self, host: HostId, state: ProcessImage);
+    /// Installs a process that has arrived on its new host from the node `from`; answered by [`Event::Moved`] at its agent.
+    fn install(&mut self, host: HostId, from: Address, image: ProcessImage);
 
     /// The Manager of `set` knows that all processes that move are installed on their new hosts: from now on, the
-    /// placement
-    /// is that of `epoch`. The nodes of its Set receive this before any later message.
+    /// placement is that of `epoch`. The nodes of its Set receive this before any later message.
     fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]);
 
     /// Wakes the agent `after` from now, with [`Event::Woken`].
@@ -148,6 +149,12 @@ pub trait World {
 
     /// Adds an event to the record of the run.
     fn record(&mut self, event: record::Event);
+
+    /// Ends the run, because a message of the agent `from` violates the protocol, as `problem` says. On real hosts the
+    /// connection to its host is closed.
+    fn refuse(&mut self, from: Address, problem: String) {
+        self.fail(RunError::Peer(format!("{from:?}: {problem}")));
+    }
 
     /// Ends the run.
     fn fail(&mut self, error: RunError);

@@ -2,6 +2,7 @@
 
 mod claim;
 mod contender;
+mod ledger;
 mod pairs;
 mod report;
 mod results;
@@ -13,15 +14,17 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use crate::chart::{Interval, Intervals};
+use crate::compare::ledger::{Entry, LEDGER_SCHEMA, Place};
 use experiments::Failure;
 use experiments::Loaded;
 use experiments::PreparedExperiment;
 use experiments::Registry;
 use experiments::Scenario;
-use experiments::batch::{self, Progress};
+use experiments::batch::Batch;
 
 pub use claim::Claim;
 pub use contender::Contender;
+pub use ledger::Ledger;
 pub use pairs::{Pair, Verdict};
 pub use report::{CheckedClaim, Report, Row};
 pub use results::{Results, Run, Subject};
@@ -56,6 +59,36 @@ impl Case<'_> {
         assignments.extend_from_slice(&self.contender.assignments);
         assignments.push(format!("run.seed={}", self.seed));
         experiments::load(self.file, &assignments, registry)
+    }
+
+    /// Runs it, unless `ledger` has the run already, and notes the result at `place`.
+    fn run(
+        &self,
+        set: &[String],
+        registry: &Registry,
+        ledger: &Ledger,
+        place: Place,
+    ) -> Result<(), Failure> {
+        let prepared = PreparedExperiment::new(self.load(set, registry)?)?;
+        let digest = prepared.digest(self.contender.scenario, registry)?;
+        if ledger.recall(&digest, place) {
+            return Ok(());
+        }
+        let finished = prepared.run(self.contender.scenario, registry, &mut |_| {});
+        let finished = finished.map_err(|failure| {
+            let (file, seed) = (self.file.display(), self.seed);
+            failure.of(format!("{file}, {}, seed {seed}", self.contender.label))
+        })?;
+        ledger.note(
+            place,
+            &Entry {
+                schema: LEDGER_SCHEMA.to_owned(),
+                digest,
+                experiment: self.file.display().to_string(),
+                policy: self.contender.label.clone(),
+                run: Run::new(self.seed, &finished),
+            },
+        )
     }
 }
 
@@ -95,49 +128,84 @@ pub fn subjects(comparison: &Comparison<'_>, registry: &Registry) -> Result<Vec<
     Ok(subjects)
 }
 
-/// Runs every experiment under every policy with every seed.
+/// Runs every experiment under every policy with every seed; what `ledger` has is not run again.
+///
+/// All policies have a seed on all experiments before the next seed begins.
 ///
 /// # Errors
 ///
-/// That of the first run that fails.
+/// That of the first run that fails, or the ledger's; or there is no experiment.
 pub fn run(
     comparison: &Comparison<'_>,
-    subjects: Vec<Subject>,
+    subjects: &[Subject],
     registry: &Registry,
-    progress: &dyn Progress,
+    batch: Batch<'_>,
+    ledger: &Ledger,
 ) -> Result<Results, Failure> {
     let mut cases = Vec::new();
-    for (file, subject) in comparison.experiments.iter().zip(&subjects) {
-        for contender in comparison.policies {
-            let case = |seed: &u64| Case {
-                file,
-                contender,
-                seed: *seed,
-            };
-            cases.extend(subject.seeds.iter().map(case));
+    for (experiment, (file, subject)) in comparison.experiments.iter().zip(subjects).enumerate() {
+        for (number, seed) in subject.seeds.iter().enumerate() {
+            for (policy, contender) in comparison.policies.iter().enumerate() {
+                let case = Case {
+                    file,
+                    contender,
+                    seed: *seed,
+                };
+                cases.push(((number, experiment, policy), case));
+            }
         }
     }
-    let done = batch::run(&cases, progress, |case| {
-        let prepared = PreparedExperiment::new(case.load(comparison.set, registry)?)?;
-        let finished = prepared.run(case.contender.scenario, registry, &mut |_| {});
-        let finished = finished.map_err(|failure| {
-            let (file, seed) = (case.file.display(), case.seed);
-            failure.of(format!("{file}, {}, seed {seed}", case.contender.label))
-        })?;
-        Ok(Run::new(case.seed, &finished))
+    cases.sort_by_key(|(place, _)| *place);
+    batch.run(&cases, |((_, experiment, policy), case)| {
+        let place = (*experiment, *policy, case.seed);
+        case.run(comparison.set, registry, ledger, place)
     })?;
+    let done = results(comparison, subjects.to_vec(), ledger);
+    done.ok_or_else(|| Failure::Usage("no experiment to compare".to_owned()))
+}
+
+/// The results of the seeds that are done under all policies; `None`: of no experiment is there one.
+pub fn results_so_far(
+    comparison: &Comparison<'_>,
+    subjects: &[Subject],
+    ledger: &Ledger,
+) -> Option<Results> {
+    let policies = 0..comparison.policies.len();
+    let mut done = subjects.to_vec();
+    for (experiment, subject) in done.iter_mut().enumerate() {
+        subject.seeds.retain(|seed| {
+            let mut policies = policies.clone();
+            policies.all(|policy| ledger.done((experiment, policy, *seed)).is_some())
+        });
+    }
+    results(comparison, done, ledger)
+}
+
+/// The results of `subjects` with their seeds, all of which are done; those without any are left out.
+fn results(
+    comparison: &Comparison<'_>,
+    subjects: Vec<Subject>,
+    ledger: &Ledger,
+) -> Option<Results> {
     let policies = comparison.policies;
-    let mut done = done.into_iter();
-    let runs = subjects.iter().map(|subject| {
-        let of = |_| done.by_ref().take(subject.seeds.len()).collect();
-        policies.iter().map(of).collect()
-    });
-    let runs = runs.collect();
+    let (mut experiments, mut runs) = (Vec::new(), Vec::new());
+    for (experiment, subject) in subjects.into_iter().enumerate() {
+        if subject.seeds.is_empty() {
+            continue;
+        }
+        let of = |policy: usize| {
+            let seeds = subject.seeds.iter();
+            let run = |seed: &u64| ledger.done((experiment, policy, *seed));
+            seeds.filter_map(run).collect::<Vec<Run>>()
+        };
+        runs.push((0..policies.len()).map(of).collect());
+        experiments.push(subject);
+    }
     let alone = policies
         .iter()
         .position(|policy| policy.scenario == Scenario::I);
-    Ok(Results {
-        experiments: subjects,
+    (!experiments.is_empty()).then(|| Results {
+        experiments,
         policies: policies.iter().map(|policy| policy.label.clone()).collect(),
         reference: alone.unwrap_or(0),
         runs,

@@ -5,7 +5,7 @@ use bsp::{HostId, SetId};
 use serde::Serialize;
 use simulator::{Host, Platform};
 
-use crate::text::table;
+use crate::text::Layout;
 use experiments::Failure;
 
 /// A platform, as shown; `schema` is `migbsp.platform/1`.
@@ -59,7 +59,7 @@ impl PlatformView {
     }
 
     /// Tables for people.
-    pub fn text(&self) -> String {
+    pub fn text(&self, layout: Layout) -> String {
         let speed = |set: &SetView| {
             let giga = |speed: f64| format!("{}", speed / 1e9);
             if set.speed_min < set.speed_max {
@@ -79,7 +79,7 @@ impl PlatformView {
             ]
         });
         let headers = ["Set", "hosts", "cores", "Ginstr/s", "profiles", "names"];
-        let mut text = table(&headers, sets);
+        let mut text = layout.reduced_table(&headers, sets, &[5, 4, 2]);
         let few = self.sets.len() <= SETS_PAIRED;
         let shown = |route: &&RouteView| few || route.from == route.to;
         let routes = self.routes.iter().filter(shown).map(|route| {
@@ -92,7 +92,7 @@ impl PlatformView {
             ]
         });
         text.push('\n');
-        text.push_str(&table(
+        text.push_str(&layout.table(
             &["from", "to", "links", "latency [us]", "bandwidth [MB/s]"],
             routes,
         ));

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use crate::reproduce::execute::execute;
 use crate::reproduce::forced::forced;
 use experiments::Failure;
-use experiments::batch::{self, Progress};
+use experiments::batch::Batch;
 
 pub use agreement::{Agreement, AgreementTotal, StatedReport};
 pub use application::Application;
@@ -48,7 +48,7 @@ pub use text::text;
 /// # Errors
 ///
 /// If an experiment is at fault, which a test excludes for all that are in the binary.
-pub fn reproduce(part: Part, ties: &[Variant], progress: &dyn Progress) -> Result<Report, Failure> {
+pub fn reproduce(part: Part, ties: &[Variant], batch: Batch<'_>) -> Result<Report, Failure> {
     let stated = stated::stated();
     let cells: Vec<(Cell, Vec<Run>)> = part
         .tables()
@@ -67,7 +67,7 @@ pub fn reproduce(part: Part, ties: &[Variant], progress: &dyn Progress) -> Resul
     if part == Part::All {
         runs.extend(gain::runs());
     }
-    let outcomes = outcomes(runs, progress, &stated)?;
+    let outcomes = outcomes(runs, batch, &stated)?;
     let migrations = if part.has_migrations() {
         compare(&stated, ties, &outcomes)
     } else {
@@ -103,13 +103,13 @@ fn runs_of(cell: &Cell, ties: &[Variant], stated: &[Stated]) -> Vec<Run> {
 /// The results of `runs`; each is run once.
 fn outcomes(
     mut runs: Vec<Run>,
-    progress: &dyn Progress,
+    batch: Batch<'_>,
     stated: &[Stated],
 ) -> Result<BTreeMap<Run, Outcome>, Failure> {
     // The longest first, so that no core ends with a long run.
     runs.sort_unstable_by_key(|run| (Reverse(run.weight()), *run));
     runs.dedup();
-    let outcomes = batch::run(&runs, progress, |run| execute(run, stated))?;
+    let outcomes = batch.run(&runs, |run| execute(run, stated))?;
     Ok(runs.into_iter().zip(outcomes).collect())
 }
 

@@ -4,4 +4,4 @@ mod script;
 mod text;
 
 pub use script::unfollowed;
-pub use text::{shortened, text};
+pub use text::{is_wanting, shortened, text};

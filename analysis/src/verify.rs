@@ -18,6 +18,7 @@ use experiments::Scenario;
 use experiments::Scheduler;
 use experiments::record::fault;
 use experiments::record::manifest;
+use experiments::record::shortfall;
 use settings::Fault;
 use settings::Node;
 
@@ -50,6 +51,8 @@ pub fn verify(
         scenario: manifest.scenario,
         policy,
         processes: run.placement.len(),
+        is_complete: true,
+        shortfall: None,
     });
     let mut ended = Ok(());
     let take = |event| {
@@ -61,7 +64,9 @@ pub fn verify(
             Err(error) => ended = Err(broken(error)),
         }
     };
-    record::scan(folder, |_| true, take).map_err(fault)?;
+    let extent = record::scan(folder, |_| true, take).map_err(fault)?;
+    report.head.is_complete = extent.is_complete;
+    report.head.shortfall = shortfall(&extent);
     Ok((report, ended))
 }
 

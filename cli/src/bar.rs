@@ -23,7 +23,7 @@ fn left(state: &ProgressState, text: &mut dyn Write) {
 }
 
 /// A bar on stderr that counts the runs of a batch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RunBar {
     bar: ProgressBar,
     is_shown: bool,

@@ -5,27 +5,30 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
-use clap_complete::Shell;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{Layer as _, fmt, registry};
 
-use crate::arguments::taking_negative_numbers;
+use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::cert::{self, CertCommand};
 use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
+use crate::commands::completions::{COMPLETIONS_HELP, Shell};
 use crate::commands::explain::{EXPLAIN_ABOUT, EXPLAIN_HELP, ExplainArguments};
+use crate::commands::man::{MAN_HELP, ManArguments};
 use crate::commands::platform::PlatformCommand;
 use crate::commands::rebalance::{REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
 use crate::commands::reproduce::{REPRODUCE_ABOUT, REPRODUCE_HELP, ReproduceArguments};
 use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments};
 use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
-use crate::commands::{compare, explain, platform, rebalance, reproduce, simulate, verify};
-use crate::exit::{EXIT_CODES, exit_code};
+use crate::commands::{
+    compare, completions, explain, man, platform, rebalance, reproduce, simulate, verify,
+};
+use crate::environment::warn_of_strangers;
+use crate::exit::exit_code;
 use crate::failure::CommandFailure;
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
+use crate::log::Log;
+use crate::misuse;
 use crate::output::{self};
-use analysis::compare::Contender;
+use crate::own_name::OwnName;
+use crate::topics::{topic, with_topics};
 use experiments::Registry;
 
 /// Runs the command that the arguments of this process ask for.
@@ -34,12 +37,22 @@ use experiments::Registry;
 /// `migbsp help exit-codes`.
 #[must_use]
 pub fn run(registry: &Registry) -> ExitCode {
-    let command = with_workloads(Arguments::command(), registry);
-    let command = with_policies(command, registry);
+    let command = with_topics(Arguments::command(), registry);
+    let command = knowing_policies(command, registry.policies());
+    let own_name = OwnName::new(registry.program(), &command);
+    let command = own_name.in_help(command);
+    let command = command.name(registry.program()).version(registry.version());
     let mut command = taking_negative_numbers(command);
     let parsed = command
         .try_get_matches_from_mut(env::args_os())
-        .and_then(|matches| Arguments::from_arg_matches(&matches));
+        .and_then(|matches| Arguments::from_arg_matches(&matches))
+        .map_err(|error| {
+            let words = env::args_os().skip(1);
+            let words: Vec<String> = words
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            misuse::explained(error, &command, &words)
+        });
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -48,12 +61,21 @@ pub fn run(registry: &Registry) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    log_to_stderr(arguments.verbose, arguments.quiet);
-    match execute(arguments, command, registry) {
+    let log = Log {
+        verbose: arguments.verbose,
+        quiet: arguments.quiet,
+        node: match &arguments.command {
+            Command::Node(node) => node.log_format(),
+            _ => None,
+        },
+    };
+    log.begin();
+    warn_of_strangers(registry);
+    match execute(arguments, command, registry, &own_name) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output::warn(&format!("error: {failure}"));
+            log.report(&own_name.in_text(&failure.to_string()));
             exit_code(&failure)
         }
     }
@@ -76,7 +98,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run an experiment on a simulated platform
-    #[command(long_about = SIMULATE_ABOUT)]
+    #[command(long_about = SIMULATE_ABOUT, after_help = SIMULATE_HELP)]
     Simulate(SimulateArguments),
     /// Compare policies on experiments, with several seeds
     #[command(long_about = COMPARE_ABOUT, after_help = COMPARE_HELP)]
@@ -117,15 +139,31 @@ enum Command {
         /// The shell
         shell: Shell,
     },
+    /// Write manual pages
+    #[command(after_help = MAN_HELP)]
+    Man(ManArguments),
     /// List the exit codes
-    #[command(name = "exit-codes", hide = true, long_about = EXIT_CODES, help_template = "{about}\n")]
+    #[command(name = "exit-codes", hide = true, help_template = TOPIC)]
     ExitCodes,
+    /// List the workloads and their parameters
+    #[command(hide = true, help_template = TOPIC)]
+    Workloads,
+    /// List the policies and the rules that they are made of
+    #[command(hide = true, help_template = TOPIC)]
+    Policies,
+    /// List the units of numbers
+    #[command(hide = true, help_template = TOPIC)]
+    Units,
+    /// List the formats of results
+    #[command(hide = true, help_template = TOPIC)]
+    Formats,
 }
 
 fn execute(
     arguments: Arguments,
-    mut command: clap::Command,
+    command: clap::Command,
     registry: &Registry,
+    own_name: &OwnName,
 ) -> Result<(), CommandFailure> {
     // A progress bar and log lines would overwrite each other.
     let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
@@ -139,7 +177,7 @@ fn execute(
             comparison.progress = progress;
             compare::command(&comparison, registry)
         }
-        Command::Explain(arguments) => explain::command(&arguments),
+        Command::Explain(arguments) => explain::command(&arguments, own_name),
         Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;
@@ -156,88 +194,19 @@ fn execute(
         }
         Command::Up(mut up) => {
             up.progress = progress;
-            live::up(&up, registry)
+            live::up(&up, registry, own_name)
         }
-        Command::Status(arguments) => live::status(&arguments),
+        Command::Status(arguments) => live::status(&arguments, registry),
         Command::Platform(command) => platform::command(&command),
-        Command::Cert(command) => cert::command(&command),
-        Command::Completions { shell } => {
-            let name = command.get_bin_name().unwrap_or("migbsp").to_owned();
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut command, name, &mut script);
-            output::print(&String::from_utf8_lossy(&script))
-        }
-        Command::ExitCodes => output::print(&format!("{EXIT_CODES}\n")),
+        Command::Cert(command) => cert::command(&command, own_name),
+        Command::Completions { shell } => completions::command(shell, command),
+        Command::Man(arguments) => man::command(&arguments, command),
+        Command::ExitCodes => output::print(&topic(&command, "exit-codes")),
+        Command::Workloads => output::print(&topic(&command, "workloads")),
+        Command::Policies => output::print(&topic(&command, "policies")),
+        Command::Units => output::print(&topic(&command, "units")),
+        Command::Formats => output::print(&topic(&command, "formats")),
     }
-}
-
-/// The help of `simulate` with the workloads that this binary knows.
-fn with_workloads(command: clap::Command, registry: &Registry) -> clap::Command {
-    let width = registry
-        .names()
-        .iter()
-        .map(|name| name.len())
-        .max()
-        .unwrap_or(0);
-    let list: String = registry
-        .descriptions()
-        .map(|(name, about)| format!("  {name:width$}  {about}\n"))
-        .collect();
-    let help = format!("Workloads:\n{list}\n{SIMULATE_HELP}");
-    command.mut_subcommand("simulate", |simulate| simulate.after_help(help))
-}
-
-/// `compare` with the rules of policies that this binary knows: read after `--policy`, and listed in its help.
-fn with_policies(command: clap::Command, registry: &Registry) -> clap::Command {
-    let rules = registry.policies().descriptions();
-    let width = rules.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
-    let mut list = String::new();
-    let mut kind = "";
-    for rule in &rules {
-        if rule.kind != kind {
-            kind = rule.kind;
-            list.push_str(&format!("  {kind}:\n"));
-        }
-        list.push_str(&format!("    {:width$}  {}\n", rule.name, rule.help));
-        for parameter in rule.parameters {
-            let name = format!("{}.{}", rule.name, parameter.name);
-            let (help, default) = (parameter.help, parameter.default);
-            list.push_str(&format!("    {name:width$}  {help} [default: {default}]\n"));
-        }
-    }
-    let help = COMPARE_HELP.replace(
-        "\nClaims:",
-        &format!("\nRules of policies:\n{list}\nClaims:"),
-    );
-    let policies = registry.policies().clone();
-    command.mut_subcommand("compare", |compare| {
-        let compare = compare.after_help(help);
-        compare.mut_arg("policies", |argument| {
-            argument.value_parser(move |text: &str| Contender::new(text, &policies))
-        })
-    })
-}
-
-fn log_to_stderr(verbose: u8, quiet: bool) {
-    let level = match (quiet, verbose) {
-        (true, _) => LevelFilter::ERROR,
-        (false, 0) => LevelFilter::WARN,
-        (false, 1) => LevelFilter::INFO,
-        (false, _) => LevelFilter::DEBUG,
-    };
-    let from_environment = env::var("RUST_LOG").ok().filter(|text| !text.is_empty());
-    let filter = match from_environment.map(|text| text.parse::<Targets>()) {
-        Some(Ok(filter)) if !quiet && verbose == 0 => filter,
-        _ => Targets::new().with_default(level),
-    };
-    let layer = fmt::layer()
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none())
-        .without_time()
-        .with_target(false);
-    let subscriber = registry().with(layer.with_filter(filter));
-    // An existing subscriber is used.
-    let _already_set = subscriber.try_init();
 }
 
 const AFTER_HELP: &str = "\
@@ -255,13 +224,11 @@ Examples:
                                                      on real processes: docs/cluster.md
   migbsp cert init --cluster lab                     an authority for a cluster: docs/cluster.md
 
-See also: `migbsp help simulate`, `migbsp help exit-codes`, README.md, docs/model.md.";
+Topics: migbsp help workloads, policies, units, formats, exit-codes.
+See also: `migbsp help simulate`, README.md, docs/model.md.";
 
-const COMPLETIONS_HELP: &str = "\
-Examples:
-  migbsp completions bash > ~/.local/share/bash-completion/completions/migbsp
-  migbsp completions zsh > ~/.zfunc/_migbsp
-  migbsp completions fish > ~/.config/fish/completions/migbsp.fish";
+/// The help of a topic is its text alone.
+const TOPIC: &str = "{about}\n";
 
 #[cfg(test)]
 mod tests {

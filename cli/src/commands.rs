@@ -1,8 +1,10 @@
 //! The commands: their arguments, their help, what they print.
 
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod explain;
 mod flows;
+pub(crate) mod man;
 pub(crate) mod platform;
 pub(crate) mod rebalance;
 pub(crate) mod reproduce;

@@ -14,7 +14,9 @@ pub(crate) fn exit_code(failure: &CommandFailure) -> ExitCode {
         CommandFailure::Failure(Failure::Verification(_)) => 3,
         CommandFailure::Failure(Failure::Input(_)) => 4,
         CommandFailure::Failure(Failure::Cluster(_)) => 5,
-        CommandFailure::Interrupted(signal) => 128_u8.saturating_add(*signal),
+        CommandFailure::Interrupted(signal) | CommandFailure::Stopped { signal, .. } => {
+            128_u8.saturating_add(*signal)
+        }
     })
 }
 
@@ -24,7 +26,8 @@ migbsp ends with one of these exit codes:
 
     0  success
     1  the run failed: the program failed, or its results cannot be written
-    2  usage: invalid command line, --set or MIGBSP__ variable
+    2  usage: invalid command line, --set or MIGBSP__ variable; --out names a folder with a complete record
+       (--force replaces it); --outputs names a format that cannot hold the outputs
     3  an assertion or a verification failed, or a level was not met (`rebalance`)
     4  invalid input file, or an experiment that cannot be run
     5  a cluster or a peer failed

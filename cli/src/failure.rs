@@ -12,8 +12,16 @@ pub(crate) enum CommandFailure {
     #[error(transparent)]
     Failure(#[from] Failure),
     /// The process received this signal.
-    #[error("interrupted: the cluster is free again")]
+    #[error("interrupted: the cluster is free again when the superstep under way ends")]
     Interrupted(u8),
+    /// The process received this signal, and shows what it has done so far.
+    #[error("{message}")]
+    Stopped {
+        /// The signal.
+        signal: u8,
+        /// What is done, and how to go on.
+        message: String,
+    },
     /// The results cannot be written to stdout.
     #[error("the results cannot be written: {0}")]
     Output(#[from] io::Error),

@@ -2,18 +2,58 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use experiments::Failure;
+use experiments::{Failure, OutputFile};
+
+use crate::failure::CommandFailure;
 
 /// Writes a file atomically where files can be replaced: after an error the previous contents remain.
 ///
 /// # Errors
 ///
-/// If the operating system refuses.
-pub(crate) fn write(file: &Path, text: &str) -> Result<(), Failure> {
+/// If the operating system refuses. A reader of a pipe that goes away is no error to report.
+pub(crate) fn write(
+    file: &Path,
+    contents: &(impl AsRef<[u8]> + ?Sized),
+) -> Result<(), CommandFailure> {
     check_writable(file)?;
-    replace(file, text).map_err(|error| unwritable(file, &error))
+    replace(file, contents.as_ref()).map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => CommandFailure::Output(error),
+        _ => unwritable(file, &error).into(),
+    })
+}
+
+/// Writes files into `folder`, which is made if it does not exist, each as [`write`] does.
+///
+/// # Errors
+///
+/// If the operating system refuses.
+pub(crate) fn write_into(
+    folder: &Path,
+    files: impl IntoIterator<Item = OutputFile>,
+) -> Result<(), CommandFailure> {
+    fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    for file in files {
+        write(&folder.join(file.name()), file.contents())?;
+    }
+    Ok(())
+}
+
+/// Whether files can be written into `folder`, which may have to be made, asked before the work for them begins;
+/// leaves everything as it is.
+///
+/// # Errors
+///
+/// If the operating system refuses.
+pub(crate) fn check_folder(folder: &Path) -> Result<(), Failure> {
+    // Without a separator at its end, so that a file of that name is met.
+    let folder: PathBuf = folder.components().collect();
+    let mut ancestors = folder.ancestors();
+    let there = ancestors.find(|ancestor| ancestor.symlink_metadata().is_ok());
+    let there = there.unwrap_or_else(|| Path::new("."));
+    let checked = tempfile::tempfile_in(there);
+    checked.map(drop).map_err(|error| unwritable(there, &error))
 }
 
 /// Whether [`write`] will be able to write `file`, asked before the work for it begins; leaves it as it is.
@@ -35,10 +75,10 @@ pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
     checked.map_err(|error| unwritable(file, &error))
 }
 
-fn replace(file: &Path, text: &str) -> io::Result<()> {
+fn replace(file: &Path, contents: &[u8]) -> io::Result<()> {
     // A device or a pipe cannot be replaced, and a dangling link is not followed.
     if !file.is_file() && file.symlink_metadata().is_ok() {
-        return fs::write(file, text);
+        return fs::write(file, contents);
     }
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let folder = file
@@ -49,17 +89,17 @@ fn replace(file: &Path, text: &str) -> io::Result<()> {
     whole.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let Ok(mut whole) = whole.tempfile_in(folder.unwrap_or_else(|| Path::new("."))) else {
         // A file may be writable in a folder that is not.
-        return fs::write(file, text);
+        return fs::write(file, contents);
     };
     if let Ok(before) = file.metadata() {
         whole.as_file().set_permissions(before.permissions())?;
     }
-    whole.write_all(text.as_bytes())?;
+    whole.write_all(contents)?;
     // Some files may be written but not replaced: those of others, in a folder for all, and those mounted alone.
     whole
         .persist(&file)
         .map(drop)
-        .or_else(|_| fs::write(&file, text))
+        .or_else(|_| fs::write(&file, contents))
 }
 
 fn unwritable(file: &Path, error: &io::Error) -> Failure {
@@ -84,6 +124,20 @@ mod tests {
         assert!(!other.exists());
         assert!(check_writable(folder.path()).is_err());
         assert!(check_writable(&folder.path().join("none/c.svg")).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_is_checked_before_it_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "").unwrap();
+        for name in ["", "new", "new/", "new/er"] {
+            assert!(check_folder(&at(name)).is_ok(), "{name}");
+        }
+        for name in ["file", "file/", "file/new"] {
+            assert!(check_folder(&at(name)).is_err(), "{name}");
+        }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

@@ -9,11 +9,18 @@ mod bar;
 mod cert;
 mod command;
 mod commands;
+mod environment;
 mod exit;
 mod failure;
 mod file;
 mod live;
+mod log;
+mod misuse;
 mod output;
+mod outputs_place;
+mod own_name;
 mod progress;
+mod signals;
+mod topics;
 
 pub use command::run;

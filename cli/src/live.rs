@@ -4,10 +4,11 @@ mod cluster_members;
 mod help;
 mod identity;
 mod node;
+mod node_end;
 mod run;
-mod signals;
 mod status;
 mod up;
+mod up_folder;
 
 pub(crate) use help::{NODE_ABOUT, NODE_HELP, RUN_ABOUT, RUN_HELP, STATUS_HELP, UP_ABOUT, UP_HELP};
 pub(crate) use node::{NodeArguments, command as node};

@@ -1,9 +1,11 @@
 //! What goes to stdout.
 
 use std::borrow::Cow;
+use std::env;
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
+use analysis::text::Layout;
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -32,6 +34,36 @@ pub(crate) fn print(text: &str) -> Result<(), CommandFailure> {
     stdout.flush()?;
     Ok(())
 }
+
+/// Writes a text for people to stdout, as wide as the terminal; long tables are shown whole if `is_whole`.
+///
+/// # Errors
+///
+/// If stdout does not take it.
+pub(crate) fn print_text(
+    is_whole: bool,
+    text: impl FnOnce(Layout) -> String,
+) -> Result<(), CommandFailure> {
+    let width = width(env::var("COLUMNS").ok().as_deref(), || {
+        let stdout = io::stdout();
+        let size = terminal_size::terminal_size_of(&stdout);
+        size.filter(|_| stdout.is_terminal())
+            .map(|(width, _)| usize::from(width.0))
+    });
+    let layout = Layout { width, is_whole };
+    print(&layout.wrapped(&text(layout)))
+}
+
+/// Characters of a line: those that the variable `COLUMNS` states, or those of the terminal; none for files and
+/// pipes, which have lines of any length.
+fn width(columns: Option<&str>, of_terminal: impl FnOnce() -> Option<usize>) -> Option<usize> {
+    let stated = columns.and_then(|columns| columns.trim().parse().ok());
+    let width = stated.filter(|width| 0 < *width).or_else(of_terminal)?;
+    Some(width.max(NARROWEST))
+}
+
+/// Lines shorter than these hold no table.
+const NARROWEST: usize = 20;
 
 /// Writes `value` to stdout as indented JSON and a line break.
 ///
@@ -70,6 +102,17 @@ fn tamed(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_as_long_as_columns_or_the_terminal_say() {
+        let terminal = || Some(132);
+        assert_eq!(width(Some("60"), terminal), Some(60));
+        assert_eq!(width(Some("3"), terminal), Some(NARROWEST));
+        for columns in [None, Some(""), Some("0"), Some("wide")] {
+            assert_eq!(width(columns, terminal), Some(132), "{columns:?}");
+            assert_eq!(width(columns, || None), None, "{columns:?}");
+        }
+    }
 
     #[test]
     fn control_characters_are_escaped_and_nothing_else() {

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use agents::record::Event;
+use agents::record::{Call, Event, Moved};
+use bsp::HostId;
 use indicatif::ProgressBar;
+use simulator::Platform;
 
 use crate::bar::style;
 use experiments::Scenario;
@@ -12,12 +14,22 @@ use experiments::Scenario;
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
+    scenario: Scenario,
+    /// The names of the hosts.
+    hosts: Vec<String>,
     migrations: u64,
+    /// Moves whose call has not been recorded: it began before them.
+    moved: Vec<Moved>,
 }
 
 impl Progress {
     /// A bar of `supersteps`, a counter if their number is unknown, or no display.
-    pub(crate) fn new(shown: bool, scenario: Scenario, supersteps: Option<u64>) -> Self {
+    pub(crate) fn new(
+        shown: bool,
+        scenario: Scenario,
+        supersteps: Option<u64>,
+        platform: &Platform,
+    ) -> Self {
         let bar = if shown {
             let (bar, template) = match supersteps {
                 Some(supersteps) => (ProgressBar::new(supersteps), BAR),
@@ -30,7 +42,14 @@ impl Progress {
         } else {
             ProgressBar::hidden()
         };
-        Self { bar, migrations: 0 }
+        let hosts = platform.hosts().iter().map(|host| host.name.clone());
+        Self {
+            bar,
+            scenario,
+            hosts: hosts.collect(),
+            migrations: 0,
+            moved: Vec::new(),
+        }
     }
 
     /// Handles an event.
@@ -40,28 +59,46 @@ impl Progress {
                 if !self.bar.is_hidden() {
                     self.bar.set_position(superstep.index + 1);
                 }
-                tracing::debug!(index = superstep.index, at = %superstep.ended, "superstep");
+                let (scenario, index) = (self.scenario.name(), superstep.index);
+                tracing::debug!(scenario, index, at = %superstep.ended, "superstep");
             }
-            Event::Call(call) => {
-                let migrations = u64::try_from(call.migrations.len()).unwrap_or(u64::MAX);
-                self.migrations = self.migrations.saturating_add(migrations);
-                if !self.bar.is_hidden() && 0 < migrations {
-                    self.bar
-                        .set_message(format!("{} migrations", self.migrations));
-                }
-                let (superstep, interval) = (call.superstep, call.interval);
-                tracing::info!(superstep, at = %call.at, interval, migrations, "reschedule call");
-            }
-            Event::Moved(moved) => {
-                tracing::info!(rank = %moved.rank, host = %moved.host, at = %moved.at, "migration");
-            }
+            Event::Call(call) => self.log_call(call),
+            Event::Moved(moved) => self.moved.push(*moved),
             _ => {}
         }
     }
 
     /// Ends the progress.
-    pub(crate) fn finish(&self) {
+    pub(crate) fn finish(&mut self) {
+        self.log_moves();
         self.bar.finish_and_clear();
+    }
+
+    /// Logs a call and then the moves that it decided, which are recorded before it.
+    fn log_call(&mut self, call: &Call) {
+        let migrations = u64::try_from(call.migrations.len()).unwrap_or(u64::MAX);
+        self.migrations = self.migrations.saturating_add(migrations);
+        if !self.bar.is_hidden() && 0 < migrations {
+            let text = format!("{} migrations", self.migrations);
+            self.bar.set_message(text);
+        }
+        let (scenario, superstep, interval) = (self.scenario.name(), call.superstep, call.interval);
+        tracing::info!(scenario, superstep, at = %call.at, interval, migrations, "reschedule call");
+        self.log_moves();
+    }
+
+    fn log_moves(&mut self) {
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.sort_by_key(|moved| (moved.at, moved.rank));
+        let scenario = self.scenario.name();
+        for Moved { at, rank, host, .. } in moved {
+            let host = self.name(host);
+            tracing::info!(scenario, process = %rank, host, %at, "migration");
+        }
+    }
+
+    fn name(&self, host: HostId) -> &str {
+        self.hosts.get(host.index()).map_or("?", String::as_str)
     }
 }
 

@@ -1,5 +1,6 @@
-//! Concurrent simulations, on all cores.
+//! Concurrent simulations, on all cores or fewer.
 
+use std::fmt;
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +9,7 @@ use std::thread;
 use crate::failure::Failure;
 
 /// What counts the runs of a batch, as a bar does.
-pub trait Progress: Sync {
+pub trait Progress: Sync + fmt::Debug {
     /// A batch of `runs` begins.
     fn begin(&self, runs: usize);
 
@@ -31,24 +32,36 @@ impl Progress for Silent {
     fn end(&self) {}
 }
 
-/// The results of `work` for `items`, in their order.
-///
-/// There are as many threads as cores; each takes the first item that is not taken yet, so the longest
-/// work should come first. `progress` counts the items that are done.
-///
-/// # Errors
-///
-/// That of the first item in the list for which `work` fails. After a failure no item is taken up any more.
-pub fn run<Item: Sync, Done: Send>(
-    items: &[Item],
-    progress: &dyn Progress,
-    work: impl Fn(&Item) -> Result<Done, Failure> + Sync,
-) -> Result<Vec<Done>, Failure> {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    run_on(cores, items, progress, work)
+/// How the runs of a batch are worked on.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// Number of threads; `None`: one per core.
+    pub jobs: Option<NonZero<usize>>,
+    /// What counts the runs.
+    pub progress: &'a dyn Progress,
 }
 
-/// [`run`] on this number of threads.
+impl Batch<'_> {
+    /// The results of `work` for `items`, in their order.
+    ///
+    /// Each thread takes the first item that is not taken yet, so the longest work should come first.
+    /// The results do not depend on the number of threads.
+    ///
+    /// # Errors
+    ///
+    /// That of the first item in the list for which `work` fails. After a failure no item is taken up any more.
+    pub fn run<Item: Sync, Done: Send>(
+        self,
+        items: &[Item],
+        work: impl Fn(&Item) -> Result<Done, Failure> + Sync,
+    ) -> Result<Vec<Done>, Failure> {
+        let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        let threads = self.jobs.unwrap_or_else(cores);
+        run_on(threads.get(), items, self.progress, work)
+    }
+}
+
+/// The results of `work` for `items` on this number of threads.
 fn run_on<Item: Sync, Done: Send>(
     threads: usize,
     items: &[Item],
@@ -102,7 +115,7 @@ mod tests {
             assert_eq!(done.unwrap(), expected);
         }
         assert!(
-            run(&[] as &[u64], &Silent, |item| Ok(*item))
+            run_on(2, &[] as &[u64], &Silent, |item| Ok(*item))
                 .unwrap()
                 .is_empty()
         );

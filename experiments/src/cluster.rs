@@ -49,7 +49,7 @@ impl Cluster {
     /// [`Failure::Input`] if it cannot be read, or describes none.
     pub fn load(path: &Path) -> Result<Self, Failure> {
         let text = settings::read(path).map_err(Failure::input)?;
-        Self::parse(&text, &path.display().to_string())
+        Self::parse(&text, &settings::name_of(path))
     }
 
     /// The cluster that the hostfile `text`, called `name` in messages, describes.

@@ -114,6 +114,24 @@ impl Experiment {
         }
     }
 
+    /// The keys that every experiment may have, `section.key`; workloads and rules of policies have more.
+    pub fn keys() -> Vec<String> {
+        let common = tree_of(&Common::default());
+        let sections = Self::defaults();
+        let sections = sections.entries().iter().map(|(name, node)| (name, node));
+        let application = "application".to_owned();
+        let sections = [(&application, &common)].into_iter().chain(sections);
+        let mut keys: Vec<String> = sections
+            .flat_map(|(name, section)| {
+                let keys = section.entries().iter();
+                keys.map(move |(key, _)| format!("{name}.{key}"))
+            })
+            .collect();
+        let scheduler = Scheduler::keys().into_iter();
+        keys.extend(scheduler.map(|key| format!("scheduler.{key}")));
+        keys
+    }
+
     /// All sections as they are in effect, in the order they are shown.
     pub fn effective(&self) -> Node {
         let sections = [

@@ -2,8 +2,8 @@
 
 use agents::hosts::JobError;
 use agents::record::{Call, End};
-use agents::{Outcome, RunError};
-use protocol::Fault as AtFault;
+use agents::{Outcome, Outputs, RunError};
+use protocol::{Build, Fault as AtFault};
 
 use crate::failure::Failure;
 use crate::registry::BuildInput;
@@ -19,10 +19,14 @@ pub struct Finished {
     pub end: End,
     /// The rescheduling calls that were held.
     pub calls: Vec<Call>,
-    /// Digest of the outputs of the programs: equal for equal outputs.
-    pub outputs: String,
+    /// The outputs of the programs, by rank.
+    pub outputs: Outputs,
+    /// Digest of the outputs: equal for equal outputs.
+    pub outputs_digest: String,
     /// A description of the outputs, in the workload's words.
     pub verified: Option<String>,
+    /// The builds of the nodes, by host; none in a simulation.
+    pub builds: Vec<Build>,
 }
 
 impl Finished {
@@ -40,8 +44,10 @@ impl Finished {
         Ok(Self {
             end: outcome.end,
             calls: outcome.calls,
-            outputs: verified.digest,
+            outputs: outcome.outputs,
+            outputs_digest: verified.digest,
             verified: verified.statement,
+            builds: outcome.builds,
         })
     }
 }
@@ -77,7 +83,7 @@ impl From<RunFailure> for Failure {
             RunFailure::Job(JobError { fault, message }) => match fault {
                 AtFault::Program => Self::Run(message),
                 AtFault::Input => Self::Input(message),
-                AtFault::Cluster => Self::Cluster(message),
+                AtFault::Cluster | AtFault::Build => Self::Cluster(message),
             },
             RunFailure::Outputs(VerifyError::Outputs(error)) => match error {
                 Rejection::Input(_) => Self::input(error),

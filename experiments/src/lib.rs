@@ -8,14 +8,17 @@
 
 mod background;
 pub mod batch;
+mod binary;
 mod call_summary;
 pub mod cluster;
+mod digest;
 mod embedded;
 mod experiment;
 mod failure;
 mod finished;
 mod limits;
 mod loaded;
+mod outputs;
 pub mod platform;
 mod policy;
 mod prepared;
@@ -38,6 +41,7 @@ pub use experiment::{Application, Experiment};
 pub use failure::Failure;
 pub use finished::{Finished, RunFailure};
 pub use loaded::{Loaded, layered, load, load_for_cluster, scheduler, submitted};
+pub use outputs::{Numbers, OutputFile, OutputsError, OutputsFormat};
 pub use prepared::PreparedExperiment;
 pub use recorder::{Recorder, refuse_records};
 pub use registry::{BuildInput, Entry, Registry};

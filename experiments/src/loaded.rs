@@ -1,7 +1,6 @@
 //! What a run is configured by: layers, typed sections, and where each value came from.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use migbsp::Policies;
@@ -13,7 +12,7 @@ use crate::platform;
 use crate::registry::{BuildInput, Registry};
 use crate::scheduler::Scheduler;
 use crate::workload::Common;
-use settings::{Fault, Files, Node, read};
+use settings::{Fault, Files, Node, folder_of, name_of, read, read_bytes};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.
 #[derive(Debug)]
@@ -75,17 +74,16 @@ fn load_over(
         return Err(Failure::Input(format!("{name}: {problem}")));
     }
     let text = read(file).map_err(Failure::input)?;
-    let from_file = settings::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
+    let from_file = settings::parse(&text, &name_of(file)).map_err(Failure::input)?;
     let from_environment = settings::environment(env::vars_os(), &registry.names())?;
     let from_arguments = settings::assignments(assignments)?;
     let written = settings::merge(&[defaults, from_file, from_environment, from_arguments])
         .map_err(Failure::input)?;
     let experiment = Experiment::new(&written, registry)?;
-    let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
     Ok(Loaded {
         experiment,
         written,
-        folder,
+        folder: folder_of(file),
         platform: PlatformSource::File,
     })
 }
@@ -114,7 +112,7 @@ pub fn submitted(text: &str, platform: String, registry: &Registry) -> Result<Lo
 /// If the file cannot be read, or one of them is no configuration.
 pub fn layered(file: &Path) -> Result<Node, Failure> {
     let text = read(file).map_err(Failure::input)?;
-    let from_file = settings::parse(&text, &file.display().to_string()).map_err(Failure::input)?;
+    let from_file = settings::parse(&text, &name_of(file)).map_err(Failure::input)?;
     let from_environment = settings::environment(env::vars_os(), &[])?;
     settings::merge(&[from_file, from_environment]).map_err(Failure::input)
 }
@@ -172,7 +170,7 @@ impl Loaded {
     /// If its file cannot be read.
     pub fn platform_text(&self) -> Result<Vec<u8>, Failure> {
         match &self.platform {
-            PlatformSource::File => fs::read(self.platform_file()).map_err(Failure::input),
+            PlatformSource::File => read_bytes(&self.platform_file()).map_err(Failure::input),
             PlatformSource::Text(text) => Ok(text.as_bytes().to_vec()),
             PlatformSource::Cluster(text) => Ok(text.clone().into_bytes()),
         }

@@ -1,12 +1,13 @@
 //! Records of runs, as commands that read them find them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use agents::record::{self, ReadError};
+use agents::record::{self, Extent, ReadError};
 use bsp::check_name;
 use serde::Deserialize;
 use serde_json::Value;
+use settings::nearest_file;
 
 use crate::failure::Failure;
 
@@ -31,8 +32,16 @@ pub fn find(named: &Path) -> Result<PathBuf, Failure> {
     if is_record(named) {
         return Ok(named.to_path_buf());
     }
-    let entries = fs::read_dir(named)
-        .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", named.display())))?;
+    let entries = fs::read_dir(named).map_err(|error| {
+        let nearest = nearest_file(named).filter(|_| error.kind() == io::ErrorKind::NotFound);
+        let help = nearest.map_or_else(String::new, |nearest| {
+            format!("\n  help: did you mean `{}`?", nearest.display())
+        });
+        Failure::input(format!(
+            "{}: cannot be read: {error}{help}",
+            named.display()
+        ))
+    })?;
     let folders = entries.flatten().map(|entry| entry.path());
     let mut records: Vec<PathBuf> = folders.filter(|folder| is_record(folder)).collect();
     records.sort();
@@ -59,17 +68,18 @@ pub fn find(named: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The head of the record in `folder`.
+/// The head of the record in `folder`; the run need not have ended.
 ///
 /// # Errors
 ///
-/// If the record is not complete, not readable or of another version.
+/// If the record is not readable or of another version.
 pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
     let manifest: Manifest = record::manifest(folder).map_err(fault)?;
+    let path = record::description(folder).unwrap_or_else(|| folder.join("run.json"));
     if manifest.schema != SCHEMA {
         return Err(Failure::input(format!(
             "{}: schema {:?}; this program reads {SCHEMA:?}",
-            folder.join("run.json").display(),
+            path.display(),
             manifest.schema
         )));
     }
@@ -79,14 +89,34 @@ pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
         ("policy", policy),
     ];
     for (key, name) in named {
-        check_name(name.unwrap_or_default()).map_err(|fault| {
-            Failure::input(format!(
-                "{}: {key}: {fault}",
-                folder.join("run.json").display()
-            ))
-        })?;
+        check_name(name.unwrap_or_default())
+            .map_err(|fault| Failure::input(format!("{}: {key}: {fault}", path.display())))?;
     }
     Ok(manifest)
+}
+
+/// What a record that is not complete lacks, in sentences.
+#[must_use]
+pub fn shortfall(extent: &Extent) -> Option<String> {
+    let supersteps = match extent.supersteps {
+        1 => "1 superstep".to_owned(),
+        supersteps => format!("{supersteps} supersteps"),
+    };
+    let mut text = match extent {
+        Extent {
+            is_complete: true, ..
+        } => return None,
+        Extent { has_end: true, .. } => {
+            format!(
+                "The run ended after {supersteps}, but its result is missing: there is no run.json."
+            )
+        }
+        _ => format!("The run did not end, or goes on: the record stops after {supersteps}."),
+    };
+    if extent.is_torn {
+        text.push_str(" Its last line is cut off, and is ignored.");
+    }
+    Some(text)
 }
 
 /// A record cannot be read.

@@ -1,38 +1,52 @@
 //! The record of a run, written during the run.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use agents::record::{Event, Run, SCHEMA, WriteError, Writer};
+use agents::record::{Event, Run, SCHEMA, WriteError, Writer, is_complete};
 use bsp::HostId;
+use protocol::Build;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 use crate::prepared::PreparedExperiment;
 use crate::record;
+use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::scheduler::Scenario;
 use settings::Node;
 
-/// Writer of a record.
+/// Writer of a record, which begins with the first event: a run that never started leaves none.
 #[derive(Debug)]
 pub struct Recorder {
-    writer: Writer,
-    platform_digest: String,
+    folder: PathBuf,
+    replaces_complete: bool,
+    description: Description,
+    head: Event,
+    /// Present from the first event on.
+    writer: Option<Writer>,
     /// The error that lost events, if there was one.
     lost: Option<WriteError>,
+}
+
+/// The experiment.
+#[derive(Debug, Serialize)]
+struct Description {
+    schema: &'static str,
+    version: &'static str,
+    /// The build that made the record; on real hosts, that of the client.
+    build: Build,
+    scenario: &'static str,
+    seed: u64,
+    configuration: Node,
+    platform_sha256: String,
 }
 
 /// The head of a record: the experiment and its result.
 #[derive(Debug, Serialize)]
 struct Manifest<'a> {
-    schema: &'static str,
-    version: &'static str,
-    scenario: &'static str,
-    seed: u64,
-    configuration: &'a Node,
-    platform_sha256: &'a str,
+    #[serde(flatten)]
+    description: &'a Description,
     results: &'a RunReport,
 }
 
@@ -41,36 +55,72 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// If that folder is not empty or cannot be written to, or the platform cannot be read.
+    /// If the platform or the binary cannot be read.
     pub fn new(
         folder: &Path,
         scenario: Scenario,
         prepared: &PreparedExperiment,
+        registry: &Registry,
     ) -> Result<Self, Failure> {
+        let build = registry.build()?;
         let bytes = prepared.loaded.platform_text()?;
-        let folder = folder.join(scenario.name());
-        let mut writer = Writer::create(&folder).map_err(Failure::chain)?;
-        writer
-            .append(&head(scenario, prepared))
-            .map_err(Failure::chain)?;
+        let experiment = &prepared.loaded.experiment;
         Ok(Self {
-            writer,
-            platform_digest: hex::encode(Sha256::digest(&bytes)),
+            folder: folder.join(scenario.name()),
+            replaces_complete: false,
+            description: Description {
+                schema: record::SCHEMA,
+                version: env!("CARGO_PKG_VERSION"),
+                build,
+                scenario: scenario.name(),
+                seed: experiment.run.seed,
+                configuration: experiment.effective(),
+                platform_sha256: hex::encode(Sha256::digest(&bytes)),
+            },
+            head: head(scenario, prepared),
+            writer: None,
             lost: None,
         })
+    }
+
+    /// The same recorder; if `is_forced`, it also replaces a complete record.
+    #[must_use]
+    pub fn replacing(mut self, is_forced: bool) -> Self {
+        self.replaces_complete = is_forced;
+        self
     }
 
     /// Handles an event.
     pub fn observe(&mut self, event: &Event) {
         if self.lost.is_none() {
-            self.lost = self.writer.append(event).err();
+            self.lost = self.append(event).err();
         }
+    }
+
+    fn append(&mut self, event: &Event) -> Result<(), WriteError> {
+        if self.writer.is_none() {
+            self.writer = Some(self.begin()?);
+        }
+        let writer = self.writer.as_mut();
+        writer.map_or(Ok(()), |writer| writer.append(event))
+    }
+
+    fn begin(&self) -> Result<Writer, WriteError> {
+        let mut writer = if self.replaces_complete {
+            Writer::replace(&self.folder, &self.description)?
+        } else {
+            Writer::create(&self.folder, &self.description)?
+        };
+        writer.append(&self.head)?;
+        // However the run ends, the record names its processes.
+        writer.flush()?;
+        Ok(writer)
     }
 
     /// Flushes events to the system, so that a full disk is reported and other processes can read them.
     pub fn flush(&mut self) {
-        if self.lost.is_none() {
-            self.lost = self.writer.flush().err();
+        if let (None, Some(writer)) = (&self.lost, &mut self.writer) {
+            self.lost = writer.flush().err();
         }
     }
 
@@ -85,22 +135,19 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// If the disk did not take an event, or does not take the rest.
-    pub fn finish(self, prepared: &PreparedExperiment, report: &RunReport) -> Result<(), Failure> {
+    /// If the disk did not take an event, or does not take the rest, or the run has not ended.
+    pub fn finish(self, report: &RunReport) -> Result<(), Failure> {
         if let Some(error) = self.lost {
             return Err(Failure::chain(error));
         }
-        let experiment = &prepared.loaded.experiment;
+        let directory = self.folder;
+        let writer = self.writer.ok_or(WriteError::Unended { directory });
         let manifest = Manifest {
-            schema: record::SCHEMA,
-            version: env!("CARGO_PKG_VERSION"),
-            scenario: report.scenario,
-            seed: experiment.run.seed,
-            configuration: &experiment.effective(),
-            platform_sha256: &self.platform_digest,
+            description: &self.description,
             results: report,
         };
-        self.writer.finish(&manifest).map_err(Failure::chain)
+        let finished = writer.and_then(|writer| writer.finish(&manifest));
+        finished.map_err(Failure::chain)
     }
 }
 
@@ -123,14 +170,13 @@ fn head(scenario: Scenario, prepared: &PreparedExperiment) -> Event {
 ///
 /// # Errors
 ///
-/// If one of the folders is not empty.
+/// If one of the folders holds a complete record.
 pub fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
     for scenario in scenarios {
-        let place = folder.join(scenario.name());
-        let taken = fs::read_dir(&place).is_ok_and(|mut entries| entries.next().is_some());
-        if taken {
-            let directory = place;
-            return Err(Failure::chain(WriteError::NotEmpty { directory }));
+        let directory = folder.join(scenario.name());
+        if is_complete(&directory) {
+            let taken = WriteError::Complete { directory };
+            return Err(Failure::Usage(format!("--out: {taken}")));
         }
     }
     Ok(())

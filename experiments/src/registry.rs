@@ -7,7 +7,11 @@ use std::sync::Arc;
 
 use agents::{Outputs, ProgramType, Programs};
 use migbsp::{Gate, Plan, Policies, Rule, When};
+use protocol::Build;
 
+use crate::binary;
+use crate::failure::Failure;
+use crate::outputs::{OutputFile, OutputsError, OutputsFormat, encode};
 use crate::scheduler::Scheduler;
 use crate::verified::Verified;
 use crate::verified::VerifyError;
@@ -22,9 +26,11 @@ use settings::decode;
 use settings::nearest;
 use settings::tree_of;
 
-/// The workloads and the rules of policies that a binary knows.
-#[derive(Clone, Default)]
+/// The workloads and the rules of policies that a binary knows, and what the binary is called.
+#[derive(Clone)]
 pub struct Registry {
+    program: &'static str,
+    version: &'static str,
     entries: Vec<Arc<dyn Entry>>,
     policies: Policies,
 }
@@ -81,13 +87,57 @@ pub trait Entry: Send + Sync {
     ///
     /// If they are no result.
     fn verify(&self, order: BuildInput<'_>, outputs: &Outputs) -> Result<Verified, VerifyError>;
+
+    /// The outputs of its programs in a format.
+    ///
+    /// # Errors
+    ///
+    /// If the format cannot hold them.
+    fn encode(&self, outputs: &Outputs, format: OutputsFormat) -> Result<Vec<u8>, OutputsError>;
+
+    /// The files that the workload derives from the outputs of the programs that were built from the same `order`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no result to make them of.
+    fn files(
+        &self,
+        order: BuildInput<'_>,
+        outputs: &Outputs,
+    ) -> Result<Vec<OutputFile>, VerifyError>;
 }
 
 impl Registry {
-    /// No workloads yet; the shipped rules of policies.
+    /// No workloads yet; the shipped rules of policies. The program is called migbsp.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            program: "migbsp",
+            version: env!("CARGO_PKG_VERSION"),
+            entries: Vec::new(),
+            policies: Policies::default(),
+        }
+    }
+
+    /// These, in a program with a name and a version of its own: in its help, in records, and on its nodes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let registry = experiments::Registry::shipped().named("life", env!("CARGO_PKG_VERSION"));
+    /// assert_eq!(registry.program(), "life");
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `program` or `version` is empty, longer than [`Build::TEXT_MAX`] bytes, or has control characters.
+    #[must_use]
+    pub fn named(mut self, program: &'static str, version: &'static str) -> Self {
+        let build = Build::new(program, version, [0; Build::DIGEST_LEN]);
+        assert!(build.is_ok(), "{build:?}");
+        self.program = program;
+        self.version = version;
+        self
     }
 
     /// These, and `W`.
@@ -142,6 +192,28 @@ impl Registry {
         self
     }
 
+    /// The name of the program.
+    #[must_use]
+    pub const fn program(&self) -> &'static str {
+        self.program
+    }
+
+    /// The version of the program.
+    #[must_use]
+    pub const fn version(&self) -> &'static str {
+        self.version
+    }
+
+    /// The build of this process: its program, and the digest of its binary.
+    ///
+    /// # Errors
+    ///
+    /// If the binary cannot be read.
+    pub fn build(&self) -> Result<Build, Failure> {
+        let digest = binary::digest().map_err(Failure::run)?;
+        Build::new(self.program, self.version, digest).map_err(Failure::run)
+    }
+
     /// The rules of policies.
     pub fn policies(&self) -> &Policies {
         &self.policies
@@ -176,6 +248,12 @@ impl Registry {
             let problem = format!("unknown workload, must be one of {list}{hint}");
             Fault::invalid(place, "application.workload", name, problem)
         })
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -260,6 +338,21 @@ impl<W: Workload> Entry for Registered<W> {
         let outputs = outputs.typed::<W::Program>();
         let statement = W::verify(&parameters, order.common, files, outputs)?;
         Ok(Verified::new(outputs, statement))
+    }
+
+    fn encode(&self, outputs: &Outputs, format: OutputsFormat) -> Result<Vec<u8>, OutputsError> {
+        encode(outputs.typed::<W::Program>(), format)
+    }
+
+    fn files(
+        &self,
+        order: BuildInput<'_>,
+        outputs: &Outputs,
+    ) -> Result<Vec<OutputFile>, VerifyError> {
+        let parameters = Self::parameters(order.written)?;
+        let files = Files::new(order.folder, order.written);
+        let outputs = outputs.typed::<W::Program>();
+        Ok(W::files(&parameters, order.common, files, outputs)?)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use agents::record::Call;
 use bsp::units::Seconds;
+use protocol::Build;
 use serde::Serialize;
 use simulator::Platform;
 
@@ -57,6 +58,9 @@ pub struct RunReport {
     /// Description of the outputs, from a workload that verifies them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<String>,
+    /// The builds of the nodes, by host; none in a simulation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<Build>,
     /// All rescheduling calls.
     pub calls: Vec<CallReport>,
 }
@@ -173,8 +177,9 @@ impl RunReport {
             attainable_seconds: finished.end.attainable.map(Seconds::get),
             imbalance_seconds: finished.end.imbalance.map(Seconds::get),
             moved_bytes: finished.end.moved.0,
-            outputs_sha256: finished.outputs.clone(),
+            outputs_sha256: finished.outputs_digest.clone(),
             verified: finished.verified.clone(),
+            builds: finished.builds.clone(),
             calls: finished
                 .calls
                 .iter()

@@ -6,6 +6,7 @@ mod smith_waterman_kernel;
 
 use workloads::{lbm, lu, smith_waterman, synthetic};
 
+use crate::outputs::OutputFile;
 use crate::registry::Registry;
 use crate::workload::Common;
 use crate::workload::Rejection;
@@ -160,6 +161,30 @@ impl Workload for LatticeBoltzmannKernel {
         let fastest = flow.speed_max();
         let text = format!("no fluid is lost; the fastest moves {fastest:.6} cells a time step");
         Ok(Some(text))
+    }
+
+    /// `density.npy` and `velocity.npy`, rows from the floor up; `speed.pgm`, in which the fastest cell is white.
+    fn files(
+        _parameters: &lbm::kernel::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[lbm::kernel::Fields],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let flow = lbm::kernel::Fields::assemble(outputs.iter().cloned());
+        let (width, height) = (flow.width(), flow.height());
+        let cells = || (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        let densities: Vec<f64> = cells().map(|(x, y)| flow.density(x, y)).collect();
+        let velocities: Vec<f64> = cells().flat_map(|(x, y)| flow.velocity(x, y)).collect();
+        let fastest = flow.speed_max();
+        let picture = OutputFile::picture("speed.pgm", [width, height], |x, row| {
+            let [east, north] = flow.velocity(x, height - 1 - row);
+            (east * east + north * north).sqrt() / fastest
+        });
+        Ok(vec![
+            OutputFile::array("density.npy", &[height, width], densities),
+            OutputFile::array("velocity.npy", &[height, width, 2], velocities),
+            picture,
+        ])
     }
 }
 

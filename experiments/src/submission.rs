@@ -1,6 +1,6 @@
 //! A job, as clients submit it and nodes prepare it.
 
-use agents::hosts::{JobError, Prepared, Request};
+use agents::hosts::{Builds, JobError, Prepared, Request};
 use protocol::{Member, Submit};
 
 use crate::failure::Failure;
@@ -19,12 +19,17 @@ pub fn request(
     loaded: &Loaded,
     members: &[Member],
     registry: &Registry,
+    are_mixed_builds_allowed: bool,
 ) -> Result<(PreparedExperiment, Request), Failure> {
     limits::check(loaded)?;
     let experiment = settings::print(&limits::without_others(loaded), &loaded.written);
     let prepared = prepare_experiment(&experiment, members, registry)?;
     let request = Request {
-        release: RELEASE.to_owned(),
+        builds: Builds {
+            own: registry.build()?,
+            are_mixed_allowed: are_mixed_builds_allowed,
+        },
+        workload: prepared.loaded.experiment.application.workload.clone(),
         members: members.to_vec(),
         experiment,
         setup: prepared.setup(scenario(&prepared)),
@@ -38,6 +43,7 @@ pub fn request(
 ///
 /// If this binary does not know the workload, or the experiment is impossible.
 pub fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, JobError> {
+    check_workload(submit, registry)?;
     let prepared = prepare_experiment(&submit.experiment, &submit.members, registry);
     let prepared = prepared.map_err(|failure| JobError::input(failure.to_string()))?;
     let name = &prepared.loaded.experiment.application.workload;
@@ -47,6 +53,25 @@ pub fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, JobErro
         setup: prepared.setup(scenario(&prepared)),
         program_type: entry.program_type(),
     })
+}
+
+/// Checks that this binary has the workload of a job: a client of another build may have others.
+fn check_workload(submit: &Submit, registry: &Registry) -> Result<(), JobError> {
+    let experiment: Option<toml::Table> = submit.experiment.parse().ok();
+    let section = experiment
+        .as_ref()
+        .and_then(|table| table.get("application"));
+    let named = section.and_then(|section| section.get("workload")?.as_str());
+    // What is no experiment is refused with its own error.
+    let Some(workload) = named.filter(|name| !registry.names().contains(name)) else {
+        return Ok(());
+    };
+    let own = submit.members.get(submit.host.index());
+    let own = own.map_or("", |member| member.name.as_str());
+    let (program, version) = (registry.program(), registry.version());
+    Err(JobError::build(format!(
+        "node {own} runs {program} {version} and has no workload `{workload}`: start a program there that has it"
+    )))
 }
 
 /// The scenario that is run: with migrations, unless one is named.
@@ -89,6 +114,3 @@ fn platform(members: &[Member]) -> String {
     }
     text
 }
-
-/// The release of this program, which all nodes of a job have to share.
-pub const RELEASE: &str = env!("CARGO_PKG_VERSION");

@@ -4,6 +4,7 @@ use bsp::Program;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::outputs::OutputFile;
 use settings::Files;
 use settings::Unit;
 
@@ -132,6 +133,22 @@ pub trait Workload: 'static {
         _outputs: &[<Self::Program as Program>::Output],
     ) -> Result<Option<String>, Rejection> {
         Ok(None)
+    }
+
+    /// The files that `--outputs DIR/` writes beside the outputs, such as a picture, made of the outputs of processes
+    /// that were built from the same arguments, in rank order; by default none. Their names have no folder in them and
+    /// differ from each other and from `outputs.json`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no result to make them of.
+    fn files(
+        _parameters: &Self::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        _outputs: &[<Self::Program as Program>::Output],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        Ok(Vec::new())
     }
 }
 

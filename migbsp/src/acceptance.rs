@@ -14,3 +14,6 @@ pub(crate) use open::RULE as OPEN;
 
 /// The shipped gates.
 pub(crate) const GATES: &[Rule<dyn Gate>] = &[open::RULE, amortised::RULE];
+
+#[cfg(test)]
+mod tests;

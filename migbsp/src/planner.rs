@@ -281,3 +281,6 @@ fn is_noticeable(balance: &CostBenefit, superstep: f64) -> bool {
 
 /// A smaller part of a superstep may be an error of prediction.
 const NOTICEABLE: f64 = 0.05;
+
+#[cfg(test)]
+mod tests;

@@ -125,6 +125,15 @@ impl Policies {
         check(found.name, found.parameters, name, value).map(drop)
     }
 
+    /// The policies that have a name, each with the names of its rules.
+    #[must_use]
+    pub fn named() -> Vec<(&'static str, String)> {
+        NAMED
+            .iter()
+            .map(|(name, policy)| (*name, policy.rules()))
+            .collect()
+    }
+
     /// Every rule: when rules, then plans, then gates, each in the order of registration.
     #[must_use]
     pub fn descriptions(&self) -> Vec<Description> {

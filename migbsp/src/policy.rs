@@ -147,6 +147,19 @@ impl Policy {
     }
 }
 
+impl Policy {
+    /// The names of its rules, as `scheduler.policy` may state them: `menon+greedy-refine`.
+    #[must_use]
+    pub fn rules(&self) -> String {
+        let [when, plan, gate] = self.names().map(|name| name.unwrap_or(NEGOTIATION));
+        if gate == acceptance::OPEN.name() {
+            format!("{when}+{plan}")
+        } else {
+            format!("{when}+{plan}+{gate}")
+        }
+    }
+}
+
 impl fmt::Display for Policy {
     /// Writes the name of the policy or of its rules; arguments are not part of it.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,12 +168,7 @@ impl fmt::Display for Policy {
         if let Some((name, _)) = NAMED.iter().find(is_named) {
             return formatter.write_str(name);
         }
-        let [when, plan, gate] = names.map(|name| name.unwrap_or(NEGOTIATION));
-        write!(formatter, "{when}+{plan}")?;
-        if gate == acceptance::OPEN.name() {
-            return Ok(());
-        }
-        write!(formatter, "+{gate}")
+        formatter.write_str(&self.rules())
     }
 }
 

@@ -98,9 +98,7 @@ pub enum DecodeError {
         found: u8,
     },
     /// A frame of another version.
-    #[error(
-        "byte 1: wire version {found}, expected {WIRE_VERSION}: run the same release at both ends"
-    )]
+    #[error("byte 1: wire version {found}, expected {WIRE_VERSION}: run one build at both ends")]
     Version {
         /// The version.
         found: u8,
@@ -275,19 +273,19 @@ impl Prefix {
     fn read(&self, head: &[u8]) -> Result<(Address, Address, Message), HeadError> {
         Ok(match self.kind {
             MessageKind::Agent => {
-                let (from, to, message) = head::read(head)?;
+                let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Agent(message))
             }
             MessageKind::Call => {
-                let (from, to, message) = head::read(head)?;
+                let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Call(message))
             }
             MessageKind::Node => {
-                let (from, to, message) = head::read(head)?;
+                let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Node(message))
             }
             MessageKind::Job => {
-                let (from, to, message) = head::read(head)?;
+                let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Job(message))
             }
         })

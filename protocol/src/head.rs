@@ -3,9 +3,9 @@
 //! A cluster member with a valid certificate may be hostile. [`check`] therefore walks over a head before
 //! `rmp-serde` decodes it, and refuses what that would accept:
 //!
-//! * **NaN and infinities.** `rmp-serde` takes them for any plain `f64`. A capacity or a tolerance that is NaN
-//!   would reach the arithmetic of another Set Manager and end its job there, instead of the connection of
-//!   the sender.
+//! * **NaN, infinities and extreme numbers.** `rmp-serde` takes them for any plain `f64`. A capacity or a tolerance
+//!   that is NaN, or a time whose sum with others overflows, would reach the arithmetic of another Set Manager and end
+//!   its job there, instead of the connection of the sender.
 //! * **Bytes after the message**, which `rmp-serde` leaves unread.
 //! * **Announced counts** larger than the rest of the head could hold.
 //! * **More values** than a head may have.
@@ -36,9 +36,11 @@ pub enum HeadError {
         /// Its marker.
         found: Marker,
     },
-    /// Infinite, or not a number.
-    #[error("byte {offset} of the head: found {found}, expected a finite number")]
-    NotFinite {
+    /// Infinite, not a number, or so large or small that sums and quotients of such numbers are not finite.
+    #[error(
+        "byte {offset} of the head: invalid number `{found:e}`: must be 0 or from {LEAST:e} to {MOST:e} in magnitude"
+    )]
+    Number {
         /// Where the number begins.
         offset: usize,
         /// The number.
@@ -75,12 +77,12 @@ pub enum HeadError {
     Message(String),
 }
 
-/// The value that `head` holds, and nothing else.
+/// The value that `head` holds as MessagePack, and nothing else.
 ///
 /// # Errors
 ///
 /// See [`HeadError`].
-pub(crate) fn read<T: DeserializeOwned>(head: &[u8]) -> Result<T, HeadError> {
+pub fn decode_value<T: DeserializeOwned>(head: &[u8]) -> Result<T, HeadError> {
     check(head)?;
     let mut deserializer = rmp_serde::Deserializer::from_read_ref(head);
     deserializer.set_max_depth(DEPTH_MAX);
@@ -130,10 +132,9 @@ fn skip(rest: &mut &[u8], offset: usize) -> Result<u64, HeadError> {
         Marker::U64 => return number(8).map(|_| 0),
         Marker::F64 => {
             let found = rest.try_get_f64().map_err(ended)?;
-            let is_finite = found.is_finite();
-            return is_finite
+            return is_moderate(found)
                 .then_some(0)
-                .ok_or(HeadError::NotFinite { offset, found });
+                .ok_or(HeadError::Number { offset, found });
         }
         Marker::FixArray(count) => return Ok(count.into()),
         Marker::Array16 => return number(2),
@@ -164,6 +165,15 @@ fn affordable(announced: u64, rest: &[u8], offset: usize) -> Result<(), HeadErro
     Ok(())
 }
 
+/// Whether the model can compute with `number`: sums, products and quotients of such numbers are finite.
+fn is_moderate(number: f64) -> bool {
+    number == 0.0 || (LEAST..=MOST).contains(&number.abs())
+}
+
+/// The least magnitude of a number above zero.
+const LEAST: f64 = 1e-120;
+/// The largest magnitude of a number.
+const MOST: f64 = 1e60;
 /// The reports of 10 000 processes after 200 supersteps have 8 million values, and fewer in other messages.
 const VALUES_MAX: u64 = 9 << 20;
 /// Deeper than any message: the deepest has a dozen levels.
@@ -188,7 +198,7 @@ mod tests {
 
     /// Reads `head` as a `T`, which has to fail.
     fn check<T: DeserializeOwned + std::fmt::Debug>(head: &[u8], expect: &str) {
-        assert_eq!(read::<T>(head).unwrap_err().to_string(), expect);
+        assert_eq!(decode_value::<T>(head).unwrap_err().to_string(), expect);
     }
 
     #[test]
@@ -207,15 +217,15 @@ mod tests {
         for count in [1, 10, 100, 20_000] {
             let value: Vec<_> = shapes.iter().cycle().take(count).collect();
             let head = rmp_serde::to_vec(&value).unwrap();
-            let read = read::<Vec<Shape>>(&head).unwrap();
+            let read = decode_value::<Vec<Shape>>(&head).unwrap();
             assert_eq!(read.iter().collect::<Vec<_>>(), value);
         }
         for length in [0, 31, 32, 255, 256, 65_535, 65_536] {
             let value = "x".repeat(length);
-            assert_eq!(read(&rmp_serde::to_vec(&value).unwrap()), Ok(value));
+            assert_eq!(decode_value(&rmp_serde::to_vec(&value).unwrap()), Ok(value));
         }
         for value in [0, 127, 128, 65_535, 65_536, u64::from(u32::MAX), u64::MAX] {
-            assert_eq!(read(&rmp_serde::to_vec(&value).unwrap()), Ok(value));
+            assert_eq!(decode_value(&rmp_serde::to_vec(&value).unwrap()), Ok(value));
         }
     }
 
@@ -223,7 +233,10 @@ mod tests {
     fn truncated_heads_are_refused() {
         let head = rmp_serde::to_vec(&[Shape::Newtype(300), Shape::Tuple(1, true)]).unwrap();
         for length in 0..head.len() {
-            assert!(read::<Vec<Shape>>(&head[..length]).is_err(), "{length}");
+            assert!(
+                decode_value::<Vec<Shape>>(&head[..length]).is_err(),
+                "{length}"
+            );
         }
         check::<u32>(&[], "byte 0 of the head: the head ends inside this value");
         check::<u32>(
@@ -261,17 +274,30 @@ mod tests {
             head
         };
         let most = u32::try_from(VALUES_MAX - 1).unwrap();
-        assert!(read::<Vec<u8>>(&list(most)).is_ok());
+        assert!(decode_value::<Vec<u8>>(&list(most)).is_ok());
         let expect = "byte 0 of the head: more than 9437184 values";
         check::<Vec<u8>>(&list(most + 1), expect);
     }
 
     #[test]
-    fn numbers_that_are_not_finite_are_refused() {
-        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+    fn numbers_that_are_not_moderate_are_refused() {
+        for value in [
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            1e61,
+            -1e61,
+            1e-121,
+            f64::MIN_POSITIVE,
+        ] {
             let head = rmp_serde::to_vec(&[0.5, value]).unwrap();
-            let expect = format!("byte 10 of the head: found {value}, expected a finite number");
+            let expect = format!(
+                "byte 10 of the head: invalid number `{value:e}`: must be 0 or from 1e-120 to 1e60 in magnitude"
+            );
             check::<Vec<f64>>(&head, &expect);
+        }
+        for value in [0.0, -0.0, 1e-120, -1e60] {
+            assert_eq!(decode_value(&rmp_serde::to_vec(&value).unwrap()), Ok(value));
         }
     }
 
@@ -304,7 +330,7 @@ mod tests {
             b"\x91\xa5Tuple",
             b"\x91\x81\xa5Tuple\x91\x01",
         ] {
-            let error = read::<Vec<Shape>>(head).unwrap_err();
+            let error = decode_value::<Vec<Shape>>(head).unwrap_err();
             assert!(matches!(error, HeadError::Message(_)), "{error}");
         }
     }

@@ -10,6 +10,7 @@
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
+mod build;
 mod encoding;
 mod frame;
 mod head;
@@ -18,12 +19,13 @@ mod message;
 pub mod transport;
 mod wire_size;
 
+pub use build::{Build, BuildError};
 pub use encoding::encoded_len;
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
-pub use head::HeadError;
+pub use head::{HeadError, decode_value};
 pub use message::{
-    Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity, Considered,
-    Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Measure, Measured,
-    Member, Message, MessageHeader, Migrate, NodeMessage, Placed, Planned, Probe, ProcessImage,
-    Report, Reports, SetReport, Start, StartCall, Status, Submit,
+    Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity,
+    Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Measure,
+    Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed, Planned, Probe,
+    ProcessImage, Report, Reports, SetReport, Start, StartCall, Status, Submit,
 };

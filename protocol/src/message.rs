@@ -16,7 +16,7 @@ pub use calls::{
     Answered, Ask, CallMessage, Capacity, Considered, Decided, Measured, Planned, Report, Reports,
     SetReport,
 };
-pub use client::{Ended, Failed, Fault, JobMessage, JobStatus, Member, Status, Submit};
+pub use client::{Abandoned, Ended, Failed, Fault, JobMessage, JobStatus, Member, Status, Submit};
 pub use nodes::{Batch, MessageHeader, NodeMessage, Placed, Probe};
 
 /// Any message. The kind of its frame names the enum, so that its encoding is that of the message inside.

@@ -1,9 +1,10 @@
 //! The files that an experiment names.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::fault::Fault;
+use crate::input::nearest_file;
 use crate::tree::Node;
 
 /// The files that an experiment names, for a workload that reads some.
@@ -51,8 +52,12 @@ impl<'a> Files<'a> {
     pub fn read(&self, key: &str, name: &str) -> Result<Vec<u8>, String> {
         let path = self.path(key, name);
         fs::read(&path).map_err(|error| {
+            let nearest = nearest_file(&path).filter(|_| error.kind() == io::ErrorKind::NotFound);
+            let nearest = nearest.map_or_else(String::new, |nearest| {
+                format!("; did you mean `{}`?", nearest.display())
+            });
             format!(
-                "`{key}` is {}, which cannot be read: {error}",
+                "`{key}` is {}, which cannot be read: {error}{nearest}",
                 path.display()
             )
         })

@@ -29,6 +29,25 @@ impl Unit {
         }
     }
 
+    /// All quantities that have units.
+    pub const ALL: [Self; 4] = [
+        Self::Bytes,
+        Self::Instructions,
+        Self::Seconds,
+        Self::SecondsPerByte,
+    ];
+
+    /// Names of units that numbers of this quantity may have, for people.
+    pub const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Bytes => &["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"],
+            Self::Instructions => &["instr", "kinstr", "Minstr", "Ginstr", "Tinstr"],
+            Self::Seconds => &["ns", "us", "ms", "s", "min", "h"],
+            Self::SecondsPerByte => &["ns/B", "us/B", "ms/B", "s/B"],
+            Self::None => &[],
+        }
+    }
+
     /// The accepted values, for an error message.
     pub const fn expected(self) -> &'static str {
         match self {
@@ -93,14 +112,7 @@ impl Unit {
     }
 
     fn suggestion(self, unit: &str) -> String {
-        let known: &[&str] = match self {
-            Self::Bytes => &["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"],
-            Self::Instructions => &["instr", "kinstr", "Minstr", "Ginstr", "Tinstr"],
-            Self::Seconds => &["ns", "us", "ms", "s", "min", "h"],
-            Self::SecondsPerByte => &["ns/B", "us/B", "ms/B", "s/B"],
-            Self::None => &[],
-        };
-        known
+        self.names()
             .iter()
             .map(|known| {
                 (
@@ -214,6 +226,16 @@ mod tests {
         assert_eq!(Unit::Instructions.read("1e8"), Ok(1e8));
         assert_eq!(Unit::SecondsPerByte.read("0.21 us/B"), Ok(0.21e-6));
         assert_eq!(Unit::None.read("0.5"), Ok(0.5));
+    }
+
+    #[test]
+    fn every_unit_with_a_name_is_read() {
+        for quantity in Unit::ALL {
+            assert!(!quantity.names().is_empty());
+            for name in quantity.names() {
+                assert!(quantity.read(&format!("1.5 {name}")).is_ok(), "{name}");
+            }
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub use host::Host;
 pub use link::{Link, LinkId, Sharing};
 pub use overhead::Overhead;
 pub use set::Set;
-pub use units::{QuantityError, QuantityProblem};
+pub use units::{QuantityError, QuantityProblem, UnitSpelling, measures};
 
 /// Hosts in Sets, links, and the routes between all hosts.
 ///
@@ -51,7 +51,9 @@ pub struct Platform {
 
 /// The platform declares no route from one host to another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no route leads from host `{from}` to host `{to}`")]
+#[error(
+    "no route leads from host `{from}` to host `{to}`; add one to the platform, or use other hosts"
+)]
 pub struct NoRoute {
     /// Name of the sending host.
     pub from: String,

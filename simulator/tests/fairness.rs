@@ -262,7 +262,10 @@ fn fill(flows: &mut [Flow], capacities: &[f64]) {
 }
 
 fn check(clusters: &[Cluster], joint: u32, options: NetworkOptions, messages: &[Message]) {
-    let platform = platform(clusters, joint);
+    check_on(&platform(clusters, joint), options, messages);
+}
+
+fn check_on(platform: &Arc<Platform>, options: NetworkOptions, messages: &[Message]) {
     let count = u32::try_from(platform.hosts().len()).unwrap();
     let messages: Vec<Message> = messages
         .iter()
@@ -272,8 +275,8 @@ fn check(clusters: &[Cluster], joint: u32, options: NetworkOptions, messages: &[
             ..message.clone()
         })
         .collect();
-    let ends = by_engine(&platform, options, &messages);
-    let again = by_engine(&platform, options, &messages);
+    let ends = by_engine(platform, options, &messages);
+    let again = by_engine(platform, options, &messages);
     assert!(
         ends.iter()
             .zip(&again)
@@ -282,7 +285,7 @@ fn check(clusters: &[Cluster], joint: u32, options: NetworkOptions, messages: &[
     );
     for (index, (end, expected)) in ends
         .iter()
-        .zip(by_book(&platform, options, &messages))
+        .zip(by_book(platform, options, &messages))
         .enumerate()
     {
         let error = (end - expected).abs() / expected;
@@ -424,6 +427,65 @@ fn busy_trunks_share_as_the_reference_solver() {
             ..NetworkOptions::default()
         };
         check(&clusters, 90 + draw(200), options, &messages);
+    }
+}
+
+/// Flows that a trunk holds back and that share the links of their hosts with flows that are limited elsewhere: when
+/// the trunk is left to fewer, those links become bottlenecks.
+#[test]
+fn flows_that_a_trunk_lets_rise_meet_the_limits_of_other_links() {
+    let set = |name: &str, bandwidth: u32| {
+        format!(
+            "[[set]]\nname = \"{name}\"\nhosts = 12\nspeed = \"1 Gf\"\n\
+             link = {{ bandwidth = \"{bandwidth} MBps\", latency = \"20 us\" }}\n"
+        )
+    };
+    let link = |from: &str, to: &str, bandwidth: u32| {
+        format!(
+            "[[link]]\nname = \"{from}-{to}\"\nbetween = [\"{from}\", \"{to}\"]\n\
+             bandwidth = \"{bandwidth} MBps\"\nlatency = \"20 us\"\n"
+        )
+    };
+    let mut state = 11_u64;
+    let mut draw = |below: u32| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        u32::try_from(state >> 33).unwrap() % below
+    };
+    for _ in 0..200 {
+        let text = [
+            set("fast", 100),
+            set("slow", 40 + draw(40)),
+            set("far", 1000),
+            link("fast", "slow", 10_000),
+            link("fast", "far", 180 + draw(180)),
+            link("slow", "far", 10_000),
+        ]
+        .concat();
+        let platform = Arc::new(Platform::from_toml(&text).unwrap());
+        // From each fast host one flow over the trunk, and from some of them one to a slow host.
+        let over_trunk = (0..12).map(|host| (host, 24 + host, 4 + draw(40), draw(20)));
+        let mut flows: Vec<_> = over_trunk.collect();
+        for host in 0..12 {
+            if draw(2) == 0 {
+                flows.push((host, 12 + host, 20 + draw(40), 20 + draw(300)));
+            }
+        }
+        let message = |(from, to, megabytes, milliseconds): (u32, u32, u32, u32)| Message {
+            from,
+            to,
+            bytes: 1_000_000 * u64::from(megabytes),
+            start: f64::from(milliseconds) / 1000.0,
+        };
+        let messages: Vec<Message> = flows.into_iter().map(message).collect();
+        for cross_traffic in [false, true] {
+            let options = NetworkOptions {
+                cross_traffic,
+                ..NetworkOptions::default()
+            };
+            check_on(&platform, options, &messages);
+        }
     }
 }
 

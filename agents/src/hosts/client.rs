@@ -1,6 +1,8 @@
 //! The client of a cluster: it submits jobs and asks for the status of nodes.
 
+mod build_check;
 mod connections;
+mod event_check;
 mod inquiry;
 mod job_result;
 mod node_event;
@@ -19,11 +21,12 @@ use super::failure::JobError;
 use crate::outcome::Outcome;
 use crate::programs::{Programs, States};
 use crate::record::Event;
+use build_check::check_builds;
 use connections::{connect, endpoint, runtime};
 use job_result::JobResult;
 use running_job::RunningJob;
 
-pub use inquiry::inquire;
+pub use inquiry::{NodeAnswer, inquire};
 pub use request::Request;
 
 /// Runs `programs` on the nodes of a cluster and passes every event of the record to `observer`. An error of
@@ -48,7 +51,7 @@ pub fn run(
     }
     let (states, decode_outputs) = programs.into_states();
     let result = runtime()?.block_on(async {
-        let endpoint = endpoint(identity)?;
+        let endpoint = endpoint(identity, &request.builds.own)?;
         let result = submit(&endpoint, request, states, observer, interrupted).await;
         if let Some(endpoint) = Arc::into_inner(endpoint) {
             endpoint.close().await;
@@ -56,11 +59,13 @@ pub fn run(
         result
     })?;
     let end = result.end();
+    let outputs = result.outputs.into_values().map(|(_, output)| output);
     observer(&Event::End(end))?;
     Ok(Outcome {
         end,
         calls: result.calls,
-        outputs: decode_outputs(result.outputs.into_values().collect())?,
+        builds: result.builds,
+        outputs: decode_outputs(outputs.collect())?,
     })
 }
 
@@ -72,10 +77,16 @@ async fn submit(
     interrupted: impl Future<Output = ()>,
 ) -> Result<JobResult, JobError> {
     let mut interrupted = pin!(interrupted);
+    let connecting = async {
+        let mut peers = connect(endpoint, request).await?;
+        check_builds(request, &mut peers).await?;
+        Ok::<_, JobError>(peers)
+    };
     let peers = tokio::select! {
-        peers = connect(endpoint, request) => peers?,
+        peers = connecting => peers?,
         () = &mut interrupted => return Err(JobError::cluster(INTERRUPTED)),
     };
+    let builds = peers.iter().map(|peer| peer.build.clone()).collect();
     let mut job = RunningJob::new(request, peers, observer);
     let ended = tokio::select! {
         ended = job.run(states) => Some(ended),
@@ -103,7 +114,10 @@ async fn submit(
     };
     // A node that does not respond detects the end by itself.
     drop(tokio::time::timeout(CLOSE_LIMIT, closed).await);
-    result.map(|()| job.into_result())
+    result.map(|()| JobResult {
+        builds,
+        ..job.into_result()
+    })
 }
 
 /// The error of an interrupted run.

@@ -18,6 +18,8 @@ use self::census::Census;
 use self::expectations::Expectations;
 use self::inboxes::Inboxes;
 use self::round::Round;
+use super::input_memory::InputMemory;
+use crate::check::check;
 use crate::error::RunError;
 use crate::programs::{Content, Executed, Incoming};
 use crate::world::Exchange;
@@ -52,12 +54,25 @@ pub(super) struct Exchanges {
     expectations: Expectations,
     /// The last superstep that is complete here.
     completed: Option<u64>,
+    /// Whether supersteps have passed without processes here.
+    is_behind: bool,
+    /// The number of supersteps after which a computation counts as endless.
+    superstep_limit: u64,
     /// Batches of supersteps that have not begun here.
-    early: BTreeMap<HostId, VecDeque<(Batch, Seconds)>>,
+    early: BTreeMap<HostId, VecDeque<EarlyBatch>>,
     round: Option<Round>,
     /// Messages that processes here sent, and their bytes.
     pub(super) messages: u64,
     pub(super) bytes: u64,
+}
+
+/// A batch of a superstep that has not begun here.
+#[derive(Debug)]
+struct EarlyBatch {
+    batch: Batch,
+    took: Seconds,
+    /// Its share of the memory for input that waits.
+    _memory: InputMemory,
 }
 
 impl Exchanges {
@@ -67,6 +82,7 @@ impl Exchanges {
         sets: Vec<SetId>,
         hosts: Vec<HostId>,
         senders_stay: bool,
+        superstep_limit: u64,
     ) -> Self {
         let all = (0..sets.len()).map(HostId::from_index);
         Self {
@@ -74,6 +90,8 @@ impl Exchanges {
             census: Census::new(own, sets, hosts, senders_stay),
             inboxes: Inboxes::default(),
             completed: None,
+            is_behind: false,
+            superstep_limit,
             early: BTreeMap::new(),
             round: None,
             messages: 0,
@@ -91,8 +109,9 @@ impl Exchanges {
         self.census.host_of(rank)
     }
 
-    /// A process runs on another host from now on.
+    /// Places a process on another host from now on.
     pub(super) fn place(&mut self, rank: Rank, host: HostId) {
+        self.is_behind |= host == self.census.own() && self.census.living_here() == 0;
         self.census.place(rank, host);
     }
 
@@ -124,9 +143,18 @@ impl Exchanges {
     /// Begins superstep `superstep`, unless it is in progress.
     pub(super) fn begin(&mut self, superstep: u64) -> Result<(), RunError> {
         if let Some(round) = &self.round {
-            assert_eq!(round.superstep, superstep, "one superstep at a time");
-            return Ok(());
+            let current = round.superstep;
+            return check(current == superstep, || {
+                format!("superstep {superstep} starts while superstep {current} is in progress")
+            })
+            .map_err(RunError::Peer);
         }
+        let next = self.completed.map_or(0, |completed| completed + 1);
+        check(next <= superstep, || {
+            format!("superstep {superstep} starts, which is over")
+        })
+        .map_err(RunError::Peer)?;
+        self.is_behind = false;
         let own = self.census.own();
         let here = self.census.taking_part(superstep);
         let here = here.filter(|(_, host)| *host == own);
@@ -144,7 +172,7 @@ impl Exchanges {
         }
         self.round = Some(round);
         for (host, batches) in std::mem::take(&mut self.early) {
-            for (batch, took) in batches {
+            for EarlyBatch { batch, took, .. } in batches {
                 if superstep <= batch.superstep {
                     self.check(host, &batch)?;
                     self.receive_in_time(host, batch, took);
@@ -168,7 +196,7 @@ impl Exchanges {
             let is_sized = matches!(content, Content::Sized(_));
             check_receiver((rank, to), is_sized, superstep, self.census.halted())?;
             let bytes = content.len();
-            self.bytes += bytes;
+            self.bytes = self.bytes.saturating_add(bytes);
             let host = self.census.host_of(to).expect("a receiver exists");
             if host == self.census.own() {
                 let incoming = Incoming {
@@ -236,12 +264,13 @@ impl Exchanges {
         batches
     }
 
-    /// A batch has arrived from `host`, after `took`.
+    /// Receives a batch from `host`, which arrived after `took`. `memory` is held while the batch waits.
     pub(super) fn receive(
         &mut self,
         host: HostId,
         batch: Batch,
         took: Seconds,
+        memory: InputMemory,
     ) -> Result<(), RunError> {
         self.check(host, &batch)?;
         for rank in &batch.halted {
@@ -264,8 +293,12 @@ impl Exchanges {
             Some(_) | None => {
                 let early = self.early.entry(host).or_default();
                 // No node is more than one superstep ahead of another.
-                early.retain(|(other, _)| batch.superstep <= other.superstep.saturating_add(1));
-                early.push_back((batch, took));
+                early.retain(|other| batch.superstep <= other.batch.superstep.saturating_add(1));
+                early.push_back(EarlyBatch {
+                    batch,
+                    took,
+                    _memory: memory,
+                });
             }
         }
         Ok(())
@@ -337,6 +370,13 @@ impl Exchanges {
     fn problem(&self, host: HostId, batch: &Batch) -> Option<String> {
         let (census, size) = (&self.census, self.census.size());
         let round = self.round.as_ref();
+        let latest = self.latest_superstep();
+        if latest < batch.superstep {
+            let superstep = batch.superstep;
+            return Some(format!(
+                "{host} sent a batch of superstep {superstep}, but none can be later than {latest}"
+            ));
+        }
         let is_late = round.is_some_and(|round| batch.superstep < round.superstep);
         if is_late && !batch.messages.is_empty() {
             let superstep = batch.superstep;
@@ -360,6 +400,15 @@ impl Exchanges {
         let is_wrong = |rank: &&Rank| size <= rank.0 || (is_known && !census.lives(**rank, host));
         let halted = batch.halted.iter().find(is_wrong);
         halted.map(|rank| format!("{host} says that {rank} has halted, which does not live there"))
+    }
+
+    /// The latest superstep of which another node can send a batch: with processes here, no other passes the next barrier.
+    fn latest_superstep(&self) -> u64 {
+        if self.is_behind || self.census.living_here() == 0 {
+            return self.superstep_limit;
+        }
+        let next = self.completed.map_or(0, |completed| completed + 1);
+        self.round.as_ref().map_or(next, |round| round.superstep) + 1
     }
 
     /// Whether the processes that take part here are `count`.

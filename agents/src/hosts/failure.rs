@@ -34,6 +34,12 @@ impl JobError {
         Self::of(Fault::Cluster, message)
     }
 
+    /// The builds of nodes and client differ.
+    #[must_use]
+    pub fn build(message: impl Into<String>) -> Self {
+        Self::of(Fault::Build, message)
+    }
+
     fn of(fault: Fault, message: impl Into<String>) -> Self {
         Self {
             fault,

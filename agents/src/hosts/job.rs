@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,88 +16,94 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Machine;
+use super::builds::Builds;
 use super::failure::JobError;
 use super::input::{Input, listen, waits};
 use super::local_agents::LocalAgents;
 use super::local_event::LocalEvent;
-use super::members::{connect, role_of, rules};
+use super::members::{connect, refuse_peer, role_of, rules};
 use super::pool::Done;
 use super::prepared::Prepared;
 use super::world::{HostWorld, JobPeers};
 use crate::error::RunError;
 use crate::setup::Rules;
 
-/// A node's part in a job, from its submission on.
+/// The part of a node in a job, from its submission on.
 pub(super) struct Job {
     pub(super) submit: Submit,
     pub(super) prepared: Prepared,
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) machine: Machine,
-    /// What goes to the client.
+    /// Which builds other nodes may run.
+    pub(super) builds: Builds,
+    /// The connection to the client.
     pub(super) client: Sender,
-    /// What comes from it, and from others.
+    /// Input from the client, and from this node itself.
     pub(super) inputs: mpsc::Receiver<Input>,
     pub(super) input: mpsc::Sender<Input>,
-    /// Other nodes that come.
+    /// Peers that have connected for this job.
     pub(super) peers: mpsc::Receiver<Peer>,
     pub(super) peer: mpsc::Sender<Peer>,
-    /// Where the job's progress is looked up.
+    /// The progress that the node reports in its status: supersteps, and processes here.
     pub(super) progress: Rc<RefCell<(u64, usize)>>,
-    /// Connections being set up: what is not there when the job ends must not come into the next one.
+    /// Connections being set up, which end with the job.
     pub(super) calls: JoinSet<()>,
 }
 
 /// The connections and states that have arrived before the job begins.
 #[derive(Default)]
-struct Meeting {
+struct Gathered {
     senders: BTreeMap<HostId, Sender>,
     states: BTreeMap<Rank, Bytes>,
-    /// What has come from nodes that see how far others are.
-    early: Vec<Input>,
-    /// When the client said that all shall meet.
-    met: Option<tokio::time::Instant>,
-    /// All machines count instructions.
+    /// When the client ordered the nodes to connect.
+    ordered: Option<tokio::time::Instant>,
+    /// Whether all machines count instructions.
     counts: bool,
 }
 
+/// The input from other nodes. Nothing is read from it while an input waits for the job to begin here, so the
+/// connections hold back the rest.
+struct NodeInputs {
+    sender: mpsc::Sender<Input>,
+    receiver: mpsc::Receiver<Input>,
+    /// The input that waits, from a node on which the job has begun.
+    waiting: Option<Input>,
+}
+
 impl Job {
-    /// Takes part until the job is over here and the client has gone.
+    /// Takes part until the job is over here and the client has closed its connection.
     ///
     /// # Errors
     ///
-    /// Whatever ends the job before. Peers have been told then, as far as they can be.
+    /// The error that ends the job before. The client and the other nodes have been notified as far as possible.
     pub(super) async fn take_part(mut self) -> Result<(), JobError> {
         let mut senders = BTreeMap::new();
-        let result = self.play(&mut senders).await;
-        let words = match &result {
+        let result = self.run(&mut senders).await;
+        let reason = match &result {
             Ok(()) => "the job is over".to_owned(),
             Err(error) => {
-                let failed = JobMessage::Failed(error.clone().into());
-                self.tell(failed);
+                self.send_to_client(JobMessage::Failed(error.clone().into()));
                 error.message.clone()
             }
         };
         for sender in senders.into_values() {
-            let words = words.clone();
-            // A node that does not read the reason has gone.
-            drop(actix_rt::spawn(async move { sender.close(&words).await }));
+            let reason = reason.clone();
+            // A node that does not read the reason detects the end by itself.
+            drop(actix_rt::spawn(async move { sender.close(&reason).await }));
         }
         result
     }
 
-    async fn play(&mut self, senders: &mut BTreeMap<HostId, Sender>) -> Result<(), JobError> {
+    async fn run(&mut self, senders: &mut BTreeMap<HostId, Sender>) -> Result<(), JobError> {
         let rules = Arc::new(rules(&self.prepared.setup));
         let (done, mut executed) = mpsc::unbounded_channel();
         let (tasks, mut local) = mpsc::unbounded_channel();
-        let mut meeting = self.gather(&rules).await?;
-        senders.clone_from(&meeting.senders);
-        let early = std::mem::take(&mut meeting.early);
-        let world = self.world(&rules, meeting, (&done, tasks)).await?;
+        let mut nodes = NodeInputs::new();
+        let gathered = self.gather(&rules, &nodes).await?;
+        senders.clone_from(&gathered.senders);
+        let world = self.world(&rules, gathered, (&done, tasks)).await?;
         let mut local_agents = LocalAgents::new(self.submit.host, &rules, &world);
-        let mut is_ready = false;
-        // Inputs from nodes that begin earlier wait until the clock of this one runs.
-        let mut held = Some(Vec::new());
-        self.handle_all(early, &world)?;
+        let (mut is_ready, mut has_begun) = (false, false);
         let mut reporting = tokio::time::interval(REPORTING);
         loop {
             loop {
@@ -116,7 +123,7 @@ impl Job {
                 }
                 if !is_ready && world.has_probed() {
                     is_ready = true;
-                    self.tell(JobMessage::Ready);
+                    self.send_to_client(JobMessage::Ready);
                 }
             }
             tokio::select! {
@@ -127,21 +134,28 @@ impl Job {
                 Some(event) = local.recv() => world.borrow_mut().handle_local(event),
                 Some(input) = self.inputs.recv() => {
                     let is_begin = matches!(input, Input::Job(JobMessage::Begin));
-                    if is_begin && (held.is_none() || !is_ready) {
+                    if is_begin && (has_begun || !is_ready) {
                         return Err(self.fault(input));
                     }
-                    if let Some(held) = held.as_mut().filter(|_| waits(&input)) {
-                        held.push(input);
-                        continue;
-                    }
-                    if self.take(input, &world)?.is_break() {
+                    if self.handle_input(input, &world)?.is_break() {
                         return Ok(());
                     }
                     if is_begin {
+                        has_begun = true;
                         begin(&rules, &local_agents, &mut world.borrow_mut());
-                        self.handle_all(held.take().unwrap_or_default(), &world)?;
+                        if let Some(input) = nodes.waiting.take() {
+                            self.handle_node_input(input, &world)?;
+                        }
                     }
                 }
+                Some(input) = nodes.receiver.recv(), if nodes.waiting.is_none() => {
+                    if !has_begun && waits(&input) {
+                        nodes.waiting = Some(input);
+                    } else {
+                        self.handle_node_input(input, &world)?;
+                    }
+                }
+                Some(peer) = self.peers.recv() => refuse_peer(&peer),
                 _ = reporting.tick() => {
                     let mut world = world.borrow_mut();
                     world.send_record();
@@ -151,90 +165,84 @@ impl Job {
         }
     }
 
-    /// What this node sees of the job, its processes settled and its probes sent.
+    /// The world of this node's agents, with the processes that start here, after the first probes have been sent.
     async fn world(
         &self,
         rules: &Arc<Rules>,
-        meeting: Meeting,
-        told: (
+        gathered: Gathered,
+        events: (
             &mpsc::UnboundedSender<Vec<Done>>,
             mpsc::UnboundedSender<LocalEvent>,
         ),
     ) -> Result<Rc<RefCell<HostWorld>>, JobError> {
         let own = self.submit.host;
-        let company = JobPeers {
+        let connections = JobPeers {
             endpoint: Arc::clone(&self.endpoint),
             client: self.client.clone(),
-            peers: meeting.senders,
+            peers: gathered.senders,
         };
         let member = &self.submit.members[own.index()];
         let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
         let machine = self.machine.giving(slots, member.speed);
-        let machine = machine.counting(meeting.counts);
+        let machine = machine.counting(gathered.counts);
         let Prepared {
             setup,
             program_type,
         } = &self.prepared;
         let part = (own, setup, Arc::clone(rules), *program_type);
-        let mut world = HostWorld::new(part, company, machine, told);
-        let (program_type, states) = (*program_type, meeting.states);
-        // Decoding takes as long as states are large; meanwhile others have their messages carried.
-        let unpacking = tokio::task::spawn_blocking(move || {
-            let unpack =
+        let mut world = HostWorld::new(part, connections, machine, events);
+        let (program_type, states) = (*program_type, gathered.states);
+        // Decoding takes time in proportion to the states, so another thread does it.
+        let decoding = tokio::task::spawn_blocking(move || {
+            let decode =
                 |(rank, state): (Rank, Bytes)| Ok((rank, program_type.decode(rank, &state[..])?));
             states
                 .into_iter()
-                .map(unpack)
+                .map(decode)
                 .collect::<Result<Vec<_>, RunError>>()
         });
-        let unpacked = unpacking.await;
-        let unpacked =
-            unpacked.map_err(|panic| JobError::program(format!("decoding a process: {panic}")))?;
-        for (rank, resident) in unpacked? {
-            world.insert_program(rank, resident);
+        let decoded = decoding.await;
+        let decoded =
+            decoded.map_err(|panic| JobError::program(format!("decoding a process: {panic}")))?;
+        for (rank, program) in decoded? {
+            world.insert_program(rank, program);
         }
         world.start_probing();
         Ok(Rc::new(RefCell::new(world)))
     }
 
-    /// What has come from other nodes before it was looked at.
-    fn handle_all(&self, inputs: Vec<Input>, world: &RefCell<HostWorld>) -> Result<(), JobError> {
-        for input in inputs {
-            if self.take(input, world)?.is_break() {
-                break;
-            }
+    /// Handles input from another node.
+    fn handle_node_input(&self, input: Input, world: &RefCell<HostWorld>) -> Result<(), JobError> {
+        let mut world = world.borrow_mut();
+        match input {
+            Input::Message(message) => world.handle_message(*message),
+            Input::Image(host, image) => world.handle_image(host, *image),
+            Input::Gone(..) if world.has_ended() => {}
+            other => return Err(self.fault(other)),
         }
         Ok(())
     }
 
-    /// Something has come from another machine; breaks when the job is over and the client has gone.
-    fn take(
+    /// Handles input from the client or from this node itself. Breaks when the job is over and the client has closed its
+    /// connection.
+    fn handle_input(
         &self,
         input: Input,
         world: &RefCell<HostWorld>,
-    ) -> Result<std::ops::ControlFlow<()>, JobError> {
+    ) -> Result<ControlFlow<()>, JobError> {
         let mut world = world.borrow_mut();
         match input {
-            // States have streams of their own.
-            Input::Message(host, _, Message::Agent(AgentMessage::ProcessImage(state)), _) => {
-                let problem = format!("{host} sent the state of {} among its messages", state.rank);
-                return Err(JobError::cluster(problem));
-            }
-            Input::Message(host, ends, message, came) => {
-                world.handle_message(host, ends, message, came);
-            }
-            Input::Image(image) => world.handle_image(*image),
             Input::Job(JobMessage::Begin) => world.begin(),
             Input::ClientGone(None) if world.has_ended() => {
-                return Ok(std::ops::ControlFlow::Break(()));
+                *self.progress.borrow_mut() = world.progress();
+                return Ok(ControlFlow::Break(()));
             }
-            Input::Gone(..) if world.has_ended() => {}
             other => return Err(self.fault(other)),
         }
-        Ok(std::ops::ControlFlow::Continue(()))
+        Ok(ControlFlow::Continue(()))
     }
 
-    /// Why `input` ends the job.
+    /// The error of an input that ends the job.
     fn fault(&self, input: Input) -> JobError {
         match input {
             Input::ClientGone(None) => JobError::cluster("the client has gone"),
@@ -252,68 +260,79 @@ impl Job {
             Input::Job(message) => {
                 JobError::cluster(format!("the client said at the wrong time: {message:?}"))
             }
-            Input::Message(host, (from, _), _, _) => JobError::cluster(format!(
-                "{host} sent a message of {from:?} before the job began"
-            )),
-            Input::State(_) | Input::Image(_) => {
-                JobError::cluster("a state came at the wrong time")
+            Input::Message(_) | Input::State(_) | Input::Image(..) => {
+                JobError::cluster("a state arrived at the wrong time")
             }
         }
     }
 
-    /// Waits for the client's word to meet the others, for them, and for the processes that start here.
-    async fn gather(&mut self, rules: &Rules) -> Result<Meeting, JobError> {
+    /// Waits for the client's order to connect to the other nodes, for them, and for the processes that start here.
+    async fn gather(&mut self, rules: &Rules, nodes: &NodeInputs) -> Result<Gathered, JobError> {
         let own = self.submit.host;
         let placement = rules.placement.iter();
         let residents = placement.filter(|host| **host == own).count();
         let others = self.submit.members.len() - 1;
-        let mut meeting = Meeting::default();
-        let is_complete = |meeting: &Meeting| {
-            meeting.met.is_some()
-                && meeting.senders.len() == others
-                && meeting.states.len() == residents
+        let mut gathered = Gathered::default();
+        let is_complete = |gathered: &Gathered| {
+            gathered.ordered.is_some()
+                && gathered.senders.len() == others
+                && gathered.states.len() == residents
         };
-        while !is_complete(&meeting) {
+        while !is_complete(&gathered) {
             tokio::select! {
-                Some(peer) = self.peers.recv() => self.welcome(rules, peer, &mut meeting)?,
+                Some(peer) = self.peers.recv() => self.admit(rules, peer, &mut gathered, nodes)?,
                 // Large states take long; the loss of a node that sends one is an input of its own.
-                () = overdue(meeting.met), if meeting.senders.len() < others => {
-                    let waited = MEETING.as_secs();
-                    return Err(JobError::cluster(format!("not all other nodes have come in {waited} s")));
+                () = overdue(gathered.ordered), if gathered.senders.len() < others => {
+                    let limit = CONNECT_LIMIT.as_secs();
+                    return Err(JobError::cluster(format!("not all other nodes have connected in {limit} s")));
                 }
                 Some(input) = self.inputs.recv() => match input {
                     Input::Job(JobMessage::Meet { counts }) => {
-                        meeting.counts = counts;
-                        meeting.met = Some(tokio::time::Instant::now());
-                        self.call_others(rules);
+                        gathered.counts = counts;
+                        gathered.ordered = Some(tokio::time::Instant::now());
+                        self.connect_to_others(rules);
                     }
                     Input::State(delivered) => {
                         let state = delivered.state;
                         let place = rules.placement.get(state.rank.index());
-                        if place != Some(&own) || meeting.states.insert(state.rank, state.payload).is_some() {
+                        if place != Some(&own) || gathered.states.insert(state.rank, state.payload).is_some() {
                             return Err(JobError::cluster(format!("{} does not start here", state.rank)));
                         }
                     }
-                    // A node that is connected to all others may already probe them.
-                    input @ Input::Message(..) => meeting.early.push(input),
                     other => return Err(self.fault(other)),
                 },
             }
         }
-        Ok(meeting)
+        Ok(gathered)
     }
 
-    /// A node has come, or let us come.
-    fn welcome(&self, rules: &Rules, peer: Peer, meeting: &mut Meeting) -> Result<(), JobError> {
+    /// Adds the connection to another node of the job, in its role. A peer that has no part in the job is refused, and the
+    /// job goes on.
+    ///
+    /// # Errors
+    ///
+    /// If the node runs another build.
+    fn admit(
+        &self,
+        rules: &Rules,
+        peer: Peer,
+        gathered: &mut Gathered,
+        nodes: &NodeInputs,
+    ) -> Result<(), JobError> {
         let members = &self.submit.members;
         let name = peer.info.subject.name.as_str();
         let place = members.iter().position(|member| member.name == name);
-        let host = place
-            .map(HostId::from_index)
-            .filter(|host| *host != self.submit.host);
-        let Some(host) = host.filter(|host| !meeting.senders.contains_key(host)) else {
-            return Err(JobError::cluster(format!("{} is not expected", peer.info)));
+        let host = place.map(HostId::from_index).filter(|host| {
+            *host != self.submit.host
+                && role_of(rules, *host) == peer.info.subject.role
+                && !gathered.senders.contains_key(host)
+        });
+        let Some(host) = host else {
+            refuse_peer(&peer);
+            return Ok(());
         };
+        let own = &members[self.submit.host.index()].name;
+        self.builds.check(own, (name, &peer.build))?;
         let managed = rules
             .managers
             .iter()
@@ -323,47 +342,58 @@ impl Job {
             hosts: BTreeSet::from([host]),
             sets: managed.map(|(set, _)| SetId::from_index(set)).collect(),
         });
-        meeting.senders.insert(host, peer.sender.clone());
-        listen(host, peer, &self.input);
+        gathered.senders.insert(host, peer.sender.clone());
+        listen(host, peer, &nodes.sender);
         Ok(())
     }
 
-    /// Connects to the nodes behind this one in the list; those before it come by themselves.
-    fn call_others(&mut self, rules: &Rules) {
+    /// Connects to the nodes after this one in the list; those before it connect to this one.
+    fn connect_to_others(&mut self, rules: &Rules) {
         let own = self.submit.host.index();
         for (index, member) in self.submit.members.iter().enumerate().skip(own + 1) {
             let role = role_of(rules, HostId::from_index(index));
             let (endpoint, member) = (Arc::clone(&self.endpoint), member.clone());
             let (peer, input) = (self.peer.clone(), self.input.clone());
-            let calling = async move {
+            let connecting = async move {
                 match connect(&endpoint, &member, role).await {
                     // The job may be over.
-                    Ok(met) => drop(peer.send(met).await),
+                    Ok(connected) => drop(peer.send(connected).await),
                     Err(error) => drop(input.send(Input::Unreachable(error)).await),
                 }
             };
             // It ends with the job.
-            drop(self.calls.spawn(calling));
+            drop(self.calls.spawn(connecting));
         }
     }
 
-    fn tell(&self, message: JobMessage) {
+    fn send_to_client(&self, message: JobMessage) {
         let message = Message::Job(Box::new(message));
         let frame = encode(Address::Node(self.submit.host), Address::Client, &message);
-        // If it has gone, that is said where it is heard.
+        // The loss of the client is an input.
         drop(self.client.push(frame));
     }
 }
 
+impl NodeInputs {
+    fn new() -> Self {
+        let (sender, receiver) = mpsc::channel(INPUTS_MAX);
+        Self {
+            sender,
+            receiver,
+            waiting: None,
+        }
+    }
+}
+
 /// Completes when the time for nodes to connect is over.
-async fn overdue(met: Option<tokio::time::Instant>) {
-    match met {
-        Some(met) => tokio::time::sleep_until(met + MEETING).await,
+async fn overdue(ordered: Option<tokio::time::Instant>) {
+    match ordered {
+        Some(ordered) => tokio::time::sleep_until(ordered + CONNECT_LIMIT).await,
         None => std::future::pending().await,
     }
 }
 
-/// All processes here begin.
+/// Starts all processes here.
 fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
     let message = AgentMessage::Start(Start {
         superstep: 0,
@@ -378,7 +408,9 @@ fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
     }
 }
 
-/// How long nodes may take to meet.
-const MEETING: Duration = Duration::from_secs(30);
+/// How long nodes may take to connect to each other.
+const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 /// The time between two parts of the record that are sent to the client.
 const REPORTING: Duration = Duration::from_millis(50);
+/// Inputs from other nodes that wait to be handled.
+const INPUTS_MAX: usize = 256;

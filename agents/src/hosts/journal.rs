@@ -1,25 +1,34 @@
-//! The record of a run on real hosts, in order: nodes tell what happened to each of them.
+//! The record of a run on real hosts, in order: each node records a part of the events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use bsp::{Rank, SetId};
 
+use super::input_memory::InputMemory;
 use crate::record::{Call, Evaluated, Event, Moved, Observed};
 
-/// Puts what the nodes of a cluster tell into the order of the record.
+/// Puts the events of all nodes into the order of the record.
 ///
 /// The first Manager records supersteps and calls in their order. The observations of a call and its arrivals come from
 /// other nodes, earlier or later. A call waits until they are complete, and all later events wait for the call.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
-    /// From the first Manager, in its order.
-    spine: std::collections::VecDeque<Event>,
-    observed: BTreeMap<(u64, Rank), Observed>,
-    evaluated: BTreeMap<(u64, SetId), Evaluated>,
-    moved: BTreeMap<(u64, Rank), Moved>,
-    /// How often the placement has changed.
+    /// The events of the first Manager, in its order.
+    spine: VecDeque<Waiting<Event>>,
+    observed: BTreeMap<(u64, Rank), Waiting<Observed>>,
+    evaluated: BTreeMap<(u64, SetId), Waiting<Evaluated>>,
+    moved: BTreeMap<(u64, Rank), Waiting<Moved>>,
+    /// The number of changes of the placement.
     epoch: u64,
     sets: usize,
+}
+
+/// An event that waits for others, with the memory of the input that it is a part of.
+#[derive(Debug)]
+struct Waiting<T> {
+    event: T,
+    _memory: Arc<InputMemory>,
 }
 
 impl Journal {
@@ -31,32 +40,33 @@ impl Journal {
         }
     }
 
-    /// Something has been told; what can be recorded now, in order.
-    pub(super) fn add(&mut self, event: Event) -> Vec<Event> {
+    /// Adds an event, which is part of an input with `memory`. Returns the events that can be recorded now, in order.
+    pub(super) fn add(&mut self, event: Event, memory: &Arc<InputMemory>) -> Vec<Event> {
         match event {
             Event::Observed(observed) => {
-                self.observed
-                    .insert((observed.superstep, observed.rank), observed);
+                let key = (observed.superstep, observed.rank);
+                self.observed.insert(key, Waiting::new(observed, memory));
             }
             Event::Evaluated(evaluated) => {
-                self.evaluated
-                    .insert((evaluated.superstep, evaluated.set), evaluated);
+                let key = (evaluated.superstep, evaluated.set);
+                self.evaluated.insert(key, Waiting::new(evaluated, memory));
             }
             Event::Moved(moved) => {
-                self.moved.insert((moved.epoch, moved.rank), moved);
+                let key = (moved.epoch, moved.rank);
+                self.moved.insert(key, Waiting::new(moved, memory));
             }
-            event => self.spine.push_back(event),
+            event => self.spine.push_back(Waiting::new(event, memory)),
         }
         let mut ready = Vec::new();
-        while let Some(event) = self.spine.pop_front() {
-            if let Event::Call(call) = &event {
+        while let Some(first) = self.spine.pop_front() {
+            if let Event::Call(call) = &first.event {
                 if !self.knows_all_of(call) {
-                    self.spine.push_front(event);
+                    self.spine.push_front(first);
                     break;
                 }
                 self.recall(call, &mut ready);
             }
-            ready.push(event);
+            ready.push(first.event);
         }
         ready
     }
@@ -68,7 +78,8 @@ impl Journal {
 
     fn knows_all_of(&self, call: &Call) -> bool {
         let of_call = (call.superstep, SetId(0))..(call.superstep + 1, SetId(0));
-        let evaluated: Vec<&Evaluated> = self.evaluated.range(of_call).map(|(_, e)| e).collect();
+        let evaluated = self.evaluated.range(of_call);
+        let evaluated: Vec<&Evaluated> = evaluated.map(|(_, waiting)| &waiting.event).collect();
         let epoch = self.epoch + 1;
         evaluated.len() == self.sets
             && evaluated.iter().all(|evaluated| {
@@ -81,21 +92,35 @@ impl Journal {
                 .all(|m| self.moved.contains_key(&(epoch, m.rank)))
     }
 
-    /// What belongs before a call.
+    /// Moves the events that precede a call to `ready`.
     fn recall(&mut self, call: &Call, ready: &mut Vec<Event>) {
         let rest = self.observed.split_off(&(call.superstep + 1, Rank(0)));
         let observed = std::mem::replace(&mut self.observed, rest);
-        ready.extend(observed.into_values().map(Event::Observed));
+        ready.extend(events(observed).map(Event::Observed));
         let rest = self.evaluated.split_off(&(call.superstep + 1, SetId(0)));
         let evaluated = std::mem::replace(&mut self.evaluated, rest);
-        ready.extend(evaluated.into_values().map(Event::Evaluated));
+        ready.extend(events(evaluated).map(Event::Evaluated));
         if !call.migrations.is_empty() {
             self.epoch += 1;
             let rest = self.moved.split_off(&(self.epoch + 1, Rank(0)));
             let moved = std::mem::replace(&mut self.moved, rest);
-            ready.extend(moved.into_values().map(Event::Moved));
+            ready.extend(events(moved).map(Event::Moved));
         }
     }
+}
+
+impl<T> Waiting<T> {
+    fn new(event: T, memory: &Arc<InputMemory>) -> Self {
+        Self {
+            event,
+            _memory: Arc::clone(memory),
+        }
+    }
+}
+
+/// The events of a map, in the order of its keys.
+fn events<K, T>(waiting: BTreeMap<K, Waiting<T>>) -> impl Iterator<Item = T> {
+    waiting.into_values().map(|waiting| waiting.event)
 }
 
 #[cfg(test)]
@@ -188,10 +213,14 @@ mod tests {
         })
     }
 
+    fn add(journal: &mut Journal, event: Event) -> Vec<Event> {
+        journal.add(event, &Arc::default())
+    }
+
     #[test]
     fn a_call_waits_for_what_it_was_decided_from_and_all_else_for_the_call() {
         let mut journal = Journal::new(2);
-        assert_eq!(journal.add(superstep(0)), [superstep(0)]);
+        assert_eq!(add(&mut journal, superstep(0)), [superstep(0)]);
         // Of the call after this one, too early.
         let tells = [
             observed(2, 1),
@@ -204,7 +233,7 @@ mod tests {
             evaluated(1, 0),
         ];
         for event in tells {
-            assert_eq!(journal.add(event), []);
+            assert_eq!(add(&mut journal, event), []);
             assert!(journal.spine.is_empty() || !journal.is_empty());
         }
         let expected = [
@@ -216,11 +245,11 @@ mod tests {
             call(1, &[0]),
             superstep(1),
         ];
-        assert_eq!(journal.add(observed(1, 1)), expected);
+        assert_eq!(add(&mut journal, observed(1, 1)), expected);
         assert!(journal.is_empty());
-        assert_eq!(journal.add(call(2, &[])), []);
-        assert_eq!(journal.add(evaluated(2, 0)), []);
-        let rest = journal.add(observed(2, 0));
+        assert_eq!(add(&mut journal, call(2, &[])), []);
+        assert_eq!(add(&mut journal, evaluated(2, 0)), []);
+        let rest = add(&mut journal, observed(2, 0));
         assert_eq!(rest.len(), 5, "{rest:?}");
     }
 }

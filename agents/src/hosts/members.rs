@@ -53,3 +53,10 @@ async fn resolve(address: &str) -> Result<SocketAddr, JobError> {
         Err(error) => Err(JobError::cluster(format!("{address}: {error}"))),
     }
 }
+
+/// Closes the connection of a peer that has no part in a job here. The refusal is counted.
+pub(super) fn refuse_peer(peer: &Peer) {
+    let problem = format!("{} has no part in a job here", peer.info.subject);
+    // The node and its job go on.
+    drop(peer.sender.refuse(problem));
+}

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
-use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -15,22 +14,30 @@ use bsp::units::{InstructionsPerSecond, Seconds};
 use protocol::identity::files::RevocationsFile;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{
-    BindError, Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
+    Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
 };
-use protocol::{Address, Frame, JobMessage, JobStatus, Message, Status, Submit, encode};
+use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Status, Submit, encode};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::JoinSet;
 
 use super::Machine;
+use super::abandoned::AbandonedSupersteps;
+use super::builds::Builds;
 use super::counter::counted_speed;
+use super::execution::Executions;
 use super::failure::JobError;
 use super::input::Input;
 use super::job::Job;
+use super::job_log::{JobEnd, JobLog};
+use super::members::refuse_peer;
 use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
+use super::node_error::NodeError;
 use super::pool::ProcessorSpeed;
 use super::prepared::Prepared;
 use super::revocations::follow;
 use super::share::Share;
+use super::time::elapsed;
 
 /// A node of a cluster.
 pub struct Node {
@@ -40,8 +47,12 @@ pub struct Node {
     pub revocations: Option<RevocationsFile>,
     /// The address at which it listens; with port 0, the system chooses the port.
     pub address: SocketAddr,
-    /// The release that it is of; clients have to be of the same.
-    pub release: String,
+    /// The build that it runs, and whether its clients and other nodes may run others.
+    pub builds: Builds,
+    /// The workloads that its program knows, for clients of other programs.
+    pub workloads: Vec<String>,
+    /// How long a superstep may go on after the end of its job before the node ends itself; `None`: for ever.
+    pub exit_when_stuck: Option<Duration>,
     /// Of one processor; `None`: it is measured.
     pub speed: Option<InstructionsPerSecond>,
     /// How much of it programs are given.
@@ -54,17 +65,6 @@ pub struct Node {
 
 /// What a job is made of, from what its client submits.
 pub type Prepare = dyn Fn(&Submit) -> Result<Prepared, JobError>;
-
-/// Why a node does not run.
-#[derive(Debug, thiserror::Error)]
-pub enum NodeError {
-    /// It has no socket.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// The system does not tell its address.
-    #[error("the address of the socket: {0}")]
-    Address(#[from] io::Error),
-}
 
 impl Node {
     /// Waits for clients until `leave` is ready; a job that runs then is ended. Tells `ready` where clients find it.
@@ -88,16 +88,21 @@ impl Node {
                 counted: counted_speed(),
             },
             load: LoadMeter::begin(self.scope),
+            executions: Executions::default(),
         };
+        let abandoned = AbandonedSupersteps::new(&machine.executions, self.exit_when_stuck);
         actix_rt::System::new().block_on(async move {
             let guests =
                 PeerPolicy::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
-            let endpoint = Endpoint::bind(self.identity, self.address, guests, Bounds::default())?;
+            let (bounds, build) = (Bounds::default(), self.builds.own.clone());
+            let endpoint = Endpoint::bind(self.identity, self.address, guests, bounds, build)?;
             ready(endpoint.address()?);
             let service = Rc::new(JobService {
                 endpoint: Arc::new(endpoint),
                 machine,
-                release: self.release,
+                builds: self.builds,
+                workloads: self.workloads,
+                abandoned,
                 prepare: self.prepare,
                 began: Clock::now(),
                 jobs: RefCell::new(0),
@@ -109,6 +114,7 @@ impl Node {
             tokio::select! {
                 () = Rc::clone(&service).receive() => {}
                 () = leave => service.leave().await,
+                reason = service.abandoned.stuck(service.name()) => return Err(NodeError::Stuck(reason)),
             }
             Ok(())
         })
@@ -121,7 +127,7 @@ impl fmt::Debug for Node {
             .debug_struct("Node")
             .field("identity", &self.identity)
             .field("address", &self.address)
-            .field("release", &self.release)
+            .field("builds", &self.builds)
             .finish_non_exhaustive()
     }
 }
@@ -130,7 +136,9 @@ impl fmt::Debug for Node {
 struct JobService {
     endpoint: Arc<Endpoint>,
     machine: Machine,
-    release: String,
+    builds: Builds,
+    workloads: Vec<String>,
+    abandoned: AbandonedSupersteps,
     prepare: Box<Prepare>,
     began: Clock,
     jobs: RefCell<u64>,
@@ -159,13 +167,18 @@ impl JobService {
                 .as_ref()
                 .map(|current| (current.job, current.peer.clone()));
             match (peer.job, job) {
-                // If it has all its nodes, it takes no more.
-                (Some(of), Some((job, peers))) if of == job => drop(peers.try_send(peer)),
+                (Some(of), Some((job, peers))) if of == job => {
+                    if let Err(TrySendError::Full(peer) | TrySendError::Closed(peer)) =
+                        peers.try_send(peer)
+                    {
+                        refuse_peer(&peer);
+                    }
+                }
                 (None, _) if peer.info.subject.role == Role::Client => {
                     drop(actix_rt::spawn(Rc::clone(&self).attend(peer)));
                 }
                 (Some(_) | None, _) => {
-                    tracing::warn!(peer = %peer.info, "came without anything to do here");
+                    refuse_peer(&peer);
                 }
             }
         }
@@ -175,6 +188,7 @@ impl JobService {
     async fn attend(self: Rc<Self>, client: Peer) {
         let party = Arc::clone(&client.info);
         let Peer {
+            build,
             sender,
             mut messages,
             states,
@@ -197,13 +211,13 @@ impl JobService {
                     }
                     (JobMessage::Submit(submit), None) => {
                         self.see_off().await;
-                        match self.enter(*submit, party.to_string(), &sender) {
-                            Ok((job, inputs)) => {
+                        match self.enter(*submit, (party.to_string(), &build), &sender) {
+                            Ok((job, log, inputs)) => {
                                 if let Some(states) = states.take() {
                                     drop(actix_rt::spawn(hand_on(states, inputs.clone())));
                                 }
                                 input = Some(inputs);
-                                running = Some(actix_rt::spawn(Rc::clone(&self).work(job)));
+                                running = Some(actix_rt::spawn(Rc::clone(&self).work(job, log)));
                                 let counts = self.machine.processor.counted.is_some();
                                 tell(&sender, JobMessage::Accepted { counts });
                             }
@@ -242,13 +256,14 @@ impl JobService {
         }
     }
 
-    /// Waits until a job is over whose client has gone: another need not be refused for that.
+    /// Waits until a job is over whose client has gone, threads included: another need not be refused for that.
     async fn see_off(&self) {
         let is_ending = || {
-            self.current
-                .borrow()
+            let current = self.current.borrow();
+            let exist = || self.abandoned.exist();
+            current
                 .as_ref()
-                .is_some_and(|current| current.is_ending)
+                .map_or_else(exist, |current| current.is_ending)
         };
         let ended = async {
             while is_ending() {
@@ -262,23 +277,19 @@ impl JobService {
     fn enter(
         &self,
         submit: Submit,
-        client: String,
+        (client, build): (String, &Build),
         sender: &Sender,
-    ) -> Result<(Job, mpsc::Sender<Input>), JobError> {
-        let own = self.endpoint.identity().certificate().subject.name.as_str();
+    ) -> Result<(Job, JobLog, mpsc::Sender<Input>), JobError> {
+        let own = self.name();
         if let Some(current) = &*self.current.borrow() {
             let since = current.since.elapsed().as_secs();
             return Err(JobError::cluster(format!(
-                "{own} is at {} of {} since {since} s: wait for its end",
-                current.job, current.client
+                "{own} runs a job of {} since {since} s: wait for its end",
+                current.client
             )));
         }
-        if submit.release != self.release {
-            return Err(JobError::cluster(format!(
-                "{own} is of release {}, the client of {}: run the same everywhere",
-                self.release, submit.release
-            )));
-        }
+        self.builds.check(own, (&client, build))?;
+        self.abandoned.check(own)?;
         let member = submit.members.get(submit.host.index());
         if member.is_none_or(|member| member.name != own) {
             return Err(JobError::cluster(format!(
@@ -296,13 +307,14 @@ impl JobService {
         let prepared = (self.prepare)(&submit)?;
         let places = u32::try_from(prepared.setup.placement.len());
         if places != Ok(submit.processes) {
-            let problem = "the client and the node make different jobs of the experiment: run the same release everywhere";
+            let problem = "the client and the node make different jobs of the experiment: run one build everywhere";
             return Err(JobError::cluster(problem));
         }
         let (input, inputs) = mpsc::channel(INPUTS_MAX);
         let (peer, peers) = mpsc::channel(submit.members.len());
         let progress = Rc::new(RefCell::new((0, 0)));
         self.endpoint.begin(job, 0);
+        let log = JobLog::begin(*self.jobs.borrow() + 1, &client, &submit);
         *self.current.borrow_mut() = Some(Current {
             job,
             client,
@@ -317,6 +329,7 @@ impl JobService {
             prepared,
             endpoint: Arc::clone(&self.endpoint),
             machine: self.machine.clone(),
+            builds: self.builds.clone(),
             client: sender.clone(),
             inputs,
             input: input.clone(),
@@ -325,26 +338,36 @@ impl JobService {
             progress,
             calls: JoinSet::new(),
         };
-        Ok((job, input))
+        Ok((job, log, input))
     }
 
     /// Takes part in a job, and is free again when it is over.
-    async fn work(self: Rc<Self>, job: Job) {
-        let client = job.client.clone();
-        match actix_rt::spawn(job.take_part()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "a job has ended without a result"),
+    async fn work(self: Rc<Self>, job: Job, log: JobLog) {
+        let (client, progress) = (job.client.clone(), Rc::clone(&job.progress));
+        let ended = actix_rt::spawn(job.take_part()).await;
+        let supersteps = progress.borrow().0;
+        match &ended {
+            Ok(Ok(())) => log.end(&JobEnd::Complete, supersteps),
+            Ok(Err(error)) => log.end(&JobEnd::Failed(error), supersteps),
             // The panic's own words are in the log already.
-            Err(_) => tell(
-                &client,
-                JobMessage::Failed(JobError::cluster(PANICKED).into()),
-            ),
+            Err(_) => {
+                log.end(&JobEnd::Panicked, supersteps);
+                let failed = JobError::cluster(PANICKED);
+                tell(&client, JobMessage::Failed(failed.into()));
+            }
         }
         self.endpoint.end();
         *self.current.borrow_mut() = None;
         *self.jobs.borrow_mut() += 1;
         // If it has gone already, so much the better.
         drop(client.close("the job is over").await);
+        let is_idle = || self.current.borrow().is_none();
+        self.abandoned.ended(is_idle).await;
+    }
+
+    /// The name in its certificate.
+    fn name(&self) -> &str {
+        self.endpoint.identity().certificate().subject.name.as_str()
     }
 
     fn status(&self) -> Status {
@@ -353,10 +376,10 @@ impl JobService {
             self.machine.load.load(window)
         };
         let current = self.current.borrow();
+        let is_idle = current.is_none();
         let job = current.as_ref().map(|current| {
             let (superstep, processes) = *current.progress.borrow();
             JobStatus {
-                job: current.job.0.get(),
                 client: current.client.clone(),
                 since: elapsed(current.since),
                 superstep,
@@ -364,7 +387,8 @@ impl JobService {
             }
         });
         Status {
-            release: self.release.clone(),
+            workloads: self.workloads.clone(),
+            abandoned: self.abandoned.status().filter(|_| is_idle),
             up: elapsed(self.began),
             speed: self.machine.offered().get(),
             processors: self.machine.processors.get(),
@@ -395,7 +419,7 @@ impl JobService {
     }
 }
 
-/// Hands on the processes that a client sends.
+/// Passes on the processes that a client sends.
 async fn hand_on(mut states: StateReceiver, input: mpsc::Sender<Input>) {
     // That the client has gone is heard elsewhere, and a job that is over takes no more.
     while let Ok(delivered) = states.receive().await {
@@ -413,10 +437,6 @@ fn tell(client: &Sender, message: JobMessage) {
 fn frame(message: JobMessage) -> Frame {
     let message = Message::Job(Box::new(message));
     encode(Address::Node(bsp::HostId(0)), Address::Client, &message)
-}
-
-fn elapsed(since: Clock) -> Seconds {
-    Seconds::new(since.elapsed().as_secs_f64()).expect("a duration is finite")
 }
 
 /// What a client hears of a bug.

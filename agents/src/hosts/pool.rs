@@ -11,6 +11,7 @@ use bsp::{Rank, reference};
 use tokio::sync::mpsc;
 
 use super::counter::{Counter, quotient};
+use super::execution::{Executions, ThreadEntry};
 use super::meter::thread_time;
 use super::queue::Queue;
 use super::share::Share;
@@ -54,17 +55,19 @@ pub(super) struct Done {
 }
 
 impl Pool {
-    /// `count` threads that tell `done` what they have executed.
+    /// `count` threads that tell `executions` what they execute, and `done` what they have executed.
     pub(super) fn new(
         count: NonZeroU32,
         processor: ProcessorSpeed,
+        executions: &Executions,
         done: &mpsc::UnboundedSender<Vec<Done>>,
     ) -> Self {
         let queue = Arc::new(Queue::new());
         for index in 0..count.get() {
             let (queue, done) = (Arc::clone(&queue), done.clone());
+            let entry = executions.add_thread();
             let thread = thread::Builder::new().name(format!("compute-{index}"));
-            let spawned = thread.spawn(move || work(&queue, processor, &done));
+            let spawned = thread.spawn(move || work(&queue, processor, &entry, &done));
             spawned.expect("the system has room for a thread per processor");
         }
         Self { queue }
@@ -85,7 +88,12 @@ impl Drop for Pool {
 
 /// Executes tasks, and reports results when no task is left, so that the thread that waits for all of them is woken
 /// once.
-fn work(queue: &Queue<Task>, processor: ProcessorSpeed, done: &mpsc::UnboundedSender<Vec<Done>>) {
+fn work(
+    queue: &Queue<Task>,
+    processor: ProcessorSpeed,
+    entry: &ThreadEntry,
+    done: &mpsc::UnboundedSender<Vec<Done>>,
+) {
     let mut counter = processor.counted.and_then(|_| {
         let counter = Counter::of_this_thread();
         counter
@@ -96,7 +104,10 @@ fn work(queue: &Queue<Task>, processor: ProcessorSpeed, done: &mpsc::UnboundedSe
         let mut next = Some(first);
         let mut executed = Vec::new();
         while let Some(task) = next {
-            let latest = execute(task, processor, counter.as_mut());
+            let (rank, superstep) = (task.turn.rank, task.turn.superstep);
+            let latest = entry.execute(rank, superstep, || {
+                execute(task, processor, counter.as_mut())
+            });
             let has_failed = latest.result.is_err();
             executed.push(latest);
             if has_failed || executed.len() == TOLD_TOGETHER {

@@ -1,6 +1,7 @@
 //! The world of the agents on a real host.
 
 mod agent_interface;
+mod checks;
 mod client_link;
 mod computation;
 mod peer_links;
@@ -23,6 +24,7 @@ use tokio::sync::mpsc;
 use super::Machine;
 use super::exchanges::Exchanges;
 use super::failure::JobError;
+use super::input::NodeInput;
 use super::local_event::LocalEvent;
 use super::migration::arrival::IncomingImage;
 use super::migration::arrived_process::ArrivedProcess;
@@ -108,7 +110,13 @@ impl HostWorld {
             peers,
             computation: Computation::new(&machine, done),
             departures: Departures::new(events.clone()),
-            exchanges: Exchanges::new(own, rules.sets.clone(), hosts, setup.senders_stay()),
+            exchanges: Exchanges::new(
+                own,
+                rules.sets.clone(),
+                hosts,
+                setup.senders_stay(),
+                setup.superstep_limit,
+            ),
             exchanging: BTreeSet::new(),
             machine,
             rules,
@@ -209,14 +217,15 @@ impl HostWorld {
         self.client.has_ended()
     }
 
-    /// Handles a message from `host` that arrived at `arrived`.
-    pub(super) fn handle_message(
-        &mut self,
-        host: HostId,
-        (from, to): (Address, Address),
-        message: Message,
-        arrived: Clock,
-    ) {
+    /// Handles a message from another node.
+    pub(super) fn handle_message(&mut self, input: NodeInput) {
+        let NodeInput {
+            host,
+            ends: (from, to),
+            message,
+            arrived,
+            memory,
+        } = input;
         match message {
             Message::Node(NodeMessage::Batch(batch)) => {
                 let bytes = u64::try_from(batch.payload.len()).expect("lengths fit 64 bits");
@@ -224,31 +233,38 @@ impl HostWorld {
                 let round_trip = self.peers.round_trip(host);
                 let times = (batch.sent, now);
                 let took = self.transfers.add_batch(host, bytes, times, round_trip);
-                let received = self.exchanges.receive(host, *batch, took);
-                self.check(received);
+                let received = self.exchanges.receive(host, *batch, took, memory);
+                self.check_peer(host, received);
                 self.send_acknowledgements();
                 self.deliver_exchanges();
             }
             Message::Node(NodeMessage::BatchAcknowledged(superstep)) => {
                 let acknowledged = self.exchanges.acknowledged(host, superstep);
-                self.check(acknowledged);
+                self.check_peer(host, acknowledged);
                 self.deliver_exchanges();
             }
             Message::Node(NodeMessage::Placed(placed)) => {
                 let size = self.exchanges.size();
-                match self.placement.check(from, &placed, size) {
+                let checked = self.placement.check(from, &placed, size);
+                match checked.and_then(|()| self.check_residents(&placed.moves)) {
                     Ok(()) => self.place(placed.epoch, &placed.moves),
-                    Err(error) => self.fail(error),
+                    Err(problem) => self.refuse(Address::Node(host), problem),
                 }
             }
             Message::Node(NodeMessage::Probe(probe)) => {
-                if let Some(next) = self.transfers.handle_probe(host, &probe, arrived) {
-                    self.send_to_node(host, NodeMessage::Probe(next));
+                match self.transfers.handle_probe(host, &probe, arrived) {
+                    Ok(next) => {
+                        if let Some(next) = next {
+                            self.send_to_node(host, NodeMessage::Probe(next));
+                        }
+                    }
+                    Err(problem) => self.refuse(Address::Node(host), problem),
                 }
             }
-            Message::Job(message) => self.fail(RunError::Peer(format!(
-                "{host} sent a message of a client: {message:?}"
-            ))),
+            Message::Job(message) => {
+                let problem = format!("a message of a client: {message:?}");
+                self.refuse(Address::Node(host), problem);
+            }
             Message::Call(message) => {
                 self.deliver_from(host, (from, to), AgentMessage::Call(message));
             }
@@ -256,9 +272,18 @@ impl HostWorld {
         }
     }
 
-    /// Receives the image of a process that moves here.
-    pub(super) fn handle_image(&self, image: IncomingImage) {
-        image.decode(self.program_type, self.events.clone());
+    /// Receives the image of a process that moves here from `host`.
+    pub(super) fn handle_image(&mut self, host: HostId, image: IncomingImage) {
+        let (rank, ends) = (image.image.rank, image.ends);
+        let is_expected = ends == (Address::Node(host), Address::Node(self.own))
+            && self.exchanges.host_of(rank) == Some(host)
+            && !self.computation.contains(rank);
+        if is_expected {
+            image.decode(self.program_type, self.events.clone());
+        } else {
+            let problem = format!("an unexpected image of {rank}");
+            self.refuse(Address::Node(host), problem);
+        }
     }
 
     /// Handles an event that this node caused itself.
@@ -331,27 +356,6 @@ impl HostWorld {
         }
     }
 
-    /// Delivers a message of an agent on `host`, if its sender runs there.
-    fn deliver_from(
-        &mut self,
-        host: HostId,
-        (from, to): (Address, Address),
-        message: AgentMessage,
-    ) {
-        let speaks = match from {
-            Address::Process(_) => self.host_of(from) == Some(host),
-            // The connection checks for which of the others its peer may speak.
-            Address::Node(_) | Address::SetManager(_) | Address::Client => true,
-        };
-        if speaks {
-            self.deliver(to, Event::Message { from, message });
-        } else {
-            self.fail(RunError::Peer(format!(
-                "{host} sent a message of {from:?}, which does not run there"
-            )));
-        }
-    }
-
     /// A process has arrived. Its agent follows when the node's agent installs it.
     fn handle_arrived(&mut self, process: ArrivedProcess) {
         let ArrivedProcess {
@@ -399,6 +403,14 @@ impl HostWorld {
             Address::Node(host) => Some(host),
             Address::SetManager(set) => self.rules.managers.get(set.index()).copied(),
             Address::Client => None,
+        }
+    }
+
+    /// Keeps the error of a message from `host`. A violation of the protocol closes the connection.
+    fn check_peer(&mut self, host: HostId, result: Result<(), RunError>) {
+        match result {
+            Err(RunError::Peer(problem)) => self.refuse(Address::Node(host), problem),
+            other => self.check(other),
         }
     }
 

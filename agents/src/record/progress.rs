@@ -38,6 +38,11 @@ impl Progress {
         }
     }
 
+    /// The number of supersteps that are over.
+    pub(super) const fn supersteps(&self) -> u64 {
+        self.supersteps
+    }
+
     /// Continues by an event, if it is in order and the process and the host of its header exist.
     pub(super) fn follow(&mut self, header: EventHeader) -> Result<(), String> {
         header.rank.map_or(Ok(()), |rank| self.process(rank))?;

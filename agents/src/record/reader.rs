@@ -4,21 +4,38 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::str;
 
 use bsp::check_name;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::files::{EVENTS, description, is_complete};
 use super::header::{EventHeader, EventKind};
 use super::progress::Progress;
 use super::{Event, Run, SCHEMA};
 
+/// How far a record goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Whether it has the description and the result of the run: `run.json`.
+    pub is_complete: bool,
+    /// Whether it has the end of the run; every complete record does.
+    pub has_end: bool,
+    /// The number of supersteps that it has.
+    pub supersteps: u64,
+    /// Whether its last line is cut off, and was ignored.
+    pub is_torn: bool,
+}
+
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// There is no complete record.
-    #[error("{directory} holds no complete record: run.json is missing; the run did not end")]
-    Incomplete {
+    /// Nothing describes the run.
+    #[error(
+        "{directory} holds no record that can be read: neither run.json nor run.json.partial describes the run"
+    )]
+    Undescribed {
         /// Which directory.
         directory: PathBuf,
     },
@@ -47,7 +64,7 @@ pub enum ReadError {
 ///
 /// # Errors
 ///
-/// If it is not complete, not readable or of another version.
+/// If it is not readable or of another version.
 pub fn read<M: DeserializeOwned>(directory: &Path) -> Result<(M, Vec<Event>), ReadError> {
     let manifest = manifest(directory)?;
     let mut events = Vec::new();
@@ -55,19 +72,18 @@ pub fn read<M: DeserializeOwned>(directory: &Path) -> Result<(M, Vec<Event>), Re
     Ok((manifest, events))
 }
 
-/// Reads the description and the result of the run from the record in `directory`.
+/// Reads the description of the run from the record in `directory`, with the result if the run has ended.
 ///
 /// # Errors
 ///
-/// If the record is not complete or the manifest is not readable.
+/// If there is no description, or it is not readable.
 pub fn manifest<M: DeserializeOwned>(directory: &Path) -> Result<M, ReadError> {
     fs::read_dir(directory).map_err(at(directory))?;
-    let path = directory.join("run.json");
-    if !path.exists() {
-        return Err(ReadError::Incomplete {
+    let Some(path) = description(directory) else {
+        return Err(ReadError::Undescribed {
             directory: directory.to_path_buf(),
         });
-    }
+    };
     let text = fs::read_to_string(&path).map_err(at(&path))?;
     serde_json::from_str(&text).map_err(|error| ReadError::Malformed {
         path,
@@ -82,7 +98,7 @@ pub fn manifest<M: DeserializeOwned>(directory: &Path) -> Result<M, ReadError> {
 ///
 /// If the first event is not readable or of another version.
 pub fn head(directory: &Path) -> Result<Run, ReadError> {
-    let path = &directory.join("events.jsonl");
+    let path = &directory.join(EVENTS);
     let mut line = String::new();
     BufReader::new(File::open(path).map_err(at(path))?)
         .read_line(&mut line)
@@ -97,20 +113,21 @@ pub fn head(directory: &Path) -> Result<Run, ReadError> {
 
 /// Reads the events of the record in `directory` one after the other and gives those that are
 /// `wanted` to `visit`. Of the others it is only checked that they are JSON, which takes a fraction
-/// of the time; nothing is kept.
+/// of the time; nothing is kept. The record of a run that did not end has no end, and its last line may be cut off.
 ///
 /// # Errors
 ///
-/// If the events are not readable, not complete or of another version. What was visited by then
-/// was there.
+/// If the events are not readable, of another version or, where `run.json` says that the run has ended, not complete.
+/// What was visited by then was there.
 pub fn scan(
     directory: &Path,
     mut wanted: impl FnMut(EventHeader) -> bool,
     mut visit: impl FnMut(Event),
-) -> Result<(), ReadError> {
-    let path = &directory.join("events.jsonl");
+) -> Result<Extent, ReadError> {
+    let is_complete = is_complete(directory);
+    let path = &directory.join(EVENTS);
     let mut lines = BufReader::new(File::open(path).map_err(at(path))?);
-    let mut line = String::new();
+    let mut bytes = Vec::new();
     let mut number = 0;
     let mut last = None;
     let mut progress = Progress::default();
@@ -119,21 +136,32 @@ pub fn scan(
         line,
         message,
     };
-    loop {
-        line.clear();
-        if lines.read_line(&mut line).map_err(at(path))? == 0 {
-            break;
+    let is_torn = loop {
+        bytes.clear();
+        if lines.read_until(b'\n', &mut bytes).map_err(at(path))? == 0 {
+            break false;
+        }
+        // The first line names the processes; without it there is nothing to read.
+        if !is_complete && 0 < number && bytes.last() != Some(&b'\n') {
+            break true;
         }
         number += 1;
-        let header = header(&line, last).map_err(|message| malformed(number, message))?;
-        let event = event(&line, header, wanted(header), &mut progress);
+        let line = str::from_utf8(&bytes).map_err(|error| malformed(number, error.to_string()))?;
+        let header = header(line, last).map_err(|message| malformed(number, message))?;
+        let event = event(line, header, wanted(header), &mut progress);
         if let Some(event) = event.map_err(|message| malformed(number, message))? {
             visit(event);
         }
         last = Some(header.kind);
-    }
-    if last == Some(EventKind::End) {
-        return Ok(());
+    };
+    let has_end = last == Some(EventKind::End);
+    if has_end || !is_complete && last.is_some() {
+        return Ok(Extent {
+            is_complete,
+            has_end,
+            supersteps: progress.supersteps(),
+            is_torn,
+        });
     }
     let message = "the record ends before the run does";
     Err(malformed(number.max(1), message.to_owned()))

@@ -1,4 +1,5 @@
 mod faults;
+mod unended;
 
 use std::fs;
 use std::path::Path;
@@ -40,7 +41,7 @@ fn end() -> Event {
 /// Writes `events` and, if asked for, completes the record.
 fn write(events: &[Event], finish: bool) -> TempDir {
     let folder = TempDir::new().unwrap();
-    let mut writer = Writer::create(folder.path()).unwrap();
+    let mut writer = Writer::create(folder.path(), &"description").unwrap();
     for event in events {
         writer.append(event).unwrap();
     }
@@ -343,14 +344,14 @@ proptest! {
 }
 
 #[test]
-fn a_record_is_only_begun_where_nothing_is() {
+fn a_complete_record_is_only_replaced_on_demand() {
     let folder = write(&[run(), end()], true);
     let before = fs::read(folder.path().join("events.jsonl")).unwrap();
-    let error = Writer::create(folder.path()).unwrap_err();
+    let error = Writer::create(folder.path(), &"description").unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
-            "{} is not empty; name a directory that does not exist yet, or an empty one",
+            "{} holds a complete record; name another directory, or replace it with --force",
             folder.path().display()
         )
     );
@@ -358,32 +359,25 @@ fn a_record_is_only_begun_where_nothing_is() {
         fs::read(folder.path().join("events.jsonl")).unwrap(),
         before
     );
+    let mut writer = Writer::replace(folder.path(), &"description").unwrap();
+    assert!(!is_complete(folder.path()));
+    writer.append(&run()).unwrap();
+    writer.append(&end()).unwrap();
+    writer.finish(&"another").unwrap();
+    let (manifest, events) = read::<String>(folder.path()).unwrap();
+    assert_eq!((manifest.as_str(), events.len()), ("another", 2));
     let new = folder.path().join("a/b");
-    Writer::create(&new).unwrap();
+    Writer::create(&new, &"description").unwrap();
     assert!(new.join("events.jsonl").exists());
-    let error = Writer::create(&folder.path().join("run.json")).unwrap_err();
+    let error = Writer::create(&folder.path().join("run.json"), &"description").unwrap_err();
     assert!(matches!(error, WriteError::Io { .. }), "{error}");
-}
-
-#[test]
-fn an_interrupted_run_leaves_no_manifest_and_is_not_read() {
-    let folder = write(&[run()], false);
-    assert!(!folder.path().join("run.json").exists());
-    assert!(folder.path().join("events.jsonl").exists());
-    assert_eq!(
-        fault(folder.path()),
-        format!(
-            "{} holds no complete record: run.json is missing; the run did not end",
-            folder.path().display()
-        )
-    );
 }
 
 #[test]
 fn a_run_that_has_not_ended_is_not_completed() {
     for events in [&[run()][..], &[run(), end(), run()], &[]] {
         let folder = TempDir::new().unwrap();
-        let mut writer = Writer::create(folder.path()).unwrap();
+        let mut writer = Writer::create(folder.path(), &"description").unwrap();
         for event in events {
             writer.append(event).unwrap();
         }

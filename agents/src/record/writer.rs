@@ -1,16 +1,18 @@
 //! Writing a record.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::Event;
+use super::files::{COMPLETE, EVENTS, PARTIAL, is_complete};
 
 /// A record being written.
 ///
-/// Dropped without [`Writer::finish`], it leaves a directory without `run.json`: no complete record.
+/// Dropped without [`Writer::finish`], it leaves a directory without `run.json`: the record of a run that did not end.
+/// `events.jsonl` is locked meanwhile, so that two runs do not write the same record.
 #[derive(Debug)]
 pub struct Writer {
     directory: PathBuf,
@@ -24,9 +26,17 @@ pub struct Writer {
 /// Why a record cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The directory holds something already.
-    #[error("{directory} is not empty; name a directory that does not exist yet, or an empty one")]
-    NotEmpty {
+    /// The directory holds a complete record.
+    #[error(
+        "{directory} holds a complete record; name another directory, or replace it with --force"
+    )]
+    Complete {
+        /// Which directory.
+        directory: PathBuf,
+    },
+    /// Another run writes to the directory.
+    #[error("another run writes its record to {directory}; name another directory")]
+    InUse {
         /// Which directory.
         directory: PathBuf,
     },
@@ -50,31 +60,65 @@ pub enum WriteError {
 }
 
 impl Writer {
-    /// Begins a record in `directory`, which is made if it does not exist.
+    /// Begins a record in `directory`, which is made if it does not exist. The record of a run that did not end is
+    /// replaced. `description` is what is known of the run before it ends.
     ///
     /// # Errors
     ///
-    /// If the directory is not empty or cannot be written to.
-    pub fn create(directory: &Path) -> Result<Self, WriteError> {
+    /// If the directory holds a complete record, another run writes to it, or it cannot be written to.
+    pub fn create(directory: &Path, description: &impl Serialize) -> Result<Self, WriteError> {
+        Self::begin(directory, description, false)
+    }
+
+    /// The same, and a complete record is replaced, too.
+    ///
+    /// # Errors
+    ///
+    /// If another run writes to the directory, or it cannot be written to.
+    pub fn replace(directory: &Path, description: &impl Serialize) -> Result<Self, WriteError> {
+        Self::begin(directory, description, true)
+    }
+
+    fn begin(
+        directory: &Path,
+        description: &impl Serialize,
+        replaces_complete: bool,
+    ) -> Result<Self, WriteError> {
         let at = |path: &Path| {
             let path = path.to_path_buf();
             move |source| WriteError::Io { path, source }
         };
         fs::create_dir_all(directory).map_err(at(directory))?;
-        if fs::read_dir(directory)
-            .map_err(at(directory))?
-            .next()
-            .is_some()
-        {
-            return Err(WriteError::NotEmpty {
+        let path = directory.join(EVENTS);
+        let events = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(at(&path))?;
+        // Some file systems have no locks.
+        if let Err(TryLockError::WouldBlock) = events.try_lock() {
+            return Err(WriteError::InUse {
                 directory: directory.to_path_buf(),
             });
         }
-        let path = directory.join("events.jsonl");
-        let events = BufWriter::new(File::create_new(&path).map_err(at(&path))?);
+        // Asked under the lock: the run that held it before may have completed its record.
+        if !replaces_complete && is_complete(directory) {
+            return Err(WriteError::Complete {
+                directory: directory.to_path_buf(),
+            });
+        }
+        // Old events must not follow a new description, nor a complete description no events.
+        for name in [COMPLETE, PARTIAL] {
+            let path = directory.join(name);
+            remove(&path).map_err(at(&path))?;
+        }
+        events.set_len(0).map_err(at(&path))?;
+        let path = directory.join(PARTIAL);
+        write_manifest(&path, description).map_err(at(&path))?;
         Ok(Self {
             directory: directory.to_path_buf(),
-            events,
+            events: BufWriter::new(events),
             is_over: false,
             is_torn: false,
         })
@@ -91,7 +135,7 @@ impl Writer {
             .and_then(|()| self.events.write_all(b"\n"));
         self.is_over = matches!(event, Event::End(_));
         self.is_torn |= written.is_err();
-        written.map_err(|source| self.error("events.jsonl", source))
+        written.map_err(|source| self.error(EVENTS, source))
     }
 
     /// Hands what has been appended to the system.
@@ -102,11 +146,11 @@ impl Writer {
     pub fn flush(&mut self) -> Result<(), WriteError> {
         let flushed = self.events.flush();
         self.is_torn |= flushed.is_err();
-        flushed.map_err(|source| self.error("events.jsonl", source))
+        flushed.map_err(|source| self.error(EVENTS, source))
     }
 
     /// Completes the record with the description and the result of the run. `run.json` appears in one piece, after
-    /// everything else is on disk.
+    /// everything else is on disk, and takes the place of `run.json.partial`.
     ///
     /// # Errors
     ///
@@ -120,18 +164,13 @@ impl Writer {
         self.events
             .flush()
             .and_then(|()| self.events.get_ref().sync_all())
-            .map_err(|source| self.error("events.jsonl", source))?;
-        let write = |path: &Path| {
-            let mut file = File::create_new(path)?;
-            serde_json::to_writer_pretty(&mut file, manifest)?;
-            file.write_all(b"\n")?;
-            file.sync_all()
-        };
-        let partial = self.directory.join("run.json.partial");
-        write(&partial).map_err(|source| self.error("run.json.partial", source))?;
-        fs::rename(&partial, self.directory.join("run.json"))
+            .map_err(|source| self.error(EVENTS, source))?;
+        let new = self.directory.join("run.json.new");
+        write_manifest(&new, manifest).map_err(|source| self.error("run.json.new", source))?;
+        fs::rename(&new, self.directory.join(COMPLETE))
+            .and_then(|()| remove(&self.directory.join(PARTIAL)))
             .and_then(|()| sync_directory(&self.directory))
-            .map_err(|source| self.error("run.json", source))
+            .map_err(|source| self.error(COMPLETE, source))
     }
 
     fn error(&self, name: &str, source: io::Error) -> WriteError {
@@ -140,6 +179,22 @@ impl Writer {
             source,
         }
     }
+}
+
+/// Removes a file if it is there.
+fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// Writes the description of a run to the disk.
+fn write_manifest(path: &Path, manifest: &impl Serialize) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    serde_json::to_writer_pretty(&mut file, manifest)?;
+    file.write_all(b"\n")?;
+    file.sync_all()
 }
 
 /// Has the names in a directory reach the disk, where directories can be opened for that.

@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use bsp::{HostId, Rank, SetId};
 use protocol::{Address, Arrived};
 
+use crate::check::check;
 use crate::setup::{Rules, Shape};
 
-/// Whom a Manager waits for at the barrier, and whom it releases afterwards.
+/// The agents that a Manager waits for at the barrier, and that it releases afterwards.
 #[derive(Debug)]
 pub(super) enum Barrier {
     /// The first Manager waits for every process itself.
     Processes {
         /// By rank.
         processes: Vec<Participation>,
-        /// How many have not halted.
+        /// The number of processes that have not halted.
         living: u32,
         arrived: Option<Arrived>,
     },
@@ -22,13 +23,13 @@ pub(super) enum Barrier {
     Sets {
         /// The processes on the hosts of the own Set; hosts without processes are omitted.
         hosts: BTreeMap<HostId, Residents>,
-        /// How many processes that have not halted live in each Set, by Set.
+        /// The number of processes that have not halted in each Set, by Set.
         sets: Vec<u32>,
         /// Reports of the own Set's nodes so far.
         own: Option<Arrived>,
         /// Reports of whole Sets so far.
         all: Option<Arrived>,
-        /// Processes that halted in this superstep, to be taken from their Set.
+        /// The Sets that have arrived, with the number of their processes that halted in this superstep.
         leaving: Vec<(SetId, u32)>,
     },
 }
@@ -36,28 +37,40 @@ pub(super) enum Barrier {
 /// The processes on one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Residents {
-    /// How many have not halted.
+    /// The number of processes that have not halted.
     living: u32,
-    /// How many halted in the superstep that is ending.
+    /// The number of processes that halted in the superstep that is ending.
     leaving: u32,
+    /// Whether they have arrived at the end of this superstep.
+    have_arrived: bool,
 }
 
 /// Whether a process takes part in the next superstep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Participation {
     Living,
+    /// It has arrived at the end of this superstep.
+    Arrived,
     /// It halted in the superstep that is ending.
     Leaving,
     Gone,
 }
 
 impl Barrier {
-    /// What the Manager of `set`, whose hosts are `own_hosts`, waits for at the start.
+    /// The barrier of the Manager of `set`, whose hosts are `own_hosts`, at the start.
     pub(super) fn new(rules: &Rules, set: SetId, own_hosts: &[HostId]) -> Self {
         if rules.barrier.shape == Shape::Hierarchical {
             let residents = |host: &HostId| {
                 let living = rules.on_host[host.index()];
-                (*host, Residents { living, leaving: 0 })
+                let (leaving, have_arrived) = (0, false);
+                (
+                    *host,
+                    Residents {
+                        living,
+                        leaving,
+                        have_arrived,
+                    },
+                )
             };
             let hosts = own_hosts.iter().map(residents);
             return Self::Sets {
@@ -81,7 +94,7 @@ impl Barrier {
         }
     }
 
-    /// A process that has not halted moves.
+    /// Moves a process that has not halted.
     pub(super) fn moved(&mut self, rules: &Rules, own_set: SetId, (from, to): (HostId, HostId)) {
         let Self::Sets { hosts, sets, .. } = self else {
             return;
@@ -92,7 +105,7 @@ impl Barrier {
         if from_set == own_set {
             let here = hosts.get_mut(&from).expect("a process lived there");
             here.living -= 1;
-            if *here == Residents::default() {
+            if here.living == 0 && here.leaving == 0 {
                 // No process arrived there, so none waits for the next superstep.
                 hosts.remove(&from);
             }
@@ -102,7 +115,57 @@ impl Barrier {
         }
     }
 
-    /// Takes a report in. When the own Set is complete by it, that is what to tell the others.
+    /// Whether a process that has not halted can move from a host and a Set.
+    pub(super) fn can_move(&self, rules: &Rules, own_set: SetId, from: HostId) -> bool {
+        let Self::Sets { hosts, sets, .. } = self else {
+            return true;
+        };
+        let set = rules.sets[from.index()];
+        let is_there = |here: &Residents| 0 < here.living;
+        0 < sets[set.index()] && (set != own_set || hosts.get(&from).is_some_and(is_there))
+    }
+
+    /// Checks that `report` is what `from` may report now. It names processes that exist.
+    pub(super) fn check(
+        &self,
+        rules: &Rules,
+        own_set: SetId,
+        from: Address,
+        report: &Arrived,
+    ) -> Result<(), String> {
+        let expected = match (self, from) {
+            (Self::Processes { processes, .. }, Address::Process(rank)) => {
+                let participation = processes.get(rank.index());
+                let is_living = participation == Some(&Participation::Living);
+                u32::from(is_living && report.slowest.1 == rank)
+            }
+            (Self::Sets { hosts, .. }, Address::Node(host))
+                if rules.sets[host.index()] == own_set =>
+            {
+                let here = hosts.get(&host).filter(|here| !here.have_arrived);
+                here.map_or(0, |here| here.living)
+            }
+            (Self::Sets { sets, leaving, .. }, Address::SetManager(set))
+                if leaving.iter().all(|(arrived, _)| *arrived != set) =>
+            {
+                sets[set.index()]
+            }
+            _ => 0,
+        };
+        let Arrived {
+            superstep,
+            processes,
+            halted,
+            ..
+        } = *report;
+        let is_expected = 0 < expected && processes == expected && halted <= processes;
+        check(is_expected, || {
+            format!("{processes} processes arrived in superstep {superstep}, expected {expected}")
+        })
+    }
+
+    /// Adds a report that [`Self::check`] accepts. When it completes the own Set, returns the report to the other
+    /// Managers.
     pub(super) fn arrive(
         &mut self,
         rules: &Rules,
@@ -114,9 +177,11 @@ impl Barrier {
             Self::Processes {
                 processes, arrived, ..
             } => {
-                if report.halted == 1 {
-                    processes[report.slowest.1.index()] = Participation::Leaving;
-                }
+                processes[report.slowest.1.index()] = if report.halted == 1 {
+                    Participation::Leaving
+                } else {
+                    Participation::Arrived
+                };
                 *arrived = Some(arrived.map_or(report, |others| others.and(report)));
                 None
             }
@@ -132,6 +197,7 @@ impl Barrier {
                     let here = hosts.get_mut(&host).expect("a process lives there");
                     here.living -= report.halted;
                     here.leaving += report.halted;
+                    here.have_arrived = true;
                     let together = own.map_or(report, |others| others.and(report));
                     *own = Some(together);
                     if together.processes < sets[own_set.index()] {
@@ -184,16 +250,19 @@ impl Barrier {
     }
 
     /// Calls `send` for each agent that arrived or has moved here since, in order, with whether it has halted.
-    pub(super) fn release(&mut self, mut tell: impl FnMut(Address, bool)) {
+    pub(super) fn release(&mut self, mut send: impl FnMut(Address, bool)) {
         match self {
             Self::Processes { processes, .. } => {
                 for (index, presence) in processes.iter_mut().enumerate() {
                     let to = Address::Process(Rank::from_index(index));
                     match presence {
-                        Participation::Living => tell(to, false),
+                        Participation::Living | Participation::Arrived => {
+                            *presence = Participation::Living;
+                            send(to, false);
+                        }
                         Participation::Leaving => {
                             *presence = Participation::Gone;
-                            tell(to, true);
+                            send(to, true);
                         }
                         Participation::Gone => {}
                     }
@@ -201,8 +270,9 @@ impl Barrier {
             }
             Self::Sets { hosts, .. } => {
                 hosts.retain(|host, here| {
-                    tell(Address::Node(*host), here.living == 0);
+                    send(Address::Node(*host), here.living == 0);
                     here.leaving = 0;
+                    here.have_arrived = false;
                     0 < here.living
                 });
             }
@@ -217,7 +287,9 @@ impl Barrier {
         let first = last.map_or(0, |rank| rank.index() + 1);
         let later = processes.iter().enumerate().skip(first);
         later
-            .filter(|(_, presence)| **presence == Participation::Living)
+            .filter(|(_, presence)| {
+                matches!(presence, Participation::Living | Participation::Arrived)
+            })
             .map(|(index, _)| Rank::from_index(index))
             .next()
     }

@@ -4,11 +4,16 @@
 //! the decisions, move, continue. Where plans name processors, the first Manager plans and sends the plan to the
 //! others, in place of the negotiation. Every step begins when all agents that it waits for have answered; messages
 //! may arrive in any order.
+//!
+//! A message is checked against the state of the call before it changes it. `message_check` has checked the agents that
+//! it names.
 
 mod negotiation;
 mod outcome;
 mod planning;
 pub(super) mod state;
+
+use std::collections::BTreeSet;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
@@ -19,6 +24,7 @@ use protocol::{
 };
 
 use super::SetManager;
+use crate::check::check;
 use crate::record;
 use crate::setup::Rules;
 use crate::world::{Cost, World};
@@ -27,7 +33,7 @@ use state::Call;
 
 impl SetManager {
     /// Begins a call. `began` is the time at which this Manager knew that all processes had arrived, or received the order
-    /// to confer.
+    /// to hold the call.
     pub(super) fn begin_call(&mut self, rules: &Rules, began: Instant, world: &mut dyn World) {
         assert!(self.call.is_none(), "one call at a time");
         self.call = Some(Call::new(self.superstep, began));
@@ -46,14 +52,14 @@ impl SetManager {
         self.retry_early(rules, world);
     }
 
-    /// A message of a call.
+    /// Handles a message of a call.
     pub(super) fn handle_call_message(
         &mut self,
         rules: &Rules,
         from: Address,
         message: AgentMessage,
         world: &mut dyn World,
-    ) {
+    ) -> Result<(), String> {
         let superstep = match &message {
             AgentMessage::Call(message) => message.superstep(),
             _ => self.superstep,
@@ -63,51 +69,63 @@ impl SetManager {
             .as_mut()
             .filter(|call| call.superstep == superstep)
         else {
-            assert!(
-                self.superstep <= superstep,
-                "{from:?} speaks of the past: {message:?}"
-            );
-            self.early.push((from, message));
-            return;
+            check(self.superstep <= superstep, || {
+                format!("a message of the call after superstep {superstep}, which is over")
+            })?;
+            return self.keep_early(rules, from, message);
         };
         match message {
             AgentMessage::Call(CallMessage::Measured(measured)) => {
+                let host = measured.host;
+                let is_new = call.measured.iter().all(|other| other.host != host);
+                check(is_new, || format!("{host} is measured twice"))?;
                 call.measured.push(measured);
                 if call.measured.len() == self.hosts.len() {
-                    self.send_capacity(rules, world);
+                    self.send_capacity(rules, world)?;
                 }
+                Ok(())
             }
             AgentMessage::Call(CallMessage::Capacity(capacity)) => {
-                self.handle_capacity(rules, *capacity, world);
+                self.handle_capacity(rules, *capacity, world)
             }
-            AgentMessage::Call(CallMessage::ReportsBefore(reports)) => call.keep(*reports),
+            AgentMessage::Call(CallMessage::ReportsBefore(reports)) => {
+                let view = &self.placement_view;
+                call.keep(*reports, |rank| view.of(rank))
+            }
             AgentMessage::Call(CallMessage::Reports(reports)) => {
-                call.keep(*reports);
-                call.reports_missing -= 1;
-                if call.reports_missing == 0 {
-                    self.send_set_report(rules, world);
+                let host = reports.host;
+                check(call.reports_missing.remove(&host), || {
+                    format!("unexpected reports of {host}")
+                })?;
+                let view = &self.placement_view;
+                call.keep(*reports, |rank| view.of(rank))?;
+                if call.reports_missing.is_empty() {
+                    self.send_set_report(rules, world)?;
                 }
+                Ok(())
             }
             AgentMessage::Call(CallMessage::SetReport(set_report)) => {
-                self.handle_set_report(rules, *set_report, world);
+                self.handle_set_report(rules, *set_report, world)
             }
             AgentMessage::Call(CallMessage::Ask(ask)) => {
-                call.asks.insert(ask.request.rank, *ask);
-                self.negotiate(rules, world);
+                let rank = ask.request.rank;
+                let is_new = call.asks.insert(rank, *ask).is_none();
+                check(is_new, || format!("a second request for {rank}"))?;
+                self.negotiate(rules, world)
             }
             AgentMessage::Call(CallMessage::Answered(answered)) => {
-                self.handle_answer(rules, &answered, world);
+                self.handle_answer(rules, from, &answered, world)
             }
             AgentMessage::Call(CallMessage::Decided(decided)) => {
-                self.handle_decided(rules, *decided, world);
+                self.handle_decided(rules, *decided, world)
             }
             AgentMessage::Call(CallMessage::Planned(planned)) => {
-                self.handle_planned(rules, *planned, world);
+                self.handle_planned(rules, *planned, world)
             }
             AgentMessage::Installed(installed) => {
-                self.handle_installed(rules, from, installed, world);
+                self.handle_installed(rules, from, installed, world)
             }
-            other => unreachable!("the Manager of {} cannot handle {other:?}", self.set),
+            _ => Err("a message that Managers do not receive".to_owned()),
         }
     }
 
@@ -117,13 +135,14 @@ impl SetManager {
         from: Address,
         installed: Installed,
         world: &mut dyn World,
-    ) {
-        assert_eq!(
-            installed.epoch,
-            self.epoch + 1,
-            "{} moved late",
-            installed.rank
-        );
+    ) -> Result<(), String> {
+        let Installed { rank, host, epoch } = installed;
+        check(epoch == self.epoch + 1, || {
+            format!("{rank} is installed in placement {epoch}, which is not the next one")
+        })?;
+        let call = self.call.as_mut().expect("a call is being held");
+        let is_new = call.installed.insert(rank, host).is_none();
+        check(is_new, || format!("{rank} is installed twice"))?;
         if rules.sets[installed.host.index()] == self.set && matches!(from, Address::Node(_)) {
             self.send_to_managers(
                 rules,
@@ -132,13 +151,11 @@ impl SetManager {
                 world,
             );
         }
-        let call = self.call.as_mut().expect("a call is being held");
-        call.installed += 1;
-        self.conclude_if_settled(rules, world);
+        self.conclude_if_settled(rules, world)
     }
 
-    /// All hosts have answered: the capacity of this Set is known.
-    fn send_capacity(&mut self, rules: &Rules, world: &mut dyn World) {
+    /// Sends the capacity of this Set, once all hosts have answered.
+    fn send_capacity(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
         let call = self.call.as_mut().expect("a call is being held");
         call.measured.sort_by_key(|measured| measured.host);
         let capacity = Capacity {
@@ -154,14 +171,21 @@ impl SetManager {
             Cost::Encoded,
             world,
         );
-        self.handle_capacity(rules, capacity, world);
+        self.handle_capacity(rules, capacity, world)
     }
 
-    fn handle_capacity(&mut self, rules: &Rules, capacity: Capacity, world: &mut dyn World) {
+    fn handle_capacity(
+        &mut self,
+        rules: &Rules,
+        capacity: Capacity,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
         let call = self.call.as_mut().expect("a call is being held");
-        call.capacities.insert(capacity.set, capacity);
+        let set = capacity.set;
+        let is_new = call.capacities.insert(set, capacity).is_none();
+        check(is_new, || format!("a second capacity of {set}"))?;
         if call.capacities.len() < rules.managers.len() {
-            return;
+            return Ok(());
         }
         let view = |capacity: &Capacity| SetView {
             capacity: capacity.capacity,
@@ -175,20 +199,21 @@ impl SetManager {
             sets,
         };
         let nodes = self.placement_view.hosts();
-        call.reports_missing = nodes.len();
-        let is_empty = nodes.len() == 0;
-        for host in nodes {
+        call.reports_missing = nodes.collect();
+        let is_empty = call.reports_missing.is_empty();
+        for host in &call.reports_missing {
             let message = AgentMessage::Evaluate(Box::new(order.clone()));
             let own = Address::SetManager(self.set);
-            world.send(own, Address::Node(host), message, Cost::Encoded);
+            world.send(own, Address::Node(*host), message, Cost::Encoded);
         }
         if is_empty {
-            self.send_set_report(rules, world);
+            return self.send_set_report(rules, world);
         }
+        Ok(())
     }
 
-    /// All processes of this Set have reported.
-    fn send_set_report(&mut self, rules: &Rules, world: &mut dyn World) {
+    /// Sends the report of this Set, once all its processes have reported.
+    fn send_set_report(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
         let Some(scheduler) = &rules.scheduler else {
             unreachable!("calls have a scheduler")
         };
@@ -233,28 +258,41 @@ impl SetManager {
         }
         let is_first = self.set == rules.first && scheduler.plans();
         set_report.inventory = is_first.then(|| self.inventory(rules, call, world));
-        self.handle_set_report(rules, set_report, world);
+        self.handle_set_report(rules, set_report, world)
     }
 
-    fn handle_set_report(&mut self, rules: &Rules, set_report: SetReport, world: &mut dyn World) {
-        let pace = self.when.as_ref().expect("there is a scheduler").pace();
-        assert_eq!(
-            set_report.interval, pace.interval,
-            "{} has another interval",
-            set_report.set
-        );
-        assert_eq!(
-            set_report.tolerance.map(f64::to_bits),
-            pace.tolerance.map(f64::to_bits),
-            "{} has another tolerance",
-            set_report.set
-        );
-        let call = self.call.as_mut().expect("a call is being held");
-        call.set_reports.insert(set_report.set, set_report);
-        if call.set_reports.len() < rules.managers.len() {
-            return;
-        }
+    fn handle_set_report(
+        &mut self,
+        rules: &Rules,
+        set_report: SetReport,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let schedule = self.when.as_ref().expect("there is a scheduler").pace();
+        let set = set_report.set;
+        let tolerance = set_report.tolerance.map(f64::to_bits);
+        check(
+            set_report.interval == schedule.interval
+                && tolerance == schedule.tolerance.map(f64::to_bits),
+            || format!("{set} has another interval or tolerance"),
+        )?;
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
+        let wants_inventory = self.set == rules.first && scheduler.plans();
+        check(set_report.inventory.is_some() == wants_inventory, || {
+            format!("the inventory of {set} is missing or unexpected")
+        })?;
+        for entry in &set_report.entries {
+            let rank = entry.rank;
+            check(
+                rules.sets[self.placement_view.of(rank).index()] == set,
+                || format!("{set} reports {rank}, which is in another Set"),
+            )?;
+        }
+        let call = self.call.as_mut().expect("a call is being held");
+        let is_new = call.set_reports.insert(set, set_report).is_none();
+        check(is_new, || format!("a second report of {set}"))?;
+        if call.set_reports.len() < rules.managers.len() {
+            return Ok(());
+        }
         let set_reports = call.set_reports.values();
         call.supersteps = Digest::merge(
             set_reports
@@ -264,16 +302,33 @@ impl SetManager {
         let entries = set_reports.flat_map(|set_report| set_report.entries.iter().copied());
         call.list = migbsp::merge(&scheduler.model, entries.collect());
         if !scheduler.plans() {
-            self.begin_negotiation(rules, world);
-        } else if self.set == rules.first {
-            self.plan(rules, world);
-        } else {
-            self.follow_plan(rules, world);
+            return self.begin_negotiation(rules, world);
         }
+        if self.set == rules.first {
+            self.plan(rules, world);
+            return Ok(());
+        }
+        self.follow_plan(rules, world)
     }
 
-    /// All Managers know the moves: sends the orders to the processes of this Set.
-    pub(super) fn carry_out(&mut self, rules: &Rules, moves: Vec<Migrate>, world: &mut dyn World) {
+    /// Orders the moves of processes of this Set, once all Managers know all moves.
+    pub(super) fn carry_out(
+        &mut self,
+        rules: &Rules,
+        moves: Vec<Migrate>,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let mut moving = BTreeSet::new();
+        for order in &moves {
+            let Migrate { rank, from, to, .. } = *order;
+            let is_possible = from != to
+                && moving.insert(rank)
+                && self.placement_view.of(rank) == from
+                && self.barrier.can_move(rules, self.set, from);
+            check(is_possible, || {
+                format!("{rank} cannot move from {from} to {to}")
+            })?;
+        }
         for order in moves
             .iter()
             .filter(|order| rules.sets[order.from.index()] == self.set)
@@ -284,19 +339,27 @@ impl SetManager {
         }
         let call = self.call.as_mut().expect("a call is being held");
         call.moves = Some(moves);
-        self.conclude_if_settled(rules, world);
+        self.conclude_if_settled(rules, world)
     }
 
     /// Ends the call when all processes that move have been installed on their new hosts.
-    fn conclude_if_settled(&mut self, rules: &Rules, world: &mut dyn World) {
-        let Some(call) = &self.call else { return };
-        if call
-            .moves
-            .as_ref()
-            .is_none_or(|moves| call.installed < moves.len())
-        {
-            return;
+    fn conclude_if_settled(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let call = self.call.as_ref().expect("a call is being held");
+        let Some(moves) = &call.moves else {
+            return Ok(());
+        };
+        if call.installed.len() < moves.len() {
+            return Ok(());
         }
+        for order in moves {
+            let (rank, to) = (order.rank, order.to);
+            check(call.installed.get(&rank) == Some(&to), || {
+                format!("{rank} is not installed on {to}")
+            })?;
+        }
+        check(call.installed.len() == moves.len(), || {
+            "processes are installed that do not move".to_owned()
+        })?;
         let call = self.call.take().expect("looked at above");
         let moves = call.moves.as_deref().expect("looked at above");
         for order in moves {
@@ -343,5 +406,6 @@ impl SetManager {
             self.held = Some(start);
             world.wake(Address::SetManager(self.set), hold);
         }
+        Ok(())
     }
 }

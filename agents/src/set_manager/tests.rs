@@ -1,4 +1,4 @@
-use std::panic::{AssertUnwindSafe, catch_unwind};
+mod hostile;
 
 use bsp::units::Seconds;
 use migbsp::{Heuristic, Policies};
@@ -164,6 +164,78 @@ fn of_several_orders_for_one_process_the_first_counts() {
     assert_eq!(moved, [(Rank(2), HostId(4))]);
 }
 
+/// The host of the first process in each of the supersteps of [`first_process_away`].
+const FIRST_PROCESS_AT: [u32; 6] = [0, 1, 1, 4, 0, 0];
+
+/// A run in which the first process leaves the first Manager's host for another one of its Set, then for another Set,
+/// and comes back.
+fn first_process_away(shape: Shape, collection: Collection) -> TestWorld {
+    let moves = script(&[(1, 0, 1), (3, 0, 4), (4, 0, 0)]);
+    let scheduler = Scheduler {
+        script: Some(moves),
+        ..scheduler(|_| {})
+    };
+    let mut test_world = TestWorld::new(shape, collection, &[0, 0, 1, 3], &[5; 4], Some(scheduler));
+    let mut agents = test_world.agents();
+    test_world.play(&mut agents, |_| 0);
+    test_world
+}
+
+#[test]
+fn the_first_process_pays_for_a_central_barrier_while_it_is_away_from_the_first_manager() {
+    for collection in [Collection::AsTheyCome, Collection::ByRank] {
+        let test_world = first_process_away(Shape::Central, collection);
+        let (process, manager) = (Address::Process(Rank(0)), Address::SetManager(SetId(0)));
+        let network = Cost::Network(test_world.rules.barrier.message);
+        let cost = |superstep: u64| {
+            let host = FIRST_PROCESS_AT[usize::try_from(superstep).unwrap()];
+            if host == 0 { Cost::Free } else { network }
+        };
+        let (mut arrivals, mut starts) = (0, 0);
+        for (from, to, message, met) in &test_world.sent {
+            match message {
+                AgentMessage::Arrived(arrived) if (*from, *to) == (process, manager) => {
+                    assert_eq!(*met, cost(arrived.superstep), "{arrived:?}");
+                    arrivals += 1;
+                }
+                AgentMessage::Start(start) if (*from, *to) == (manager, process) => {
+                    assert_eq!(*met, cost(start.superstep), "{start:?}");
+                    starts += 1;
+                }
+                // No other process is beside the master.
+                AgentMessage::Arrived(_) if matches!(from, Address::Process(_)) => {
+                    assert_eq!(*met, network);
+                }
+                _ => {}
+            }
+        }
+        // The first start is that of the run.
+        assert_eq!((arrivals, starts), (6, 5));
+    }
+}
+
+#[test]
+fn the_first_manager_listens_when_the_first_process_has_arrived_or_is_elsewhere() {
+    for collection in [Collection::AsTheyCome, Collection::ByRank] {
+        let test_world = first_process_away(Shape::Central, collection);
+        let place = |wanted: &dyn Fn(&Act) -> bool| {
+            let found = test_world.acts.iter().position(wanted);
+            found.expect("it happens in every superstep")
+        };
+        for (superstep, host) in (0..).zip(FIRST_PROCESS_AT) {
+            let listens = place(&|act| matches!(act, Act::Listen(index, _) if *index == superstep));
+            let runs =
+                place(&|act| matches!(act, Act::Run(Rank(0), index, _) if *index == superstep));
+            // The process has to compute before a master beside it takes part in the barrier.
+            assert_eq!(
+                runs < listens,
+                host == 0,
+                "{collection:?}, superstep {superstep}"
+            );
+        }
+    }
+}
+
 /// One process alone has arrived, and tells so itself.
 fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
     Event::Message {
@@ -234,7 +306,7 @@ fn an_ideal_barrier_has_no_master() {
     assert_eq!(flushes(&test_world), 0);
 }
 
-/// What a Manager says when it meets `set_report` of another in a call.
+/// The error of a Manager that receives `set_report` of another in a call.
 fn meets(set_report: SetReport) -> String {
     let mut test_world = four(Shape::Central, Some(scheduler(|_| {})));
     let mut agents = test_world.agents();
@@ -245,13 +317,9 @@ fn meets(set_report: SetReport) -> String {
         from: Address::SetManager(set_report.set),
         message: AgentMessage::Call(CallMessage::SetReport(Box::new(set_report))),
     };
-    let met = catch_unwind(AssertUnwindSafe(|| {
-        tell(&mut test_world, &mut agents, event);
-    }));
-    let Err(panic) = met else {
-        return "nothing".to_owned();
-    };
-    panic.downcast_ref::<String>().unwrap().clone()
+    test_world.keep_errors();
+    tell(&mut test_world, &mut agents, event);
+    test_world.error().unwrap_or_else(|| "nothing".to_owned())
 }
 
 #[test]
@@ -271,12 +339,18 @@ fn managers_that_disagree_end_the_run() {
         interval: Some(2),
         ..set_report.clone()
     });
-    assert!(interval.contains("another interval"), "{interval}");
+    assert!(
+        interval.contains("another interval or tolerance"),
+        "{interval}"
+    );
     let tolerance = meets(SetReport {
         tolerance: Some(2e-9),
         ..set_report.clone()
     });
-    assert!(tolerance.contains("another tolerance"), "{tolerance}");
+    assert!(
+        tolerance.contains("another interval or tolerance"),
+        "{tolerance}"
+    );
     // A message about a call that is to come is kept.
     assert_eq!(
         meets(SetReport {

@@ -117,6 +117,7 @@ impl SimulatedWorld {
         let traffic = (self.traffic.messages, self.traffic.bytes);
         let end = self.recorded.end(self.finished_at, traffic);
         Outcome {
+            builds: Vec::new(),
             end,
             calls: self.recorded.calls(),
             outputs: self.supersteps.outputs(),

@@ -1,10 +1,11 @@
 //! Bars made of characters.
 
-use crate::text::rounded;
+use crate::text::{Layout, rounded};
 
 /// One line for each row: its name, its bar, its value. All bars together are `width` characters
-/// wide, and exact to an eighth of one; those of negative values run to the left of zero.
-pub fn text_bars(rows: &[(String, f64)], width: usize) -> String {
+/// wide, or fewer where lines are short, and exact to an eighth of one; those of negative values run to the
+/// left of zero.
+pub fn text_bars(rows: &[(String, f64)], width: usize, layout: Layout) -> String {
     let values = || {
         rows.iter()
             .map(|(_, value)| *value)
@@ -12,13 +13,18 @@ pub fn text_bars(rows: &[(String, f64)], width: usize) -> String {
     };
     let low = values().fold(0.0, f64::min);
     let high = values().fold(0.0, f64::max);
-    let eighths = eighths_of(width, high - low);
-    let left = characters(eighths(-low));
-    let right = characters(eighths(high));
     let name_width = rows.iter().map(|(name, _)| name.chars().count()).max();
     let name_width = name_width.unwrap_or(0);
     let numbers: Vec<String> = rows.iter().map(|(_, value)| rounded(*value, 4)).collect();
     let number_width = numbers.iter().map(String::len).max().unwrap_or(0);
+    // Five spaces, the axis, and one character that rounding on both sides of it may add.
+    let beside = name_width + number_width + 7;
+    let width = layout
+        .width
+        .map_or(width, |line| line.saturating_sub(beside).clamp(1, width));
+    let eighths = eighths_of(width, high - low);
+    let left = characters(eighths(-low));
+    let right = characters(eighths(high));
     let mut text = String::new();
     for ((name, value), number) in rows.iter().zip(numbers) {
         let (before, after) = if *value < 0.0 {
@@ -100,13 +106,13 @@ Comp   0.7500    │██████
  Mem   -0.2500  ██│
  PM     0.3000    │██▍
 ";
-        assert_eq!(text_bars(&rows, 8), expected);
+        assert_eq!(text_bars(&rows, 8, Layout::default()), expected);
     }
 
     #[test]
     fn a_nonzero_value_draws_at_least_one_eighth() {
         let rows = rows(&[("much", 1e6), ("little", 1e-3), ("least", -1e-3)]);
-        let text = text_bars(&rows, 10);
+        let text = text_bars(&rows, 10, Layout::default());
         let bars: Vec<&str> = text
             .lines()
             .filter_map(|line| line.split("  ").last())
@@ -115,10 +121,25 @@ Comp   0.7500    │██████
     }
 
     #[test]
+    fn bars_end_where_lines_do() {
+        let rows = rows(&[("a long name", 0.7), ("b", -0.3)]);
+        for width in [26, 30, 40] {
+            let layout = Layout {
+                width: Some(width),
+                is_whole: false,
+            };
+            let text = text_bars(&rows, 48, layout);
+            let longest = text.lines().map(|line| line.chars().count()).max();
+            assert!(longest.is_some_and(|longest| longest <= width), "{text}");
+            assert!(text.contains('█') || width == 26, "{text}");
+        }
+    }
+
+    #[test]
     fn numbers_that_are_none_have_no_bar() {
-        let text = text_bars(&rows(&[("a", f64::NAN), ("b", 0.0)]), 10);
+        let text = text_bars(&rows(&[("a", f64::NAN), ("b", 0.0)]), 10, Layout::default());
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(!text.contains('█'), "{text}");
-        assert_eq!(text_bars(&[], 10), "");
+        assert_eq!(text_bars(&[], 10, Layout::default()), "");
     }
 }

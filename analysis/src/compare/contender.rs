@@ -19,6 +19,8 @@ pub struct Contender {
     pub scenario: Scenario,
     /// Its changes to an experiment: `section.key=value`.
     pub assignments: Vec<String>,
+    /// The same without the scenario, unless the text names it: what a simulation of all scenarios is given.
+    pub written: Vec<String>,
 }
 
 impl Contender {
@@ -30,17 +32,18 @@ impl Contender {
     pub fn new(text: &str, policies: &Policies) -> Result<Self, String> {
         let Named { name, parameters } = Named::read(text, "migbsp:interval=8,x=0.9")?;
         let mut label = name.to_owned();
-        let mut assignments = vec![
+        let mut written = vec![
             format!("scheduler.policy={name}"),
-            "scheduler.scenario=iii".to_owned(),
             "scheduler.script=[]".to_owned(),
         ];
         for (place, (key, value)) in parameters.iter().enumerate() {
             check(key)?;
-            assignments.push(format!("scheduler.{key}={value}"));
+            written.push(format!("scheduler.{key}={value}"));
             label.push(if place == 0 { ':' } else { ',' });
             label.push_str(&format!("{key}={value}"));
         }
+        let mut assignments = vec!["scheduler.scenario=iii".to_owned()];
+        assignments.extend(written.iter().cloned());
         let scheduler = scheduler(&assignments, policies).map_err(|fault| {
             // The keys of a contender are those of the section.
             let message = fault.message.replacen("`scheduler.", "`", 1);
@@ -58,6 +61,7 @@ impl Contender {
             label,
             scenario: *scenario,
             assignments,
+            written,
         })
     }
 }
@@ -94,8 +98,8 @@ mod tests {
         assert_eq!(
             contender.assignments,
             [
-                "scheduler.policy=migbsp",
                 "scheduler.scenario=iii",
+                "scheduler.policy=migbsp",
                 "scheduler.script=[]",
                 "scheduler.interval=8",
                 "scheduler.planning.horizon=20",

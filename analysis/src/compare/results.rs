@@ -1,6 +1,6 @@
 //! Every single run of a comparison.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use experiments::Finished;
 
@@ -29,7 +29,7 @@ pub struct Subject {
 }
 
 /// Result of one run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Seed of its random numbers.
     pub seed: u64,

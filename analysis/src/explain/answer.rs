@@ -5,6 +5,7 @@ use crate::explain::question::Question;
 use crate::explain::report::Explanation;
 use crate::explain::{call, overview, process};
 use experiments::Failure;
+use experiments::record::shortfall;
 
 /// The answer to `question` about `history`.
 ///
@@ -21,7 +22,8 @@ pub(super) fn answer(history: &History, question: &Question) -> Result<Explanati
         supersteps: history.end.supersteps,
         seconds: history.end.seconds.get(),
         sets: history.run.sets.clone(),
-        sentences: Vec::new(),
+        is_complete: history.end.extent.is_complete,
+        sentences: shortfall(&history.end.extent).into_iter().collect(),
         calls: Vec::new(),
         balance: None,
         process: None,

@@ -8,6 +8,7 @@ use crate::chart::{Bars, Lines, Series, Style, text_bars};
 use crate::explain::history::{Detail, History, SuperstepDuration};
 use crate::explain::payback::Balance;
 use crate::explain::terms::Terms;
+use crate::text::Layout;
 
 /// The potentials of one process for every Set, term by term.
 #[derive(Debug, Serialize)]
@@ -61,7 +62,7 @@ impl Forces {
     }
 
     /// The chart for a terminal.
-    pub(super) fn bars(&self) -> String {
+    pub(super) fn bars(&self, layout: Layout) -> String {
         let rows = self.sets.iter().flat_map(|force| {
             let name = |term: &str| format!("{}  {term}", force.set);
             [
@@ -70,7 +71,7 @@ impl Forces {
                 (name("Mem"), 0.0 - force.terms.migration),
             ]
         });
-        text_bars(&rows.collect::<Vec<_>>(), BAR_WIDTH)
+        text_bars(&rows.collect::<Vec<_>>(), BAR_WIDTH, layout)
     }
 
     /// The chart for a page.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agents::record::{self, Call, End, Event, EventHeader, EventKind, Migration, Run};
-use bsp::units::Seconds;
+use agents::record::{self, Call, Event, EventHeader, EventKind, Extent, Migration, Run};
+use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, PlanAssessment};
 
@@ -28,10 +28,21 @@ pub(super) struct History {
     pub(super) alone: Option<Vec<SuperstepDuration>>,
     /// All calls, in order.
     pub(super) calls: Vec<ExplainedCall>,
-    /// The end of the run.
-    pub(super) end: End,
+    /// The end of the run, or of the part of it that the record has.
+    pub(super) end: Ending,
     /// The rules of the run.
     pub(super) rules: Rules,
+}
+
+/// Where the events of a record end.
+#[derive(Debug)]
+pub(super) struct Ending {
+    /// How far the record goes.
+    pub(super) extent: Extent,
+    /// Number of supersteps.
+    pub(super) supersteps: u64,
+    /// The makespan; of a run that did not end, the end of its last superstep in the record.
+    pub(super) seconds: Instant,
 }
 
 /// Duration of a superstep.
@@ -94,27 +105,38 @@ impl History {
     pub(super) fn read(folder: &Path, asked: Option<Rank>) -> Result<Self, Failure> {
         let rules = rules(folder)?;
         let run = record::head(folder).map_err(fault)?;
-        let (mut supersteps, mut calls, mut ended) = (Vec::new(), Vec::new(), None);
+        let (mut supersteps, mut calls, mut seconds) = (Vec::new(), Vec::new(), Instant::START);
         let needed = |header: EventHeader| {
             matches!(
                 header.kind,
                 EventKind::Superstep | EventKind::Call | EventKind::End
             )
         };
-        record::scan(folder, needed, |event| match event {
-            Event::Superstep(superstep) => supersteps.push(SuperstepDuration::new(&superstep)),
+        let extent = record::scan(folder, needed, |event| match event {
+            Event::Superstep(superstep) => {
+                supersteps.push(SuperstepDuration::new(&superstep));
+                seconds = superstep.ended;
+            }
             Event::Call(call) => calls.push(ExplainedCall::new(&call, &rules, asked)),
-            Event::End(end) => ended = Some(end),
+            Event::End(end) => seconds = end.seconds,
             _ => {}
         })
         .map_err(fault)?;
+        let mut alone = alone(folder);
+        if let (false, Some(alone)) = (extent.has_end, &mut alone) {
+            alone.truncate(supersteps.len());
+        }
         Ok(Self {
             folder: folder.to_path_buf(),
             run,
             supersteps,
-            alone: alone(folder),
+            alone,
             calls,
-            end: ended.expect("a record that was read to its end has one"),
+            end: Ending {
+                extent,
+                supersteps: extent.supersteps,
+                seconds,
+            },
             rules,
         })
     }

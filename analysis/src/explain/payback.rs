@@ -198,13 +198,14 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
-    use agents::record::{End, Migration, Run};
-    use bsp::units::{Bytes, Instant, Seconds};
+    use agents::record::{Extent, Migration, Run};
+    use bsp::units::{Instant, Seconds};
     use bsp::{HostId, Rank};
 
     use experiments::CallSummary;
 
     use super::*;
+    use crate::explain::history::Ending;
     use crate::explain::rules::Rules;
 
     fn seconds(value: f64) -> Seconds {
@@ -258,14 +259,15 @@ mod tests {
             supersteps: times.iter().map(duration).collect(),
             alone: None,
             calls,
-            end: End {
-                seconds: Instant::new(0.0).unwrap(),
+            end: Ending {
+                extent: Extent {
+                    is_complete: true,
+                    has_end: true,
+                    supersteps: 0,
+                    is_torn: false,
+                },
+                seconds: Instant::START,
                 supersteps: 0,
-                messages: 0,
-                bytes: Bytes(0),
-                attainable: None,
-                imbalance: None,
-                moved: Bytes(0),
             },
             rules: Rules::default(),
         }

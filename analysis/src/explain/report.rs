@@ -24,8 +24,11 @@ pub struct Explanation {
     pub(super) processes: usize,
     /// Number of supersteps.
     pub(super) supersteps: u64,
-    /// From the start to the last halt.
+    /// From the start to the last halt, or to the end of the last superstep if the run did not end.
     pub(super) seconds: f64,
+    /// Whether the record has the whole run and its result.
+    #[serde(rename = "complete")]
+    pub(super) is_complete: bool,
     /// Names of the Sets.
     pub(super) sets: Vec<String>,
     /// The answer in words.

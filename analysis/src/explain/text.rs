@@ -4,10 +4,10 @@ use crate::explain::call::first_of;
 use crate::explain::forces::Forces;
 use crate::explain::payback::{Against, Payback};
 use crate::explain::report::{AssessmentReport, CallReport, Explanation, ProcessReport, Row};
-use crate::text::{counted, rounded, table};
+use crate::text::{Layout, counted, rounded};
 
 /// First the answer in words, then the tables, then the forces.
-pub fn text(answer: &Explanation) -> String {
+pub fn text(answer: &Explanation, layout: Layout) -> String {
     let mut text = format!(
         "{}: scenario {}, {}, {} in {} s\n",
         answer.record,
@@ -27,20 +27,25 @@ pub fn text(answer: &Explanation) -> String {
         _ => None,
     };
     if let Some(assessment) = assessment {
-        text.push_str(&alternatives(assessment));
+        text.push_str(&alternatives(assessment, layout));
     }
     if let Some(process) = &answer.process {
         if let Some(forces) = &answer.forces {
-            text.push_str(&terms(forces));
+            text.push_str(&terms(forces, layout));
         }
-        text.push_str(&list(&answer.list, answer.calls.first(), false));
-        text.push_str(&times(process));
-        text.push_str(&gains(process));
+        text.push_str(&list(&answer.list, answer.calls.first(), false, layout));
+        text.push_str(&times(process, layout));
+        text.push_str(&gains(process, layout));
     } else if answer.list.is_empty() {
-        text.push_str(&calls(&answer.calls));
+        text.push_str(&calls(&answer.calls, layout));
     } else {
         let is_planned = assessment.is_some() && answer.list.iter().any(is_moved);
-        text.push_str(&list(&answer.list, answer.calls.first(), is_planned));
+        text.push_str(&list(
+            &answer.list,
+            answer.calls.first(),
+            is_planned,
+            layout,
+        ));
     }
     if let Some(forces) = &answer.forces {
         let decided = match assessment {
@@ -50,7 +55,7 @@ pub fn text(answer: &Explanation) -> String {
         text.push_str(&format!(
             "\nPotentials of {} for each Set{decided} (seconds; the migration cost counts against a Set):\n\n{}",
             forces.process,
-            forces.bars()
+            forces.bars(layout)
         ));
     }
     if !answer.next.is_empty() {
@@ -59,7 +64,7 @@ pub fn text(answer: &Explanation) -> String {
     text
 }
 
-fn calls(calls: &[CallReport]) -> String {
+fn calls(calls: &[CallReport], layout: Layout) -> String {
     if calls.is_empty() {
         return String::new();
     }
@@ -118,7 +123,7 @@ fn calls(calls: &[CallReport]) -> String {
     };
     format!(
         "\nCalls (cost in seconds; saving per superstep{against}, in seconds; supersteps until the savings paid for the call):\n\n{}{left_out}",
-        table(&headers, rows)
+        layout.reduced_table(&headers, rows, &[4, 3, 2, 1])
     )
 }
 
@@ -146,7 +151,7 @@ fn paid(payback: &Payback) -> String {
 }
 
 /// Each term of PM for every Set.
-fn terms(forces: &Forces) -> String {
+fn terms(forces: &Forces, layout: Layout) -> String {
     let headers = [
         "Set", "P_comp", "CTP", "ISet", "Comp", "P_comm", "BTP", "Comm", "Mem", "PM", "",
     ];
@@ -173,7 +178,7 @@ fn terms(forces: &Forces) -> String {
     });
     format!(
         "\nPM = Comp + Comm − Mem, with Comp = P_comp · CTP · ISet and Comm = P_comm · BTP (times in seconds):\n\n{}",
-        table(&headers, rows)
+        layout.reduced_table(&headers, rows, &[6, 3, 2, 5, 1, 8, 7, 4])
     )
 }
 
@@ -182,7 +187,7 @@ fn is_moved(row: &Row) -> bool {
 }
 
 /// Rows of the list of a call, abridged; if a plan decided, the processes that it moves come first.
-fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> String {
+fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool, layout: Layout) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -227,7 +232,7 @@ fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> String {
     let mut text = format!(
         "\nThe list of {}{order} (PM in seconds{threshold}):\n\n{}",
         counted(all, "process"),
-        table(&headers, shown)
+        layout.reduced_table(&headers, shown, &[2, 3, 0])
     );
     if 0 < left_out {
         text.push_str(&format!(
@@ -237,7 +242,7 @@ fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> String {
     text
 }
 
-fn times(process: &ProcessReport) -> String {
+fn times(process: &ProcessReport, layout: Layout) -> String {
     if process.times.is_empty() {
         return String::new();
     }
@@ -252,7 +257,7 @@ fn times(process: &ProcessReport) -> String {
         });
         return format!(
             "\nPredicted superstep time on the target, as planned (t1), and on the present host (t2), in seconds:\n\n{}",
-            table(&["", "host", "seconds"], rows)
+            layout.table(&["", "host", "seconds"], rows)
         );
     }
     let headers = ["", "host", "time(p)", "B·T", "Mem", "sum"];
@@ -274,11 +279,11 @@ fn times(process: &ProcessReport) -> String {
     };
     format!(
         "\nPredicted superstep time on the target (t1{own}) and on the present host (t2), in seconds:\n\n{}",
-        table(&headers, rows)
+        layout.reduced_table(&headers, rows, &[4, 3, 2])
     )
 }
 
-fn gains(process: &ProcessReport) -> String {
+fn gains(process: &ProcessReport, layout: Layout) -> String {
     let mut rows = Vec::new();
     if let Some(predicted) = process.predicted {
         if let Some(first) = predicted.first_seconds {
@@ -328,10 +333,10 @@ fn gains(process: &ProcessReport) -> String {
         return String::new();
     }
     let headers = ["gain", "seconds", ""];
-    format!("\nGain:\n\n{}", table(&headers, rows))
+    format!("\nGain:\n\n{}", layout.table(&headers, rows))
 }
 
-fn alternatives(assessment: &AssessmentReport) -> String {
+fn alternatives(assessment: &AssessmentReport, layout: Layout) -> String {
     let headers = ["plan", "superstep", "cost", "moves", ""];
     let mut rows = vec![vec![
         "stay".to_owned(),
@@ -355,7 +360,7 @@ fn alternatives(assessment: &AssessmentReport) -> String {
     }));
     format!(
         "\nPlans that were compared (seconds):\n\n{}",
-        table(&headers, rows)
+        layout.reduced_table(&headers, rows, &[2])
     )
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::live::payback::{Payback, PaybackMeter};
 use crate::simulate::shortened;
-use crate::text::{counted, rounded, table};
+use crate::text::{Layout, counted, duration, rounded};
 use experiments::PreparedExperiment;
 use experiments::RunReport;
 
@@ -81,10 +81,10 @@ impl Report {
     }
 
     /// For people.
-    pub fn text(&self) -> String {
+    pub fn text(&self, layout: Layout) -> String {
         let processes = usize::try_from(self.processes).unwrap_or(usize::MAX);
         let mut text = format!(
-            "{} of {} on {} in {}: {} in {} s\n\n",
+            "{} of {} on {} in {}: {} in {}\n\n",
             counted(processes, "process"),
             self.workload,
             counted(self.hosts.len(), "host"),
@@ -93,7 +93,7 @@ impl Report {
                 usize::try_from(self.run.supersteps).unwrap_or(usize::MAX),
                 "superstep"
             ),
-            rounded(self.run.seconds, 3),
+            duration(self.run.seconds),
         );
         let rows = self.run.calls.iter().flat_map(|call| {
             call.migrations.iter().map(|migration| {
@@ -116,7 +116,14 @@ impl Report {
             let headers = [
                 "after", "process", "from", "to", "t1 ms", "t2 ms", "call ms",
             ];
-            text.push_str(&table(&headers, rows));
+            let (shown, more) = layout.cut(rows.len(), ROWS);
+            let rows = rows.into_iter().take(shown);
+            text.push_str(&layout.reduced_table(&headers, rows, &[4, 5, 6]));
+            if 0 < more {
+                text.push_str(&format!(
+                    " … {more} more; --all or --format json shows all of them\n"
+                ));
+            }
         }
         if let Some(payback) = &self.payback {
             text.push_str(&format!("\n{}\n", payback.sentence()));
@@ -127,3 +134,6 @@ impl Report {
         text
     }
 }
+
+/// Number of migrations that are shown.
+const ROWS: usize = 20;

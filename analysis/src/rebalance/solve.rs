@@ -7,7 +7,7 @@ use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::{Search, lower_bound};
 use experiments::Failure;
-use experiments::batch::{self, Progress};
+use experiments::batch::Batch;
 
 pub use report::Report;
 pub use text::text;
@@ -22,10 +22,10 @@ pub fn solve(
     targets: &[f64],
     algorithm: &Algorithm,
     search: Search,
-    progress: &dyn Progress,
+    batch: Batch<'_>,
 ) -> Result<Report, Failure> {
     let problem = instance.problem(search.cost);
-    let found = batch::run(targets, progress, |target| {
+    let found = batch.run(targets, |target| {
         let found = search.find(algorithm, &problem, *target);
         Ok((*target, found, lower_bound(&problem, *target)))
     })?;

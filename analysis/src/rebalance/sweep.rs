@@ -9,7 +9,7 @@ use crate::rebalance::instance::Instance;
 use crate::rebalance::search::{Search, lower_bound};
 use crate::rebalance::sweep::report::Point;
 use experiments::Failure;
-use experiments::batch::{self, Progress};
+use experiments::batch::Batch;
 
 pub use levels::Levels;
 pub use report::Report;
@@ -25,13 +25,11 @@ pub fn sweep(
     levels: Levels,
     algorithms: &[Algorithm],
     search: Search,
-    progress: &dyn Progress,
+    batch: Batch<'_>,
 ) -> Result<Report, Failure> {
     let problem = instance.problem(search.cost);
     let targets = levels.rising(&problem);
-    let bounds = batch::run(&targets, progress, |target| {
-        Ok(lower_bound(&problem, *target))
-    })?;
+    let bounds = batch.run(&targets, |target| Ok(lower_bound(&problem, *target)))?;
     let levels = targets.iter().zip(bounds);
     let cases: Vec<(f64, Option<f64>, &Algorithm)> = levels
         .flat_map(|(target, bound)| {
@@ -40,7 +38,7 @@ pub fn sweep(
                 .map(move |algorithm| (*target, bound, algorithm))
         })
         .collect();
-    let points = batch::run(&cases, progress, |(target, bound, algorithm)| {
+    let points = batch.run(&cases, |(target, bound, algorithm)| {
         let found = search.find(algorithm, &problem, *target);
         Ok(Point::new((*target, *bound), algorithm, &found))
     })?;

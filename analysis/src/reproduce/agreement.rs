@@ -209,6 +209,7 @@ mod tests {
             }],
         };
         RunReport {
+            builds: Vec::new(),
             scenario: "iii",
             seconds: 1.0,
             supersteps: 20,

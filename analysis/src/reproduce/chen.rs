@@ -17,7 +17,7 @@ mod trial;
 
 pub use crate::reproduce::chen::cell::Report;
 use experiments::Failure;
-use experiments::batch::Progress;
+use experiments::batch::Batch;
 
 pub use html::page;
 pub use part::Part;
@@ -30,17 +30,13 @@ pub use text::text;
 /// # Errors
 ///
 /// None: a search does not fail.
-pub fn reproduce(
-    part: Part,
-    instances: Option<u32>,
-    progress: &dyn Progress,
-) -> Result<Report, Failure> {
+pub fn reproduce(part: Part, instances: Option<u32>, batch: Batch<'_>) -> Result<Report, Failure> {
     let instances = instances.unwrap_or_else(|| part.instances());
     let (cells, claims) = match part {
         Part::Table2 => table2::compare(instances),
-        Part::Table3 => table3::compare(instances, progress)?,
-        Part::Table4 => table4::compare(instances, progress)?,
-        Part::Figures => figures::compare(instances, progress)?,
+        Part::Table3 => table3::compare(instances, batch)?,
+        Part::Table4 => table4::compare(instances, batch)?,
+        Part::Figures => figures::compare(instances, batch)?,
     };
     Ok(Report {
         schema: "migbsp.reproduce-chen2008/1",

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use crate::reproduce::report::Report;
 use crate::reproduce::text::{conclusions, percent};
-use crate::text::table;
+use crate::text::Layout;
 
 /// Means by part and scenario, then gains, then migrations.
-pub fn summary(report: &Report) -> String {
-    let parts: Vec<String> = conclusions(report, means).collect();
+pub fn summary(report: &Report, layout: Layout) -> String {
+    let parts: Vec<String> = conclusions(report, means, layout).collect();
     parts.join("\n")
 }
 
-fn means(report: &Report) -> String {
+fn means(report: &Report, layout: Layout) -> String {
     let mut rows: Vec<(&str, BTreeMap<&str, f64>)> = Vec::new();
     for mean in &report.means {
         if rows.last().is_none_or(|(over, _)| *over != mean.over) {
@@ -42,5 +42,8 @@ fn means(report: &Report) -> String {
             .chain(scenarios.iter().map(error))
             .collect()
     });
-    format!("Mean absolute relative errors\n\n{}", table(&headers, rows))
+    format!(
+        "Mean absolute relative errors\n\n{}",
+        layout.table(&headers, rows)
+    )
 }

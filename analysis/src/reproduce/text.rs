@@ -4,28 +4,29 @@ use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::Table;
 use crate::reproduce::cell_report::CellReport;
 use crate::reproduce::report::Report;
-use crate::text::{rounded, table};
+use crate::text::{Layout, rounded};
 
 /// Tables first, then the conclusions.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &Report, layout: Layout) -> String {
     let mut parts: Vec<String> = report
         .tables()
-        .map(|(table, cells)| cells_text(table, &cells))
+        .map(|(table, cells)| cells_text(table, &cells, layout))
         .collect();
     if !report.migrations.is_empty() {
-        parts.push(migrations(&report.migrations));
+        parts.push(migrations(&report.migrations, layout));
     }
-    parts.extend(conclusions(report, means));
+    parts.extend(conclusions(report, means, layout));
     parts.join("\n")
 }
 
 /// Conclusions: `means` of the errors, then gains, then migrations.
 pub(super) fn conclusions(
     report: &Report,
-    means: impl FnOnce(&Report) -> String,
+    means: impl FnOnce(&Report, Layout) -> String,
+    layout: Layout,
 ) -> impl Iterator<Item = String> {
-    let means = (!report.means.is_empty()).then(|| means(report));
-    let gains = (!report.gains.is_empty()).then(|| gains(report));
+    let means = (!report.means.is_empty()).then(|| means(report, layout));
+    let gains = (!report.gains.is_empty()).then(|| gains(report, layout));
     means.into_iter().chain(gains).chain(agreement(report))
 }
 
@@ -68,7 +69,7 @@ pub(super) const fn decimals(table: Table) -> u8 {
     if table.is_makespans() { 2 } else { 4 }
 }
 
-fn cells_text(of: Table, cells: &[&CellReport]) -> String {
+fn cells_text(of: Table, cells: &[&CellReport], layout: Layout) -> String {
     let row = of.application().row_name();
     let headers = [
         row,
@@ -95,10 +96,11 @@ fn cells_text(of: Table, cells: &[&CellReport]) -> String {
             if cell.flagged { FLAG } else { "" }.to_owned(),
         ]
     });
-    format!("{} (seconds)\n\n{}", of.title(), table(&headers, rows))
+    let table = layout.reduced_table(&headers, rows, &[7, 8]);
+    format!("{} (seconds)\n\n{table}", of.title())
 }
 
-fn migrations(statements: &[StatedReport]) -> String {
+fn migrations(statements: &[StatedReport], layout: Layout) -> String {
     let headers = [
         "",
         "processes",
@@ -131,10 +133,11 @@ fn migrations(statements: &[StatedReport]) -> String {
             ]
         })
     });
-    format!("Published migrations\n\n{}", table(&headers, rows))
+    let table = layout.reduced_table(&headers, rows, &[0]);
+    format!("Published migrations\n\n{table}")
 }
 
-fn means(report: &Report) -> String {
+fn means(report: &Report, layout: Layout) -> String {
     let headers = [
         "over",
         "scenario",
@@ -153,10 +156,13 @@ fn means(report: &Report) -> String {
             mean.unflagged_cells.to_string(),
         ]
     });
-    format!("Mean absolute relative errors\n\n{}", table(&headers, rows))
+    format!(
+        "Mean absolute relative errors\n\n{}",
+        layout.table(&headers, rows)
+    )
 }
 
-fn gains(report: &Report) -> String {
+fn gains(report: &Report, layout: Layout) -> String {
     let headers = ["", "processes", "row", "α", "paper", "ours"];
     let rows = report.gains.iter().map(|gain| {
         vec![
@@ -171,7 +177,7 @@ fn gains(report: &Report) -> String {
     });
     format!(
         "Saving of scenario iii compared with scenario i\n\n{}",
-        table(&headers, rows)
+        layout.table(&headers, rows)
     )
 }
 

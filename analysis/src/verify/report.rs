@@ -22,6 +22,12 @@ pub(super) struct Head {
     pub(super) scenario: String,
     pub(super) policy: String,
     pub(super) processes: usize,
+    /// Whether the record has the whole run and its result.
+    #[serde(rename = "complete")]
+    pub(super) is_complete: bool,
+    /// What it lacks otherwise, in sentences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shortfall: Option<String>,
 }
 
 /// Result for one call.

@@ -1,18 +1,21 @@
 //! Results of a verification as text.
 
-use crate::text::{counted, table};
+use crate::text::{Layout, counted};
 use crate::verify::report::{Call, Report};
 
 /// The report as text.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &Report, layout: Layout) -> String {
     let head = &report.head;
     let mut text = format!(
         "{}: scenario {}, policy {}, {} processes\n\n",
         head.record, head.scenario, head.policy, head.processes
     );
+    if let Some(shortfall) = &head.shortfall {
+        text += &format!("{shortfall}\n\n");
+    }
     let calls = &report.calls;
     if !calls.is_empty() {
-        text += &table(
+        text += &layout.table(
             &["after", "processes", "candidates", "moves", ""],
             calls.iter().map(row),
         );

@@ -12,6 +12,7 @@ use crate::cert::folder::{folder, make};
 use crate::cert::validity;
 use crate::failure::CommandFailure;
 use crate::output::print;
+use crate::own_name::OwnName;
 use experiments::Failure;
 
 /// Arguments of `cert init`.
@@ -28,14 +29,14 @@ pub(crate) struct InitArguments {
     days: u32,
 }
 
-pub(super) fn command(arguments: &InitArguments) -> Result<(), CommandFailure> {
+pub(super) fn command(arguments: &InitArguments, own_name: &OwnName) -> Result<(), CommandFailure> {
     let folder = folder(arguments.dir.as_deref())?;
     let validity = validity::of_authority(arguments.days)?;
     let authority =
         Authority::generate(arguments.cluster.clone(), validity).map_err(Failure::chain)?;
     make(&folder)?;
     write_authority(&folder, &authority).map_err(fault)?;
-    print(&format!(
+    let text = format!(
         "The authority of {}, until {}:\n\n  {}  its certificate; every other brings it along\n  \
          {}  its key, which can admit any peer: keep it secret\n\n\
          Next, for each host:\n  migbsp cert issue --role node --name NAME{}\n",
@@ -44,5 +45,6 @@ pub(super) fn command(arguments: &InitArguments) -> Result<(), CommandFailure> {
         folder.join("authority.pem").display(),
         folder.join("authority.key").display(),
         option(arguments.dir.as_deref()),
-    ))
+    );
+    print(&own_name.in_text(&text))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::cert::date::{date, days};
-use analysis::text::table;
+use analysis::text::Layout;
 use experiments::Failure;
 
 /// Certificates at a point in time; `schema` is `migbsp.cert/1`.
@@ -67,7 +67,7 @@ impl Report {
     }
 
     /// Each certificate once, however many files bring it along.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self, layout: Layout) -> String {
         let mut seen = BTreeSet::new();
         let rows: Vec<&Row> = self
             .certificates
@@ -84,7 +84,8 @@ impl Report {
             "days",
             "",
         ];
-        let mut text = table(&headers, rows.iter().map(|row| row.cells()));
+        let cells = rows.iter().map(|row| row.cells());
+        let mut text = layout.reduced_table(&headers, cells, &[4, 3, 6, 0]);
         text.push_str("\nSHA-256:\n");
         let width = rows.iter().map(|row| row.label().len()).max().unwrap_or(0);
         for row in rows {

@@ -11,7 +11,7 @@ use crate::cert::authority::fault;
 use crate::cert::folder::{certificates, folder};
 use crate::cert::report::Report;
 use crate::failure::CommandFailure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use experiments::Failure;
 
 /// Arguments of `cert show`.
@@ -44,7 +44,7 @@ pub(super) fn command(arguments: &ShowArguments) -> Result<(), CommandFailure> {
         }
     }
     match arguments.format {
-        Format::Table => print(&report.text()),
+        Format::Table => print_text(true, |layout| report.text(layout)),
         Format::Json => print_json(&report),
         Format::Csv => print(&report.csv()?),
     }

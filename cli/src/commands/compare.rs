@@ -1,21 +1,29 @@
 //! `migbsp compare`: experiments under several policies, with several seeds.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
 
 use clap::Args;
+use tokio::sync::oneshot;
 
 use crate::failure::CommandFailure;
+use experiments::batch::{Batch, Progress};
 use experiments::{Failure, Registry};
 
+use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
 use crate::file::{check_writable, write};
-use crate::output::{Format, print, print_json};
-use analysis::compare::{self, Claim, Comparison, Contender, Report, Seeds, chart, text};
+use crate::output::{Format, print, print_json, print_text};
+use crate::signals::TerminationSignal;
+use analysis::compare::{
+    self, Claim, Comparison, Contender, Ledger, Report, Results, Seeds, Subject, chart, text,
+};
 
 /// Arguments of `compare`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Experiment files, TOML
+    /// Experiment files, TOML; `-` reads stdin
     #[arg(value_name = "EXPERIMENT", required = true)]
     pub(crate) experiments: Vec<PathBuf>,
     /// Policy, with parameters of [scheduler]; can be given several times
@@ -27,6 +35,11 @@ pub(crate) struct CompareArguments {
     /// Value to set in all experiments; can be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    jobs: JobsArguments,
+    /// Folder that keeps every run that is done, in runs.jsonl; the same comparison goes on from there
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -55,25 +68,33 @@ pub(crate) fn command(
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
     arguments.check()?;
-    let comparison = Comparison {
-        experiments: &arguments.experiments,
-        policies: &arguments.policies,
-        seeds: &arguments.seeds,
-        set: &arguments.set,
-    };
-    let subjects = compare::subjects(&comparison, registry)?;
+    let subjects = compare::subjects(&arguments.comparison(), registry)?;
     if let Some(file) = &arguments.svg {
         // An unwritable place is reported before the runs, not after them.
         check_writable(file)?;
     }
-    let progress = RunBar::new(arguments.progress);
-    let results = compare::run(&comparison, subjects, registry, &progress)?;
-    let report = Report::new(&results, &arguments.claims, &arguments.claims_each);
-    match arguments.format {
-        Format::Table => print(&text(&report))?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
+    let ledger = match &arguments.out {
+        Some(folder) => Ledger::open(folder)?,
+        None => Ledger::default(),
+    };
+    let ledger = Arc::new(ledger);
+    let termination = TerminationSignal::default();
+    let runs = Runs {
+        arguments: arguments.clone(),
+        subjects,
+        registry: registry.clone(),
+        ledger: Arc::clone(&ledger),
+        bar: RunBar::new(arguments.progress),
+    };
+    let Some(results) = runs.clone().until(&termination)? else {
+        return runs.interrupted(termination.number().unwrap_or_default());
+    };
+    let recalled = ledger.recalled();
+    if 0 < recalled {
+        tracing::info!(recalled, "runs taken from runs.jsonl");
     }
+    let report = Report::new(&results, &arguments.claims, &arguments.claims_each);
+    arguments.show(&report)?;
     if let Some(file) = &arguments.svg {
         write(file, &chart(&report).svg())?;
     }
@@ -83,7 +104,91 @@ pub(crate) fn command(
     }
 }
 
+/// All that the runs of a comparison need, on a thread of their own.
+#[derive(Clone)]
+struct Runs {
+    arguments: CompareArguments,
+    subjects: Vec<Subject>,
+    registry: Registry,
+    ledger: Arc<Ledger>,
+    bar: RunBar,
+}
+
+impl Runs {
+    /// The results of all runs; `None` as soon as a signal asks to end.
+    fn until(self, termination: &TerminationSignal) -> Result<Option<Results>, Failure> {
+        let (sender, results) = oneshot::channel();
+        let runs = thread::spawn(move || {
+            let batch = Batch {
+                jobs: self.arguments.jobs.threads(),
+                progress: &self.bar,
+            };
+            let comparison = self.arguments.comparison();
+            let (subjects, registry) = (&self.subjects, &self.registry);
+            let done = compare::run(&comparison, subjects, registry, batch, &self.ledger);
+            // After a signal the results are not waited for.
+            drop(sender.send(done));
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let ended = runtime.map_err(Failure::run)?.block_on(async {
+            tokio::select! {
+                biased;
+                results = results => Some(results),
+                () = termination.clone().received() => None,
+            }
+        });
+        match ended {
+            None => Ok(None),
+            Some(Ok(results)) => results.map(Some),
+            Some(Err(_)) => match runs.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => Err(Failure::Run("the runs ended without results".to_owned())),
+            },
+        }
+    }
+
+    /// Shows the results of the seeds that are done under all policies.
+    fn interrupted(&self, signal: u8) -> Result<(), CommandFailure> {
+        self.bar.end();
+        let comparison = self.arguments.comparison();
+        let results = compare::results_so_far(&comparison, &self.subjects, &self.ledger);
+        if let Some(results) = &results {
+            self.arguments.show(&Report::new(results, &[], &[]))?;
+        }
+        let seeds = self.subjects.iter().map(|subject| subject.seeds.len());
+        let all = seeds.sum::<usize>() * self.arguments.policies.len();
+        let shown = match results {
+            Some(_) => "shown are the seeds that are done under all policies",
+            None => "no seed is done under all policies",
+        };
+        let next = match &self.arguments.out {
+            Some(_) => "the same command goes on from here",
+            None => "with --out DIR the same command would go on from here",
+        };
+        let done = self.ledger.len();
+        let message = format!("interrupted: {done} of {all} runs are done; {shown}; {next}");
+        Err(CommandFailure::Stopped { signal, message })
+    }
+}
+
 impl CompareArguments {
+    fn comparison(&self) -> Comparison<'_> {
+        Comparison {
+            experiments: &self.experiments,
+            policies: &self.policies,
+            seeds: &self.seeds,
+            set: &self.set,
+        }
+    }
+
+    fn show(&self, report: &Report) -> Result<(), CommandFailure> {
+        match self.format {
+            Format::Table => print_text(true, |layout| text(report, layout)),
+            Format::Json => print_json(report),
+            Format::Csv => print(&report.csv().map_err(Failure::run)?),
+        }
+    }
+
     /// Checks the arguments against one another.
     ///
     /// # Errors
@@ -163,12 +268,16 @@ const DECIDED: [(&str, &str); 4] = [
 pub(crate) const COMPARE_ABOUT: &str = "\
 Compare policies on experiments, with several seeds.
 
-Every experiment is simulated under every policy with every seed, on all cores: alone (scenario i) for \
+Every experiment is simulated under every policy with every seed, on all cores or --jobs threads: alone (scenario i) for \
 `none`, else with migrations (scenario iii). Seeds vary what an experiment draws at random: loads, jitter, \
 background load on hosts and links. An experiment that draws nothing is run once.
 
 Makespans are compared in pairs of equal experiment and seed, with `none` if it is given, else with the \
-first policy. The results do not depend on the number of cores.";
+first policy. The results do not depend on the number of threads.
+
+Ctrl-C shows the seeds that are done under all policies. With --out DIR every run is a line of DIR/runs.jsonl \
+as soon as it is done, and the same command goes on from there; a run is done again if its configuration, its \
+platform, its files or the program has changed.";
 
 pub(crate) const COMPARE_HELP: &str = "\
 Policies:
@@ -192,6 +301,7 @@ Formats:
 Examples:
   migbsp compare conf/lbm.toml conf/lu.toml --policy none --policy migbsp --policy migbsp:interval=16
   migbsp compare conf/dynamic/*.toml --seeds 1..30 --svg gains.svg
+  migbsp compare conf/dynamic/*.toml --seeds 1..100 --jobs 4 --out runs/dynamic
   migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'adaptive <= migbsp' --format csv
 
 Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";

@@ -7,7 +7,8 @@ use clap::Args;
 use experiments::record;
 
 use crate::file::write;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
+use crate::own_name::OwnName;
 use analysis::explain::{Inquiry, text};
 
 /// Arguments of `explain`.
@@ -35,7 +36,10 @@ pub(crate) struct ExplainArguments {
 /// # Errors
 ///
 /// If there is no such record, process or call, or the answer cannot be written.
-pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), CommandFailure> {
+pub(crate) fn command(
+    arguments: &ExplainArguments,
+    own_name: &OwnName,
+) -> Result<(), CommandFailure> {
     let folder = record::find(&arguments.run)?;
     let process = arguments.process.as_deref();
     let inquiry = Inquiry::new(&folder, process, arguments.superstep)?;
@@ -51,7 +55,9 @@ pub(crate) fn command(arguments: &ExplainArguments) -> Result<(), CommandFailure
     }
     match arguments.format {
         Format::Json => print_json(&answer),
-        Format::Table | Format::Csv => print(&text(&answer)),
+        Format::Table | Format::Csv => print_text(false, |layout| {
+            own_name.in_text(&text(&answer, layout)).into_owned()
+        }),
     }
 }
 
@@ -61,7 +67,7 @@ Explain from a record why processes moved or stayed, and what migrations gained.
 RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. Without options \
 the answer is about the whole run: its calls, their migrations and their gain. With --process it is \
 about the first call in which the process moved or, if it never did, the one in which it came nearest \
-to moving; with --superstep, about the call after this number of supersteps.";
+to moving; with --superstep, about the call after this number of supersteps. The record of a run that did not end is explained as far as it goes.";
 
 pub(crate) const EXPLAIN_HELP: &str = "\
 The answer about a process in a call shows:

@@ -6,8 +6,10 @@ use crate::failure::CommandFailure;
 use clap::Subcommand;
 use experiments::platform::{is_simgrid, load};
 
+use settings::name_of;
+
 use crate::commands::flows::{self, FLOWS_ABOUT, FLOWS_HELP, FlowArguments};
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use analysis::platform::PlatformView;
 
 /// What `platform` does.
@@ -16,14 +18,14 @@ pub(crate) enum PlatformCommand {
     /// Check a platform file and summarise it
     #[command(after_help = CHECK_HELP)]
     Check {
-        /// TOML, or SimGrid XML
+        /// TOML, or SimGrid XML; `-` reads stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
     /// Show the Sets of a platform and the network between them
     #[command(after_help = SHOW_HELP)]
     Show {
-        /// TOML, or SimGrid XML
+        /// TOML, or SimGrid XML; `-` reads stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// Format of the results
@@ -55,7 +57,7 @@ pub(crate) fn command(command: &PlatformCommand) -> Result<(), CommandFailure> {
 /// [`Failure::Input`] if the file describes no platform.
 fn check(file: &Path) -> Result<(), CommandFailure> {
     let platform = load(file)?;
-    let mut text = format!("{}: a platform\n\n", file.display());
+    let mut text = format!("{}: a platform\n\n", name_of(file));
     let mut profiles = 0;
     for host in platform.hosts() {
         profiles += usize::from(host.availability.is_some()) + usize::from(host.load.is_some());
@@ -84,11 +86,11 @@ fn check(file: &Path) -> Result<(), CommandFailure> {
 /// [`Failure::Input`] if the file describes no platform.
 fn show(file: &Path, format: Format) -> Result<(), CommandFailure> {
     let platform = load(file)?;
-    let view = PlatformView::new(&platform, &file.display().to_string());
+    let view = PlatformView::new(&platform, &name_of(file));
     match format {
         Format::Json => print_json(&view),
         Format::Csv => print(&view.csv()?),
-        Format::Table => print(&view.text()),
+        Format::Table => print_text(true, |layout| view.text(layout)),
     }
 }
 

@@ -9,6 +9,9 @@ mod sweep;
 
 use clap::{Args, Subcommand};
 
+use experiments::batch::Batch;
+
+use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
 use crate::commands::rebalance::generate::GenerateArguments;
 use crate::commands::rebalance::solve::SolveArguments;
@@ -48,9 +51,13 @@ enum RebalanceCommand {
 /// of an instance is not met.
 pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), CommandFailure> {
     let progress = &RunBar::new(arguments.progress);
+    let batch = |jobs: JobsArguments| Batch {
+        jobs: jobs.threads(),
+        progress,
+    };
     match &arguments.command {
-        Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, progress),
+        Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, batch(sweep.jobs)),
         Some(RebalanceCommand::Generate(generate)) => generate::command(generate),
-        None => solve::command(&arguments.solve, progress),
+        None => solve::command(&arguments.solve, batch(arguments.solve.jobs)),
     }
 }

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
 use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use analysis::reproduce::{Part, Table, Variant, chen, page, reproduce, summary, text};
 use experiments::Failure;
+use experiments::batch::Batch;
 
 /// The arguments of `reproduce`.
 #[derive(Debug, Args)]
@@ -33,6 +35,8 @@ pub(crate) struct ReproduceArguments {
     /// Number of instances of each group for means; chen2008 only [default: 100, of table4 and figures 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     instances: Option<u32>,
+    #[command(flatten)]
+    jobs: JobsArguments,
     /// Whether to show a progress bar on stderr.
     #[arg(skip)]
     pub(crate) progress: bool,
@@ -78,18 +82,22 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), CommandFailu
         // An unwritable place is reported before the runs, not after them.
         check_writable(file)?;
     }
+    let batch = Batch {
+        jobs: arguments.jobs.threads(),
+        progress: &RunBar::new(arguments.progress),
+    };
     let ties: &[Variant] = match arguments.ties {
         None => &[Variant::Iii, Variant::ReceiveTime],
         Some(Ties::Rank) => &[Variant::Iii],
         Some(Ties::ReceiveTime) => &[Variant::ReceiveTime],
     };
-    let report = reproduce(part, ties, &RunBar::new(arguments.progress))?;
+    let report = reproduce(part, ties, batch)?;
     if let Some(file) = &arguments.html {
         write(file, &page(&report))?;
     }
     match arguments.format {
-        Format::Table if arguments.summary => print(&summary(&report)),
-        Format::Table => print(&text(&report)),
+        Format::Table if arguments.summary => print_text(true, |layout| summary(&report, layout)),
+        Format::Table => print_text(true, |layout| text(&report, layout)),
         Format::Json => print_json(&report),
         Format::Csv => print(&report.csv().map_err(Failure::run)?),
     }
@@ -110,13 +118,16 @@ fn chen_command(part: chen::Part, arguments: &ReproduceArguments) -> Result<(), 
         // An unwritable place is reported before the runs, not after them.
         check_writable(file)?;
     }
-    let progress = &RunBar::new(arguments.progress);
-    let report = chen::reproduce(part, arguments.instances, progress)?;
+    let batch = Batch {
+        jobs: arguments.jobs.threads(),
+        progress: &RunBar::new(arguments.progress),
+    };
+    let report = chen::reproduce(part, arguments.instances, batch)?;
     if let Some(file) = &arguments.html {
         write(file, &chen::page(part, &report))?;
     }
     match arguments.format {
-        Format::Table => print(&chen::text(part, &report)),
+        Format::Table => print_text(true, |layout| chen::text(part, &report, layout)),
         Format::Json => print_json(&report),
         Format::Csv => print(&report.csv().map_err(Failure::run)?),
     }

@@ -6,28 +6,42 @@ use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
 use experiments::{
-    Failure, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario, refuse_records,
+    Failure, Finished, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario,
+    refuse_records,
 };
 
-use crate::output::{Format, print, print_json};
+use crate::arguments::Overrides;
+use crate::file::check_folder;
+use crate::output::{Format, print, print_json, print_text};
+use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
-use analysis::simulate::{text, unfollowed};
+use analysis::simulate::{is_wanting, text, unfollowed};
+use settings::is_stdin;
 
 /// Arguments of `simulate`.
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArguments {
-    /// Experiment file, TOML
+    /// Experiment file, TOML; `-` reads stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Value to set in the experiment; can be given several times
-    #[arg(long, value_name = "SECTION.KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+    /// Show long tables whole
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     /// Folder for the records of the runs: DIR/i, DIR/ii, DIR/iii
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace complete records in the folder of --out
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// File for the programs' outputs, .json, .csv, .msgpack or .npy; or a folder, DIR/, for them and the files that
+    /// the workload makes
+    #[arg(long, value_name = "PATH", value_parser = outputs_place())]
+    pub(crate) outputs: Option<OutputsPlace>,
     /// Show the configuration in effect, with the origin of each value, instead of running it
     #[arg(long)]
     pub(crate) print_config: bool,
@@ -45,7 +59,11 @@ pub(crate) fn command(
     arguments: &SimulateArguments,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let loaded = experiments::load(&arguments.file, &arguments.set, registry)?;
+    let loaded = experiments::load(
+        &arguments.file,
+        &arguments.overrides.assignments(),
+        registry,
+    )?;
     let effective = loaded.experiment.effective();
     if arguments.print_config {
         return print(&settings::print(&effective, &loaded.written));
@@ -59,11 +77,24 @@ pub(crate) fn command(
     let scheduler = &prepared.loaded.experiment.scheduler;
     let scenarios = scheduler.options.scenario.runs(scheduler.policy.as_ref());
     if let Some(folder) = &arguments.out {
-        refuse_records(folder, scenarios)?;
+        check_folder(folder)?;
+        if !arguments.force {
+            refuse_records(folder, scenarios)?;
+        }
     }
+    if let Some(place) = &arguments.outputs {
+        place.check()?;
+    }
+    let mut outputs = None;
     for scenario in scenarios {
-        runs.push(run(&prepared, *scenario, arguments, registry)?);
+        let (report, finished) = run(&prepared, *scenario, arguments, registry)?;
+        runs.push(report);
+        outputs = Some(finished.outputs);
     }
+    let written = match (&arguments.outputs, outputs) {
+        (Some(place), Some(outputs)) => place.write(&prepared.loaded, registry, &outputs),
+        _ => Ok(()),
+    };
     if let Some(script) = &prepared.script {
         for warning in unfollowed(script, &runs, &prepared.platform) {
             tracing::warn!("{warning}");
@@ -71,10 +102,24 @@ pub(crate) fn command(
     }
     let report = Report::new(&prepared.loaded, &prepared.platform, runs);
     match arguments.format {
-        Format::Table => print(&text(&report)),
-        Format::Json => print_json(&report),
-        Format::Csv => print(&report.csv().map_err(Failure::run)?),
+        Format::Table => print_text(arguments.all, |layout| {
+            let mut text = text(&report, layout);
+            if prepared.script.is_none() && is_wanting(&report) && !is_stdin(&arguments.file) {
+                text.push_str(&suggestion(arguments, registry));
+            }
+            text
+        })?,
+        Format::Json => print_json(&report)?,
+        Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
     }
+    written
+}
+
+/// The comparison that shows what other policies save.
+fn suggestion(arguments: &SimulateArguments, registry: &Registry) -> String {
+    let (program, file) = (registry.program(), arguments.file.display());
+    let set = arguments.overrides.of_comparison();
+    format!("\nOther policies may save more: `{program} compare {file}{set}` compares them.\n")
 }
 
 /// One scenario, with progress on stderr and a record if requested.
@@ -83,13 +128,15 @@ fn run(
     scenario: Scenario,
     arguments: &SimulateArguments,
     registry: &Registry,
-) -> Result<RunReport, Failure> {
+) -> Result<(RunReport, Finished), Failure> {
     let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, prepared)?),
+        Some(folder) => {
+            Some(Recorder::new(folder, scenario, prepared, registry)?.replacing(arguments.force))
+        }
         None => None,
     };
     let supersteps = prepared.loaded.experiment.application.supersteps;
-    let mut progress = Progress::new(arguments.progress, scenario, supersteps);
+    let mut progress = Progress::new(arguments.progress, scenario, supersteps, &prepared.platform);
     let mut observer = |event: &Event| {
         progress.observe(event);
         if let Some(recorder) = &mut recorder {
@@ -98,11 +145,12 @@ fn run(
     };
     let finished = prepared.run(scenario, registry, &mut observer);
     progress.finish();
-    let report = RunReport::new(scenario, &finished?, &prepared.platform);
+    let finished = finished?;
+    let report = RunReport::new(scenario, &finished, &prepared.platform);
     if let Some(recorder) = recorder {
-        recorder.finish(prepared, &report)?;
+        recorder.finish(&report)?;
     }
-    Ok(report)
+    Ok((report, finished))
 }
 
 pub(crate) const SIMULATE_ABOUT: &str = "\
@@ -115,20 +163,29 @@ all three, and shows the gain of rescheduling.";
 pub(crate) const SIMULATE_HELP: &str = "\
 Configuration, later sources override earlier ones:
   built-in defaults < FILE < environment MIGBSP__SECTION__KEY=VALUE < --set SECTION.KEY=VALUE
-Paths in FILE are relative to FILE. Values are TOML; strings need no quotes in --set.
+  < -n, --seed, --policy
+Paths in FILE are relative to FILE, and those on stdin to the current folder. Values are TOML; strings need no quotes in --set.
 
 Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a string: \"900 kB\",
-  \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration].
+  \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration];
+  `migbsp help units` lists them.
 
 Formats:
   table  the scenarios, the calls with migrations, and the gain compared with the possible gain
   json   one object, schema migbsp.simulate/1, times in seconds at full precision
   csv    one row per migration, and one per scenario without any; the scenario's totals in every row
 
+Outputs of the programs (--outputs), those of the last scenario that runs; all scenarios have the same:
+  .json, .msgpack  a list with the output of each process
+  .csv             one row per process, a column for each number or text
+  .npy             an array for NumPy, of numbers or of arrays of equal shape
+  DIR/             outputs.json, and files of the workload: pictures, arrays, an alignment
+
 Examples:
-  migbsp simulate conf/lbm.toml --set application.processes=100 --set scheduler.scenario=iii
+  migbsp simulate conf/lbm.toml -n 100 --policy adaptive --seed 3
   migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
   MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
+  migbsp simulate conf/lbm-cavity.toml --outputs cavity/
   migbsp simulate conf/scripted.toml                 what if? scripted migrations
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";

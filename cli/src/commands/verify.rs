@@ -7,7 +7,7 @@ use clap::Args;
 use experiments::record::find;
 use experiments::{Failure, Registry};
 
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use analysis::verify::{text, verify};
 
 /// Arguments of `verify`.
@@ -36,7 +36,7 @@ pub(crate) fn command(
     // A partial verification is not reported as success.
     if ended.is_ok() || first.is_some() {
         match arguments.format {
-            Format::Table => print(&text(&report))?,
+            Format::Table => print_text(true, |layout| text(&report, layout))?,
             Format::Json => print_json(&report)?,
             Format::Csv => print(&report.csv()?)?,
         }
@@ -54,7 +54,7 @@ RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR
 every call: free capacity of hosts, distances between Sets, measurements of processes, durations of \
 supersteps. From these alone the model recomputes when calls are held, all potentials, the list, the \
 candidates, each negotiation or the plan, the migrations, and the interval to the next call. Values are \
-compared to the last digit.";
+compared to the last digit. The record of a run that did not end is verified as far as it goes.";
 
 pub(crate) const VERIFY_HELP: &str = "\
 A line per call says `verified`, or shows a difference as recorded and as recomputed. A line for a superstep \

@@ -17,10 +17,14 @@ FILE, which the environment (MIGBSP__NODE__KEY=VALUE) overrides:
   share = 1.0                  # the fraction of its processors for programs
   # speed = 2e9                # instructions per second of one; default: measured at the start
 
+The log on stderr has times in UTC and says when jobs begin and end. A superstep cannot be stopped: if it goes on \
+after its job has ended, the node refuses jobs until it ends, or ends itself with --exit-when-stuck.
+
 Examples:
   migbsp cert init --cluster lab
   migbsp cert issue --role set-manager --name node-1
   migbsp node --conf node-1.toml
+  migbsp node --conf node-1.toml --log-format json --exit-when-stuck 60
 
 Certificates, lists of hosts, firewalls: docs/cluster.md.";
 
@@ -37,10 +41,14 @@ The list of hosts, one per line; the first of each Set is its Set Manager:
   node-1 slots=4 set=left addr=10.0.0.1:7447
   node-2 slots=4 set=left speed=0.5
 
+Nodes have to run the same build as this client, unless both ends have --allow-mixed-builds.
+
 Formats:
   table  the migrations, whether they paid for themselves, and the result
   json   one object, schema migbsp.live/1, times in seconds at full precision
   csv    one row per migration, as `simulate` has them
+
+Outputs of the programs (--outputs): .json, .csv, .msgpack, .npy, or a folder, DIR/, as `simulate` has them.
 
 Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 invalid experiment; \
 5 the cluster failed; 130 interrupted.
@@ -59,7 +67,7 @@ one processor, as on separate hosts, but on this machine. The authority of their
 certificates exists in memory only.";
 
 pub(crate) const UP_HELP: &str = "\
---slow 4:0.4 holds the fourth node to 0.4 of its speed: after each superstep its threads sleep for as long as a slower \
+--slow 4:0.4, or 4:40%, holds the fourth node to 0.4 of its speed: after each superstep its threads sleep for as long as a slower \
 processor would have computed.
 
 Examples:
@@ -70,7 +78,7 @@ Examples:
 
 pub(crate) const STATUS_HELP: &str = "\
 Formats:
-  table  a line per node: release, speed, load of others over a minute, and the job it is at
+  table  a line per node: program and build, speed, load of others over a minute, and the job it is at
   json   one object, schema migbsp.status/1
   csv    one row per node
 

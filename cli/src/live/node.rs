@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::thread;
+use std::time::Duration;
 
-use agents::hosts::{LoadScope, Node, Share};
+use agents::hosts::{Builds, LoadScope, Node, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
 use protocol::identity::files::{RevocationsFile, read_identity};
@@ -15,12 +16,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
-use crate::live::signals::TerminationSignal;
-use crate::output;
+use crate::log::LogFormat;
+use crate::signals::TerminationSignal;
 use experiments::Failure;
 use experiments::Registry;
 use experiments::cluster::PORT;
-use experiments::submission::RELEASE;
 use experiments::submission::prepare;
 use settings::Fault;
 use settings::Node as Tree;
@@ -36,6 +36,22 @@ pub(crate) struct NodeArguments {
     /// Read the configuration from stdin, as `up` writes it, and leave when stdin ends
     #[arg(long = "stdin", hide = true)]
     stdin: bool,
+    /// Accept clients and other nodes that run another build than this node
+    #[arg(long)]
+    allow_mixed_builds: bool,
+    /// End with exit code 5 if a superstep goes on for this long after its job has ended
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    exit_when_stuck: Option<u64>,
+    /// Format of the log on stderr
+    #[arg(long, value_enum, default_value_t)]
+    log_format: LogFormat,
+}
+
+impl NodeArguments {
+    /// The format of the log; a node of `up` has that of its parent.
+    pub(crate) fn log_format(&self) -> Option<LogFormat> {
+        Some(self.log_format).filter(|_| !self.stdin)
+    }
 }
 
 /// `[node]`: the node's name, address and share.
@@ -74,6 +90,7 @@ pub(crate) struct NodeConfiguration {
     pub(crate) listen: SocketAddr,
     pub(crate) speed: f64,
     pub(crate) share: f64,
+    pub(crate) allow_mixed_builds: bool,
 }
 
 /// Serves clients until a signal ends it.
@@ -132,17 +149,28 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         identity,
         revocations: Some(RevocationsFile::new(folder)),
         address: section.listen,
-        release: RELEASE.to_owned(),
+        builds: Builds {
+            own: registry.build()?,
+            are_mixed_allowed: arguments.allow_mixed_builds,
+        },
+        workloads: workloads(&registry),
+        exit_when_stuck: arguments.exit_when_stuck.map(Duration::from_secs),
         speed: speed.transpose()?,
         share,
         scope: LoadScope::Process,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
     let termination = TerminationSignal::default();
+    let build = node.builds.own.to_string();
     let ready =
-        |address: SocketAddr| output::warn(&format!("{name} waits for clients at {address}"));
+        |address: SocketAddr| tracing::info!(node = %name, %address, build, "waits for clients");
     let ran = node.run(ready, termination.clone().received());
     ran.map_err(|error| Failure::Cluster(error.to_string()))
+}
+
+/// The names of the workloads that this program knows.
+fn workloads(registry: &Registry) -> Vec<String> {
+    registry.names().into_iter().map(str::to_owned).collect()
 }
 
 fn read(file: &Path) -> Result<(Section, Tree), Failure> {
@@ -170,7 +198,12 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         identity: Identity::from_pem(&pem).map_err(Failure::input)?,
         revocations: None,
         address: configuration.listen,
-        release: RELEASE.to_owned(),
+        builds: Builds {
+            own: registry.build()?,
+            are_mixed_allowed: configuration.allow_mixed_builds,
+        },
+        workloads: workloads(&registry),
+        exit_when_stuck: None,
         speed: InstructionsPerSecond::new(configuration.speed).ok(),
         share: Share::new(configuration.share).ok_or_else(|| {
             Failure::input(format!("stdin: invalid share {}", configuration.share))
@@ -202,4 +235,4 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
 }
 
 /// Time for a node of `up` to leave.
-const LEAVING: std::time::Duration = std::time::Duration::from_secs(8);
+const LEAVING: Duration = Duration::from_secs(8);

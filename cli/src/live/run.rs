@@ -7,18 +7,23 @@ use agents::hosts::{self, JobError};
 use agents::record::Event;
 use clap::Args;
 
+use crate::arguments::Overrides;
 use crate::failure::CommandFailure;
+use crate::file::check_folder;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
-use crate::live::signals::TerminationSignal;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
+use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
+use crate::signals::TerminationSignal;
 use analysis::live::{Report, Watch};
 use experiments::Failure;
 use experiments::Finished;
+use experiments::PreparedExperiment;
 use experiments::Recorder;
 use experiments::Registry;
 use experiments::RunFailure;
 use experiments::RunReport;
+use experiments::Scenario;
 use experiments::csv_of_run;
 use experiments::refuse_records;
 use experiments::submission::{request, scenario};
@@ -26,23 +31,32 @@ use experiments::submission::{request, scenario};
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The experiment, a TOML file
+    /// The experiment, a TOML file; `-` reads stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
-    /// Number of processes [default: from the experiment]
-    #[arg(short = 'n', long = "np", value_name = "N")]
-    processes: Option<u32>,
-    /// Value to set in the experiment; can be given several times
-    #[arg(long, value_name = "SECTION.KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    overrides: Overrides,
+    /// Show long tables whole
+    #[arg(long)]
+    all: bool,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Accept nodes that run another build than this client
+    #[arg(long)]
+    pub(crate) allow_mixed_builds: bool,
     /// Keep the record of the run in a folder of this one: DIR/iii
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Replace a complete record in the folder of --out
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// File for the programs' outputs, .json, .csv, .msgpack or .npy; or a folder, DIR/, for them and the files that
+    /// the workload makes
+    #[arg(long, value_name = "PATH", value_parser = outputs_place())]
+    outputs: Option<OutputsPlace>,
     /// Whether a bar on stderr is wanted.
     #[arg(skip)]
     pub(crate) progress: bool,
@@ -64,24 +78,23 @@ pub(crate) fn follow(
     cluster: ClusterMembers,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let mut set = arguments.set.clone();
-    set.extend(
-        arguments
-            .processes
-            .map(|n| format!("application.processes={n}")),
-    );
+    let set = arguments.overrides.assignments();
     let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
-    let (prepared, request) = request(&loaded, &cluster.members, registry)?;
+    let (prepared, request) = request(
+        &loaded,
+        &cluster.members,
+        registry,
+        arguments.allow_mixed_builds,
+    )?;
     let scenario = scenario(&prepared);
-    if let Some(folder) = &arguments.out {
-        refuse_records(folder, &[scenario])?;
+    if let Some(place) = &arguments.outputs {
+        place.check()?;
     }
-    let mut recorder = match &arguments.out {
-        Some(folder) => Some(Recorder::new(folder, scenario, &prepared)?),
-        None => None,
-    };
+    let mut recorder = recorder(arguments, scenario, &prepared, registry)?;
     let application = &loaded.experiment.application;
-    let mut progress = Progress::new(arguments.progress, scenario, application.supersteps);
+    let supersteps = application.supersteps;
+    let (is_wanted, platform) = (arguments.progress, &prepared.platform);
+    let mut progress = Progress::new(is_wanted, scenario, supersteps, platform);
     let mut watch = Watch::default();
     let mut flushed = Instant::now();
     let mut observer = |event: &Event| {
@@ -120,16 +133,45 @@ pub(crate) fn follow(
     if let Some(signal) = termination.number() {
         return Err(CommandFailure::Interrupted(signal));
     }
-    let run = RunReport::new(scenario, &finished?, &prepared.platform);
+    let finished = finished?;
+    let run = RunReport::new(scenario, &finished, &prepared.platform);
     let report = Report::new(&prepared, run, &watch);
     if let Some(recorder) = recorder {
-        recorder.finish(&prepared, report.run())?;
+        recorder.finish(report.run())?;
     }
+    let written = match &arguments.outputs {
+        Some(place) => place.write(&loaded, registry, &finished.outputs),
+        None => Ok(()),
+    };
+    show(arguments, &report)?;
+    written
+}
+
+/// Prints the report.
+fn show(arguments: &RunArguments, report: &Report) -> Result<(), CommandFailure> {
     match arguments.format {
-        Format::Table => print(&report.text()),
-        Format::Json => print_json(&report),
+        Format::Table => print_text(arguments.all, |layout| report.text(layout)),
+        Format::Json => print_json(report),
         Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
     }
+}
+
+/// The recorder, if a record is wanted and there is a place for it.
+fn recorder(
+    arguments: &RunArguments,
+    scenario: Scenario,
+    prepared: &PreparedExperiment,
+    registry: &Registry,
+) -> Result<Option<Recorder>, Failure> {
+    let Some(folder) = &arguments.out else {
+        return Ok(None);
+    };
+    check_folder(folder)?;
+    if !arguments.force {
+        refuse_records(folder, &[scenario])?;
+    }
+    let recorder = Recorder::new(folder, scenario, prepared, registry)?;
+    Ok(Some(recorder.replacing(arguments.force)))
 }
 
 /// Time that the record may lag behind the run.

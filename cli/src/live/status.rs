@@ -1,15 +1,15 @@
 //! `migbsp status`: how the nodes of a cluster are.
 
-use agents::hosts::{JobError, inquire};
+use agents::hosts::{NodeAnswer, inquire};
 use clap::Args;
-use protocol::{Member, Status};
+use protocol::{Build, Member};
 use serde::Serialize;
 
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers, roles};
-use crate::output::{Format, print, print_json};
-use analysis::text::{rounded, table};
-use experiments::Failure;
+use crate::output::{Format, print, print_json, print_text};
+use analysis::text::{Layout, age, rounded};
+use experiments::{Failure, Registry};
 
 /// Arguments of `status`.
 #[derive(Clone, Debug, Args)]
@@ -26,6 +26,8 @@ pub(crate) struct StatusArguments {
 struct Report {
     /// `migbsp.status/1`.
     schema: &'static str,
+    /// The build of this client.
+    build: Build,
     nodes: Vec<Row>,
 }
 
@@ -38,8 +40,12 @@ struct Row {
     /// Why its state is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// The build that it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    release: Option<String>,
+    build: Option<Build>,
+    /// The workloads that it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workloads: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     up_seconds: Option<f64>,
     /// Instructions per second of one processor.
@@ -54,13 +60,14 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     load_recent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    job: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     superstep: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     processes: Option<u32>,
+    /// A superstep of an ended job, because of which it accepts no job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abandoned: Option<AbandonedRow>,
     /// Jobs that have ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     jobs: Option<u64>,
@@ -69,23 +76,41 @@ struct Row {
     refused: Option<u64>,
 }
 
+/// A superstep that goes on after the end of its job.
+#[derive(Debug, Serialize)]
+struct AbandonedRow {
+    process: String,
+    superstep: u64,
+    seconds: f64,
+}
+
 /// Shows how the nodes of a cluster are.
 ///
 /// # Errors
 ///
 /// If there is no cluster, or a node does not answer; the others are shown first.
-pub(crate) fn command(arguments: &StatusArguments) -> Result<(), CommandFailure> {
-    show(arguments, ClusterMembers::find(&arguments.cluster)?)
+pub(crate) fn command(
+    arguments: &StatusArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    show(
+        arguments,
+        ClusterMembers::find(&arguments.cluster)?,
+        registry,
+    )
 }
 
 /// The same, of a cluster that is known.
 pub(crate) fn show(
     arguments: &StatusArguments,
     cluster: ClusterMembers,
+    registry: &Registry,
 ) -> Result<(), CommandFailure> {
+    let build = registry.build()?;
     let ClusterMembers { members, client } = cluster;
     let asked = members.iter().cloned().zip(roles(&members)).collect();
-    let answers = inquire(client, asked).map_err(|error| Failure::Cluster(error.message))?;
+    let answers =
+        inquire(client, &build, asked).map_err(|error| Failure::Cluster(error.message))?;
     let nodes = members.iter().zip(answers);
     let nodes: Vec<Row> = nodes
         .map(|(member, answer)| Row::new(member, answer))
@@ -93,10 +118,11 @@ pub(crate) fn show(
     let silent = nodes.iter().filter(|row| row.problem.is_some()).count();
     let report = Report {
         schema: "migbsp.status/1",
+        build,
         nodes,
     };
     match arguments.format {
-        Format::Table => print(&text(&report))?,
+        Format::Table => print_text(true, |layout| text(&report, layout))?,
         Format::Json => print_json(&report)?,
         Format::Csv => print(&csv(&report).map_err(Failure::run)?)?,
     }
@@ -108,70 +134,103 @@ pub(crate) fn show(
 }
 
 impl Row {
-    fn new(member: &Member, answer: Result<Status, JobError>) -> Self {
-        let (status, problem) = match answer {
+    fn new(member: &Member, answer: NodeAnswer) -> Self {
+        let (status, problem) = match answer.status {
             Ok(status) => (Some(status), None),
             Err(error) => (None, Some(error.message)),
         };
         let status = status.as_ref();
         let job = status.and_then(|status| status.job.as_ref());
+        let abandoned = status.and_then(|status| status.abandoned.as_ref());
         Self {
             name: member.name.clone(),
             set: member.set.clone(),
             address: member.address.clone(),
             problem,
-            release: status.map(|status| status.release.clone()),
+            build: answer.build,
+            workloads: status.map(|status| status.workloads.clone()),
             up_seconds: status.map(|status| status.up.get()),
             speed: status.map(|status| status.speed),
             processors: status.map(|status| status.processors),
             load: status.map(|status| status.load.0),
             load_recent: status.map(|status| status.load.1),
-            job: job.map(|job| format!("{:016x}", job.job)),
             client: job.map(|job| job.client.clone()),
             superstep: job.map(|job| job.superstep),
             processes: job.map(|job| job.processes),
+            abandoned: abandoned.map(|abandoned| AbandonedRow {
+                process: abandoned.rank.to_string(),
+                superstep: abandoned.superstep,
+                seconds: abandoned.since.get(),
+            }),
             jobs: status.map(|status| status.jobs),
             refused: status.map(|status| status.refused),
         }
     }
 }
 
-fn text(report: &Report) -> String {
+impl AbandonedRow {
+    fn sentence(&self) -> String {
+        let Self {
+            process, superstep, ..
+        } = self;
+        let seconds = age(self.seconds);
+        format!(
+            "superstep {superstep} of {process} has gone on for {seconds} although its job has ended; the node accepts \
+             jobs when it ends: restart the node if it never does"
+        )
+    }
+}
+
+fn text(report: &Report, layout: Layout) -> String {
     let headers = [
         "node",
         "Set",
         "address",
-        "release",
-        "up s",
+        "program",
+        "build",
+        "up",
         "Minstr/s",
         "processors",
         "load",
-        "job",
+        "job of",
         "superstep",
         "processes",
     ];
     let shown = |value: Option<String>| value.unwrap_or_default();
     let rows = report.nodes.iter().map(|row| {
+        let program = row.build.as_ref();
+        let program = program.map(|build| format!("{} {}", build.program(), build.version()));
         vec![
             row.name.clone(),
             row.set.clone(),
             row.address.clone(),
-            row.release
-                .clone()
-                .unwrap_or_else(|| "no answer".to_owned()),
-            shown(row.up_seconds.map(|up| rounded(up, 0))),
+            program.unwrap_or_else(|| "no answer".to_owned()),
+            shown(row.build.as_ref().map(Build::short)),
+            shown(row.up_seconds.map(age)),
             shown(row.speed.map(|speed| rounded(speed / 1e6, 0))),
             shown(row.processors.map(|count| count.to_string())),
             shown(row.load_recent.map(|load| rounded(load, 2))),
-            row.job.clone().unwrap_or_else(|| "-".to_owned()),
+            row.client.clone().unwrap_or_else(|| "-".to_owned()),
             shown(row.superstep.map(|superstep| superstep.to_string())),
             shown(row.processes.map(|count| count.to_string())),
         ]
     });
-    let mut text = table(&headers, rows);
+    let mut text = layout.reduced_table(&headers, rows, &[6, 7, 8, 4, 3, 11, 2]);
     for row in &report.nodes {
         if let Some(problem) = &row.problem {
             text.push_str(&format!("\n{}: {problem}\n", row.name));
+        }
+        if let Some(abandoned) = &row.abandoned {
+            text.push_str(&format!("\n{}: {}\n", row.name, abandoned.sentence()));
+        }
+        let other = row.build.as_ref().filter(|build| **build != report.build);
+        if let Some(other) = other {
+            let own = &report.build;
+            let remedy = "`run` needs --allow-mixed-builds at both ends, or one build on all hosts";
+            text.push_str(&format!(
+                "\n{}: runs {other}, this client runs {own}: {remedy}\n",
+                row.name
+            ));
         }
     }
     text
@@ -183,27 +242,32 @@ fn csv(report: &Report) -> Result<String, csv::Error> {
         "name",
         "set",
         "address",
-        "release",
+        "program",
+        "version",
+        "build_sha256",
         "speed",
         "processors",
         "load",
         "load_recent",
-        "job",
+        "client",
         "problem",
     ])?;
     for row in &report.nodes {
+        let build = |part: fn(&Build) -> String| row.build.as_ref().map_or_else(String::new, part);
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         writer.write_record([
             row.name.clone(),
             row.set.clone(),
             row.address.clone(),
-            row.release.clone().unwrap_or_default(),
+            build(|build| build.program().to_owned()),
+            build(|build| build.version().to_owned()),
+            build(Build::sha256),
             number(row.speed),
             row.processors
                 .map_or_else(String::new, |count| count.to_string()),
             number(row.load),
             number(row.load_recent),
-            row.job.clone().unwrap_or_default(),
+            row.client.clone().unwrap_or_default(),
             row.problem.clone().unwrap_or_default(),
         ])?;
     }

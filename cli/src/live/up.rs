@@ -1,7 +1,6 @@
 //! `migbsp up`: a cluster of node processes on this machine, for as long as a command takes.
 
 use std::env;
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -10,19 +9,23 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use agents::hosts::{Share, measured_speed};
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use protocol::Member;
 use protocol::identity::files::write_identity;
 use protocol::identity::{Authority, Name, Role, Validity};
 
-use crate::arguments::taking_negative_numbers;
+use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterMembers, roles};
 use crate::live::node::NodeConfiguration;
+use crate::live::node_end::{MemoryKills, description};
 use crate::live::run::{RunArguments, follow};
-use crate::live::signals::TerminationSignal;
 use crate::live::status::{StatusArguments, show};
-use crate::{file, output};
+use crate::live::up_folder::{UpFolder, remove_stale};
+use crate::own_name::OwnName;
+use crate::signals::TerminationSignal;
+use crate::{file, misuse, output};
 use experiments::Failure;
 use experiments::Registry;
 
@@ -38,6 +41,9 @@ pub(crate) struct UpArguments {
     /// Node, counted from 1, and fraction of its speed to hold it to; can be given several times
     #[arg(long, value_name = "NODE:FRACTION")]
     slow: Vec<Slow>,
+    /// Let the nodes and the command accept other builds, for clients that are started elsewhere
+    #[arg(long)]
+    allow_mixed_builds: bool,
     /// Command to execute there: `run FILE ...` or `status`; without it, the nodes wait for an interrupt
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -58,13 +64,17 @@ impl FromStr for Slow {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "must be NODE:FRACTION, such as 4:0.4";
+        let expected = "must be NODE:FRACTION, such as 4:0.4 or 4:40%";
         let (node, share) = text.split_once(':').ok_or(expected)?;
         let node = node.parse().ok().filter(|node| 0 < *node).ok_or(expected)?;
-        let share = share.parse().ok().and_then(Share::new);
-        let share = share.ok_or_else(|| {
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        let share = match share.trim().strip_suffix('%') {
+            Some(percent) => number(percent).map(|percent| percent / 100.0),
+            None => number(share),
+        };
+        let share = share.and_then(Share::new).ok_or_else(|| {
             let least = Share::LEAST;
-            format!("must have a fraction from {least} to 1, such as 4:0.4")
+            format!("must have a fraction from {least} to 1, such as 4:0.4 or 4:40%")
         })?;
         Ok(Self { node, share })
     }
@@ -81,20 +91,28 @@ struct UpAction {
 #[derive(Debug, Subcommand)]
 enum UpSubcommand {
     /// Run an experiment there
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Show how the nodes are
     Status(StatusArguments),
 }
 
 /// Node processes, which end when this is dropped.
-struct Nodes(Vec<Child>);
+struct Nodes {
+    children: Vec<Child>,
+    /// What the system had counted when they were started.
+    memory_kills: MemoryKills,
+}
 
 /// Starts the nodes, executes the command, and ends them.
 ///
 /// # Errors
 ///
 /// The failure of the command, or if a node cannot be started.
-pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<(), CommandFailure> {
+pub(crate) fn command(
+    arguments: &UpArguments,
+    registry: &Registry,
+    own_name: &OwnName,
+) -> Result<(), CommandFailure> {
     if arguments.local < arguments.sets {
         let (nodes, sets) = (arguments.local, arguments.sets);
         return Err(Failure::Usage(format!(
@@ -117,14 +135,10 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
     }
     let action = match &arguments.command[..] {
         [] => None,
-        words => match action(words) {
+        words => match action(words, registry) {
             Ok(action) => Some(action),
             Err(help) if !help.use_stderr() => return output::print(&help.to_string()),
-            Err(error) => {
-                let text = error.to_string();
-                let problem = text.strip_prefix("error: ").unwrap_or(&text);
-                return Err(Failure::Usage(problem.to_owned()).into());
-            }
+            Err(error) => return Err(refusal(&error, words).into()),
         },
     };
     let elsewhere = match &action {
@@ -136,23 +150,50 @@ pub(crate) fn command(arguments: &UpArguments, registry: &Registry) -> Result<()
         let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
-    let (nodes, cluster) = start(arguments)?;
+    remove_stale();
+    let (mut nodes, cluster) = start(arguments)?;
+    let names: Vec<String> = cluster
+        .members
+        .iter()
+        .map(|member| member.name.clone())
+        .collect();
     let result = match action {
         Some(UpSubcommand::Run(mut run)) => {
             run.progress = arguments.progress;
+            run.allow_mixed_builds |= arguments.allow_mixed_builds;
             follow(&run, cluster, registry)
         }
-        Some(UpSubcommand::Status(status)) => show(&status, cluster),
-        None => wait(&cluster),
+        Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
+        None => wait(&cluster, own_name),
     };
+    let result = result.map_err(|failure| nodes.explain(failure, &names));
     drop(nodes);
     result
 }
 
 /// The command to execute on the nodes.
-fn action(words: &[String]) -> Result<UpSubcommand, clap::Error> {
-    let matches = taking_negative_numbers(UpAction::command()).try_get_matches_from(words)?;
-    UpAction::from_arg_matches(&matches).map(|action| action.command)
+fn action(words: &[String], registry: &Registry) -> Result<UpSubcommand, clap::Error> {
+    let program = registry.program();
+    let command = UpAction::command().bin_name(format!("{program} up --"));
+    let command = knowing_policies(command, registry.policies());
+    let mut command = taking_negative_numbers(command);
+    let matches = command.try_get_matches_from_mut(words);
+    matches
+        .and_then(|matches| UpAction::from_arg_matches(&matches).map(|action| action.command))
+        .map_err(|error| misuse::explained(error, &command, words))
+}
+
+/// Why `words` are no command for the nodes.
+fn refusal(error: &clap::Error, words: &[String]) -> Failure {
+    let first = words.first().map_or("", String::as_str);
+    if error.kind() == ErrorKind::InvalidSubcommand && !["run", "status"].contains(&first) {
+        return Failure::Usage(format!(
+            "unknown command `{first}` after `up --`: must be `run FILE ...` or `status`"
+        ));
+    }
+    let text = error.to_string();
+    let problem = text.strip_prefix("error: ").unwrap_or(&text);
+    Failure::Usage(problem.trim_end().to_owned())
 }
 
 /// Starts the nodes, with an authority of their own whose key is not kept.
@@ -178,11 +219,14 @@ fn start(arguments: &UpArguments) -> Result<(Nodes, ClusterMembers), Failure> {
             speed: 1.0,
         })
         .collect();
-    let mut nodes = Nodes(Vec::new());
+    let mut nodes = Nodes {
+        children: Vec::new(),
+        memory_kills: MemoryKills::count(),
+    };
     let all: Vec<Role> = roles(&members).collect();
     for (member, role) in members.iter().zip(all) {
         let identity = issue(role, &member.name)?.to_pem();
-        let number = u32::try_from(nodes.0.len()).unwrap_or(u32::MAX) + 1;
+        let number = u32::try_from(nodes.children.len()).unwrap_or(u32::MAX) + 1;
         let slow = arguments.slow.iter().rfind(|slow| slow.node == number);
         nodes.begin(&NodeConfiguration {
             certificates: identity.certificates,
@@ -190,9 +234,10 @@ fn start(arguments: &UpArguments) -> Result<(Nodes, ClusterMembers), Failure> {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             speed,
             share: slow.map_or(Share::WHOLE, |slow| slow.share).get(),
+            allow_mixed_builds: arguments.allow_mixed_builds,
         })?;
     }
-    for (member, child) in members.iter_mut().zip(&mut nodes.0) {
+    for (member, child) in members.iter_mut().zip(&mut nodes.children) {
         member.address = address_of(&member.name, child)?;
     }
     let client = issue(Role::Client, "client")?;
@@ -210,22 +255,36 @@ impl Nodes {
         let mut child = child.map_err(|error| Failure::run(format!("a node: {error}")))?;
         let line = serde_json::to_string(configuration).expect("text and numbers");
         let written = child.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
-        self.0.push(child);
+        self.children.push(child);
         written
             .transpose()
             .map_err(|error| Failure::run(format!("a node: {error}")))?;
         Ok(())
+    }
+
+    /// A failure of the cluster with how nodes ended, if some have; `names` are their names.
+    fn explain(&mut self, failure: CommandFailure, names: &[String]) -> CommandFailure {
+        let CommandFailure::Failure(Failure::Cluster(mut problem)) = failure else {
+            return failure;
+        };
+        for (name, child) in names.iter().zip(&mut self.children) {
+            if let Ok(Some(status)) = child.try_wait() {
+                let end = description(name, status, self.memory_kills);
+                problem.push_str(&format!("\n  note: {end}"));
+            }
+        }
+        Failure::Cluster(problem).into()
     }
 }
 
 impl Drop for Nodes {
     /// Nodes leave when their stdin is closed.
     fn drop(&mut self) {
-        for child in &mut self.0 {
+        for child in &mut self.children {
             drop(child.stdin.take());
         }
         let asked = Instant::now();
-        for child in &mut self.0 {
+        for child in &mut self.children {
             while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < LEAVING {
                 thread::sleep(Duration::from_millis(10));
             }
@@ -250,17 +309,19 @@ fn address_of(name: &str, child: &mut Child) -> Result<String, Failure> {
 }
 
 /// Waits to be interrupted; meanwhile others may use the cluster.
-fn wait(cluster: &ClusterMembers) -> Result<(), CommandFailure> {
-    let folder = env::temp_dir().join(format!("migbsp-up-{}", std::process::id()));
-    let problem = |error: std::io::Error| Failure::run(format!("{}: {error}", folder.display()));
-    fs::create_dir(&folder).map_err(problem)?;
-    let waited = offer(cluster, &folder);
+fn wait(cluster: &ClusterMembers, own_name: &OwnName) -> Result<(), CommandFailure> {
+    let folder = UpFolder::new()?;
+    let waited = offer(cluster, folder.path(), own_name);
     // The keys in it are useless without the nodes.
-    let removed = fs::remove_dir_all(&folder).map_err(problem);
+    let removed = folder.remove();
     waited.and_then(|()| removed.map_err(CommandFailure::from))
 }
 
-fn offer(cluster: &ClusterMembers, folder: &std::path::Path) -> Result<(), CommandFailure> {
+fn offer(
+    cluster: &ClusterMembers,
+    folder: &std::path::Path,
+    own_name: &OwnName,
+) -> Result<(), CommandFailure> {
     write_identity(folder, &cluster.client).map_err(Failure::chain)?;
     let hosts = folder.join("hosts");
     let lines = cluster.members.iter().map(|member| {
@@ -279,11 +340,12 @@ fn offer(cluster: &ClusterMembers, folder: &std::path::Path) -> Result<(), Comma
         hosts.display(),
         folder.display()
     );
-    output::print(&format!(
+    let text = format!(
         "{} nodes are up. In another terminal:\n\n  migbsp status {options}\n  migbsp run FILE {options}\n\n\
          Ctrl-C ends them.\n",
         cluster.members.len()
-    ))?;
+    );
+    output::print(&own_name.in_text(&text))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

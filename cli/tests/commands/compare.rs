@@ -1,10 +1,12 @@
 //! `compare`: which policies are better, and how sure that is.
 
 use std::fs;
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::invocation::{Folder, root};
+use crate::invocation::{Folder, PLATFORM, root};
+use crate::live::under_way::signal;
 
 /// An experiment whose processes draw their loads, shorter than the other one.
 const NOISY: &str = r#"[application]
@@ -329,4 +331,99 @@ fn a_plan_that_makes_supersteps_longer_is_taken_back() {
     let policies = ["--policy", "none", "--policy", "adaptive"];
     let claim = ["--assert", "adaptive <= 1.05 * none"];
     folder.stdout(&[&["compare", "barrier.toml"], &policies[..], &claim].concat());
+}
+
+/// Every run that is kept in `runs/runs.jsonl`.
+fn kept(folder: &Folder) -> Vec<Value> {
+    let text = fs::read_to_string(folder.path().join("runs/runs.jsonl")).unwrap_or_default();
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn an_interrupted_comparison_shows_what_is_done_and_goes_on() {
+    let folder = folder().with("long.toml", NOISY.replace("= 40", "= 2000"));
+    let short = [
+        "compare",
+        "long.toml",
+        "--policy",
+        "none",
+        "--policy",
+        "migbsp",
+    ];
+    let all = [&short[..], &["--seeds", "1..60", "--jobs", "1"]].concat();
+    let kept_runs = [&all[..], &["--out", "runs"]].concat();
+    let child = folder
+        .command(&kept_runs)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while kept(&folder).len() < 5 {
+        std::thread::yield_now();
+    }
+    signal(child.id(), "INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        stdout.starts_with("long.toml, ") && stdout.contains(" seeds\n"),
+        "{stdout}"
+    );
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("error: interrupted: "), "{stderr}");
+    assert!(stderr.contains(" of 120 runs are done"), "{stderr}");
+    let before = kept(&folder);
+    assert!((5..120).contains(&before.len()), "{}", before.len());
+    assert_eq!(before[0]["schema"], "migbsp.compare-runs/1");
+    // What is done is not done again, and the result is that of a comparison in one piece.
+    let resumed = folder.stdout(&kept_runs);
+    let after = kept(&folder);
+    assert_eq!(after[..before.len()], before);
+    assert_eq!(after.len(), 120);
+    assert_eq!(resumed, folder.stdout(&all));
+    assert_eq!(folder.stdout(&kept_runs), resumed);
+    assert_eq!(kept(&folder).len(), 120);
+}
+
+#[test]
+fn a_changed_experiment_is_run_again() {
+    let folder = folder();
+    let arguments = [&BOTH[..], &["--out", "runs"]].concat();
+    folder.stdout(&arguments);
+    assert_eq!(kept(&folder).len(), 12);
+    // A comment changes nothing, a value does, and so does the platform.
+    fs::write(
+        folder.path().join("noisy.toml"),
+        format!("# noise\n{NOISY}"),
+    )
+    .unwrap();
+    folder.stdout(&arguments);
+    assert_eq!(kept(&folder).len(), 12);
+    fs::write(
+        folder.path().join("noisy.toml"),
+        NOISY.replace("0.3", "0.2"),
+    )
+    .unwrap();
+    folder.stdout(&arguments);
+    assert_eq!(kept(&folder).len(), 12 + 10);
+    let faster = PLATFORM.replace("0.5Gf", "0.6Gf");
+    fs::write(folder.path().join("two.xml"), faster).unwrap();
+    let changed = folder.stdout(&arguments);
+    assert_eq!(kept(&folder).len(), 12 + 10 + 12);
+    assert_eq!(changed, folder.stdout(&BOTH));
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let folder = folder();
+    let one = folder.stdout(&[&BOTH[..], &["--jobs", "1"]].concat());
+    assert_eq!(folder.stdout(&[&BOTH[..], &["-j", "5"]].concat()), one);
+    assert_eq!(
+        folder.run(&[&BOTH[..], &["-j", "0"]].concat()).code,
+        Some(2)
+    );
 }

@@ -302,7 +302,7 @@ fn a_folder_without_a_record_is_refused() {
     folder.fails(
         &["explain", "kept"],
         4,
-        "kept/iii holds no complete record: run.json is missing; the run did not end",
+        "kept/iii holds no record that can be read: neither run.json nor run.json.partial describes the run",
     );
     fs::remove_dir_all(&place).unwrap();
     folder.fails(

@@ -131,3 +131,20 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_of_a_file_that_goes_away_is_no_error() {
+    let folder = Folder::new();
+    folder.stdout(&["simulate", "e.toml", "--out", "kept"]);
+    let mut child = folder
+        .command(&["explain", "kept", "--svg", "/dev/stdout"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(output.status.code(), Some(0));
+}

@@ -3,15 +3,28 @@
 //! | file | law |
 //! |---|---|
 //! | `up` | a cluster of one command computes what a simulation does, and leaves no process behind |
+//! | `builds` | nodes of another build of the program are refused unless both ends allow it, and shown |
 //! | `clocks` | clocks that differ by an hour make no difference |
 //! | `daemons` | nodes do one job after the other, and leave in order |
 //! | `failures` | whatever goes wrong ends in a message and an exit code within seconds, and nodes are free again |
+//! | `logs` | a node's log has times and the begin and end of jobs; a client's names hosts, in order of time |
+//! | `records` | a run that never started leaves nothing, and one that was interrupted a record to read |
 //! | `inputs` | what is wrong with what is given is named |
 
+mod builds;
 mod clocks;
 mod cluster;
 mod daemons;
 mod failures;
 mod inputs;
-mod under_way;
+mod logs;
+mod records;
+pub(crate) mod under_way;
 mod up;
+
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 of a file with these bytes.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}

@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use analysis::reproduce::{Part, Variant, page as draw, reproduce, summary};
-use experiments::batch::Silent;
+use analysis::text::Layout;
+use experiments::batch::{Batch, Silent};
 use serde_json::Value;
 
 use crate::invocation::{BINARY, Folder, root};
@@ -40,11 +41,15 @@ fn results() -> &'static Everything {
     static EVERYTHING: OnceLock<Everything> = OnceLock::new();
     EVERYTHING.get_or_init(|| {
         let ties = [Variant::Iii, Variant::ReceiveTime];
-        let report = reproduce(Part::All, &ties, &Silent).unwrap();
+        let batch = Batch {
+            jobs: None,
+            progress: &Silent,
+        };
+        let report = reproduce(Part::All, &ties, batch).unwrap();
         Everything {
             report: serde_json::to_value(&report).unwrap(),
             page: draw(&report),
-            summary: summary(&report),
+            summary: summary(&report, Layout::default()),
         }
     })
 }

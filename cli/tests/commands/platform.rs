@@ -36,6 +36,68 @@ fn a_fault_has_line_and_column() {
 }
 
 #[test]
+fn a_host_without_routes_is_a_warning_until_a_message_needs_one() {
+    let route = "<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route>";
+    let hosts: String = ["a", "b", "c"]
+        .map(|name| format!("<host id=\"{name}\" speed=\"1Gf\"/>"))
+        .concat();
+    let link = "<link id=\"l\" bandwidth=\"1MBps\" latency=\"1ms\"/>";
+    let platform = format!(
+        "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">{hosts}{link}{route}</zone>\
+         </platform>"
+    );
+    let folder = Folder::new().with("two.xml", platform);
+    let text = folder.stdout(&["platform", "check", "two.xml"]);
+    let warning = "no route leads from or to `c` of zone `z`: a message there ends the run";
+    assert!(text.contains(warning), "{text}");
+    let simulate = |processes: u32| {
+        folder.run(&[
+            "simulate",
+            "e.toml",
+            "--set",
+            &format!("application.processes={processes}"),
+            "--set",
+            "scheduler.scenario=\"i\"",
+        ])
+    };
+    assert_eq!(simulate(2).code, Some(0), "{}", simulate(2).stderr);
+    let ended = simulate(3);
+    assert_eq!(ended.code, Some(4));
+    assert!(
+        ended.stderr.contains("no route leads from host `") && ended.stderr.contains("`c`"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn numbers_that_no_simulation_can_count_with_are_refused() {
+    for (from, to, range) in [
+        (
+            "bandwidth=\"",
+            "bandwidth=\"1e-320",
+            "from 1e-6 to 1e30 bytes per second",
+        ),
+        (
+            "latency=\"",
+            "latency=\"1e19",
+            "0, or from 1e-30 to 1e9 seconds",
+        ),
+    ] {
+        let (before, after) = PLATFORM.split_once(from).unwrap();
+        let unit = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let folder = Folder::new().with("two.xml", format!("{before}{to}{unit}"));
+        let ended = folder.run(&["simulate", "e.toml"]);
+        assert_eq!(ended.code, Some(4));
+        assert!(
+            ended.stderr.starts_with("error: two.xml:") && ended.stderr.contains(range),
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
 fn the_sets_of_a_platform_are_shown() {
     let folder = Folder::new();
     let text = folder.stdout(&["platform", "show", "two.xml"]);

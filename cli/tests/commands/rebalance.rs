@@ -171,7 +171,7 @@ fn long_tables_are_cut() {
         "100 ksteps",
     ]);
     assert!(
-        text.contains(" more; --format json shows all of them\n"),
+        text.contains(" more; --all or --format json shows all of them\n"),
         "{text}"
     );
     assert!(text.lines().count() < 45, "{text}");

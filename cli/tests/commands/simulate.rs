@@ -39,6 +39,63 @@ fn the_object_has_the_promised_shape() {
 }
 
 #[test]
+fn options_stand_for_values_of_the_experiment() {
+    let folder = Folder::new();
+    let json = |arguments: &[&str]| folder.stdout(&[&JSON[..], arguments].concat());
+    let short = json(&[
+        "-n",
+        "3",
+        "--seed",
+        "7",
+        "--policy",
+        "adaptive:planning.horizon=20",
+    ]);
+    let long = json(&[
+        "--set",
+        "application.processes=3",
+        "--set",
+        "run.seed=7",
+        "--set",
+        "scheduler.policy=adaptive",
+        "--set",
+        "scheduler.planning.horizon=20",
+    ]);
+    assert_eq!(short, long);
+    let value: Value = serde_json::from_str(&short).unwrap();
+    assert_eq!(
+        (&value["seed"], &value["processes"]),
+        (&7.into(), &3.into())
+    );
+    assert_eq!(value["runs"].as_array().unwrap().len(), 3, "all scenarios");
+    let none: Value = serde_json::from_str(&json(&["--policy", "none"])).unwrap();
+    assert_eq!(none["runs"].as_array().unwrap().len(), 1);
+    let ended = folder.run(&["simulate", "e.toml", "--policy", "migbps"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("did you mean `migbsp`?"), "{ended:?}");
+    folder.stdout(&["simulate", "e.toml", "-o", "runs"]);
+    folder.stdout(&["verify", "runs"]);
+}
+
+#[test]
+fn a_run_that_saves_little_of_much_names_the_comparison() {
+    let folder = Folder::new();
+    let text = |arguments: &[&str]| folder.stdout(&[&["simulate", "e.toml"], arguments].concat());
+    // No call is held: all of the possible saving is left.
+    let hint = "\nOther policies may save more: `migbsp compare e.toml --set scheduler.interval=50` compares them.\n";
+    let late = text(&["--set", "scheduler.interval=50"]);
+    assert!(late.ends_with(hint), "{late}");
+    let comparison = ["compare", "e.toml", "--set", "scheduler.interval=50"];
+    folder.stdout(&comparison);
+    let saving = text(&[
+        "--set",
+        "application.supersteps=400",
+        "--policy",
+        "adaptive",
+    ]);
+    assert!(!saving.contains("Other policies"), "{saving}");
+}
+
+#[test]
 fn a_policy_of_none_is_the_application_alone() {
     let arguments = [&JSON[..], &["--set", "scheduler.policy=none"]].concat();
     let json: Value = serde_json::from_str(&Folder::new().stdout(&arguments)).unwrap();
@@ -83,13 +140,13 @@ fn the_same_experiment_leaves_the_same_record() {
 }
 
 #[test]
-fn a_record_is_never_written_over() {
-    let folder = Folder::new().with("kept/iii/notes.txt", "mine");
+fn a_complete_record_is_only_written_over_on_demand() {
+    let folder = Folder::new().with("kept/iii/run.json", "mine");
     // Before anything is run: scenario i leaves nothing behind.
     folder.fails(
         &[&JSON[..], &["--out", "kept"]].concat(),
-        1,
-        "kept/iii is not empty; name a directory that does not exist yet, or an empty one",
+        2,
+        "--out: kept/iii holds a complete record; name another directory, or replace it with --force",
     );
     assert!(!folder.path().join("kept/i").exists());
 }
@@ -109,6 +166,9 @@ fn a_run_that_is_killed_leaves_no_record_that_looks_complete() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!folder.path().join("kept/i/run.json").exists());
+    let explained = folder.stdout(&["explain", "kept/i"]);
+    assert!(explained.contains("The run did not end"), "{explained}");
+    folder.stdout(&[&JSON[..], &["--out", "kept"]].concat());
 }
 
 #[test]
@@ -133,7 +193,7 @@ points = [["0 s", 1.0]]
 "#;
 
 #[test]
-fn a_run_that_fails_leaves_no_record_that_looks_complete() {
+fn a_run_that_fails_before_the_first_superstep_leaves_no_record() {
     let folder = Folder::new().with("stuck.toml", STUCK);
     let stuck = ["--set", "platform.file=stuck.toml", "--out", "kept"];
     folder.fails(
@@ -141,6 +201,5 @@ fn a_run_that_fails_leaves_no_record_that_looks_complete() {
         4,
         "nothing happens any more at 0 s: 4 processes wait for ever; a host is fully loaded or a link has no bandwidth left",
     );
-    assert!(folder.path().join("kept/i/events.jsonl").exists());
-    assert!(!folder.path().join("kept/i/run.json").exists());
+    assert!(!folder.path().join("kept").exists());
 }

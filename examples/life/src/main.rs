@@ -5,6 +5,9 @@ mod workload;
 
 use std::process::ExitCode;
 
+use experiments::Registry;
+
 fn main() -> ExitCode {
-    commands::run(&experiments::Registry::shipped().with::<workload::GameOfLife>())
+    let registry = Registry::shipped().named("life", env!("CARGO_PKG_VERSION"));
+    commands::run(&registry.with::<workload::GameOfLife>())
 }

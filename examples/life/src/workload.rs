@@ -1,7 +1,7 @@
 //! What an experiment says of a game, and what has to come of it.
 
 use bsp::units::Instructions;
-use experiments::{Common, Files, Rejection, Unit, Workload};
+use experiments::{Common, Files, OutputFile, Rejection, Unit, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::life::Life;
@@ -97,6 +97,20 @@ impl Workload for GameOfLife {
             Err(Rejection::Outputs(problem))
         }
     }
+
+    fn files(
+        _: &Parameters,
+        _: Common,
+        _: Files<'_>,
+        outputs: &[Vec<Vec<bool>>],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let rows = outputs.iter().flatten().map(|row| -> String {
+            let cells = row.iter().map(|is_alive| if *is_alive { '#' } else { '.' });
+            cells.chain(['\n']).collect()
+        });
+        let torus: String = rows.collect();
+        Ok(vec![OutputFile::new("torus.txt", torus)])
+    }
 }
 
 /// A torus with a glider that has gone `steps` cells down and to the right, one in four generations.
@@ -147,6 +161,14 @@ mod tests {
             let sentence = "the glider has gone 13 cells down and to the right";
             assert_eq!(verified, Ok(Some(sentence.to_owned())));
         }
+    }
+
+    #[test]
+    fn the_torus_is_drawn_from_the_top() {
+        let torus = [glider(5, 0)[..2].to_vec(), glider(5, 0)[2..].to_vec()];
+        let files = GameOfLife::files(&parameters(5), common(2, 1), Files::here(), &torus).unwrap();
+        let drawn = ".#...\n..#..\n###..\n.....\n.....\n";
+        assert_eq!(files, [OutputFile::new("torus.txt", drawn)]);
     }
 
     #[test]

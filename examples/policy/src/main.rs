@@ -4,6 +4,9 @@ mod pairwise;
 
 use std::process::ExitCode;
 
+use experiments::Registry;
+
 fn main() -> ExitCode {
-    commands::run(&experiments::Registry::shipped().with_plan(pairwise::RULE))
+    let registry = Registry::shipped().named("policy", env!("CARGO_PKG_VERSION"));
+    commands::run(&registry.with_plan(pairwise::RULE))
 }

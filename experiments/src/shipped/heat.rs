@@ -2,6 +2,7 @@
 
 use workloads::heat::{Heat, Mode, Parameters, processes};
 
+use crate::outputs::OutputFile;
 use crate::workload::Common;
 use crate::workload::Rejection;
 use crate::workload::Workload;
@@ -52,5 +53,28 @@ impl Workload for HeatEquation {
             );
             Err(Rejection::Outputs(problem))
         }
+    }
+
+    /// `plate.npy`, rows from the top; `plate.pgm`, where what is at zero is grey and the hottest cell white.
+    fn files(
+        parameters: &Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[Vec<f64>],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let plate = outputs.concat();
+        let hottest = plate
+            .iter()
+            .fold(0.0_f64, |most, cell| most.max(cell.abs()));
+        let [width, height] = [parameters.width, parameters.height]
+            .map(|cells| usize::try_from(cells).expect("32 bits fit a usize"));
+        let picture = OutputFile::picture("plate.pgm", [width, height], |x, y| {
+            // Of a cold plate this is no number, and black.
+            0.5 + 0.5 * plate[y * width + x] / hottest
+        });
+        Ok(vec![
+            OutputFile::array("plate.npy", &[height, width], plate),
+            picture,
+        ])
     }
 }

@@ -1,7 +1,10 @@
 //! LU decomposition of a real matrix.
 
+use std::cmp::Ordering;
+
 use workloads::lu::kernel::{Block, Factors, Lu, Matrix, Parameters, Singular, processes};
 
+use crate::outputs::OutputFile;
 use crate::workload::Common;
 use crate::workload::Rejection;
 use crate::workload::Supersteps;
@@ -43,10 +46,7 @@ impl Workload for LuKernel {
         files: Files<'_>,
         outputs: &[Result<Block, Singular>],
     ) -> Result<Option<String>, Rejection> {
-        let factors = Factors::assemble(outputs).map_err(|unfactored| {
-            let matrix = parameters.matrix.as_deref().unwrap_or("the drawn matrix");
-            Rejection::Input(format!("{}: {matrix}: {unfactored}", Self::NAME))
-        })?;
+        let factors = factors(parameters, outputs)?;
         let matrix = matrix(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
         let residual = factors.residual(&matrix);
@@ -69,6 +69,52 @@ impl Workload for LuKernel {
             Err(Rejection::Outputs(format!("{sentence}, which is {why}")))
         }
     }
+
+    /// `lower.npy`, `upper.npy` and `permutation.npy`, which row of the matrix each row of their product is.
+    fn files(
+        parameters: &Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[Result<Block, Singular>],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let factors = factors(parameters, outputs)?;
+        let order = factors.order();
+        let elements = |element: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
+            let rows = 0..order;
+            rows.flat_map(|row| (0..order).map(move |column| element(row, column)))
+                .collect()
+        };
+        let lower = elements(&|row, column| match row.cmp(&column) {
+            Ordering::Greater => factors.element(row, column),
+            Ordering::Equal => 1.0,
+            Ordering::Less => 0.0,
+        });
+        let upper = elements(&|row, column| match row.cmp(&column) {
+            Ordering::Greater => 0.0,
+            Ordering::Equal | Ordering::Less => factors.element(row, column),
+        });
+        let permutation: Vec<i64> = factors
+            .permutation()
+            .iter()
+            .map(|row| i64::from(*row))
+            .collect();
+        Ok(vec![
+            OutputFile::array("lower.npy", &[order, order], lower),
+            OutputFile::array("upper.npy", &[order, order], upper),
+            OutputFile::array("permutation.npy", &[order], permutation),
+        ])
+    }
+}
+
+/// The factors that processes have output.
+fn factors(
+    parameters: &Parameters,
+    outputs: &[Result<Block, Singular>],
+) -> Result<Factors, Rejection> {
+    Factors::assemble(outputs).map_err(|unfactored| {
+        let matrix = parameters.matrix.as_deref().unwrap_or("the drawn matrix");
+        Rejection::Input(format!("{}: {matrix}: {unfactored}", LuKernel::NAME))
+    })
 }
 
 /// The matrix in the file that is named, or a drawn one.

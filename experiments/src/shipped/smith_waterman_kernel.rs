@@ -4,6 +4,7 @@ use workloads::smith_waterman::kernel::{
     Alignment, Pair, Parameters, Part, Sequence, SequenceError, SmithWaterman, processes,
 };
 
+use crate::outputs::OutputFile;
 use crate::workload::Common;
 use crate::workload::Rejection;
 use crate::workload::Supersteps;
@@ -46,8 +47,7 @@ impl Workload for SmithWatermanKernel {
         outputs: &[Part],
     ) -> Result<Option<String>, Rejection> {
         let Some(alignment) = Alignment::assemble(outputs) else {
-            let nothing = "no alignment: no two letters score more than 0";
-            return Ok(Some(nothing.to_owned()));
+            return Ok(Some(NOTHING.to_owned()));
         };
         let pair = pair(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
@@ -62,7 +62,29 @@ impl Workload for SmithWatermanKernel {
             Err(Rejection::Outputs(problem))
         }
     }
+
+    /// `alignment.txt`: the sentence about it, and its letters beside each other.
+    fn files(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[Part],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let text = match Alignment::assemble(outputs) {
+            None => NOTHING.to_owned() + "\n",
+            Some(alignment) => {
+                let pair = pair(parameters, common.seed, files)
+                    .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+                let letters = alignment.letters(&pair, parameters.scoring);
+                format!("{alignment}\n\n{letters}")
+            }
+        };
+        Ok(vec![OutputFile::new("alignment.txt", text)])
+    }
 }
+
+/// The statement about sequences without an alignment.
+const NOTHING: &str = "no alignment: no two letters score more than 0";
 
 /// The sequences in the files that are named, or drawn ones.
 fn pair(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Pair, Unbuilt> {

@@ -8,16 +8,14 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use agents::Programs;
-use agents::hosts::{LoadScope, Node, Request, Share, run};
+use agents::hosts::{Builds, LoadScope, Node, Request, Share, run};
 use agents::record::Event;
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;
-use protocol::Member;
 use protocol::identity::{Authority, Identity, Pem, Role, Validity};
+use protocol::{Build, Member};
 
 use crate::job::{Case, Load, Peak, prepare};
-
-const RELEASE: &str = "speed";
 
 /// Node processes, which end when this is dropped.
 pub(crate) struct Cluster {
@@ -66,7 +64,8 @@ impl Cluster {
     /// Runs the processes of `case`: what was recorded, and the peaks of memory that they saw, by rank.
     pub(crate) fn run(&self, case: &Case) -> anyhow::Result<(Vec<Event>, Vec<Peak>)> {
         let request = Request {
-            release: RELEASE.to_owned(),
+            builds: Builds::same_as(build()?),
+            workload: "load".to_owned(),
             members: self.members.clone(),
             experiment: serde_json::to_string(case)?,
             setup: case.setup(&self.members)?,
@@ -130,6 +129,11 @@ pub(crate) fn identity_from_stdin() -> anyhow::Result<Identity> {
     Ok(Identity::from_pem(&Pem { certificates, key })?)
 }
 
+/// The build of this program, which all its processes are.
+pub(crate) fn build() -> anyhow::Result<Build> {
+    Ok(Build::new("speed", "0.1.0", [0; Build::DIGEST_LEN])?)
+}
+
 /// Says where this child is.
 pub(crate) fn say_where(address: SocketAddr) {
     let mut out = io::stdout().lock();
@@ -155,7 +159,9 @@ pub(crate) fn node() -> anyhow::Result<()> {
         identity: identity_from_stdin()?,
         revocations: None,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        release: RELEASE.to_owned(),
+        builds: Builds::same_as(build()?),
+        workloads: Vec::new(),
+        exit_when_stuck: None,
         speed: InstructionsPerSecond::new(1e9).ok(),
         share: Share::WHOLE,
         scope: LoadScope::Siblings,

@@ -10,7 +10,7 @@ use protocol::identity::{Authority, Role};
 use protocol::transport::{Bounds, Endpoint, JobId, PeerPolicy};
 use protocol::{Address, ProcessImage};
 
-use crate::cluster::{child, end, identity_from_stdin, say_where, validity};
+use crate::cluster::{build, child, end, identity_from_stdin, say_where, validity};
 
 /// Seconds that a state of `bytes` bytes takes, `times` times.
 pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
@@ -19,7 +19,13 @@ pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
     let own = authority.issue(Role::Node, &"source".parse()?, validity(3600)?)?;
     let (sink, address) = child("--sink", &sink)?;
     let took = runtime()?.block_on(async {
-        let endpoint = Endpoint::bind(own, anywhere(), PeerPolicy::RefuseAll, Bounds::default())?;
+        let endpoint = Endpoint::bind(
+            own,
+            anywhere(),
+            PeerPolicy::RefuseAll,
+            Bounds::default(),
+            build()?,
+        )?;
         endpoint.begin(job()?, 0);
         let address: SocketAddr = address.parse()?;
         let peer = endpoint
@@ -52,7 +58,13 @@ pub(crate) fn sink() -> anyhow::Result<()> {
     crate::cluster::end_with_stdin();
     runtime()?.block_on(async {
         let policy = PeerPolicy::Roles([Role::Node].into());
-        let endpoint = Arc::new(Endpoint::bind(own, anywhere(), policy, Bounds::default())?);
+        let endpoint = Arc::new(Endpoint::bind(
+            own,
+            anywhere(),
+            policy,
+            Bounds::default(),
+            build()?,
+        )?);
         endpoint.begin(job()?, 0);
         say_where(endpoint.address()?);
         while let Some(mut peer) = endpoint.accept().await {

@@ -24,7 +24,7 @@ const FLOORS: [(&str, u32); 13] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 18] = [
+const OWNERS: [(&str, &str); 21] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("perf-event2", "agents"),
@@ -36,12 +36,15 @@ const OWNERS: [(&str, &str); 18] = [
     ("x509-parser", "protocol"),
     ("clap", "cli"),
     ("clap_complete", "cli"),
+    ("clap_complete_nushell", "cli"),
+    ("clap_mangen", "cli"),
     ("config", "settings"),
     ("etcetera", "cli"),
     ("indicatif", "cli"),
     ("maud", "analysis"),
     ("plotters", "analysis"),
     ("statrs", "analysis"),
+    ("terminal_size", "cli"),
     ("tracing-subscriber", "cli"),
 ];
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{JobError, LoadScope, Node, Prepared, Request, Share, run};
+use agents::hosts::{Builds, JobError, LoadScope, Node, NodeError, Prepared, Request, Share, run};
 use agents::record::Event;
 use agents::{
     Barrier, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup, Shape,
@@ -14,8 +14,8 @@ use agents::{
 };
 use bsp::Program;
 use bsp::units::InstructionsPerSecond;
-use protocol::Member;
 use protocol::identity::{Authority, Identity, Role, Validity};
+use protocol::{Build, Member};
 use simulator::{NetworkOptions, Platform};
 
 /// Nodes in Sets, which run until this is dropped.
@@ -26,14 +26,32 @@ pub(crate) struct Cluster {
     /// What the job of the moment is: nodes are not told in words.
     job: Arc<Mutex<Option<Prepared>>>,
     leave: Vec<tokio::sync::oneshot::Sender<()>>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<JoinHandle<Result<(), NodeError>>>,
 }
 
-pub(crate) const RELEASE: &str = "test";
+/// How a node is started.
+pub(crate) struct NodeOptions {
+    pub(crate) builds: Builds,
+    pub(crate) exit_when_stuck: Option<Duration>,
+}
+
+impl Default for NodeOptions {
+    fn default() -> Self {
+        Self {
+            builds: Builds::same_as(build("counter", 0)),
+            exit_when_stuck: None,
+        }
+    }
+}
 
 impl Cluster {
     /// Sets with these numbers of nodes, with one processor each.
     pub(crate) fn start(sets: &[usize]) -> Self {
+        Self::with(sets, |_| NodeOptions::default())
+    }
+
+    /// The same, with options for each node.
+    pub(crate) fn with(sets: &[usize], options: impl Fn(usize) -> NodeOptions) -> Self {
         let authority = Authority::generate("test".parse().unwrap(), validity(7200)).unwrap();
         let mut cluster = Self {
             members: Vec::new(),
@@ -50,13 +68,13 @@ impl Cluster {
                 } else {
                     Role::Node
                 };
-                cluster.add(set, role);
+                cluster.add(options(cluster.members.len()), set, role);
             }
         }
         cluster
     }
 
-    fn add(&mut self, set: usize, role: Role) {
+    fn add(&mut self, options: NodeOptions, set: usize, role: Role) {
         let name = format!("n{}", self.members.len());
         let identity = self.identity(role, &name);
         let job = Arc::clone(&self.job);
@@ -68,7 +86,9 @@ impl Cluster {
                 identity,
                 revocations: None,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-                release: RELEASE.to_owned(),
+                builds: options.builds,
+                workloads: vec!["counter".to_owned()],
+                exit_when_stuck: options.exit_when_stuck,
                 speed: InstructionsPerSecond::new(1e9).ok(),
                 share: Share::WHOLE,
                 scope: LoadScope::Process,
@@ -79,7 +99,6 @@ impl Cluster {
             };
             let left = async { drop(left.await) };
             node.run(|address| ready.send(address).unwrap(), left)
-                .unwrap();
         }));
         self.members.push(Member {
             name,
@@ -88,6 +107,13 @@ impl Cluster {
             slots: 1,
             speed: 1.0,
         });
+    }
+
+    /// Waits for the end of a node that ends by itself.
+    pub(crate) fn end_of(&mut self, index: usize) -> Result<(), NodeError> {
+        let ended = self.threads.remove(index).join().unwrap();
+        drop(self.leave.remove(index));
+        ended
     }
 
     pub(crate) fn identity(&self, role: Role, name: &str) -> Identity {
@@ -119,7 +145,8 @@ impl Cluster {
 
     pub(crate) fn request(&self, setup: &Setup) -> Request {
         Request {
-            release: RELEASE.to_owned(),
+            builds: Builds::same_as(build("counter", 0)),
+            workload: "counter".to_owned(),
             members: self.members.clone(),
             experiment: String::new(),
             setup: setup.clone(),
@@ -166,9 +193,15 @@ impl Drop for Cluster {
         }
         for thread in self.threads.drain(..) {
             let ended = thread.join();
-            assert!(ended.is_ok() || thread::panicking(), "a node has panicked");
+            let is_orderly = matches!(ended, Ok(Ok(())));
+            assert!(is_orderly || thread::panicking(), "{ended:?}");
         }
     }
+}
+
+/// A build of `program`, whose digest is this byte.
+pub(crate) fn build(program: &str, digest: u8) -> Build {
+    Build::new(program, "0.1.0", [digest; Build::DIGEST_LEN]).unwrap()
 }
 
 fn validity(seconds: u64) -> Validity {

@@ -10,7 +10,7 @@ use protocol::Fault;
 use protocol::identity::{Identity, Role};
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Cluster, RELEASE};
+use crate::cluster::Cluster;
 
 /// Counts to three; process 2 does something else in superstep 1.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -160,23 +160,6 @@ fn what_cannot_be_run_anywhere_is_refused_as_it_is_when_simulated() {
     let alone = "the platform has 2 hosts, the list of hosts has 1";
     assert_eq!(refused(&fewer, 5), (alone.to_owned(), None));
     works(&cluster);
-}
-
-#[test]
-fn errors_about_other_releases_name_both() {
-    let cluster = Cluster::start(&[2]);
-    let request = Request {
-        release: "other".to_owned(),
-        ..cluster.request(&setup(&cluster))
-    };
-    let expected =
-        format!(" is of release {RELEASE}, the client of other: run the same everywhere");
-    check(
-        &cluster,
-        cluster.identity(Role::Client, "tester"),
-        &request,
-        &expected,
-    );
 }
 
 #[test]

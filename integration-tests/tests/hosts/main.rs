@@ -2,13 +2,19 @@
 //!
 //! | file | law |
 //! |---|---|
+//! | `hostile` | members that send any message at any time end their own jobs at worst |
 //! | `kernels` | wherever and whenever processes migrate, outputs equal the reference runner's |
 //! | `busy` | programs that keep all processors busy for seconds cost a node no connection |
+//! | `builds` | other builds are refused where they are not allowed, and named |
+//! | `endless` | a superstep that never ends can be ended, and its node says why it refuses jobs |
 //! | `failures` | whatever goes wrong ends the run with a message, and the cluster is free again |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod builds;
 mod busy;
 mod cluster;
+mod endless;
 mod failures;
+mod hostile;
 mod kernels;

@@ -8,6 +8,7 @@
 //! | `faults` | a program at fault ends the run with a message that names it |
 //! | `calls` | all Managers agree, and a call costs simulated time |
 //! | `barrier` | a master that goes by rank takes and sends one message after the other |
+//! | `extremes` | a run ends, whatever the numbers of its platform |
 //! | `attainable` | what rescheduling could win depends on no barrier |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
@@ -16,6 +17,7 @@ mod attainable;
 mod barrier;
 mod calls;
 mod determinism;
+mod extremes;
 mod faults;
 mod kernels;
 mod migration;

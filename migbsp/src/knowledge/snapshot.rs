@@ -259,3 +259,103 @@ impl Snapshot {
         self.cost = cost;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bsp::units::{Bytes, InstructionsPerSecond};
+    use bsp::{HostId, Rank};
+
+    use crate::{Received, Sharing};
+
+    use super::*;
+
+    /// A megabyte takes 8 ms inside a Set and 40 ms between the two, by rates.
+    fn rates() -> Vec<Vec<f64>> {
+        vec![vec![8e-9, 40e-9], vec![40e-9, 8e-9]]
+    }
+
+    /// A megabyte from `set` that took `time` seconds.
+    fn megabyte(set: u32, time: f64) -> Received {
+        Received {
+            set: SetId(set),
+            bytes: 1e6,
+            time,
+        }
+    }
+
+    /// Two Sets of one host; process after process on the host of that number, with what it received.
+    fn snapshot(processes: Vec<(u32, Vec<Received>)>) -> Snapshot {
+        let processor = |host| Processor {
+            host: HostId(host),
+            speed: InstructionsPerSecond::new(1e9).unwrap(),
+            cores: 1,
+            load: 0.0,
+            residents: Vec::new(),
+        };
+        let loads = (0..).zip(processes).map(|(rank, (host, received))| Load {
+            rank: Rank(rank),
+            host: HostId(host),
+            instructions: 1e9,
+            finished: None,
+            image: Image {
+                data: Bytes::ZERO,
+                fixed: Bytes::ZERO,
+            },
+            received,
+        });
+        Snapshot::new(
+            &[vec![processor(0)], vec![processor(1)]],
+            loads.collect(),
+            rates(),
+            MigrationCost::default(),
+            PlanningAssumptions {
+                horizon: 1.0,
+                cost_factor: 1.0,
+                migration_time: MigrationTime::SharedLinks,
+                sharing: Sharing::default(),
+            },
+        )
+    }
+
+    fn close(value: f64, expected: f64) {
+        assert!(
+            (value - expected).abs() < 1e-9,
+            "{value} against {expected}"
+        );
+    }
+
+    #[test]
+    fn only_messages_of_other_sets_meet_contention() {
+        // Both processes run in Set 0; each receives a megabyte from Set 1, in 41 ms and in 601 ms, and one a
+        // megabyte from its own Set.
+        let snapshot = snapshot(vec![
+            (0, vec![megabyte(0, 0.5), megabyte(1, 0.041)]),
+            (0, vec![megabyte(1, 0.601)]),
+        ]);
+        // Equation CONTENTION: a latency of 1 ms, and eight times as long as predicted. Both messages share the
+        // connection, by a degree of (1 + 0.5 / 2) / (1 + 1 / 2) with the initial weight of a half.
+        let degree = 1.25 / 1.5;
+        let slowness = 8.0 / (1.0 + degree);
+        close(snapshot.contention().latency(), 1e-3);
+        close(snapshot.contention().slowness(SetId(0)), slowness);
+        close(
+            snapshot.communication(0, SetId(0)),
+            8e-3 + 40e-3 * slowness + 1e-3,
+        );
+        close(snapshot.communication(1, SetId(0)), 40e-3 * slowness + 1e-3);
+        // In Set 1 the sides change, and no message is known to have been slow there.
+        close(snapshot.communication(0, SetId(1)), 40e-3 + 8e-3 + 1e-3);
+        close(snapshot.communication(1, SetId(1)), 8e-3);
+    }
+
+    #[test]
+    fn a_migration_costs_what_its_image_takes_between_its_sets() {
+        let mut snapshot = snapshot(vec![(0, Vec::new()), (1, Vec::new())]);
+        snapshot.processes[0].image.data = Bytes(1_000_000);
+        close(snapshot.migration(0, 0), 0.0);
+        close(snapshot.migration(0, 1), 40e-3);
+        close(snapshot.migration(1, 0), 0.0);
+        snapshot.cost_factor = 3.0;
+        close(snapshot.migration(0, 1), 120e-3);
+    }
+}

@@ -97,6 +97,31 @@ mod tests {
     }
 
     #[test]
+    fn the_list_has_the_processes_whose_move_pays_by_what_it_gains() {
+        // In seconds: 4 on the first host, 3, 1 and 1 on the second, 2.9 and 0.1 on the third, none on the fourth.
+        let loads = [(0, 4.0), (1, 3.0), (1, 1.0), (1, 1.0), (2, 2.9), (2, 0.1)];
+        let snapshot = snapshot(&[1.0; 4], &loads);
+        // To the empty host: the first process gains nothing and would have to move; the others gain
+        // 5 - 3, 5 - 4, 5 - 4, 3 - 2.9 and 3 - 2.9 seconds.
+        let present = Assignment::present(&snapshot);
+        assert_eq!(by_potential(&snapshot, &present), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_move_that_costs_more_than_it_gains_is_not_in_the_list() {
+        let listed = |seconds: f64| {
+            let mut snapshot = snapshot(&[1.0; 2], &[(0, 2.0), (0, 1.0)]);
+            snapshot.make_moves_cost(seconds);
+            assert!((snapshot.horizon() - 20.0).abs() < 1e-12);
+            let present = Assignment::present(&snapshot);
+            by_potential(&snapshot, &present)
+        };
+        // Either move gains a second in each of the twenty supersteps of the horizon.
+        assert_eq!(listed(19.9), [0, 1]);
+        assert_eq!(listed(20.1), [0; 0]);
+    }
+
+    #[test]
     fn every_process_is_kept_once() {
         check(|| Box::new(List));
     }

@@ -314,8 +314,7 @@ mod tests {
 
     /// One machine does 9 and 7, the other 4 and 2: a move of the 7 leaves 13 there, and an exchange of 9 and
     /// 4, or of 7 and 2, leaves 11 on both.
-    #[test]
-    fn where_a_move_meets_the_target_no_exchange_is_needed() {
+    fn two_machines() -> Problem {
         let move_cost = MoveCost {
             fixed: 1.0,
             per_size: 0.0,
@@ -330,8 +329,30 @@ mod tests {
             home,
         };
         let residents = [(9.0, 0), (7.0, 0), (4.0, 1), (2.0, 1)].map(resident);
-        let problem =
-            Problem::new(vec![machine; 2], residents.into(), vec![vec![move_cost]]).unwrap();
+        Problem::new(vec![machine; 2], residents.into(), vec![vec![move_cost]]).unwrap()
+    }
+
+    #[test]
+    fn all_that_is_looked_at_is_counted() {
+        // No move alone meets the target, so that the search for one comes on top of the same search for an exchange.
+        let steps = |exchanges| {
+            let variant = Variant {
+                exchanges,
+                iterations: 1,
+                ..Variant::ISLP
+            };
+            let found = variant.search(&two_machines(), 12.0, Budget::Steps(1000));
+            (found.solution, found.steps)
+        };
+        let (always, needed) = (steps(Exchanges::Always), steps(Exchanges::Needed));
+        assert_eq!(always.0, needed.0);
+        // Two processes that may leave the upper machine.
+        assert!(always.1 + 2 <= needed.1, "{} and {}", always.1, needed.1);
+    }
+
+    #[test]
+    fn where_a_move_meets_the_target_no_exchange_is_needed() {
+        let problem = two_machines();
         for (exchanges, target, migrations) in [
             (Exchanges::Always, 13.0, 2),
             (Exchanges::Needed, 13.0, 1),

@@ -223,6 +223,44 @@ fn problems() -> impl Strategy<Value = Problem> {
     })
 }
 
+/// The same problem with all prices times `factor`.
+fn in_currency(problem: &Problem, factor: f64) -> Problem {
+    let (machines, residents) = (problem.machines().to_vec(), problem.residents().to_vec());
+    let mut prices = clusters();
+    for price in prices.iter_mut().flatten() {
+        *price = MoveCost {
+            fixed: factor * price.fixed,
+            per_size: factor * price.per_size,
+        };
+    }
+    Problem::new(machines, residents, prices).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(50))]
+
+    #[test]
+    fn the_currency_of_prices_does_not_matter(
+        problem in problems(),
+        share in 0.0..1.0,
+        steps in 0..6000_u64,
+        exponent in -8..20,
+        seed: u64,
+    ) {
+        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let target = ideal + share * (initial - ideal);
+        // A power of two changes no digit.
+        let other = in_currency(&problem, 2.0_f64.powi(exponent));
+        for method in Method::ALL {
+            let places = |problem: &Problem| {
+                let solution = method.solve(problem, target, Budget::Steps(steps), seed);
+                (solution.assignment, solution.feasible)
+            };
+            prop_assert_eq!(places(&other), places(&problem), "{}", method);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

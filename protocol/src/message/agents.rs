@@ -102,10 +102,10 @@ impl Arrived {
         let other_is_slower = time < other_time || (time == other_time && other_rank < rank);
         Self {
             superstep: self.superstep,
-            processes: self.processes + other.processes,
-            halted: self.halted + other.halted,
-            sent: self.sent + other.sent,
-            received: self.received + other.received,
+            processes: self.processes.saturating_add(other.processes),
+            halted: self.halted.saturating_add(other.halted),
+            sent: self.sent.saturating_add(other.sent),
+            received: self.received.saturating_add(other.received),
             slowest: if other_is_slower {
                 other.slowest
             } else {

@@ -4,8 +4,8 @@
 //! processes that start on them, connect to each other, and report that they are ready. Then the client starts the job
 //! on all nodes, receives the record, and at the end the outputs of the processes.
 
-use bsp::HostId;
 use bsp::units::Seconds;
+use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
 /// A message between the client of a job and a node.
@@ -44,8 +44,6 @@ pub enum JobMessage {
 pub struct Submit {
     /// The number of the job: drawn at random, not 0.
     pub job: u64,
-    /// The sender's release: all nodes must have the same.
-    pub release: String,
     /// The receiver's index among the members.
     pub host: HostId,
     /// The nodes that take part, by host.
@@ -102,15 +100,19 @@ pub enum Fault {
     Program,
     /// The experiment.
     Input,
-    /// The cluster: a node is gone, busy, or of another release.
+    /// The cluster: a node is gone or busy.
     Cluster,
+    /// A node or the client runs another build.
+    Build,
 }
 
 /// The status of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Its release.
-    pub release: String,
+    /// The workloads that its program knows.
+    pub workloads: Vec<String>,
+    /// A superstep of an ended job that still executes, because its thread cannot be stopped.
+    pub abandoned: Option<Abandoned>,
     /// The time since it started.
     pub up: Seconds,
     /// Instructions per second of the share of one processor that is offered to programs.
@@ -127,12 +129,21 @@ pub struct Status {
     pub refused: u64,
 }
 
+/// A superstep that still executes although its job has ended. Its node accepts no job until it ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Abandoned {
+    /// The process.
+    pub rank: Rank,
+    /// The superstep.
+    pub superstep: u64,
+    /// How long it has executed.
+    pub since: Seconds,
+}
+
 /// The progress of a job on a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobStatus {
-    /// Its number.
-    pub job: u64,
-    /// The client that submitted it.
+    /// The client that submitted it. Its number is known to its members alone.
     pub client: String,
     /// The time since it was submitted.
     pub since: Seconds,

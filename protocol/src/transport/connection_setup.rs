@@ -8,13 +8,16 @@ use quinn::{Connection, ConnectionError, Incoming, SendStream};
 use rustls::pki_types::CertificateDer;
 use tokio::sync::mpsc;
 
+use crate::Build;
 use crate::identity::Certificate;
 use crate::transport::admission::{Admission, Decision, HandshakePermit};
 use crate::transport::close::{CloseCode, described};
 use crate::transport::connection_permits::{ConnectionPermit, TooManyConnections};
 use crate::transport::counters::{AtomicCounters, count};
 use crate::transport::first_error::FirstError;
-use crate::transport::handshake::{HANDSHAKE_LEN, Handshake, HandshakeError};
+use crate::transport::handshake::{
+    CONTROL, HEAD_LEN, Handshake, HandshakeError, HandshakeHead, OPENING_LEN, check_opening,
+};
 use crate::transport::link::{Link, Queue};
 use crate::transport::session::Session;
 use crate::transport::shared_bounds::SharedBounds;
@@ -26,6 +29,8 @@ use crate::transport::{Bounds, JobId, Peer, PeerInfo, Refusal};
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionSetup {
     pub(super) bounds: Bounds,
+    /// The build of this end.
+    pub(super) build: Arc<Build>,
     pub(super) session: Arc<Session>,
     pub(super) counters: Arc<AtomicCounters>,
     pub(super) shared: SharedBounds,
@@ -126,8 +131,9 @@ impl ConnectionSetup {
         let outgoing = send_handshake(&connection, &self.handshake(job)).await?;
         let (handshake, reader) = self.receive_handshake(&connection).await?;
         if handshake.job != job {
-            let (found, expected) = (handshake.job, job);
-            return Err(self.refuse(&connection, HandshakeError::Job { found, expected }));
+            let found = handshake.job;
+            let error = HandshakeError::Job { found };
+            return Err(self.refuse(&connection, error.into()));
         }
         let link = self.link(connection, (certificate, address, job), None);
         Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
@@ -152,7 +158,7 @@ impl ConnectionSetup {
             SetupError::Connection(_)
             | SetupError::Reset
             | SetupError::Stream(_)
-            | SetupError::Handshake(HandshakeError::Opening(_))
+            | SetupError::Handshake(HandshakeError::Opening(_) | HandshakeError::Build(_))
             | SetupError::TimedOut(_) => &self.counters.handshakes_failed,
         });
     }
@@ -163,14 +169,8 @@ impl ConnectionSetup {
         connection: &Connection,
     ) -> Result<(Handshake, StreamReader), SetupError> {
         let mut reader = StreamReader::new(connection.accept_uni().await?);
-        let bytes = reader.read_array::<HANDSHAKE_LEN>("a handshake").await;
-        let bytes = bytes.map_err(|error| match error {
-            StreamError::Lost(source) => SetupError::Connection(source),
-            StreamError::Reset => SetupError::Reset,
-            StreamError::Refused(refusal) => SetupError::Stream(refusal),
-        })?;
-        let handshake = Handshake::decode(&bytes);
-        let checked = handshake.and_then(|handshake| {
+        let received = read_handshake(&mut reader).await;
+        let checked = received.and_then(|handshake| {
             handshake.check(self.session.state())?;
             Ok(handshake)
         });
@@ -178,15 +178,21 @@ impl ConnectionSetup {
         Ok((handshake, reader))
     }
 
-    fn refuse(&self, connection: &Connection, error: HandshakeError) -> SetupError {
-        let reason = error.to_string();
-        connection.close(CloseCode::Handshake.to_wire(), reason.as_bytes());
-        SetupError::Handshake(error)
+    /// Closes the connection if `error` is about the handshake message of the peer.
+    fn refuse(&self, connection: &Connection, error: SetupError) -> SetupError {
+        if let SetupError::Handshake(refused) = &error {
+            let reason = refused.to_string();
+            connection.close(CloseCode::Handshake.to_wire(), reason.as_bytes());
+        }
+        error
     }
 
     fn handshake(&self, job: Option<JobId>) -> Handshake {
-        let epoch = self.session.state().epoch;
-        Handshake { job, epoch }
+        Handshake {
+            job,
+            epoch: self.session.state().epoch,
+            build: Build::clone(&self.build),
+        }
     }
 
     /// The link to a peer, which has opened the connection if it has a permit.
@@ -233,6 +239,28 @@ impl ConnectionSetup {
         }
         link
     }
+}
+
+impl From<StreamError> for SetupError {
+    fn from(error: StreamError) -> Self {
+        match error {
+            StreamError::Lost(source) => Self::Connection(source),
+            StreamError::Reset => Self::Reset,
+            StreamError::Refused(refusal) => Self::Stream(refusal),
+        }
+    }
+}
+
+/// Reads a handshake message. The opening is checked first, because the rest depends on the version that it names.
+async fn read_handshake(reader: &mut StreamReader) -> Result<Handshake, SetupError> {
+    let opening = reader.read_array::<OPENING_LEN>("a handshake").await?;
+    check_opening(&opening, CONTROL).map_err(HandshakeError::Opening)?;
+    let head = reader.read_array::<HEAD_LEN>("a handshake").await?;
+    let head = HandshakeHead::decode(&head)?;
+    let mut text = [0; 2 * Build::TEXT_MAX];
+    let text = &mut text[..head.text_len()];
+    reader.read_into(text, "a handshake").await?;
+    Ok(head.complete(text)?)
 }
 
 /// Opens the control stream, and sends `handshake` on it.

@@ -27,7 +27,7 @@ pub struct Counters {
     pub stale: u64,
     /// Frames that were repeated or out of order.
     pub replayed: u64,
-    /// Frames that their sender may not send.
+    /// Frames that their sender may not send, and connections of peers that have no part in a job.
     pub denied: u64,
     /// Bytes that are not a frame.
     pub malformed: u64,
@@ -78,9 +78,10 @@ impl AtomicCounters {
             Refusal::Job { .. } => &self.foreign,
             Refusal::Epoch { .. } => &self.stale,
             Refusal::Sequence { .. } => &self.replayed,
-            Refusal::Rights { .. } | Refusal::Connection { .. } | Refusal::Agent { .. } => {
-                &self.denied
-            }
+            Refusal::Rights { .. }
+            | Refusal::Connection { .. }
+            | Refusal::Agent { .. }
+            | Refusal::Content(_) => &self.denied,
             Refusal::Unfinished { .. } => &self.unfinished,
             Refusal::Share { .. } => &self.oversized,
             Refusal::Decode(_)

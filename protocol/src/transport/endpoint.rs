@@ -7,6 +7,7 @@ use quinn::{
 };
 use tokio::sync::{Mutex, mpsc};
 
+use crate::Build;
 use crate::identity::{Identity, Name, PemError, Revocations, Role, Subject};
 use crate::transport::close::CloseCode;
 use crate::transport::connection_setup::{ConnectionSetup, SetupError};
@@ -104,8 +105,8 @@ pub enum ConnectError {
 }
 
 impl Endpoint {
-    /// Binds a socket to `address` (port 0: any free port) and accepts the peers that `policy` allows. The tokio
-    /// runtime must have time and I/O enabled.
+    /// Binds a socket to `address` (port 0: any free port) and accepts the peers that `policy` allows. Peers learn
+    /// that this end runs `build`. The tokio runtime must have time and I/O enabled.
     ///
     /// # Errors
     ///
@@ -115,6 +116,7 @@ impl Endpoint {
         address: SocketAddr,
         policy: PeerPolicy,
         bounds: Bounds,
+        build: Build,
     ) -> Result<Self, BindError> {
         drop(tokio::runtime::Handle::try_current().map_err(|_| BindError::Runtime)?);
         let revocations = identity.revocations().cloned();
@@ -135,6 +137,7 @@ impl Endpoint {
         let standing = Standing::new(identity.certificate().clone(), revocations);
         let setup = ConnectionSetup {
             bounds,
+            build: Arc::new(build),
             session: Arc::new(Session::default()),
             counters: Arc::new(AtomicCounters::default()),
             shared: SharedBounds::new(bounds, standing),
@@ -252,6 +255,12 @@ impl Endpoint {
     /// If the system does not report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.inner.local_addr()
+    }
+
+    /// The build that this end runs.
+    #[must_use]
+    pub fn build(&self) -> &Build {
+        &self.setup.build
     }
 
     /// The identity of this endpoint.

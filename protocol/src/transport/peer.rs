@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use quinn::{RecvStream, SendStream};
 
+use crate::Build;
 use crate::transport::handshake::Handshake;
 use crate::transport::link::Link;
 use crate::transport::session::FrameOrder;
@@ -17,6 +18,8 @@ pub struct Peer {
     pub info: Arc<PeerInfo>,
     /// The job of both ends. A connection without a job only carries messages between clients and nodes.
     pub job: Option<JobId>,
+    /// The build that the peer runs, as it says.
+    pub build: Build,
     /// Sends frames and states to the peer.
     pub sender: Sender,
     /// Receives frames from the peer.
@@ -34,10 +37,12 @@ impl Peer {
         incoming: RecvStream,
     ) -> Self {
         let link = Arc::new(link);
-        let order = || FrameOrder::new(link.job, handshake.epoch);
+        let epoch = handshake.epoch;
+        let order = || FrameOrder::new(link.job, epoch);
         Self {
             info: Arc::clone(&link.peer),
             job: link.job,
+            build: handshake.build,
             sender: Sender::spawn(Arc::clone(&link), outgoing),
             messages: Receiver::new(Arc::clone(&link), incoming, order()),
             states: StateReceiver::new(Arc::clone(&link), order()),

@@ -57,6 +57,9 @@ pub enum Refusal {
         /// The agent it claims to speak for.
         from: Address,
     },
+    /// Its content contradicts the state of the job.
+    #[error("{0}")]
+    Content(String),
     /// It is not a message.
     #[error(transparent)]
     Decode(#[from] DecodeError),

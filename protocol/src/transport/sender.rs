@@ -8,7 +8,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc,
 use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::link::Link;
 use crate::transport::session::{STAMP_LEN, Stamp};
-use crate::transport::state_stream;
+use crate::transport::{Refusal, state_stream};
 use crate::{Address, AgentMessage, Frame, Message, ProcessImage};
 
 /// Sends frames and states to a peer.
@@ -178,6 +178,14 @@ impl Sender {
             Ok(Err(_)) => Err(self.link.gone()),
             Err(_) => Err(self.link.stalled()),
         }
+    }
+
+    /// Closes the connection because of what the peer sent, which is counted.
+    ///
+    /// Returns the error of the connection, which names the peer and `problem`.
+    #[must_use]
+    pub fn refuse(&self, problem: String) -> PeerError {
+        self.link.refuse(Refusal::Content(problem))
     }
 
     fn put(&self, frame: Frame, room: Option<OwnedSemaphorePermit>) -> Result<(), PeerError> {

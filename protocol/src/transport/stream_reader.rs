@@ -32,9 +32,22 @@ impl StreamReader {
         what: &'static str,
     ) -> Result<[u8; N], StreamError> {
         let mut bytes = [0; N];
-        match self.0.read_exact(&mut bytes).await {
-            Ok(()) => Ok(bytes),
-            Err(ReadExactError::FinishedEarly(found)) => Err(Refusal::ended(what, found, N).into()),
+        self.read_into(&mut bytes, what).await?;
+        Ok(bytes)
+    }
+
+    /// Fills `bytes` with the next bytes, a part of `what`.
+    pub(super) async fn read_into(
+        &mut self,
+        bytes: &mut [u8],
+        what: &'static str,
+    ) -> Result<(), StreamError> {
+        let length = bytes.len();
+        match self.0.read_exact(bytes).await {
+            Ok(()) => Ok(()),
+            Err(ReadExactError::FinishedEarly(found)) => {
+                Err(Refusal::ended(what, found, length).into())
+            }
             Err(ReadExactError::ReadError(error)) => Err(error.into()),
         }
     }

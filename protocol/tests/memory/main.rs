@@ -17,7 +17,7 @@ use bsp::{HostId, Rank, SetId};
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, TrySendError};
 use protocol::{
-    Address, AgentMessage, Frame, Message, ProcessImage, StartCall, WIRE_VERSION, encode,
+    Address, AgentMessage, Build, Frame, Message, ProcessImage, StartCall, WIRE_VERSION, encode,
 };
 use quinn::{Connection, SendStream};
 use tokio::sync::Mutex;
@@ -60,7 +60,10 @@ async fn memory_of_a_hostile_peer_is_bounded() {
     let mut streams = opened(&hostile).await;
     announce(&mut control, &mut streams).await;
     let silent = streams.remove(0);
-    let filling: JoinSet<_> = streams.into_iter().map(|stream| fill(stream, 64 << 20)).collect();
+    let filling: JoinSet<_> = streams
+        .into_iter()
+        .map(|stream| fill(stream, 64 << 20))
+        .collect();
     for superstep in 0.. {
         match sender.try_send(large(superstep)) {
             Ok(()) => assert!(superstep < 64, "a queue of {superstep} MiB"),
@@ -145,7 +148,6 @@ async fn memory_of_eight_hostile_peers_is_bounded() {
     exchange(&mut a, &mut b).await;
     let more = resident().saturating_sub(before);
     let taken: usize = taken.iter().sum();
-    println!("{more} bytes more than before, {taken} taken");
     assert!(
         more <= MEMORY_OF_EIGHT,
         "{more} bytes more than before, {taken} taken"
@@ -283,9 +285,14 @@ fn large(epoch: u64) -> Frame {
 
 fn endpoint(identity: Identity) -> Endpoint {
     let policy = PeerPolicy::Roles(BTreeSet::from([Role::SetManager]));
-    let endpoint = Endpoint::bind(identity, loopback(), policy, Bounds::default()).unwrap();
+    let endpoint =
+        Endpoint::bind(identity, loopback(), policy, Bounds::default(), build()).unwrap();
     endpoint.begin(JobId(NonZeroU64::new(7).unwrap()), EPOCH);
     endpoint
+}
+
+fn build() -> Build {
+    Build::new("tests", "0.1.0", [0; Build::DIGEST_LEN]).unwrap()
 }
 
 fn name(text: &str) -> Name {

@@ -35,8 +35,8 @@ use bytes::Bytes;
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Counters, Endpoint, JobId, Peer, PeerPolicy, Received};
 use protocol::{
-    Address, AgentMessage, CallMessage, Frame, Limits, Message, NodeMessage, StartCall, decode,
-    encode,
+    Address, AgentMessage, Build, CallMessage, Frame, Limits, Message, NodeMessage, StartCall,
+    decode, encode,
 };
 
 static AUTHORITY: LazyLock<Authority> = LazyLock::new(authority);
@@ -65,6 +65,11 @@ fn job(number: u64) -> JobId {
     JobId(NonZeroU64::new(number).unwrap())
 }
 
+/// The build of every endpoint here.
+fn build() -> Build {
+    Build::new("tests", "0.1.0", [0xab; Build::DIGEST_LEN]).unwrap()
+}
+
 fn loopback() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
@@ -75,7 +80,8 @@ fn any_role() -> PeerPolicy {
 
 /// An endpoint at job 7.
 fn endpoint(role: Role, text: &str, policy: PeerPolicy, bounds: Bounds) -> Endpoint {
-    let endpoint = Endpoint::bind(identity(role, text), loopback(), policy, bounds).unwrap();
+    let endpoint =
+        Endpoint::bind(identity(role, text), loopback(), policy, bounds, build()).unwrap();
     endpoint.begin(job(7), EPOCH);
     endpoint
 }

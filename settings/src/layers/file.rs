@@ -1,24 +1,26 @@
 //! The file layer: TOML, every value with its line.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::input::{name_of, nearest_file, read_bytes};
 use crate::tree::{Node, Value};
 
 /// Why a file is no configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It cannot be read.
-    #[error("{path}: cannot be read: {source}")]
+    #[error("{path}: cannot be read: {source}{help}")]
     Unreadable {
         /// Which file.
         path: String,
         /// Why.
         source: io::Error,
+        /// The file that may be meant, on a line of its own; empty: no name is near enough.
+        help: String,
     },
     /// It is not text.
     #[error("{path}: is not UTF-8 text (byte {byte} is not)")]
@@ -46,9 +48,14 @@ pub enum FileError {
 ///
 /// If it cannot be read or is not text.
 pub fn read(path: &Path) -> Result<String, FileError> {
-    let name = path.display().to_string();
-    let bytes = fs::read(path).map_err(|source| FileError::Unreadable {
+    let name = name_of(path);
+    let bytes = read_bytes(path).map_err(|source| FileError::Unreadable {
         path: name.clone(),
+        help: nearest_file(path)
+            .filter(|_| source.kind() == io::ErrorKind::NotFound)
+            .map_or_else(String::new, |nearest| {
+                format!("\n  help: did you mean `{}`?", nearest.display())
+            }),
         source,
     })?;
     String::from_utf8(bytes).map_err(|error| FileError::NotText {

@@ -205,14 +205,10 @@ impl Allocation {
         }
     }
 
-    /// Removes a flow from the sums and lists of a tracked link.
+    /// Removes a flow from the sums and lists of a bottleneck link, if that is tracked.
     fn untrack_flow(&mut self, id: u32, index: usize, part: f64) {
-        let link = &self.links[index];
-        if link.level == f64::INFINITY {
-            return;
-        }
         let bottleneck = self.flows[id as usize].bottleneck;
-        let track = self.clocks.track_mut(link.clock);
+        let track = self.clocks.track_mut(self.links[index].clock);
         if !track.is_on {
             return;
         }

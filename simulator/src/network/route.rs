@@ -294,3 +294,6 @@ const LEGS_MAX: usize = 12;
 /// Most routes that are cached: as many as fit into the processor's caches. To fetch one from main
 /// memory costs more than to compute it.
 const CACHE_MAX: usize = 1 << 12;
+
+#[cfg(test)]
+mod tests;

@@ -172,3 +172,6 @@ fn headroom(region: &Region, allocation: &Allocation, index: usize) -> f64 {
 /// How far levels of tracked links may rise before the region is solved again. A larger factor meets
 /// another limit sooner, a smaller one is exceeded more often.
 const HEADROOM_MAX: f64 = 2.0;
+
+#[cfg(test)]
+mod tests;

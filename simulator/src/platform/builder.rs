@@ -233,10 +233,6 @@ impl Builder {
         &self.sets
     }
 
-    pub(super) fn has_hosts(&self) -> bool {
-        !self.hosts.is_empty()
-    }
-
     pub(super) fn node(
         &self,
         what: &'static str,

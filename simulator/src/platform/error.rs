@@ -30,6 +30,12 @@ pub enum PlatformErrorKind {
         "unsupported platform version `{0}`: expected 4 or 4.1; `simgrid_update_xml` converts older files"
     )]
     Version(String),
+    /// A SimGrid file of processes and their hosts.
+    #[error(
+        "this is a deployment, not a platform: it says which process runs on which host; give the file \
+         that declares the hosts"
+    )]
+    Deployment,
     /// An element of SimGrid that this simulator does not have.
     #[error("{what} is not supported; {instead}")]
     NotSupported {
@@ -154,16 +160,6 @@ pub enum PlatformErrorKind {
     #[error("zone `{zone}` has both hosts and zones; put the hosts into a separate zone")]
     MixedZone {
         /// Name of the zone.
-        zone: String,
-    },
-    /// A host or a zone that no route reaches.
-    #[error(
-        "no route leads from or to `{name}`; add one, or set routing=\"None\" for zone `{zone}`"
-    )]
-    Isolated {
-        /// Name of the host or zone.
-        name: String,
-        /// The zone around it.
         zone: String,
     },
     /// Two Sets that are not connected.

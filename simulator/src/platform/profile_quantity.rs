@@ -1,6 +1,9 @@
 //! What the values of a profile stand for, and their range.
 
+use std::ops::RangeInclusive;
+
 use crate::platform::error::PlatformErrorKind;
+use crate::platform::units::{RATES, is_time};
 use crate::profile::Profile;
 
 /// What the values of a profile stand for.
@@ -20,15 +23,17 @@ impl ProfileQuantity {
     /// Checks that all values are in range.
     pub(super) fn check(self, name: &str, profile: &Profile) -> Result<(), PlatformErrorKind> {
         let is_in_range = |value: f64| match self {
-            Self::SpeedFactor | Self::Latency => 0.0 <= value,
+            Self::SpeedFactor => value.abs() <= 0.0 || FACTORS.contains(&value),
+            Self::Latency => is_time(value),
             Self::Load => (0.0..=1.0).contains(&value),
-            Self::Bandwidth => 0.0 < value,
+            // What a congested link has left may be less than the least that a file may state.
+            Self::Bandwidth => 0.0 < value && value <= *RATES.end(),
         };
         let expected = match self {
-            Self::SpeedFactor => "a factor of the host's speed, zero or above",
+            Self::SpeedFactor => "a factor of the host's speed, 0 or from 1e-30 to 1e30",
             Self::Load => "a fraction from 0 to 1",
-            Self::Bandwidth => "a positive bandwidth, in bytes per second",
-            Self::Latency => "a latency, in seconds",
+            Self::Bandwidth => "a positive bandwidth of at most 1e30 bytes per second",
+            Self::Latency => "a latency, 0 or from 1e-30 to 1e9 seconds",
         };
         match profile
             .points()
@@ -45,3 +50,6 @@ impl ProfileQuantity {
         }
     }
 }
+
+/// Factors other than zero that leave a speed which a simulation can count with.
+const FACTORS: RangeInclusive<f64> = 1e-30..=1e30;

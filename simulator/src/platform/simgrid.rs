@@ -59,9 +59,7 @@ fn read(
     for (zone, route) in std::mem::take(&mut reader.routes) {
         reader.route(zone, route)?;
     }
-    if reader.builder.has_hosts() {
-        reader.builder.check_connected()?;
-    }
+    reader.builder.warn_of_isolated();
     reader.builder.finish()
 }
 
@@ -80,6 +78,10 @@ impl<'doc> Reader<'doc, '_> {
                 what: format!("a file of <{}>", platform.name()),
                 instead: "a SimGrid platform stands in <platform>",
             }));
+        }
+        let is_process = |child: &Element<'_>| matches!(child.name(), "actor" | "process");
+        if platform.children().next().is_some() && platform.children().all(|it| is_process(&it)) {
+            return Err(platform.error(PlatformErrorKind::Deployment));
         }
         platform.allow(&["version"])?;
         let version = platform.required("version")?;

@@ -1,5 +1,7 @@
 //! Numbers with units: `1.5 Gf`, `12.5MBps`, `50 us`.
 
+use std::ops::RangeInclusive;
+
 use winnow::Parser;
 use winnow::ascii::digit1;
 use winnow::combinator::{alt, opt};
@@ -53,13 +55,19 @@ pub enum QuantityProblem {
 /// second.
 pub(super) fn speed(text: &str) -> Result<InstructionsPerSecond, QuantityError> {
     let value = read(text, &SPEED)?;
-    InstructionsPerSecond::new(value).map_err(|_| out_of_range(text, value, "positive"))
+    InstructionsPerSecond::new(value)
+        .ok()
+        .filter(|_| RATES.contains(&value))
+        .ok_or_else(|| out_of_range(text, value, rate_range(value, SPEED_RANGE)))
 }
 
 /// Reads a bandwidth, `12.5MBps` or `100 Mbps`; a bare number is in bytes per second.
 pub(super) fn bandwidth(text: &str) -> Result<BytesPerSecond, QuantityError> {
     let value = read(text, &BANDWIDTH)?;
-    BytesPerSecond::new(value).map_err(|_| out_of_range(text, value, "positive"))
+    BytesPerSecond::new(value)
+        .ok()
+        .filter(|_| RATES.contains(&value))
+        .ok_or_else(|| out_of_range(text, value, rate_range(value, BANDWIDTH_RANGE)))
 }
 
 /// Reads a bandwidth; zero means that there is none.
@@ -77,13 +85,61 @@ pub(super) fn time(text: &str) -> Result<Seconds, QuantityError> {
     let value = read(text, &TIME)?;
     Seconds::new(value)
         .ok()
-        .filter(|value| Seconds::ZERO <= *value)
-        .ok_or_else(|| out_of_range(text, value, "at least 0"))
+        .filter(|value| is_time(value.get()))
+        .ok_or_else(|| {
+            let range = if value < 0.0 {
+                "at least 0"
+            } else {
+                TIME_RANGE
+            };
+            out_of_range(text, value, range)
+        })
 }
 
 /// Reads a plain number.
 pub(super) fn plain(text: &str) -> Result<f64, QuantityError> {
     read(text, &PLAIN)
+}
+
+/// Whether a simulation can count this many seconds.
+pub(super) fn is_time(seconds: f64) -> bool {
+    seconds.abs() <= 0.0 || TIMES.contains(&seconds)
+}
+
+/// The range that a rate of `value` misses.
+const fn rate_range(value: f64, range: &'static str) -> &'static str {
+    if value <= 0.0 { "positive" } else { range }
+}
+
+/// The measures of platform files: an example of each, and its units with their prefixes.
+#[must_use]
+pub fn measures() -> Vec<(&'static str, Vec<UnitSpelling>)> {
+    let spelling = |unit: &Unit| UnitSpelling {
+        name: unit.name,
+        prefixes: unit
+            .prefixes
+            .iter()
+            .flat_map(|prefixes| prefixes.names.iter().copied())
+            .collect(),
+    };
+    [&SPEED, &BANDWIDTH, &TIME]
+        .into_iter()
+        .map(|measure| {
+            (
+                measure.expected,
+                measure.units.iter().map(spelling).collect(),
+            )
+        })
+        .collect()
+}
+
+/// A unit of platform files, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitSpelling {
+    /// Without a prefix.
+    pub name: &'static str,
+    /// The prefixes that it may have.
+    pub prefixes: Vec<&'static str>,
 }
 
 /// A measure: its units, each with its prefixes, and an example for errors.
@@ -189,6 +245,17 @@ fn out_of_range(text: &str, value: f64, range: &'static str) -> QuantityError {
         problem: QuantityProblem::OutOfRange { range },
     }
 }
+
+/// Speeds and bandwidths that a simulation can count with: the weights and rates of messages, which are
+/// products and quotients of them, are normal floats. The slowest takes eleven days for a byte.
+pub(super) const RATES: RangeInclusive<f64> = 1e-6..=1e30;
+/// Lengths of time other than zero that a simulation can count with. After the longest, 32 years, its
+/// clock still tells microseconds apart.
+const TIMES: RangeInclusive<f64> = 1e-30..=1e9;
+
+const SPEED_RANGE: &str = "from 1e-6 to 1e30 instructions per second";
+const BANDWIDTH_RANGE: &str = "from 1e-6 to 1e30 bytes per second";
+const TIME_RANGE: &str = "0, or from 1e-30 to 1e9 seconds";
 
 const DECIMAL: Prefixes = Prefixes {
     names: &["k", "M", "G", "T", "P", "E", "Z", "Y"],
@@ -316,89 +383,4 @@ const PLAIN: Measure = Measure {
 };
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn units_are_those_of_simgrid() {
-        for (text, value) in [
-            ("1.59Gf", 1.59 * 1e9),
-            ("1 Ginstr/s", 1e9),
-            ("2kiloflops", 2e3),
-            ("3zetaflops", 3e21),
-            ("1e9", 1e9),
-            ("1Ef", 1e18),
-            ("1E2f", 100.0),
-        ] {
-            assert_eq!(
-                speed(text).unwrap().get().to_bits(),
-                f64::to_bits(value),
-                "{text}"
-            );
-        }
-        for (text, value) in [
-            ("12.5MBps", 12.5e6),
-            ("100 Mbps", 100.0 * 0.125e6),
-            ("1kBps", 1e3),
-            ("1KiBps", 1024.0),
-            ("8Kibps", 1024.0),
-            ("1EBps", 1e18),
-        ] {
-            assert_eq!(
-                bandwidth(text).unwrap().get().to_bits(),
-                f64::to_bits(value),
-                "{text}"
-            );
-        }
-        for (text, value) in [
-            ("50us", 50.0 * 1e-6),
-            ("0", 0.0),
-            ("1.5 m", 90.0),
-            ("2 min", 120.0),
-        ] {
-            assert_eq!(
-                time(text).unwrap().get().to_bits(),
-                f64::to_bits(value),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn unknown_units_suggest_the_nearest_one() {
-        assert_eq!(
-            bandwidth("12KBps").unwrap_err().to_string(),
-            "invalid value `12KBps`: unknown unit `KBps` (did you mean `kBps`?), \
-             must be a bandwidth such as `12.5 MBps` or `100 Mbps`"
-        );
-        assert_eq!(
-            time("5 sec").unwrap_err().to_string(),
-            "invalid value `5 sec`: unknown unit `sec`, must be a time such as `50 us` or `1 ms`"
-        );
-        assert_eq!(
-            speed("fast").unwrap_err().to_string(),
-            "invalid value `fast`: must be a speed such as `1.5 Gf` or `1.5 Ginstr/s`"
-        );
-    }
-
-    #[test]
-    fn rates_must_be_positive_and_times_not_negative() {
-        assert_eq!(
-            speed("0Gf").unwrap_err().to_string(),
-            "invalid value `0Gf`: must be positive"
-        );
-        assert_eq!(
-            bandwidth("-1MBps").unwrap_err().to_string(),
-            "invalid value `-1MBps`: must be positive"
-        );
-        assert_eq!(
-            time("-1s").unwrap_err().to_string(),
-            "invalid value `-1s`: must be at least 0"
-        );
-        assert_eq!(
-            speed("1e999").unwrap_err().to_string(),
-            "invalid value `1e999`: must be a finite number"
-        );
-        assert!(speed("nan").is_err() && speed("inf").is_err());
-    }
-}
+mod tests;

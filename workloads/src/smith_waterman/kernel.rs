@@ -18,6 +18,7 @@
 mod alignment;
 mod block;
 mod blosum62;
+mod letters;
 mod scoring;
 mod sequence;
 mod traceback;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bsp::HostId;
 use protocol::identity::Identity;
 use protocol::transport::{Bounds, Endpoint, Peer, PeerPolicy, Sender};
-use protocol::{Address, JobMessage, Message, encode};
+use protocol::{Address, Build, JobMessage, Message, encode};
 
 use super::request::Request;
 use crate::hosts::failure::JobError;
@@ -23,12 +23,13 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, JobError> {
 }
 
 /// An endpoint that only connects.
-pub(super) fn endpoint(identity: Identity) -> Result<Arc<Endpoint>, JobError> {
+pub(super) fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint>, JobError> {
     let any_ipv6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
     let any_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let has_ipv6 = UdpSocket::bind(any_ipv6).is_ok();
     let address = if has_ipv6 { any_ipv6 } else { any_ipv4 };
-    let bound = Endpoint::bind(identity, address, PeerPolicy::RefuseAll, Bounds::default());
+    let (policy, bounds) = (PeerPolicy::RefuseAll, Bounds::default());
+    let bound = Endpoint::bind(identity, address, policy, bounds, build.clone());
     let bound = bound.map_err(|error| JobError::cluster(error.to_string()))?;
     Ok(Arc::new(bound))
 }

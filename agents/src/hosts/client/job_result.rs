@@ -4,22 +4,28 @@ use std::collections::BTreeMap;
 
 use bsp::units::{Bytes, Instant};
 use bsp::{HostId, Rank};
-use protocol::Ended;
+use protocol::{Build, Ended};
 
 use crate::record::{Call, End};
 
 /// The outputs, totals and calls of a job.
 #[derive(Default)]
 pub(super) struct JobResult {
-    pub(super) outputs: BTreeMap<Rank, bytes::Bytes>,
+    /// The outputs, with the host of the node that sent each.
+    pub(super) outputs: BTreeMap<Rank, (HostId, bytes::Bytes)>,
     pub(super) ended: BTreeMap<HostId, Ended>,
     pub(super) calls: Vec<Call>,
+    /// The builds of the nodes, by host.
+    pub(super) builds: Vec<Build>,
 }
 
 impl JobResult {
     /// The totals of the run.
     pub(super) fn end(&self) -> End {
-        let sum = |what: fn(&Ended) -> u64| self.ended.values().map(what).sum();
+        let sum = |what: fn(&Ended) -> u64| {
+            let numbers = self.ended.values().map(what);
+            numbers.fold(0, u64::saturating_add)
+        };
         let seconds = self.ended.values().map(|ended| ended.seconds).max();
         let supersteps = self.ended.values().map(|ended| ended.supersteps).max();
         End {

@@ -5,10 +5,12 @@ use protocol::transport::{Peer, PeerError, Received, StateReceiver};
 use protocol::{JobMessage, Message};
 use tokio::sync::mpsc;
 
+use crate::hosts::input_memory::{InputBudget, InputMemory};
+
 /// Something that a client receives from a node.
 pub(super) enum NodeEvent {
-    /// A message.
-    Message(JobMessage),
+    /// A message. The memory is held until its events of the record are in order.
+    Message(JobMessage, InputMemory),
     /// The output of a process.
     Output(Rank, bytes::Bytes),
     /// The connection has ended: in order, with the reason that the node gave, or not.
@@ -24,10 +26,17 @@ pub(super) fn listen(host: HostId, peer: Peer, events: &mpsc::Sender<(HostId, No
     } = peer;
     drop(tokio::spawn(receive_outputs(host, states, events.clone())));
     let events = events.clone();
+    let budget = InputBudget::new(RECORD_MAX);
     drop(tokio::spawn(async move {
         loop {
             let event = match messages.receive().await {
-                Ok(Received::Message(_, _, Message::Job(message))) => NodeEvent::Message(*message),
+                Ok(Received::Message(_, _, Message::Job(message))) => {
+                    let lines = match &*message {
+                        JobMessage::Recorded(lines) => lines.len(),
+                        _ => 0,
+                    };
+                    NodeEvent::Message(*message, budget.reserve(lines).await)
+                }
                 Ok(Received::Message(..)) => continue,
                 Ok(Received::Closed { reason }) => NodeEvent::Closed(Ok(reason)),
                 Err(error) => NodeEvent::Closed(Err(error)),
@@ -54,3 +63,6 @@ async fn receive_outputs(
         }
     }
 }
+
+/// Bytes of the record from one node that wait for the events of others.
+const RECORD_MAX: usize = 32 << 20;

@@ -2,13 +2,16 @@
 
 use protocol::Member;
 
+use crate::hosts::builds::Builds;
 use crate::setup::Setup;
 
 /// A job for a cluster.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The release of the client; the nodes must have the same.
-    pub release: String,
+    /// The build of the client, and whether nodes may run others.
+    pub builds: Builds,
+    /// The workload that the nodes must have.
+    pub workload: String,
     /// The nodes that take part, by host. Those of a Set are adjacent, the node of its Manager first.
     pub members: Vec<Member>,
     /// The experiment with all its values, for the nodes.

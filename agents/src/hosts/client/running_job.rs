@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bsp::{HostId, Rank};
@@ -10,10 +11,12 @@ use protocol::{Address, Fault, JobMessage, ProcessImage, Submit};
 use tokio::sync::mpsc;
 
 use super::connections::{ANSWER_LIMIT, send};
+use super::event_check::EventCheck;
 use super::job_result::JobResult;
 use super::node_event::{NodeEvent, listen};
 use super::request::Request;
 use crate::hosts::failure::JobError;
+use crate::hosts::input_memory::InputMemory;
 use crate::hosts::journal::Journal;
 use crate::programs::States;
 use crate::record::Event;
@@ -26,6 +29,9 @@ pub(super) struct RunningJob<'a> {
     /// Events that arrived before they were expected.
     early: VecDeque<(HostId, NodeEvent)>,
     journal: Journal,
+    event_check: EventCheck,
+    /// The host of each process after the calls recorded so far, by rank.
+    placement: Vec<HostId>,
     observer: &'a mut dyn FnMut(&Event) -> Result<(), JobError>,
     result: JobResult,
 }
@@ -49,6 +55,8 @@ impl<'a> RunningJob<'a> {
             events,
             early: VecDeque::new(),
             journal: Journal::new(request.setup.platform.sets().len()),
+            event_check: EventCheck::new(&request.setup),
+            placement: request.setup.placement.clone(),
             observer,
             result: JobResult::default(),
         }
@@ -70,7 +78,6 @@ impl<'a> RunningJob<'a> {
         for host in self.hosts() {
             let submit = Submit {
                 job,
-                release: self.request.release.clone(),
                 host,
                 members: self.request.members.clone(),
                 experiment: self.request.experiment.clone(),
@@ -101,7 +108,7 @@ impl<'a> RunningJob<'a> {
             let (host, event) = self.next().await?;
             self.handle_event(host, event)?;
         }
-        Ok(())
+        self.check_outputs()
     }
 
     /// The cause of `first`, the first error that arrived. If a program fails, its node closes its connections, and the
@@ -112,7 +119,7 @@ impl<'a> RunningJob<'a> {
         }
         let listening = async {
             while let Some((_, event)) = self.events.recv().await {
-                if let NodeEvent::Message(JobMessage::Failed(failed)) = event
+                if let NodeEvent::Message(JobMessage::Failed(failed), _) = event
                     && failed.fault != Fault::Cluster
                 {
                     return Some(failed.into());
@@ -161,7 +168,7 @@ impl<'a> RunningJob<'a> {
                     sent = &mut sending => break sent?,
                     Some((host, event)) = self.events.recv() => match event {
                         // A node on which no process starts may be ready already.
-                        NodeEvent::Message(JobMessage::Ready) => self.early.push_back((host, event)),
+                        NodeEvent::Message(JobMessage::Ready, _) => self.early.push_back((host, event)),
                         // A node that refuses the job sends the reason.
                         event => return Err(self.error(host, event)),
                     },
@@ -182,7 +189,7 @@ impl<'a> RunningJob<'a> {
             while !missing.is_empty() {
                 let (host, event) = self.next().await?;
                 match event {
-                    NodeEvent::Message(message) if expected(&message) => {
+                    NodeEvent::Message(message, _) if expected(&message) => {
                         missing.retain(|other| *other != host);
                     }
                     event => return Err(self.error(host, event)),
@@ -211,42 +218,68 @@ impl<'a> RunningJob<'a> {
 
     fn handle_event(&mut self, host: HostId, event: NodeEvent) -> Result<(), JobError> {
         match event {
-            NodeEvent::Message(JobMessage::Recorded(lines)) => {
+            NodeEvent::Message(JobMessage::Recorded(lines), memory) => {
+                let memory = Arc::new(memory);
                 for line in lines.lines() {
-                    let event: Event = serde_json::from_str(line).map_err(|error| {
-                        let name = self.name(host);
-                        JobError::cluster(format!(
-                            "{name} sent an invalid event of the record: {error}"
-                        ))
+                    let event = self.event_check.parse(host, line);
+                    let event = event.map_err(|problem| {
+                        let event = format!("an invalid event of the record: {problem}");
+                        self.refuse(host, &event)
                     })?;
-                    self.record(event)?;
+                    self.record(event, &memory)?;
                 }
                 Ok(())
             }
-            NodeEvent::Message(JobMessage::Ended(ended)) => {
-                self.result.ended.insert(host, ended);
-                Ok(())
+            NodeEvent::Message(JobMessage::Ended(ended), _) => {
+                let is_new = self.result.ended.insert(host, ended).is_none();
+                is_new
+                    .then_some(())
+                    .ok_or_else(|| self.refuse(host, "a second end"))
             }
             NodeEvent::Output(rank, output) => {
-                let exists = rank.index() < self.request.setup.placement.len();
-                let is_new = exists && self.result.outputs.insert(rank, output).is_none();
-                let name = self.name(host);
-                let problem =
-                    || JobError::cluster(format!("{name} sent an unexpected output of {rank}"));
-                is_new.then_some(()).ok_or_else(problem)
+                let unexpected = || self.refuse(host, &format!("an unexpected output of {rank}"));
+                self.event_check.rank(rank).map_err(|_| unexpected())?;
+                let output = self.result.outputs.insert(rank, (host, output));
+                output.map_or(Ok(()), |_| {
+                    Err(self.refuse(host, &format!("an unexpected output of {rank}")))
+                })
             }
-            event @ (NodeEvent::Message(_) | NodeEvent::Closed(_)) => Err(self.error(host, event)),
+            event @ (NodeEvent::Message(..) | NodeEvent::Closed(_)) => Err(self.error(host, event)),
         }
     }
 
-    fn record(&mut self, event: Event) -> Result<(), JobError> {
-        for event in self.journal.add(event) {
+    fn record(&mut self, event: Event, memory: &Arc<InputMemory>) -> Result<(), JobError> {
+        for event in self.journal.add(event, memory) {
             (self.observer)(&event)?;
             if let Event::Call(call) = event {
+                for migration in &call.migrations {
+                    self.placement[migration.rank.index()] = migration.to;
+                }
                 self.result.calls.push(call);
             }
         }
         Ok(())
+    }
+
+    /// Checks that each output is from the node on which its process ended.
+    fn check_outputs(&self) -> Result<(), JobError> {
+        let outputs = self.result.outputs.iter();
+        let misplaced = outputs.map(|(rank, (host, _))| (rank, host));
+        let mut misplaced = misplaced.filter(|(rank, host)| self.placement[rank.index()] != **host);
+        misplaced.next().map_or(Ok(()), |(rank, host)| {
+            Err(self.refuse(
+                *host,
+                &format!("the output of {rank}, which ended elsewhere"),
+            ))
+        })
+    }
+
+    /// Closes the connection to a node because of what it sent. Returns the error, which names the node.
+    fn refuse(&self, host: HostId, problem: &str) -> JobError {
+        let problem = format!("{} sent {problem}", self.name(host));
+        // The error of the connection says the same with the address.
+        drop(self.senders[host.index()].refuse(problem.clone()));
+        JobError::cluster(problem)
     }
 
     fn is_over(&self) -> bool {
@@ -264,16 +297,16 @@ impl<'a> RunningJob<'a> {
     fn error(&self, host: HostId, event: NodeEvent) -> JobError {
         let name = self.name(host);
         match event {
-            NodeEvent::Message(JobMessage::Failed(failed)) => JobError {
+            NodeEvent::Message(JobMessage::Failed(failed), _) => JobError {
                 fault: failed.fault,
                 message: match failed.fault {
-                    Fault::Program | Fault::Input => failed.message,
+                    Fault::Program | Fault::Input | Fault::Build => failed.message,
                     // A message of a node about itself begins with its name.
                     Fault::Cluster if failed.message.starts_with(name) => failed.message,
                     Fault::Cluster => format!("{name}: {}", failed.message),
                 },
             },
-            NodeEvent::Message(message) => {
+            NodeEvent::Message(message, _) => {
                 JobError::cluster(format!("unexpected message of {name}: {message:?}"))
             }
             NodeEvent::Output(rank, _) => {

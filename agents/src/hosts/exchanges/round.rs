@@ -63,9 +63,10 @@ impl Round {
     /// Counts a message of `bytes` bytes from a process of `set` to `to`.
     pub(super) fn count(&mut self, set: SetId, to: Rank, bytes: u64, took: Seconds) {
         let received = self.received.entry(to).or_default();
-        received.count += 1;
+        received.count = received.count.saturating_add(1);
         let (all, time) = received.by_set.entry(set).or_default();
-        *all += bytes;
+        // A message without a value may be of any length.
+        *all = all.saturating_add(bytes);
         *time += took.get();
     }
 

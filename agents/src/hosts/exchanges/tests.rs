@@ -15,7 +15,7 @@ const THERE: HostId = HostId(1);
 /// Processes 0 and 1 here, 2 there, none on the third host; each host is its own Set.
 fn exchanges() -> Exchanges {
     let sets = vec![SetId(0), SetId(1), SetId(2)];
-    Exchanges::new(HERE, sets, vec![HERE, HERE, THERE], false)
+    Exchanges::new(HERE, sets, vec![HERE, HERE, THERE], false, 1000)
 }
 
 fn value(text: &'static str) -> Content {
@@ -92,6 +92,7 @@ fn a_superstep_is_complete_when_all_have_computed_and_all_batches_are_here() {
             THERE,
             batch(0, &[(0, "c"), (0, "d"), (1, "e")], false),
             seconds(3.0),
+            InputMemory::default(),
         )
         .unwrap();
     let exchanged = exchanges.complete().unwrap().unwrap();
@@ -131,7 +132,12 @@ fn a_superstep_is_complete_when_all_have_computed_and_all_batches_are_here() {
 fn batches_may_be_early_and_those_that_have_halted_are_waited_for_no_more() {
     let mut exchanges = exchanges();
     exchanges
-        .receive(THERE, batch(0, &[(1, "x")], true), Seconds::ZERO)
+        .receive(
+            THERE,
+            batch(0, &[(1, "x")], true),
+            Seconds::ZERO,
+            InputMemory::default(),
+        )
         .unwrap();
     exchanges.begin(0).unwrap();
     for rank in [0, 1] {
@@ -152,7 +158,8 @@ fn announced_halts_are_acknowledged_after_own_batches_have_left() {
     let others = || [THERE, HostId(2)].into_iter();
     let halted = || batch(0, &[], true);
     let mut here = exchanges();
-    here.receive(THERE, halted(), Seconds::ZERO).unwrap();
+    here.receive(THERE, halted(), Seconds::ZERO, InputMemory::default())
+        .unwrap();
     assert_eq!(here.acknowledgements(), []);
     here.begin(0).unwrap();
     here.computed(Rank(1), executed(&[], false)).unwrap();
@@ -165,19 +172,22 @@ fn announced_halts_are_acknowledged_after_own_batches_have_left() {
     assert_eq!(here.acknowledgements(), []);
     // No process lives there, so none can send.
     let (sets, hosts) = (vec![SetId(0), SetId(1), SetId(2)], vec![HERE, HERE, THERE]);
-    let mut idle = Exchanges::new(HostId(2), sets, hosts, false);
-    idle.receive(THERE, halted(), Seconds::ZERO).unwrap();
+    let mut idle = Exchanges::new(HostId(2), sets, hosts, false, 1000);
+    idle.receive(THERE, halted(), Seconds::ZERO, InputMemory::default())
+        .unwrap();
     assert_eq!(idle.acknowledgements(), [(THERE, 0)]);
     // Nor does a host that all processes have left; processes that have arrived are waited for.
     let mut left = exchanges();
-    left.receive(THERE, halted(), Seconds::ZERO).unwrap();
+    left.receive(THERE, halted(), Seconds::ZERO, InputMemory::default())
+        .unwrap();
     left.remove_inbox(Rank(0));
     left.place(Rank(0), THERE);
     assert_eq!(left.acknowledgements(), []);
     left.place(Rank(1), HostId(2));
     assert_eq!(left.acknowledgements(), [(THERE, 0)]);
     idle.insert_inbox(Rank(1), Vec::new());
-    idle.receive(THERE, halted(), Seconds::ZERO).unwrap();
+    idle.receive(THERE, halted(), Seconds::ZERO, InputMemory::default())
+        .unwrap();
     assert_eq!(idle.acknowledgements(), []);
 }
 
@@ -210,8 +220,13 @@ fn what_a_program_may_not_send_is_the_same_error_as_the_reference_runner_s() {
     // The receiver has halted before.
     let mut two = exchanges();
     two.begin(0).unwrap();
-    two.receive(THERE, batch(0, &[], true), Seconds::ZERO)
-        .unwrap();
+    two.receive(
+        THERE,
+        batch(0, &[], true),
+        Seconds::ZERO,
+        InputMemory::default(),
+    )
+    .unwrap();
     for rank in [0, 1] {
         two.computed(Rank(rank), executed(&[], false)).unwrap();
     }
@@ -225,7 +240,12 @@ fn what_a_program_may_not_send_is_the_same_error_as_the_reference_runner_s() {
     let mut three = exchanges();
     three.begin(0).unwrap();
     three
-        .receive(THERE, batch(0, &[(1, "x")], false), Seconds::ZERO)
+        .receive(
+            THERE,
+            batch(0, &[(1, "x")], false),
+            Seconds::ZERO,
+            InputMemory::default(),
+        )
         .unwrap();
     three.computed(Rank(1), executed(&[], true)).unwrap();
     three.computed(Rank(0), executed(&[], false)).unwrap();
@@ -241,7 +261,7 @@ fn batches_from_wrong_hosts_are_refused() {
         let mut exchanges = exchanges();
         exchanges.begin(1).unwrap();
         exchanges
-            .receive(THERE, batch, Seconds::ZERO)
+            .receive(THERE, batch, Seconds::ZERO, InputMemory::default())
             .unwrap_err()
             .to_string()
     };
@@ -258,6 +278,47 @@ fn batches_from_wrong_hosts_are_refused() {
     let mut strange = batch(1, &[], false);
     strange.halted = vec![Rank(3)];
     assert!(refused(strange).contains("p4 has halted, which does not live there"));
+}
+
+#[test]
+fn early_batches_are_checked_when_their_superstep_begins() {
+    // Until then the last moves may not be known here.
+    let refused = |batch: Batch| {
+        let mut exchanges = exchanges();
+        exchanges
+            .receive(THERE, batch, Seconds::ZERO, InputMemory::default())
+            .unwrap();
+        exchanges.begin(0).unwrap_err()
+    };
+    let strange = |change: fn(&mut Batch)| {
+        let mut batch = batch(0, &[(1, "x")], false);
+        change(&mut batch);
+        batch
+    };
+    for (batch, problem) in [
+        (batch(0, &[(2, "x")], false), "to p3, which do not live"),
+        (
+            strange(|batch| batch.messages[0].from = Rank(0)),
+            "from p1 to p2, which do not live there",
+        ),
+        (
+            strange(|batch| batch.halted = vec![Rank(0)]),
+            "p1 has halted, which does not live there",
+        ),
+    ] {
+        let error = refused(batch);
+        assert!(matches!(error, RunError::Peer(_)), "{error}");
+        assert!(error.to_string().starts_with("host 1 "), "{error}");
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+    // A process that has moved there in the meantime may speak from there.
+    let mut moved = exchanges();
+    let from_first = strange(|batch| batch.messages[0].from = Rank(0));
+    moved
+        .receive(THERE, from_first, Seconds::ZERO, InputMemory::default())
+        .unwrap();
+    moved.place(Rank(0), THERE);
+    moved.begin(0).unwrap();
 }
 
 #[test]

@@ -10,6 +10,7 @@ use protocol::{Address, AgentMessage, Message, Migrate, NodeMessage, Placed, Pro
 use super::{HostWorld, planning};
 use crate::deliberation::Deliberation;
 use crate::error::RunError;
+use crate::hosts::failure::JobError;
 use crate::hosts::local_event::LocalEvent;
 use crate::hosts::meter::thread_time;
 use crate::hosts::migration::departure::DepartingProcess;
@@ -81,8 +82,9 @@ impl World for HostWorld {
         self.departures.send(order, process, peer);
     }
 
-    fn install(&mut self, host: HostId, image: ProcessImage) {
+    fn install(&mut self, host: HostId, from: Address, image: ProcessImage) {
         let moved = Moved {
+            from,
             agent: image.payload,
             host,
             epoch: image.epoch,
@@ -156,6 +158,15 @@ impl World for HostWorld {
 
     fn record(&mut self, event: record::Event) {
         self.client.record(&event);
+    }
+
+    fn refuse(&mut self, from: Address, problem: String) {
+        let sender = self.host_of(from).and_then(|host| self.peers.sender(host));
+        let error = match sender {
+            Some(sender) => sender.refuse(problem).into(),
+            None => RunError::Peer(format!("{from:?}: {problem}")).into(),
+        };
+        self.check(Err::<(), JobError>(error));
     }
 
     fn fail(&mut self, error: RunError) {

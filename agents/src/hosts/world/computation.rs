@@ -41,7 +41,12 @@ impl Computation {
     pub(super) fn new(machine: &Machine, done: &mpsc::UnboundedSender<Vec<Done>>) -> Self {
         Self {
             processors: machine.processors.get(),
-            pool: Pool::new(machine.processors, machine.processor, done),
+            pool: Pool::new(
+                machine.processors,
+                machine.processor,
+                &machine.executions,
+                done,
+            ),
             programs: BTreeMap::new(),
             starting: Vec::new(),
             computed: Vec::new(),
@@ -56,6 +61,11 @@ impl Computation {
     /// Removes the program of `rank`, which leaves.
     pub(super) fn remove(&mut self, rank: Rank) -> Option<Box<dyn HostedProgram>> {
         self.programs.remove(&rank)
+    }
+
+    /// Whether the program of `rank` is here and does not execute a superstep.
+    pub(super) fn contains(&self, rank: Rank) -> bool {
+        self.programs.contains_key(&rank)
     }
 
     /// The memory that a process occupies.

@@ -6,7 +6,6 @@ use bsp::{HostId, SetId};
 use protocol::transport::Endpoint;
 use protocol::{Address, Placed};
 
-use crate::error::RunError;
 use crate::setup::{Rules, Shape};
 
 /// The epoch of the placement on one node.
@@ -49,19 +48,19 @@ impl PlacementEpoch {
         from: Address,
         placed: &Placed,
         processes: u32,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), String> {
         let own_set = self.rules.sets[self.own.index()];
         let hosts = self.rules.sets.len();
-        let is_next =
-            from == Address::SetManager(self.announcer(own_set)) && placed.epoch == self.epoch + 1;
+        let is_next = from == Address::SetManager(self.announcer(own_set))
+            && Some(placed.epoch) == self.epoch.checked_add(1);
         let mut moves = placed.moves.iter();
         if is_next && moves.all(|(rank, host)| rank.0 < processes && host.index() < hosts) {
             return Ok(());
         }
-        Err(RunError::Peer(format!(
-            "{from:?} announced placement {}, which is not the next one",
+        Err(format!(
+            "placement {} by {from:?}, which is not the next one",
             placed.epoch
-        )))
+        ))
     }
 
     /// Begins `epoch`. All frames sent before the previous one have arrived.

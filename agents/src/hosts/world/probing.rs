@@ -24,6 +24,7 @@ pub(super) struct Probing {
 /// A probe in transfer.
 #[derive(Clone, Copy, Debug)]
 struct InTransfer {
+    number: u32,
     sent: Clock,
     /// The shortest round trips of the probes before: without content, and with content.
     shortest: [Option<Seconds>; 2],
@@ -65,22 +66,30 @@ impl Probing {
         self.in_transfer.is_empty()
     }
 
-    /// Probe `number` is back from `host`. Returns the next one, to be sent now; after the last one, `rates` learns the
-    /// shortest round trips.
+    /// Handles the return of probe `number` from `host`. Returns the next one, to be sent now; after the last one, `rates`
+    /// learns the shortest round trips.
+    ///
+    /// # Errors
+    ///
+    /// If that probe is not in transfer to `host`.
     pub(super) fn handle_reply(
         &mut self,
         host: HostId,
         number: u32,
         arrived: Clock,
         rates: &mut Rates,
-    ) -> Option<Probe> {
-        let InTransfer { sent, mut shortest } = self.in_transfer.remove(&host)?;
+    ) -> Result<Option<Probe>, String> {
+        let in_transfer = self.in_transfer.remove(&host);
+        let in_transfer = in_transfer.filter(|in_transfer| in_transfer.number == number);
+        let InTransfer {
+            sent, mut shortest, ..
+        } = in_transfer.ok_or_else(|| format!("probe {number}, which is not in transfer"))?;
         let took = seconds(arrived.saturating_duration_since(sent));
         // The first probes wake both ends and open the windows of the connection.
         let kind = &mut shortest[usize::from(has_content(number))];
         *kind = Some(kind.map_or(took, |before| before.min(took)));
         if number + 1 < PROBES {
-            return Some(self.next(host, number + 1, shortest));
+            return Ok(Some(self.next(host, number + 1, shortest)));
         }
         let length = u64::try_from(PROBE_LEN).expect("a probe is small");
         let [empty, full] = shortest.map(Option::unwrap_or_default);
@@ -88,13 +97,18 @@ impl Probing {
         for (set, _) in ends.filter(|(_, end)| **end == host) {
             rates.probed(*set, empty, (length, full));
         }
-        None
+        Ok(None)
     }
 
     /// Probe `number` to `host`.
     fn next(&mut self, host: HostId, number: u32, shortest: [Option<Seconds>; 2]) -> Probe {
         let sent = Clock::now();
-        self.in_transfer.insert(host, InTransfer { sent, shortest });
+        let in_transfer = InTransfer {
+            number,
+            sent,
+            shortest,
+        };
+        self.in_transfer.insert(host, in_transfer);
         let bytes = if has_content(number) { PROBE_LEN } else { 0 };
         Probe {
             number,
@@ -112,4 +126,4 @@ const fn has_content(number: u32) -> bool {
 /// The number of probes to each host.
 const PROBES: u32 = 8;
 /// Bytes of content.
-const PROBE_LEN: usize = 1 << 20;
+pub(super) const PROBE_LEN: usize = 1 << 20;

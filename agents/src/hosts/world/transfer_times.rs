@@ -9,7 +9,8 @@ use bsp::{HostId, SetId};
 use bytes::Bytes;
 use protocol::Probe;
 
-use super::probing::Probing;
+use super::probing::{PROBE_LEN, Probing};
+use crate::check::check;
 use crate::hosts::one_way_delay::OneWayDelay;
 use crate::hosts::rates::Rates;
 use crate::setup::Rules;
@@ -69,17 +70,20 @@ impl TransferTimes {
         host: HostId,
         probe: &Probe,
         arrived: Clock,
-    ) -> Option<Probe> {
+    ) -> Result<Option<Probe>, String> {
         let number = probe.number;
         if probe.is_back {
             let rates = &mut self.rates;
             return self.probing.handle_reply(host, number, arrived, rates);
         }
-        Some(Probe {
+        check(probe.payload.len() <= PROBE_LEN, || {
+            format!("a probe of {} bytes", probe.payload.len())
+        })?;
+        Ok(Some(Probe {
             number,
             is_back: true,
             payload: Bytes::new(),
-        })
+        }))
     }
 
     /// Seconds per byte to the Manager of `set`.

@@ -6,6 +6,7 @@ use protocol::{Address, AgentMessage, Answered, Ask, CallMessage, Considered, De
 
 use super::outcome::negotiated;
 use super::state::Negotiation;
+use crate::check::check;
 use crate::script;
 use crate::set_manager::SetManager;
 use crate::setup::Rules;
@@ -13,7 +14,11 @@ use crate::world::{Cost, World};
 
 impl SetManager {
     /// Selects the candidates, and prepares the negotiation about them.
-    pub(super) fn begin_negotiation(&mut self, rules: &Rules, world: &mut dyn World) {
+    pub(super) fn begin_negotiation(
+        &mut self,
+        rules: &Rules,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
         let model = &rules
             .scheduler
             .as_ref()
@@ -48,22 +53,25 @@ impl SetManager {
             asked: None,
             considered: Vec::new(),
         });
-        self.negotiate(rules, world);
+        self.negotiate(rules, world)
     }
 
     /// Decides about candidates as far as this Manager can without the answer of another.
-    pub(super) fn negotiate(&mut self, rules: &Rules, world: &mut dyn World) {
-        let Some(call) = &mut self.call else { return };
+    pub(super) fn negotiate(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let Some(call) = &mut self.call else {
+            return Ok(());
+        };
         let Some(negotiation) = &mut call.negotiation else {
-            return;
+            return Ok(());
         };
         if negotiation.asked.is_some() || call.decided.contains_key(&self.set) {
-            return;
+            return Ok(());
         }
         while let Some(candidate) = negotiation.selection.candidates.get(negotiation.settled) {
             let candidate = *candidate;
             if candidate.own == self.set {
-                let report = &call.reports[&candidate.rank];
+                let report = call.reports.get(&candidate.rank);
+                let report = report.ok_or_else(|| unreported(candidate.rank))?;
                 let request = request(negotiation, report, candidate.target, world);
                 if candidate.target != self.set {
                     negotiation.asked = Some(request);
@@ -74,7 +82,7 @@ impl SetManager {
                     };
                     let message = AgentMessage::Call(CallMessage::Ask(Box::new(ask)));
                     self.send(candidate.target, message, Cost::Encoded, world);
-                    return;
+                    return Ok(());
                 }
                 let host = report.host;
                 let answer = negotiation.answer(&request);
@@ -86,8 +94,11 @@ impl SetManager {
                 });
             } else if candidate.target == self.set {
                 let Some(ask) = call.asks.remove(&candidate.rank) else {
-                    return;
+                    return Ok(());
                 };
+                check(ask.from == candidate.own, || {
+                    format!("a request for {}, which is in another Set", candidate.rank)
+                })?;
                 let answer = negotiation.answer(&ask.request);
                 let answered = Answered {
                     superstep: call.superstep,
@@ -112,48 +123,72 @@ impl SetManager {
             Cost::Encoded,
             world,
         );
-        self.handle_decided(rules, decided, world);
+        self.handle_decided(rules, decided, world)
     }
 
     pub(super) fn handle_answer(
         &mut self,
         rules: &Rules,
+        from: Address,
         answered: &Answered,
         world: &mut dyn World,
-    ) {
+    ) -> Result<(), String> {
         let call = self.call.as_mut().expect("a call is being held");
-        let negotiation = call.negotiation.as_mut().expect("a request is open");
-        let request = negotiation.asked.take().expect("a request is open");
-        assert_eq!(request.rank, answered.rank, "an answer to another question");
+        let rank = answered.rank;
+        let unexpected = || format!("an answer about {rank}, which was not asked for");
+        let negotiation = call.negotiation.as_mut().ok_or_else(unexpected)?;
+        let asked = negotiation.asked.take_if(|asked| asked.rank == rank);
+        let request = asked.ok_or_else(unexpected)?;
         let entry = negotiation.selection.candidates[negotiation.settled];
+        check(from == Address::SetManager(entry.target), unexpected)?;
+        check_place(rules, &answered.answer, entry.target)?;
         if matches!(answered.answer, Answer::Offer { .. }) {
             negotiation.processors.depart(request.rank);
         }
         negotiation.considered.push(Considered {
             entry,
-            host: call.reports[&request.rank].host,
+            host: call.reports[&rank].host,
             request,
             answer: answered.answer,
         });
         negotiation.settled += 1;
-        self.negotiate(rules, world);
+        self.negotiate(rules, world)
     }
 
-    /// When all Managers have decided, what was decided is done.
+    /// Handles the decisions of one Manager. When all have decided, the moves are carried out.
     pub(super) fn handle_decided(
         &mut self,
         rules: &Rules,
         decided: Decided,
         world: &mut dyn World,
-    ) {
+    ) -> Result<(), String> {
         let call = self.call.as_mut().expect("a call is being held");
-        call.decided.insert(decided.set, decided);
-        if call.decided.len() < rules.managers.len() {
-            return;
+        let set = decided.set;
+        for considered in &decided.considered {
+            check_place(rules, &considered.answer, considered.entry.target)?;
         }
-        let moves = negotiated(rules, call, self.epoch + 1);
-        self.carry_out(rules, moves, world);
+        let is_new = call.decided.insert(set, decided).is_none();
+        check(is_new, || format!("a second decision of {set}"))?;
+        if call.decided.len() < rules.managers.len() {
+            return Ok(());
+        }
+        let moves = negotiated(rules, call, self.epoch + 1)?;
+        self.carry_out(rules, moves, world)
     }
+}
+
+/// Checks that a host that is offered is in the target Set.
+fn check_place(rules: &Rules, answer: &Answer, target: SetId) -> Result<(), String> {
+    match answer {
+        Answer::Offer { host, .. } => check(rules.sets[host.index()] == target, || {
+            format!("{host} is offered, which is not in {target}")
+        }),
+        Answer::Refuse(_) => Ok(()),
+    }
+}
+
+fn unreported(rank: bsp::Rank) -> String {
+    format!("{rank} is a candidate, but has not reported")
 }
 
 /// What the Manager of a candidate asks for.

@@ -3,15 +3,22 @@
 use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
+use bsp::{Rank, SetId};
 use migbsp::{Answer, CallSchedule, PlannedMove};
 use protocol::{Considered, Migrate};
 
 use super::state::Call;
+use crate::check::check;
 use crate::record;
 use crate::setup::{Payment, Rules, Scheduler, WindowRule};
 
 /// The moves that were agreed on, in the order of the list; none if moving is switched off.
-pub(super) fn negotiated(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate> {
+///
+/// # Errors
+///
+/// If the Managers have not decided about the candidates of their Sets, in the order of the list.
+pub(super) fn negotiated(rules: &Rules, call: &Call, epoch: u64) -> Result<Vec<Migrate>, String> {
+    check_decisions(call)?;
     let order = |considered: &Considered| match considered.answer {
         Answer::Offer { host, .. } => Some(Migrate {
             rank: considered.entry.rank,
@@ -22,7 +29,26 @@ pub(super) fn negotiated(rules: &Rules, call: &Call, epoch: u64) -> Vec<Migrate>
         }),
         Answer::Refuse(_) => None,
     };
-    paid(rules, in_order(call).filter_map(order))
+    Ok(paid(rules, in_order(call).filter_map(order)))
+}
+
+/// Checks that every Manager has decided about the candidates of its Set, in the order of the list.
+fn check_decisions(call: &Call) -> Result<(), String> {
+    let candidates = call.negotiation.iter();
+    let candidates = candidates.flat_map(|negotiation| &negotiation.selection.candidates);
+    let mut expected: BTreeMap<SetId, Vec<Rank>> = BTreeMap::new();
+    for candidate in candidates {
+        let ranks = expected.entry(candidate.own).or_default();
+        ranks.push(candidate.rank);
+    }
+    for (set, decided) in &call.decided {
+        let ranks = decided.considered.iter().map(|other| other.entry.rank);
+        let expected = expected.remove(set).unwrap_or_default();
+        check(ranks.eq(expected), || {
+            format!("{set} has not decided about its candidates")
+        })?;
+    }
+    Ok(())
 }
 
 /// The moves of a plan, in its order; none if moving is switched off.

@@ -5,13 +5,14 @@ use protocol::{AgentMessage, CallMessage, Planned};
 
 use super::outcome::ordered;
 use super::state::Call;
+use crate::check::check;
 use crate::deliberation::{Deliberated, Deliberation};
 use crate::set_manager::SetManager;
 use crate::setup::{Collection, Rules, Shape};
 use crate::world::{Cost, World};
 
 impl SetManager {
-    /// What there is to plan with in this Set.
+    /// The inventory of this Set, for the plan.
     pub(super) fn inventory(&self, rules: &Rules, call: &Call, world: &dyn World) -> Inventory {
         let sets = call.capacities.keys();
         Inventory {
@@ -38,7 +39,7 @@ impl SetManager {
         (world.latency(self.set, rules.first) + world.latency(rules.first, self.set)).get()
     }
 
-    /// Has a plan made with what all Managers told.
+    /// Asks for a plan made from the inventories of all Sets.
     pub(super) fn plan(&mut self, rules: &Rules, world: &mut dyn World) {
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let call = self.call.as_mut().expect("a call is being held");
@@ -54,13 +55,13 @@ impl SetManager {
         world.deliberate(self.set, deliberation);
     }
 
-    /// Sends a finished plan to all Managers.
+    /// Sends a complete plan to all Managers.
     pub(in crate::set_manager) fn handle_plan(
         &mut self,
         rules: &Rules,
         deliberated: Deliberated,
         world: &mut dyn World,
-    ) {
+    ) -> Result<(), String> {
         let Deliberated { planner, decision } = deliberated;
         self.planner = Some(planner);
         let call = self.call.as_mut().expect("a call is being held");
@@ -72,7 +73,7 @@ impl SetManager {
         };
         let message = AgentMessage::Call(CallMessage::Planned(Box::new(planned.clone())));
         self.send_to_managers(rules, &message, Cost::Encoded, world);
-        self.handle_planned(rules, planned, world);
+        self.handle_planned(rules, planned, world)
     }
 
     pub(super) fn handle_planned(
@@ -80,20 +81,28 @@ impl SetManager {
         rules: &Rules,
         planned: Planned,
         world: &mut dyn World,
-    ) {
+    ) -> Result<(), String> {
         let call = self.call.as_mut().expect("a call is being held");
+        check(call.planned.is_none(), || "a second plan".to_owned())?;
         call.planned = Some(planned);
-        self.follow_plan(rules, world);
+        self.follow_plan(rules, world)
     }
 
-    /// Carries out what was planned, once that is known here and all Managers have been heard.
-    pub(super) fn follow_plan(&mut self, rules: &Rules, world: &mut dyn World) {
+    /// Carries out the plan, once it is known here and all Managers have reported.
+    pub(super) fn follow_plan(
+        &mut self,
+        rules: &Rules,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
         let call = self.call.as_ref().expect("a call is being held");
-        let Some(planned) = &call.planned else { return };
-        if call.set_reports.len() == rules.managers.len() {
-            let moves = ordered(rules, &planned.moves, self.epoch + 1);
-            self.carry_out(rules, moves, world);
+        let Some(planned) = &call.planned else {
+            return Ok(());
+        };
+        if call.set_reports.len() < rules.managers.len() {
+            return Ok(());
         }
+        let moves = ordered(rules, &planned.moves, self.epoch + 1);
+        self.carry_out(rules, moves, world)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The state of a call at one Manager.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::check::check;
 use bsp::units::Instant;
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Answer, Digest, Entry, PlanAssessment, Processor, Processors, Request, Selection};
@@ -18,9 +19,9 @@ pub(in crate::set_manager) struct Call {
     /// The hosts of the own Set that have answered.
     pub(super) measured: Vec<Measured>,
     pub(super) capacities: BTreeMap<SetId, Capacity>,
-    /// The nodes that have still to send their reports.
-    pub(super) reports_missing: usize,
-    /// What the own Set's processes found, by rank.
+    /// The hosts of the own Set whose reports are missing.
+    pub(super) reports_missing: BTreeSet<HostId>,
+    /// The evaluations of the own Set's processes, by rank.
     pub(super) reports: BTreeMap<Rank, Report>,
     pub(super) set_reports: BTreeMap<SetId, SetReport>,
     /// The duration of each superstep since the last call, once all Sets have reported.
@@ -36,7 +37,8 @@ pub(in crate::set_manager) struct Call {
     pub(super) assessment: Option<PlanAssessment>,
     /// All moves of this call, once they are known.
     pub(super) moves: Option<Vec<Migrate>>,
-    pub(super) installed: usize,
+    /// The processes that have been installed, with their new hosts.
+    pub(super) installed: BTreeMap<Rank, HostId>,
 }
 
 impl Call {
@@ -46,7 +48,7 @@ impl Call {
             began,
             measured: Vec::new(),
             capacities: BTreeMap::new(),
-            reports_missing: 0,
+            reports_missing: BTreeSet::new(),
             reports: BTreeMap::new(),
             set_reports: BTreeMap::new(),
             supersteps: Vec::new(),
@@ -57,7 +59,7 @@ impl Call {
             planned: None,
             assessment: None,
             moves: None,
-            installed: 0,
+            installed: BTreeMap::new(),
         }
     }
 
@@ -73,11 +75,22 @@ impl Call {
         self.measured.iter().map(processor).collect()
     }
 
-    /// Keeps what processes of a host found.
-    pub(super) fn keep(&mut self, reports: Reports) {
-        let reports = reports.reports.into_iter();
-        self.reports
-            .extend(reports.map(|report| (report.rank, report)));
+    /// Keeps the evaluations of processes of a host; `host_of` is the host of a process.
+    pub(super) fn keep(
+        &mut self,
+        reports: Reports,
+        host_of: impl Fn(Rank) -> HostId,
+    ) -> Result<(), String> {
+        let Reports { host, reports, .. } = reports;
+        for report in reports {
+            let rank = report.rank;
+            check(host_of(rank) == host, || {
+                format!("{host} reports {rank}, which does not run there")
+            })?;
+            let is_new = self.reports.insert(rank, report).is_none();
+            check(is_new, || format!("a second report of {rank}"))?;
+        }
+        Ok(())
     }
 }
 

@@ -103,7 +103,7 @@ impl World for SimulatedWorld {
         self.send(from, to, message, cost);
     }
 
-    fn install(&mut self, host: HostId, state: ProcessImage) {
+    fn install(&mut self, host: HostId, from: Address, state: ProcessImage) {
         let length = usize::try_from(state.agent).expect("u32 fits usize");
         let (agent, program) = (state.payload.slice(..length), state.payload.slice(length..));
         let unpacked = self.supersteps.unpack(state.rank, &program);
@@ -112,6 +112,7 @@ impl World for SimulatedWorld {
         }
         self.hosts[state.rank.index()] = host;
         let event = Event::Moved(Box::new(Moved {
+            from,
             agent,
             host,
             epoch: state.epoch,

@@ -2,11 +2,11 @@
 
 use crate::rebalance::instance::Instance;
 use crate::rebalance::solve::report::{Assigned, Move, Report, level};
-use crate::text::{counted, rounded, table};
+use crate::text::{Layout, counted, rounded};
 
 /// The instance, the cost of each target, and for each target its moves and the resulting load of the
 /// machines.
-pub fn text(report: &Report, instance: &Instance) -> String {
+pub fn text(report: &Report, instance: &Instance, layout: Layout) -> String {
     let mut clusters = instance.clusters.clone();
     clusters.sort_unstable();
     clusters.dedup();
@@ -19,22 +19,22 @@ pub fn text(report: &Report, instance: &Instance) -> String {
         level(report.dc_initial),
         level(report.dc_ideal),
     );
-    text.push_str(&targets(report));
+    text.push_str(&targets(report, layout));
     for solution in &report.solutions {
-        text.push_str(&assigned(report, instance, solution));
+        text.push_str(&assigned(report, instance, solution, layout));
     }
-    text.push_str(&format!(
+    text.push_str(&layout.paragraph(&format!(
         "\nFound by {}, {} for each target, seed {}. A level is workload by capacity;\n`at least` is what \
          no assignment that meets the target costs less than.\n",
         report.algorithm, report.budget, report.seed
-    ));
+    )));
     text
 }
 
-fn targets(report: &Report) -> String {
+fn targets(report: &Report, layout: Layout) -> String {
     let cost = unit(report, "cost");
     let headers = ["target", "level", "met", &cost, "at least", "moves"];
-    table(
+    layout.table(
         &headers,
         report.solutions.iter().map(|solution| {
             vec![
@@ -51,7 +51,7 @@ fn targets(report: &Report) -> String {
     )
 }
 
-fn assigned(report: &Report, instance: &Instance, solution: &Assigned) -> String {
+fn assigned(report: &Report, instance: &Instance, solution: &Assigned, layout: Layout) -> String {
     let met = if solution.feasible {
         ""
     } else {
@@ -64,12 +64,12 @@ fn assigned(report: &Report, instance: &Instance, solution: &Assigned) -> String
     let moves = counted(solution.moves.len(), "move");
     format!(
         "{heading}{moves}, the most expensive first\n\n{}\nMachines by initial level\n\n{}",
-        move_table(report, instance, &solution.moves),
-        machines(report, instance, solution),
+        move_table(report, instance, &solution.moves, layout),
+        machines(report, instance, solution, layout),
     )
 }
 
-fn move_table(report: &Report, instance: &Instance, moves: &[Move]) -> String {
+fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layout) -> String {
     let cost = unit(report, "cost");
     let headers = ["process", "workload", "size MB", "from", "to", "way", &cost];
     let row = |one: &Move| {
@@ -90,10 +90,10 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move]) -> String {
             rounded(one.cost, 3),
         ]
     };
-    cut(&headers, moves.iter().map(row).collect())
+    cut(&headers, moves.iter().map(row).collect(), layout)
 }
 
-fn machines(report: &Report, instance: &Instance, solution: &Assigned) -> String {
+fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: Layout) -> String {
     let homes = instance.processes.iter().map(|(_, _, home)| *home);
     let counts_before = counts(homes, instance);
     let counts_after = counts(solution.assignment.iter().copied(), instance);
@@ -121,7 +121,7 @@ fn machines(report: &Report, instance: &Instance, solution: &Assigned) -> String
         "level",
         "after",
     ];
-    cut(&headers, order.into_iter().map(row).collect())
+    cut(&headers, order.into_iter().map(row).collect(), layout)
 }
 
 /// Number of processes on each machine.
@@ -134,14 +134,14 @@ fn counts(places: impl Iterator<Item = usize>, instance: &Instance) -> Vec<usize
 }
 
 /// A table, and a hint if it is cut.
-fn cut(headers: &[&str], rows: Vec<Vec<String>>) -> String {
-    let more = rows.len().saturating_sub(ROWS);
-    // One more row is no longer than the hint.
-    let shown = if more <= 1 { rows.len() } else { ROWS };
-    let mut text = table(headers, rows.into_iter().take(shown));
-    if 1 < more {
+fn cut(headers: &[&str], rows: Vec<Vec<String>>, layout: Layout) -> String {
+    let (shown, more) = layout.cut(rows.len(), ROWS);
+    let rows = rows.into_iter().take(shown);
+    // The last but one is the least needed, both of moves and of machines.
+    let mut text = layout.reduced_table(headers, rows, &[5, 1, 2]);
+    if 0 < more {
         text.push_str(&format!(
-            " … {more} more; --format json shows all of them\n"
+            " … {more} more; --all or --format json shows all of them\n"
         ));
     }
     text

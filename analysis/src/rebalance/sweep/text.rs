@@ -1,10 +1,10 @@
 //! The cost of each level as text.
 
 use crate::rebalance::sweep::report::{Point, Report};
-use crate::text::{rounded, table};
+use crate::text::{Layout, rounded};
 
 /// A row for each level, the lowest first, and a column for each algorithm.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &Report, layout: Layout) -> String {
     let mut headers = vec!["target"];
     headers.extend(report.algorithms.iter().map(String::as_str));
     headers.push("at least");
@@ -30,8 +30,8 @@ pub fn text(report: &Report) -> String {
     format!(
         "{}: {what}, by highest allowed level of a machine\n\n{}\n{}",
         report.instance,
-        table(&headers, rows),
-        legend(report)
+        layout.table(&headers, rows),
+        layout.paragraph(&legend(report))
     )
 }
 

@@ -11,7 +11,7 @@ use crate::rebalance::{Algorithm, lower_bound};
 use crate::reproduce::chen::cell::{Cell, Claim, Quantity};
 use crate::reproduce::chen::trial::{Trial, budget, mean, trial};
 use experiments::Failure;
-use experiments::batch::{self, Progress};
+use experiments::batch::Batch;
 
 /// All algorithms of a figure, on one instance, for one target.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ type Key = (u8, Group, usize, &'static str);
 
 pub(super) fn compare(
     instances: u32,
-    progress: &dyn Progress,
+    batch: Batch<'_>,
 ) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
     let curves = curves();
     let mut cases: Vec<Case> = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn compare(
         let work = case.group.machines() * case.group.processes();
         (Reverse(work * algorithms(case.figure).len()), case.number)
     });
-    let outcomes = batch::run(&cases, progress, |case| Ok(outcome(case)))?;
+    let outcomes = batch.run(&cases, |case| Ok(outcome(case)))?;
     let mut cells = Vec::new();
     let mut costs = Costs::default();
     for (figure, group) in curves {

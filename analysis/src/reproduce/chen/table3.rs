@@ -9,7 +9,7 @@ use crate::reproduce::chen::cell::{Cell, Claim, Quantity};
 use crate::reproduce::chen::printed::times;
 use crate::reproduce::chen::trial::{Trial, budget, mean, trial};
 use experiments::Failure;
-use experiments::batch::{self, Progress};
+use experiments::batch::Batch;
 
 const METHODS: [Method; 4] = [Method::Imlp, Method::Islp, Method::Mlp, Method::Tabu];
 
@@ -18,7 +18,7 @@ type Outcome = ([Trial; 4], f64);
 
 pub(super) fn compare(
     instances: u32,
-    progress: &dyn Progress,
+    batch: Batch<'_>,
 ) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
     let printed = times();
     let mut cases: Vec<(Group, u64)> = printed
@@ -29,7 +29,7 @@ pub(super) fn compare(
     cases.sort_by_key(|(group, seed)| {
         (Reverse(group.machines() * group.processes()), *group, *seed)
     });
-    let outcomes = batch::run(&cases, progress, |(group, seed)| Ok(outcome(*group, *seed)))?;
+    let outcomes = batch.run(&cases, |(group, seed)| Ok(outcome(*group, *seed)))?;
     let mut cells = Vec::new();
     let (mut costs, mut order, mut later) = (Vec::new(), Vec::new(), Vec::new());
     for (group, paper) in &printed {

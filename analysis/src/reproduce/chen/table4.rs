@@ -10,7 +10,7 @@ use crate::reproduce::chen::cell::{Cell, Claim, Quantity};
 use crate::reproduce::chen::printed::{Uniform, uniform as printed};
 use crate::reproduce::chen::trial::{Trial, budget, mean, real, trial, uniform};
 use experiments::Failure;
-use experiments::batch::{self, Progress};
+use experiments::batch::Batch;
 
 const METHODS: [Method; 3] = [Method::Islp, Method::Mparv, Method::Tabu];
 
@@ -29,7 +29,7 @@ struct Case {
 
 pub(super) fn compare(
     instances: u32,
-    progress: &dyn Progress,
+    batch: Batch<'_>,
 ) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
     let printed = printed();
     let blocks: Vec<&[(Group, Uniform)]> = printed.chunks(METHODS.len()).collect();
@@ -49,7 +49,7 @@ pub(super) fn compare(
         let work = case.group.machines() * case.group.processes();
         (Reverse(work), case.number, case.seed)
     });
-    let outcomes = batch::run(&cases, progress, |case| Ok(outcome(case)))?;
+    let outcomes = batch.run(&cases, |case| Ok(outcome(case)))?;
     let mut by_block: BTreeMap<usize, Vec<[Trial; 4]>> = BTreeMap::new();
     for (case, outcome) in cases.iter().zip(outcomes) {
         by_block.entry(case.number).or_default().push(outcome);

@@ -27,7 +27,7 @@ pub(crate) struct GenerateArguments {
     #[arg(long)]
     literal: bool,
     /// File to write, instead of stdout
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::arguments::JobsArguments;
 use crate::commands::rebalance::arguments::SearchArguments;
 use crate::commands::rebalance::instance::read_instance;
 use crate::failure::CommandFailure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use analysis::rebalance::solve::{solve, text};
 use analysis::rebalance::{Algorithm, read_level};
 use experiments::Failure;
-use experiments::batch::Progress;
+use experiments::batch::Batch;
 use settings::nearest;
 
 /// The arguments of `rebalance INSTANCE`.
@@ -31,6 +32,11 @@ pub(crate) struct SolveArguments {
     targets: Vec<f64>,
     #[command(flatten)]
     search: SearchArguments,
+    #[command(flatten)]
+    pub(super) jobs: JobsArguments,
+    /// Show long tables whole
+    #[arg(long)]
+    all: bool,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -41,10 +47,7 @@ pub(crate) struct SolveArguments {
 /// # Errors
 ///
 /// Errors of the instance or stdout; [`Failure::Verification`] if a target is not met.
-pub(super) fn command(
-    arguments: &SolveArguments,
-    progress: &dyn Progress,
-) -> Result<(), CommandFailure> {
+pub(super) fn command(arguments: &SolveArguments, batch: Batch<'_>) -> Result<(), CommandFailure> {
     let Some(file) = &arguments.instance else {
         return Err(Failure::Usage(
             "missing argument <INSTANCE>: a file, or `-` for stdin".to_owned(),
@@ -74,9 +77,9 @@ pub(super) fn command(
         .into());
     }
     let search = arguments.search.search();
-    let report = solve(&instance, targets, &arguments.algorithm, search, progress)?;
+    let report = solve(&instance, targets, &arguments.algorithm, search, batch)?;
     match arguments.format {
-        Format::Table => print(&text(&report, &instance))?,
+        Format::Table => print_text(arguments.all, |layout| text(&report, &instance, layout))?,
         Format::Json => print_json(&report)?,
         Format::Csv => print(&report.csv(&instance).map_err(Failure::run)?)?,
     }

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::arguments::JobsArguments;
 use crate::commands::rebalance::arguments::SearchArguments;
 use crate::commands::rebalance::instance::read_instance;
 use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_json, print_text};
 use analysis::rebalance::sweep::{Levels, sweep, text};
 use analysis::rebalance::{Algorithm, read_level};
 use experiments::Failure;
-use experiments::batch::Progress;
+use experiments::batch::Batch;
 
 /// The arguments of `rebalance sweep`.
 #[derive(Debug, Args)]
@@ -36,6 +37,8 @@ pub(crate) struct SweepArguments {
     points: u32,
     #[command(flatten)]
     search: SearchArguments,
+    #[command(flatten)]
+    pub(super) jobs: JobsArguments,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -49,10 +52,7 @@ pub(crate) struct SweepArguments {
 /// # Errors
 ///
 /// Errors of the arguments, the instance or the disk.
-pub(super) fn command(
-    arguments: &SweepArguments,
-    progress: &dyn Progress,
-) -> Result<(), CommandFailure> {
+pub(super) fn command(arguments: &SweepArguments, batch: Batch<'_>) -> Result<(), CommandFailure> {
     let algorithms = &arguments.algorithms;
     let twice = (1..algorithms.len()).find(|at| algorithms[..*at].contains(&algorithms[*at]));
     if let Some(at) = twice {
@@ -70,9 +70,9 @@ pub(super) fn command(
         Levels::Given(arguments.targets.clone())
     };
     let search = arguments.search.search();
-    let report = sweep(&instance, levels, algorithms, search, progress)?;
+    let report = sweep(&instance, levels, algorithms, search, batch)?;
     match arguments.format {
-        Format::Table => print(&text(&report))?,
+        Format::Table => print_text(true, |layout| text(&report, layout))?,
         Format::Json => print_json(&report)?,
         Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
     }

@@ -23,6 +23,7 @@ struct Daemon {
     name: String,
     child: Child,
     line: String,
+    log: mpsc::Receiver<String>,
 }
 
 impl Cluster {
@@ -55,8 +56,29 @@ impl Cluster {
 
     /// One more node, started by a command of the system, which has the command line of a node behind its own.
     pub(crate) fn join(&mut self, starter: &[&str], set: &str) {
-        self.add(starter, "node", &format!("set={set}"));
+        self.join_as(starter, "node", set);
+    }
+
+    /// The same, with a certificate of `role`.
+    pub(crate) fn join_as(&mut self, starter: &[&str], role: &str, set: &str) {
+        self.add(starter, role, &format!("set={set}"));
         self.list();
+    }
+
+    /// Waits for a line of a node's log that has `words`, at most ten seconds.
+    #[track_caller]
+    pub(crate) fn logged(&self, name: &str, words: &str) -> String {
+        let node = self.nodes.iter().find(|node| node.name == name).unwrap();
+        let mut others = Vec::new();
+        let began = Instant::now();
+        while let Some(left) = Duration::from_secs(10).checked_sub(began.elapsed()) {
+            match node.log.recv_timeout(left) {
+                Ok(line) if line.contains(words) => return line,
+                Ok(line) => others.push(line),
+                Err(_) => break,
+            }
+        }
+        panic!("{name} does not log {words:?}, but {others:#?}");
     }
 
     fn list(&self) {
@@ -95,16 +117,19 @@ impl Cluster {
         let log = BufReader::new(child.stderr.take().unwrap());
         thread::spawn(move || {
             for line in log.lines().map_while(Result::ok) {
-                // Only the first is waited for; all are taken, so that the node can write.
+                // All are taken, so that the node can write.
                 drop(sender.send(line));
             }
         });
         let line = receiver.recv_timeout(Duration::from_secs(10)).unwrap();
-        let address = line.rsplit(' ').next().unwrap();
+        let (_, address) = line.split_once("127.0.0.1:").unwrap();
+        let is_end = |next: char| !next.is_ascii_digit();
+        let port = address.split(is_end).next().unwrap();
         self.nodes.push(Daemon {
-            line: format!("{name} {set} addr={address}\n"),
+            line: format!("{name} {set} addr=127.0.0.1:{port}\n"),
             name,
             child,
+            log: receiver,
         });
     }
 
@@ -166,7 +191,9 @@ impl Cluster {
         let began = Instant::now();
         loop {
             let nodes = self.status(hosts);
-            let is_free = |node: &Value| node["release"].is_string() && node["job"].is_null();
+            let is_free = |node: &Value| {
+                node["build"].is_object() && node["abandoned"].is_null() && node["client"].is_null()
+            };
             if nodes.iter().all(is_free) {
                 return;
             }

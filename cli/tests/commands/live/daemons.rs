@@ -11,7 +11,7 @@ fn nodes_do_one_job_after_the_other_and_leave_in_order() {
     let names: Vec<_> = nodes.iter().map(|node| node["name"].clone()).collect();
     assert_eq!(names, ["node-1", "node-2", "node-3"]);
     for node in &nodes {
-        assert_eq!((&node["jobs"], &node["job"]), (&2.into(), &().into()));
+        assert_eq!((&node["jobs"], &node["client"]), (&2.into(), &().into()));
         assert_eq!(node["refused"], 0);
     }
     let table = cluster.command("hosts", &["status"]).output().unwrap();
@@ -47,8 +47,7 @@ fn a_second_run_is_refused_and_the_first_goes_on() {
     assert_eq!((second.code, second.stdout.as_str()), (Some(5), ""));
     let words = [
         "error: node-",
-        " is at job ",
-        " of client laptop at ",
+        " runs a job of client laptop at ",
         "wait for its end",
     ];
     for word in words {

@@ -42,7 +42,7 @@ fn an_interrupted_run_leaves_the_cluster_free() {
     assert_eq!(ended.code, Some(130), "{ended:?}");
     assert_eq!(
         ended.stderr,
-        "error: interrupted: the cluster is free again\n"
+        "error: interrupted: the cluster is free again when the superstep under way ends\n"
     );
     cluster.works("hosts");
 }

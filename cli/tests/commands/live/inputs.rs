@@ -183,7 +183,7 @@ fn a_mistake_in_what_is_to_be_up_is_named() {
         ),
         (&["--slow", "1"], 2, "must be NODE:FRACTION, such as 4:0.4"),
         (&["--local", "-1"], 2, "-1 is not in 1..=256"),
-        (&["--", "fly"], 2, "unrecognized subcommand 'fly'"),
+        (&["--", "fly"], 2, "unknown command `fly` after `up --`"),
         (
             &["--", "run", "x.toml", "-n", "-1"],
             2,

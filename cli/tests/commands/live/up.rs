@@ -1,12 +1,14 @@
 //! A cluster for as long as a command takes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::invocation::{Folder, root};
+use crate::invocation::{BINARY, Folder, root};
 use crate::live::cluster::HEAT;
+use crate::live::digest_of;
 use crate::live::under_way::{UnderWay, is_alive, signal};
 
 /// The plate that ships, for a shorter time.
@@ -56,8 +58,12 @@ fn nodes_say_how_they_are() {
     assert_eq!(shown["schema"], "migbsp.status/1");
     assert_eq!(shown["nodes"].as_array().unwrap().len(), 3);
     for node in shown["nodes"].as_array().unwrap() {
-        assert_eq!(node["release"], env!("CARGO_PKG_VERSION"));
-        assert_eq!((&node["jobs"], &node["job"]), (&0.into(), &().into()));
+        let build = &node["build"];
+        assert_eq!(build, &shown["build"]);
+        assert_eq!(build["program"], "migbsp");
+        assert_eq!(build["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(build["sha256"], digest_of(&fs::read(BINARY).unwrap()));
+        assert_eq!((&node["jobs"], &node["client"]), (&0.into(), &().into()));
     }
 }
 
@@ -93,6 +99,61 @@ fn a_stopped_node_does_not_block_the_end() {
     assert_eq!(ended.code, Some(5), "{ended:?}");
     assert!(ended.stderr.contains("node-2"), "{ended:?}");
     assert!(!nodes.iter().any(|pid| is_alive(*pid)));
+}
+
+#[test]
+fn the_end_of_a_node_process_is_told_as_far_as_the_system_tells_it() {
+    for (kind, end) in [
+        ("KILL", "note: node-2 was killed (SIGKILL)"),
+        (
+            "ABRT",
+            "note: node-2 aborted (SIGABRT), as a program does when an allocation fails",
+        ),
+    ] {
+        let folder = Folder::new().with("heat.toml", HEAT);
+        let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
+        let up = [&["up", "--local", "2", "--"], &run[..], &["--out", "runs"]].concat();
+        let up = UnderWay::start(&mut folder.command(&up));
+        let nodes = begun(&up, &folder.path().join("runs"));
+        signal(nodes[1], kind);
+        let ended = up.ends_within(15);
+        assert_eq!(ended.code, Some(5), "{ended:?}");
+        assert!(ended.stderr.contains(end), "{kind}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_killed_up_leaves_a_folder_that_the_next_one_removes() {
+    let folder = Folder::new();
+    let temporary = folder.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let folder = folder.with_variable("TMPDIR", temporary.to_str().unwrap());
+    let folders = || -> Vec<PathBuf> {
+        let entries = fs::read_dir(&temporary).unwrap();
+        let folders = entries.map(|entry| entry.unwrap().path());
+        folders.filter(|path| path.is_dir()).collect()
+    };
+    let up = UnderWay::start(&mut folder.command(&["up", "--local", "1"]));
+    while folders().is_empty() || !folders()[0].join("hosts").exists() {
+        assert!(!up.is_over(), "{:?}", up.ends_within(0));
+    }
+    let used = folders();
+    // It has to be older than the moment between the making of a folder and its lock.
+    let age = |path: &Path| {
+        let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+        fs::File::open(path)
+            .unwrap()
+            .set_modified(hour_ago)
+            .unwrap();
+    };
+    age(&used[0]);
+    folder.stdout(&["up", "--local", "1", "--", "status"]);
+    assert_eq!(folders(), used);
+    up.signal("KILL");
+    up.ends_within(10);
+    age(&used[0]);
+    folder.stdout(&["up", "--local", "1", "--", "status"]);
+    assert_eq!(folders(), Vec::<PathBuf>::new());
 }
 
 /// The nodes of a run that computes: there is something to be recorded.

@@ -186,7 +186,7 @@ fn a_mistyped_subcommand_is_answered_with_the_nearest() {
     folder.fails(
         &["rebalance", "swep"],
         4,
-        "swep: cannot be read: No such file or directory (os error 2); did you mean the subcommand `sweep`?",
+        "swep: cannot be read: No such file or directory (os error 2)\n  help: did you mean `swap`?; did you mean the subcommand `sweep`?",
     );
     let usage = |arguments: &[&str], message: &str| {
         folder.fails(&[&["rebalance"], arguments].concat(), 2, message);

@@ -36,7 +36,7 @@ fn the_guide_leads_to_the_example() {
                 parts[index] = format!("console\n{command}\n{}", stdout(folder.path(), &words));
                 shown += 1;
             }
-            "sh" => {}
+            "sh" | "text" => {}
             _ => panic!("a block of {kind}"),
         }
     }

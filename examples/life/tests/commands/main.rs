@@ -4,6 +4,7 @@
 
 mod guide;
 mod invocation;
+mod live;
 
 use serde_json::Value;
 

@@ -7,11 +7,11 @@ use protocol::identity::{Authority, Identity, Revocations, Role, Validity};
 use protocol::transport::{Bounds, CloseCode, ConnectError, Counters, Endpoint, Peer, PeerError};
 
 use crate::transport::{
-    AUTHORITY, any_role, authority, connected, counted, identity, loopback, name,
+    AUTHORITY, any_role, authority, build, connected, counted, identity, loopback, name,
 };
 
 fn bound(identity: Identity) -> Endpoint {
-    Endpoint::bind(identity, loopback(), any_role(), Bounds::default()).unwrap()
+    Endpoint::bind(identity, loopback(), any_role(), Bounds::default(), build()).unwrap()
 }
 
 fn list(authority: &Authority, revoked: &[&Endpoint]) -> Revocations {

@@ -2,11 +2,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use protocol::identity::Role;
-use protocol::transport::{Bounds, PeerPolicy, TrySendError};
-use protocol::{AgentMessage, Frame, Message, ProcessImage};
+use protocol::transport::{Bounds, Endpoint, PeerPolicy, TrySendError};
+use protocol::{AgentMessage, Build, Frame, Message, ProcessImage};
 
 use crate::transport::{
-    NODE, any_role, confer, connected, endpoint, every_message, frame, pair, receive,
+    EPOCH, NODE, any_role, confer, connected, endpoint, every_message, frame, identity, job,
+    loopback, pair, receive,
 };
 
 #[tokio::test]
@@ -32,7 +33,7 @@ async fn peers_are_identified_by_their_certificates() {
     assert_eq!(&b.info.subject, &node.identity().certificate().subject);
     let port = node.address().unwrap();
     assert_eq!(b.info.to_string(), format!("node n7 at {port}"));
-    assert_eq!((a.job, b.job), (Some(crate::transport::job(7)), a.job));
+    assert_eq!((a.job, b.job), (Some(job(7)), a.job));
 }
 
 #[tokio::test]
@@ -174,4 +175,17 @@ async fn handshakes_above_the_limit_are_refused() {
     let error = refused.unwrap_err().to_string();
     assert!(error.contains("the peer refused the connection"), "{error}");
     assert_eq!(other.counters().handshakes_refused, 1);
+}
+
+#[tokio::test]
+async fn each_end_learns_the_build_of_the_other() {
+    let longest = "x".repeat(Build::TEXT_MAX);
+    let other = Build::new(&longest, &longest, [7; Build::DIGEST_LEN]).unwrap();
+    let here = endpoint(Role::Client, "n1", PeerPolicy::RefuseAll, Bounds::default());
+    let identity = identity(Role::Node, "n2");
+    let bounds = Bounds::default();
+    let there = Endpoint::bind(identity, loopback(), any_role(), bounds, other.clone()).unwrap();
+    there.begin(job(7), EPOCH);
+    let (a, b) = connected(&here, &there).await;
+    assert_eq!((a.build, &b.build), (other, here.build()));
 }

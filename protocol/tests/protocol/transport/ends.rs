@@ -6,7 +6,8 @@ use protocol::transport::{
 };
 
 use crate::transport::{
-    any_role, confer, connected, endpoint, frame, identity, job, loopback, name, pair, receive,
+    any_role, build, confer, connected, endpoint, frame, identity, job, loopback, name, pair,
+    receive,
 };
 
 #[tokio::test]
@@ -195,7 +196,13 @@ async fn binding_an_address_in_use_names_the_address() {
     let one = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
     let address = one.address().unwrap();
     let identity = identity(Role::Node, "n2");
-    let error = Endpoint::bind(identity, address, PeerPolicy::RefuseAll, Bounds::default());
+    let error = Endpoint::bind(
+        identity,
+        address,
+        PeerPolicy::RefuseAll,
+        Bounds::default(),
+        build(),
+    );
     let error = error.unwrap_err();
     assert!(matches!(error, BindError::Socket { .. }), "{error}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");
@@ -209,6 +216,7 @@ fn an_endpoint_needs_a_runtime() {
         loopback(),
         PeerPolicy::RefuseAll,
         Bounds::default(),
+        build(),
     );
     assert!(matches!(error.unwrap_err(), BindError::Runtime));
 }
@@ -241,7 +249,7 @@ async fn peers_of_different_jobs_are_refused() {
     let address = other.address().unwrap();
     let error = one.connect(address, Role::Node, &name("n2")).await;
     let error = error.unwrap_err().to_string();
-    let expect = "at job 0000000000000007, expected job 0000000000000008";
+    let expect = "it belongs to job 0000000000000007, this end does not";
     assert!(error.ends_with(expect), "{error}");
     // A peer without a job may connect, but not send messages of agents.
     one.end();

@@ -401,7 +401,7 @@ async fn mismatched_handshakes_are_refused_and_counted() {
     let cases = [
         (
             handshake(8, EPOCH),
-            "expected job 0000000000000007",
+            "it belongs to job 0000000000000008, this end does not",
             mismatched,
         ),
         (
@@ -409,7 +409,28 @@ async fn mismatched_handshakes_are_refused_and_counted() {
             "in epoch 2, expected 3 or later",
             mismatched,
         ),
-        (other_version, "run the same release at both ends", failed),
+        (other_version, "run one build at both ends", failed),
+        (
+            with_build(&[0, 5], b"0.1.0"),
+            "the program of a build has 0 bytes, expected 1 to 64",
+            failed,
+        ),
+        // It is refused before the texts arrive.
+        (
+            with_build(&[5, 255], b""),
+            "the version of a build has 255 bytes, expected 1 to 64",
+            failed,
+        ),
+        (
+            with_build(&[5, 5], b"te\xffts0.1.0"),
+            "the program of a build cannot be displayed",
+            failed,
+        ),
+        (
+            with_build(&[5, 5], b"tests0.\x1b.0"),
+            "the version of a build cannot be displayed",
+            failed,
+        ),
     ];
     for (bytes, expect, counted) in cases {
         let here = endpoint(
@@ -428,6 +449,15 @@ async fn mismatched_handshakes_are_refused_and_counted() {
     }
 }
 
+/// A handshake message with these lengths of texts, and these texts.
+fn with_build(lengths: &[u8; 2], texts: &[u8]) -> Vec<u8> {
+    let mut bytes = handshake(7, EPOCH);
+    bytes.truncate(56);
+    bytes.extend_from_slice(lengths);
+    bytes.extend_from_slice(texts);
+    bytes
+}
+
 #[tokio::test]
 async fn handshakes_with_another_job_are_refused_on_outgoing_connections() {
     let there = RawPeer::of(&identity(Role::Node, "n2")).listen();
@@ -441,7 +471,7 @@ async fn handshakes_with_another_job_are_refused_on_outgoing_connections() {
     let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
     let refused = here.connect(address, Role::Node, &name("n2")).await;
     let error = refused.unwrap_err().to_string();
-    let expect = "at no job, expected job 0000000000000007";
+    let expect = "it belongs to no job, this end does not";
     assert!(error.ends_with(expect), "{error}");
     assert!(serving.await.unwrap().contains(expect));
 }

@@ -16,7 +16,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-use super::{EPOCH, loopback};
+use super::{EPOCH, build, loopback};
 
 /// The credentials that a peer presents in the TLS handshake.
 pub(crate) struct RawPeer {
@@ -82,6 +82,9 @@ pub(crate) fn handshake(job: u64, epoch: u64) -> Vec<u8> {
         &[0xB5, protocol::WIRE_VERSION, 1, 0, 0, 0, 0, 0],
         &job.to_le_bytes()[..],
         &epoch.to_le_bytes(),
+        build().digest(),
+        &[5, 5],
+        b"tests0.1.0",
     ]
     .concat()
 }

@@ -4,21 +4,22 @@ use std::time::SystemTime;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{Bounds, Counters, Endpoint};
 
-use crate::transport::{AUTHORITY, any_role, connected, counted, identity, loopback, name};
+use crate::transport::{AUTHORITY, any_role, build, connected, counted, identity, loopback, name};
 
 /// An endpoint without a job that refuses `revoked`.
 fn refusing(role: Role, text: &str, revoked: &Identity) -> Endpoint {
     let serials = BTreeSet::from([revoked.certificate().serial.clone()]);
     let revocations = AUTHORITY.revoke(&serials, SystemTime::now()).unwrap();
     let identity = identity(role, text).with_revocations(revocations).unwrap();
-    Endpoint::bind(identity, loopback(), any_role(), Bounds::default()).unwrap()
+    Endpoint::bind(identity, loopback(), any_role(), Bounds::default(), build()).unwrap()
 }
 
 #[tokio::test]
 async fn a_revoked_certificate_opens_no_connection_in_either_direction() {
     let revoked = identity(Role::SetManager, "n2");
     let here = refusing(Role::Node, "n1", &revoked);
-    let there = Endpoint::bind(revoked, loopback(), any_role(), Bounds::default()).unwrap();
+    let there =
+        Endpoint::bind(revoked, loopback(), any_role(), Bounds::default(), build()).unwrap();
 
     let address = there.address().unwrap();
     let found = here.connect(address, Role::SetManager, &name("n2")).await;
@@ -42,7 +43,7 @@ async fn a_revoked_certificate_opens_no_connection_in_either_direction() {
 async fn a_new_certificate_of_a_revoked_name_is_accepted() {
     let here = refusing(Role::Node, "n1", &identity(Role::Node, "n2"));
     let again = identity(Role::Node, "n2");
-    let there = Endpoint::bind(again, loopback(), any_role(), Bounds::default()).unwrap();
+    let there = Endpoint::bind(again, loopback(), any_role(), Bounds::default(), build()).unwrap();
     let (a, b) = connected(&here, &there).await;
     let (c, d) = connected(&there, &here).await;
     assert_eq!((a.info.subject.name.as_str(), b.job), ("n2", None));

@@ -7,7 +7,6 @@ use migbsp::{
     Received, Refusal, Request, SetView,
 };
 use proptest::collection::vec;
-use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
 use proptest::option;
 use proptest::prelude::*;
 use protocol::{
@@ -465,14 +464,24 @@ fn amount() -> impl Strategy<Value = u64> {
 }
 
 fn speed() -> impl Strategy<Value = InstructionsPerSecond> {
-    (POSITIVE | NORMAL).prop_map(|speed| InstructionsPerSecond::new(speed).unwrap())
+    magnitude().prop_map(|speed| InstructionsPerSecond::new(speed).unwrap())
 }
 
 fn seconds() -> impl Strategy<Value = Seconds> {
     float().prop_map(|seconds| Seconds::new(seconds).unwrap())
 }
 
-/// Any finite float.
+/// Any number that a message may have.
 fn float() -> impl Strategy<Value = f64> {
-    POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO
+    prop_oneof![
+        Just(0.0),
+        magnitude(),
+        magnitude().prop_map(|number| -number),
+    ]
+}
+
+/// Any number above zero that a message may have.
+fn magnitude() -> impl Strategy<Value = f64> {
+    (1.0..9.9, -119..60_i32)
+        .prop_map(|(digits, exponent): (f64, i32)| digits * 10_f64.powi(exponent))
 }

@@ -125,7 +125,7 @@ fn errors_name_the_wrong_byte() {
     );
     check(
         with(confer(), 1, 9),
-        "byte 1: wire version 9, expected 2: run the same release at both ends",
+        "byte 1: wire version 9, expected 2: run one build at both ends",
     );
     check(
         with(confer(), 2, 7),
@@ -174,8 +174,8 @@ fn announced_counts_are_limited() {
     );
     // One element per byte, none of which is a candidate.
     head.truncate(27);
-    head.extend([0xdd, 0x03, 0, 0, 0]);
-    head.resize(head.len() + 0x0300_0000, 0);
+    head.extend([0xdd, 0, 0x80, 0, 0]);
+    head.resize(head.len() + 0x0080_0000, 0);
     check(
         with(frame_of(&head), 2, 1),
         "the head is not a message: invalid type: integer `0`, expected struct Considered",
@@ -246,7 +246,9 @@ fn invalid_numbers_are_refused() {
     let (frame, at) = patched(0.25, f64::NAN);
     check(
         frame,
-        &format!("byte {at} of the head: found NaN, expected a finite number"),
+        &format!(
+            "byte {at} of the head: invalid number `NaN`: must be 0 or from 1e-120 to 1e60 in magnitude"
+        ),
     );
     let (frame, _) = patched(1.5e9, -1.0);
     check(frame, "the head is not a message: -1 is not above zero");

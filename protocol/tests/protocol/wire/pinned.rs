@@ -10,11 +10,11 @@ use migbsp::{
     Received, Refusal, Request, SetView,
 };
 use protocol::{
-    Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity, Considered,
-    Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Limits, Measure,
-    Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed, Planned, Probe,
-    ProcessImage, Report, Reports, SetReport, Start, StartCall, Status, Submit, WIRE_VERSION,
-    decode, encode,
+    Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity,
+    Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Limits,
+    Measure, Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed, Planned,
+    Probe, ProcessImage, Report, Reports, SetReport, Start, StartCall, Status, Submit,
+    WIRE_VERSION, decode, encode,
 };
 
 use crate::wire::joined;
@@ -363,7 +363,6 @@ fn asked() -> [JobMessage; 4] {
     [
         JobMessage::Submit(Box::new(Submit {
             job: 7,
-            release: "0.1.0".to_owned(),
             host: HostId(1),
             members: vec![Member {
                 name: "n1".to_owned(),
@@ -383,7 +382,6 @@ fn asked() -> [JobMessage; 4] {
 
 fn answered() -> [JobMessage; 6] {
     let job = JobStatus {
-        job: 7,
         client: "alice".to_owned(),
         since: seconds(2.0),
         superstep: 1000,
@@ -405,7 +403,12 @@ fn answered() -> [JobMessage; 6] {
             message: "n2 is lost".to_owned(),
         }),
         JobMessage::Status(Box::new(Status {
-            release: "0.1.0".to_owned(),
+            workloads: vec!["heat".to_owned()],
+            abandoned: Some(Abandoned {
+                rank: Rank(3),
+                superstep: 12,
+                since: seconds(35.0),
+            }),
             up: seconds(3600.0),
             speed: 1e9,
             processors: 2,

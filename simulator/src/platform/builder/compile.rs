@@ -58,8 +58,9 @@ impl Builder {
         })
     }
 
-    /// Checks that every member of every zone that routes has a route.
-    pub(in crate::platform) fn check_connected(&self) -> Result<(), ErrorAt> {
+    /// Warns of hosts and zones that no route of their zone reaches.
+    pub(in crate::platform) fn warn_of_isolated(&mut self) {
+        let mut warnings = Vec::new();
         for draft in &self.zones {
             let routes = matches!(draft.routing, ZoneRouting::Full | ZoneRouting::Shortest(_));
             if !routes || draft.members.len() < 2 {
@@ -70,20 +71,28 @@ impl Builder {
                 reached[index(*from)] = true;
                 reached[index(*to)] = true;
             }
-            let isolated = draft
+            let mut isolated = draft
                 .members
                 .iter()
                 .zip(reached)
-                .find(|((_, node, _), reached)| !reached && !matches!(node, Endpoint::Router(_)));
-            if let Some(((name, _, at), _)) = isolated {
-                let kind = PlatformErrorKind::Isolated {
-                    name: name.clone(),
-                    zone: draft.name.clone(),
+                .filter(|((_, node, _), reached)| !reached && !matches!(node, Endpoint::Router(_)))
+                .map(|((name, _, _), _)| name);
+            if let Some(first) = isolated.next() {
+                let others = match isolated.count() {
+                    0 => String::new(),
+                    1 => " and one other member".to_owned(),
+                    more => format!(" and {more} other members"),
                 };
-                return Err(ErrorAt { at: *at, kind });
+                warnings.push(format!(
+                    "no route leads from or to `{first}`{others} of zone `{}`: a message there \
+                     ends the run",
+                    draft.name
+                ));
             }
         }
-        Ok(())
+        for warning in warnings {
+            self.warn(warning);
+        }
     }
 
     /// The link that SimGrid gives hosts of ordinary zones for messages to themselves.

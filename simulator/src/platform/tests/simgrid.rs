@@ -38,7 +38,7 @@ fn full_zones_route_as_declared() {
     let platform = xml(&zone("Full", &one_way)).unwrap();
     assert_eq!(
         way(&platform, "b", "a"),
-        "no route leads from host `b` to host `a`"
+        "no route leads from host `b` to host `a`; add one to the platform, or use other hosts"
     );
 }
 
@@ -109,8 +109,63 @@ fn zones_compose_at_every_level() {
     );
     assert_eq!(
         way(&platform, "lonely", "lonely"),
-        "no route leads from host `lonely` to host `lonely`"
+        "no route leads from host `lonely` to host `lonely`; add one to the platform, or use other hosts"
     );
+}
+
+#[test]
+fn hosts_that_no_route_reaches_are_warned_of() {
+    let isolated = |names: &[&str]| -> Vec<String> {
+        let hosts: String = names
+            .iter()
+            .map(|name| format!("<host id=\"{name}\" speed=\"1\"/>"))
+            .collect();
+        let inside = format!(
+            "{TWO_HOSTS}{LINK}{hosts}<router id=\"r\"/>\
+             <route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route>"
+        );
+        let platform = xml(&zone("Full", &inside)).unwrap();
+        assert_eq!(way(&platform, "a", "b"), "l");
+        for name in names {
+            let error = way(&platform, "a", name);
+            assert!(
+                error.starts_with(&format!("no route leads from host `a` to host `{name}`")),
+                "{error}"
+            );
+        }
+        platform.warnings().to_vec()
+    };
+    assert_eq!(isolated(&[]), [""; 0]);
+    assert_eq!(
+        isolated(&["c"]),
+        ["no route leads from or to `c` of zone `z`: a message there ends the run"]
+    );
+    assert_eq!(
+        isolated(&["c", "d", "e"]),
+        [
+            "no route leads from or to `c` and 2 other members of zone `z`: a message there ends the \
+             run"
+        ]
+    );
+    let unrouted = zone("None", TWO_HOSTS);
+    assert_eq!(xml(&unrouted).unwrap().warnings(), [""; 0]);
+}
+
+#[test]
+fn a_deployment_is_named() {
+    for (version, element, argument) in [
+        ("4.1", "actor", "<argument value=\"1\"/>"),
+        ("3", "process", ""),
+    ] {
+        refuse(
+            &format!(
+                "<platform version=\"{version}\">\n<{element} host=\"a\" \
+                 function=\"f\">{argument}</{element}>\n</platform>"
+            ),
+            "line 1, column 1: this is a deployment, not a platform: it says which process runs on \
+             which host; give the file that declares the hosts",
+        );
+    }
 }
 
 #[test]
@@ -327,13 +382,6 @@ fn names_and_routes_are_checked() {
         &route(&format!("<route src=\"a\" dst=\"z\">{up}</route>")),
         "line 4, column 21: invalid value `z` for `dst`: must be the name of a host or router; zones are connected \
          by <zoneRoute>",
-    );
-    refuse(
-        &route(&format!(
-            "<host id=\"c\" speed=\"1\"/><route src=\"a\" dst=\"b\">{up}</route>"
-        )),
-        "line 4, column 1: no route leads from or to `c`; add one, or set routing=\"None\" for \
-         zone `z`",
     );
     refuse(
         &zone(

@@ -28,8 +28,10 @@ struct Network {
 impl Network {
     fn new(hosts: usize, places: Vec<HostId>) -> Self {
         let sets = vec![SetId(0); hosts];
-        let node =
-            |own| Exchanges::new(HostId::from_index(own), sets.clone(), places.clone(), false);
+        let node = |own| {
+            let own = HostId::from_index(own);
+            Exchanges::new(own, sets.clone(), places.clone(), false, u64::MAX - 1)
+        };
         Self {
             nodes: (0..hosts).map(node).collect(),
             places,
@@ -60,7 +62,8 @@ impl Network {
         match frame {
             Frame::Acknowledged(superstep) => node.acknowledged(from, superstep).unwrap(),
             Frame::Batch(batch) => {
-                node.receive(from, batch, seconds(1.0)).unwrap();
+                node.receive(from, batch, seconds(1.0), InputMemory::default())
+                    .unwrap();
                 self.tell(to);
             }
         }

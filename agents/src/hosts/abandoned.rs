@@ -1,0 +1,101 @@
+//! Supersteps that are still executed after the end of their job.
+
+use std::time::{Duration, Instant};
+
+use protocol::Abandoned;
+use tokio::sync::Notify;
+
+use super::execution::{Execution, Executions};
+use super::failure::JobError;
+use super::time::seconds;
+
+/// Supersteps that are still executed after the end of their job. While there is one, its node accepts no job: the
+/// thread would take a processor from it.
+#[derive(Debug)]
+pub(super) struct AbandonedSupersteps {
+    executions: Executions,
+    /// How long one may go on; `None`: for ever.
+    limit: Option<Duration>,
+    /// Notified when one has gone on for longer.
+    is_stuck: Notify,
+}
+
+impl AbandonedSupersteps {
+    pub(super) fn new(executions: &Executions, limit: Option<Duration>) -> Self {
+        Self {
+            executions: executions.clone(),
+            limit,
+            is_stuck: Notify::new(),
+        }
+    }
+
+    /// Whether there is one, if no job runs.
+    pub(super) fn exist(&self) -> bool {
+        self.executions.oldest().is_some()
+    }
+
+    /// Checks that there is none; `own` is the name of the node, on which no job runs.
+    pub(super) fn check(&self, own: &str) -> Result<(), JobError> {
+        self.executions.oldest().map_or(Ok(()), |execution| {
+            let problem = problem(own, execution);
+            Err(JobError::cluster(format!("{problem}: {REMEDY}")))
+        })
+    }
+
+    /// The oldest, if no job runs.
+    pub(super) fn status(&self) -> Option<Abandoned> {
+        let execution = self.executions.oldest()?;
+        Some(Abandoned {
+            rank: execution.rank,
+            superstep: execution.superstep,
+            since: seconds(execution.age()),
+        })
+    }
+
+    /// Waits until there is none, or until `is_idle` says that a job runs again. What takes long is in the log.
+    pub(super) async fn ended(&self, is_idle: impl Fn() -> bool) {
+        let began = Instant::now();
+        let mut is_logged = false;
+        while is_idle()
+            && let Some(execution) = self.executions.oldest()
+        {
+            if !is_logged && PATIENCE <= began.elapsed() {
+                let (process, superstep) = (execution.rank, execution.superstep);
+                tracing::warn!(%process, superstep, "{LONG}");
+                is_logged = true;
+            }
+            if self.limit.is_some_and(|limit| limit <= began.elapsed()) {
+                self.is_stuck.notify_one();
+                return;
+            }
+            tokio::time::sleep(POLLING).await;
+        }
+        if is_logged {
+            tracing::info!("the superstep has ended: jobs are accepted again");
+        }
+    }
+
+    /// Completes when one has gone on for too long, with the reason; `own` is the name of the node.
+    pub(super) async fn stuck(&self, own: &str) -> String {
+        self.is_stuck.notified().await;
+        let oldest = self.executions.oldest();
+        oldest.map_or_else(String::new, |execution| problem(own, execution))
+    }
+}
+
+fn problem(own: &str, execution: Execution) -> String {
+    let Execution {
+        rank, superstep, ..
+    } = execution;
+    let age = execution.age().as_secs();
+    format!("{own} has executed superstep {superstep} of {rank} for {age} s, and its job has ended")
+}
+
+/// What a client can do.
+const REMEDY: &str =
+    "the node accepts jobs when that superstep ends; restart the node if it never does";
+/// The line of the log about a superstep that takes long.
+const LONG: &str = "a superstep goes on after the end of its job: jobs are refused until it ends";
+/// How long a superstep may go on before the log says so.
+const PATIENCE: Duration = Duration::from_secs(1);
+const POLLING: Duration = Duration::from_millis(10);

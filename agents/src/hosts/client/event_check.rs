@@ -1,0 +1,256 @@
+//! Checks of the events that nodes record, before the client uses them.
+
+use std::fmt;
+
+use bsp::{HostId, Rank, SetId};
+use migbsp::Entry;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use crate::check::{check, exists};
+use crate::hosts::members;
+use crate::record::Event;
+use crate::setup::{Rules, Setup};
+
+/// What exists in a run, and which nodes record what.
+pub(super) struct EventCheck {
+    rules: Rules,
+    superstep_limit: u64,
+}
+
+impl EventCheck {
+    /// The checks for a run on `setup`.
+    pub(super) fn new(setup: &Setup) -> Self {
+        Self {
+            rules: members::rules(setup),
+            superstep_limit: setup.superstep_limit,
+        }
+    }
+
+    /// The event in a line from the node of `host`.
+    ///
+    /// # Errors
+    ///
+    /// If it is not an event, if another node records such events, or if it names a process, host, Set or superstep that
+    /// does not exist.
+    pub(super) fn parse(&self, host: HostId, line: &str) -> Result<Event, String> {
+        serde_json::from_str::<ModerateNumbers>(line).map_err(|error| error.to_string())?;
+        let event: Event = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        self.check(host, &event)?;
+        Ok(event)
+    }
+
+    fn check(&self, host: HostId, event: &Event) -> Result<(), String> {
+        let first = self.rules.first_host();
+        match event {
+            Event::Superstep(superstep) => {
+                records(host == first)?;
+                self.rank(superstep.slowest)?;
+                self.superstep(superstep.index)
+            }
+            Event::Observed(observed) => {
+                self.rank(observed.rank)?;
+                self.superstep(observed.superstep)
+            }
+            Event::Evaluated(evaluated) => {
+                self.set(evaluated.set)?;
+                records(host == self.rules.managers[evaluated.set.index()])?;
+                self.superstep(evaluated.superstep)?;
+                evaluated.processes.iter().try_for_each(|process| {
+                    self.rank(process.rank)?;
+                    self.host(process.host)?;
+                    self.set(process.target)
+                })
+            }
+            Event::Call(call) => {
+                records(host == first)?;
+                self.superstep(call.superstep)?;
+                let passed_over = call.passed_over.iter().map(|(entry, _)| entry);
+                let mut entries = call.list.iter().chain(passed_over);
+                entries.try_for_each(|entry| self.entry(entry))?;
+                call.considered.iter().try_for_each(|considered| {
+                    self.entry(&considered.entry)?;
+                    self.host(considered.host)
+                })?;
+                call.migrations.iter().try_for_each(|migration| {
+                    self.rank(migration.rank)?;
+                    self.host(migration.from)?;
+                    self.host(migration.to)
+                })
+            }
+            Event::Moved(moved) => {
+                records(host == moved.host)?;
+                self.rank(moved.rank)?;
+                self.superstep(moved.epoch)
+            }
+            Event::Run(_) | Event::End(_) => records(false),
+        }
+    }
+
+    fn entry(&self, entry: &Entry) -> Result<(), String> {
+        self.rank(entry.rank)?;
+        self.set(entry.own)?;
+        self.set(entry.target)
+    }
+
+    /// Checks that a process exists.
+    pub(super) fn rank(&self, rank: Rank) -> Result<(), String> {
+        exists("process", rank.index(), self.rules.placement.len())
+    }
+
+    fn host(&self, host: HostId) -> Result<(), String> {
+        exists("host", host.index(), self.rules.sets.len())
+    }
+
+    fn set(&self, set: SetId) -> Result<(), String> {
+        exists("Set", set.index(), self.rules.managers.len())
+    }
+
+    /// Checks a number of supersteps, or of placements: there is at most one after each superstep.
+    fn superstep(&self, superstep: u64) -> Result<(), String> {
+        let limit = self.superstep_limit;
+        check(superstep <= limit, || {
+            format!("superstep {superstep}, beyond the limit of {limit}")
+        })
+    }
+}
+
+fn records(is_recorded_there: bool) -> Result<(), String> {
+    check(is_recorded_there, || {
+        "an event that this node does not record".to_owned()
+    })
+}
+
+/// A JSON value whose numbers are so moderate that sums of them are finite.
+struct ModerateNumbers;
+
+impl<'de> Deserialize<'de> for ModerateNumbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for ModerateNumbers {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "numbers of a magnitude up to {MOST:e}")
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self, E> {
+        if number.abs() <= MOST {
+            Ok(self)
+        } else {
+            Err(E::invalid_value(de::Unexpected::Float(number), &self))
+        }
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Self, A::Error> {
+        while let Some(Self) = values.next_element()? {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut values: A) -> Result<Self, A::Error> {
+        while let Some((Self, Self)) = values.next_entry()? {}
+        Ok(self)
+    }
+}
+
+/// The largest magnitude of a number.
+const MOST: f64 = 1e60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::{Collection, Shape};
+    use crate::test_world::TestWorld;
+
+    /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third; process 0 runs on host 0, process 1 on host 3.
+    fn event_check() -> EventCheck {
+        let world = TestWorld::new(
+            Shape::Central,
+            Collection::AsTheyCome,
+            &[0, 3],
+            &[1, 1],
+            None,
+        );
+        let managers = vec![HostId(0), HostId(3), HostId(5)];
+        EventCheck {
+            rules: Rules {
+                managers,
+                ..world.rules
+            },
+            superstep_limit: 100,
+        }
+    }
+
+    fn check(host: u32, line: &str, expect: Result<(), &str>) {
+        let parsed = event_check().parse(HostId(host), line).map(drop);
+        match (parsed, expect) {
+            (Ok(()), Ok(())) => {}
+            (Err(problem), Err(expect)) => assert!(problem.contains(expect), "{line}: {problem}"),
+            (parsed, _) => panic!("{line}: {parsed:?}"),
+        }
+    }
+
+    fn superstep(index: u64, slowest: u64, ended: &str) -> String {
+        format!(
+            "{{\"event\":\"superstep\",\"index\":{index},\"started\":0.0,\"ended\":{ended},\"slowest\":{slowest},\
+             \"computation\":0.5,\"messages\":2}}"
+        )
+    }
+
+    fn moved(rank: u64, host: u64, epoch: u64) -> String {
+        format!(
+            "{{\"event\":\"moved\",\"at\":1.0,\"rank\":{rank},\"host\":{host},\"epoch\":{epoch},\"bytes\":1,\"took\":0.1}}"
+        )
+    }
+
+    #[test]
+    fn events_are_accepted_from_the_nodes_that_record_them_alone() {
+        check(0, &superstep(3, 1, "1.0"), Ok(()));
+        check(3, &superstep(3, 1, "1.0"), Err("does not record"));
+        check(3, &moved(1, 3, 1), Ok(()));
+        check(0, &moved(1, 3, 1), Err("does not record"));
+        let end = "{\"event\":\"end\",\"seconds\":1.0,\"supersteps\":1,\"messages\":0,\"bytes\":0,\"moved\":0}";
+        check(0, end, Err("does not record"));
+    }
+
+    #[test]
+    fn events_that_name_what_does_not_exist_are_refused() {
+        check(
+            0,
+            &superstep(u64::MAX, 1, "1.0"),
+            Err("beyond the limit of 100"),
+        );
+        check(
+            0,
+            &superstep(3, 2, "1.0"),
+            Err("process 2, but there are 2"),
+        );
+        check(3, &moved(77, 3, 1), Err("process 77"));
+        check(3, &moved(1, 77, 1), Err("does not record"));
+        check(3, &moved(1, 3, u64::MAX), Err("beyond the limit"));
+        check(0, &superstep(3, 1, "1e308"), Err("up to 1e60"));
+        check(0, "{", Err("EOF"));
+    }
+}

@@ -1,0 +1,351 @@
+//! Checks of messages from other machines, before an agent handles them.
+//!
+//! The transport has checked the certificate and the role of the sender, and that it speaks for agents of its own. This
+//! module checks that the message may travel between its two agents, and that all processes, hosts, Sets and supersteps
+//! that it names exist and belong to its sender. Agents themselves check what depends on their state.
+
+use std::ops::RangeInclusive;
+
+use bsp::{HostId, Rank, SetId};
+use migbsp::{Answer, Entry, Inventory, Load, Refusal};
+use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
+
+use crate::check::{check, exists};
+use crate::setup::{Rules, Shape};
+
+/// What exists in a run, for checks of messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MessageCheck<'a> {
+    /// The agents of the run.
+    pub(crate) rules: &'a Rules,
+    /// The number of supersteps after which a computation counts as endless.
+    pub(crate) superstep_limit: u64,
+}
+
+impl MessageCheck<'_> {
+    /// Checks a message from an agent on another machine.
+    ///
+    /// # Errors
+    ///
+    /// Why the agent may not send it.
+    pub(crate) fn check(
+        &self,
+        (from, to): (Address, Address),
+        message: &AgentMessage,
+    ) -> Result<(), String> {
+        self.address(from)?;
+        self.address(to)?;
+        check(self.may_travel(from, to, message), || {
+            format!("a message that {from:?} does not send to {to:?}: {message:?}")
+        })?;
+        match message {
+            AgentMessage::Start(start) => {
+                check(start.interval != Some(0), || "an interval of 0".to_owned())?;
+                self.superstep(start.superstep)
+            }
+            AgentMessage::Arrived(arrived) => {
+                self.rank(arrived.slowest.1)?;
+                check(0.0 <= arrived.slowest.0.get(), || {
+                    "a negative time of computation".to_owned()
+                })?;
+                self.superstep(arrived.superstep)
+            }
+            AgentMessage::StartCall(order) => self.superstep(order.superstep),
+            AgentMessage::Measure(order) => self.superstep(order.superstep),
+            AgentMessage::Evaluate(order) => {
+                self.one_per_set("views", order.sets.len())?;
+                self.superstep(order.superstep)
+            }
+            AgentMessage::Migrate(order) => {
+                self.rank(order.rank)?;
+                self.host(order.to)?;
+                check(to == Address::Node(order.from), || {
+                    format!("an order for {}", order.from)
+                })?;
+                check(0.0 <= order.deferred_cost.get(), || {
+                    "a negative cost".to_owned()
+                })
+            }
+            AgentMessage::Installed(installed) => {
+                self.rank(installed.rank)?;
+                self.host(installed.host)?;
+                let is_own = match from {
+                    Address::SetManager(set) => self.set_of(installed.host) == set,
+                    _ => from == Address::Node(installed.host),
+                };
+                check(is_own, || foreign(installed.host))
+            }
+            AgentMessage::Call(message) => self.call(from, message),
+            AgentMessage::Finish
+            | AgentMessage::Reported(_)
+            | AgentMessage::ProcessImage(_)
+            | AgentMessage::Halted(_) => Ok(()),
+        }
+    }
+
+    /// Whether agents on different machines exchange such messages.
+    fn may_travel(&self, from: Address, to: Address, message: &AgentMessage) -> bool {
+        let Rules { first, sets, .. } = self.rules;
+        let is_hierarchical = self.rules.barrier.shape == Shape::Hierarchical;
+        let has_calls = self.rules.scheduler.is_some();
+        let is_of = |host: HostId, set: SetId| sets[host.index()] == set;
+        match (from, to) {
+            (Address::SetManager(set), Address::Node(host)) if is_of(host, set) => match message {
+                AgentMessage::Start(_) | AgentMessage::Finish => is_hierarchical,
+                AgentMessage::Measure(_) | AgentMessage::Evaluate(_) | AgentMessage::Migrate(_) => {
+                    has_calls
+                }
+                _ => false,
+            },
+            (Address::SetManager(set), Address::Process(_)) => {
+                let is_start = matches!(message, AgentMessage::Start(_) | AgentMessage::Finish);
+                is_start && set == *first && !is_hierarchical
+            }
+            (Address::Process(_), Address::SetManager(set)) => {
+                matches!(message, AgentMessage::Arrived(_)) && set == *first && !is_hierarchical
+            }
+            (Address::Node(host), Address::SetManager(set)) if is_of(host, set) => match message {
+                AgentMessage::Arrived(_) => is_hierarchical,
+                AgentMessage::Installed(_) => has_calls,
+                AgentMessage::Call(message) => {
+                    let is_report = matches!(
+                        message,
+                        CallMessage::Measured(_)
+                            | CallMessage::Reports(_)
+                            | CallMessage::ReportsBefore(_)
+                    );
+                    is_report && has_calls
+                }
+                _ => false,
+            },
+            (Address::SetManager(set), Address::SetManager(other)) if set != other => match message
+            {
+                AgentMessage::Arrived(_) => is_hierarchical,
+                AgentMessage::StartCall(_) => has_calls && !is_hierarchical && set == *first,
+                AgentMessage::Installed(_) => has_calls,
+                AgentMessage::Call(message) => self.may_travel_between_managers(set, message),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn may_travel_between_managers(&self, from: SetId, message: &CallMessage) -> bool {
+        let scheduler = self.rules.scheduler.as_ref();
+        scheduler.is_some_and(|scheduler| match message {
+            CallMessage::Measured(_) | CallMessage::Reports(_) | CallMessage::ReportsBefore(_) => {
+                false
+            }
+            CallMessage::Capacity(_) | CallMessage::SetReport(_) => true,
+            CallMessage::Ask(_) | CallMessage::Answered(_) | CallMessage::Decided(_) => {
+                !scheduler.plans()
+            }
+            CallMessage::Planned(_) => scheduler.plans() && from == self.rules.first,
+        })
+    }
+
+    fn call(&self, from: Address, message: &CallMessage) -> Result<(), String> {
+        self.superstep(message.superstep())?;
+        match message {
+            CallMessage::Measured(measured) => {
+                check(from == Address::Node(measured.host), || {
+                    foreign(measured.host)
+                })?;
+                cores(measured.cores)
+            }
+            CallMessage::Capacity(capacity) => {
+                own_set(from, capacity.set)?;
+                let size = self.rules.placement.len();
+                let processes = usize::try_from(capacity.processes);
+                let is_possible = processes.is_ok_and(|processes| processes <= size);
+                check(is_possible && 0.0 <= capacity.capacity, || {
+                    format!("an impossible capacity of {}", capacity.set)
+                })
+            }
+            CallMessage::Reports(reports) | CallMessage::ReportsBefore(reports) => {
+                self.reports(from, reports)
+            }
+            CallMessage::SetReport(report) => self.set_report(from, report),
+            CallMessage::Ask(ask) => {
+                own_set(from, ask.from)?;
+                self.rank(ask.request.rank)
+            }
+            CallMessage::Answered(answered) => {
+                self.rank(answered.rank)?;
+                self.answer(&answered.answer)
+            }
+            CallMessage::Decided(decided) => {
+                own_set(from, decided.set)?;
+                let mut considered = decided.considered.iter();
+                considered.try_for_each(|considered| self.considered(decided.set, considered))
+            }
+            CallMessage::Planned(planned) => planned.moves.iter().try_for_each(|planned| {
+                self.rank(planned.step.rank)?;
+                self.host(planned.step.from)?;
+                self.host(planned.step.to)
+            }),
+        }
+    }
+
+    fn reports(&self, from: Address, reports: &Reports) -> Result<(), String> {
+        let host = reports.host;
+        check(from == Address::Node(host), || foreign(host))?;
+        let plans = self.rules.scheduler.as_ref().is_some_and(|s| s.plans());
+        reports.reports.iter().try_for_each(|report| {
+            let Report { rank, load, .. } = report;
+            self.rank(*rank)?;
+            self.entry(self.set_of(host), &report.entry)?;
+            let potentials = &report.evaluation.potentials;
+            self.one_per_set("potentials", potentials.len())?;
+            let mut sets = potentials.iter().map(|potential| potential.set.index());
+            let is_sound = report.host == host
+                && report.entry.rank == *rank
+                && report.evaluation.own == report.entry.own
+                && sets.by_ref().eq(0..potentials.len())
+                && load.is_some() == plans
+                && load
+                    .as_ref()
+                    .is_none_or(|load| load.rank == *rank && load.host == host);
+            check(is_sound, || format!("a contradictory report of {rank}"))?;
+            load.as_ref().map_or(Ok(()), |load| self.load(load))
+        })
+    }
+
+    fn set_report(&self, from: Address, report: &SetReport) -> Result<(), String> {
+        let set = report.set;
+        own_set(from, set)?;
+        for entry in &report.entries {
+            self.rank(entry.rank)?;
+            self.entry(set, entry)?;
+        }
+        check(report.entries.is_sorted_by(|a, b| a.rank < b.rank), || {
+            format!("the processes of {set} are not in rank order")
+        })?;
+        let inventory = report.inventory.as_ref();
+        inventory.map_or(Ok(()), |inventory| self.inventory(set, inventory))
+    }
+
+    fn inventory(&self, set: SetId, inventory: &Inventory) -> Result<(), String> {
+        let processors = &inventory.processors;
+        for processor in processors {
+            self.host(processor.host)?;
+            cores(processor.cores)?;
+            let is_sound = self.set_of(processor.host) == set
+                && processor.residents.is_empty()
+                && (0.0..=1.0).contains(&processor.load);
+            check(is_sound, || format!("an impossible {}", processor.host))?;
+        }
+        let hosts = (0..self.rules.sets.len()).map(HostId::from_index);
+        let expected = hosts.filter(|host| self.set_of(*host) == set);
+        check(
+            processors.iter().map(|other| other.host).eq(expected),
+            || format!("the inventory of {set} has other hosts than the Set"),
+        )?;
+        for load in &inventory.loads {
+            self.rank(load.rank)?;
+            self.host(load.host)?;
+            check(self.set_of(load.host) == set, || foreign(load.host))?;
+            self.load(load)?;
+        }
+        check(inventory.loads.is_sorted_by(|a, b| a.rank < b.rank), || {
+            format!("the loads of {set} are not in rank order")
+        })?;
+        self.one_per_set("rates", inventory.rates.len())
+    }
+
+    fn load(&self, load: &Load) -> Result<(), String> {
+        let mut received = load.received.iter();
+        received.try_for_each(|received| self.set(received.set))
+    }
+
+    fn considered(&self, set: SetId, considered: &Considered) -> Result<(), String> {
+        let rank = considered.entry.rank;
+        self.rank(rank)?;
+        self.host(considered.host)?;
+        self.entry(set, &considered.entry)?;
+        check(considered.request.rank == rank, || {
+            format!("a request for another process than {rank}")
+        })?;
+        self.answer(&considered.answer)
+    }
+
+    fn answer(&self, answer: &Answer) -> Result<(), String> {
+        match answer {
+            Answer::Offer {
+                host, runner_up, ..
+            } => {
+                self.host(*host)?;
+                runner_up.map_or(Ok(()), |(host, _)| self.host(host))
+            }
+            Answer::Refuse(Refusal::NoFasterPlace { host, .. }) => self.host(*host),
+            Answer::Refuse(Refusal::Idle | Refusal::NoProcessor) => Ok(()),
+        }
+    }
+
+    /// Checks a row of the list of potentials, of a process in `own`.
+    fn entry(&self, own: SetId, entry: &Entry) -> Result<(), String> {
+        self.set(entry.target)?;
+        check(entry.own == own, || {
+            format!("{} is reported in {}", entry.rank, entry.own)
+        })
+    }
+
+    fn address(&self, address: Address) -> Result<(), String> {
+        match address {
+            Address::Process(rank) => self.rank(rank),
+            Address::Node(host) => self.host(host),
+            Address::SetManager(set) => self.set(set),
+            Address::Client => Err("a message of agents to or from a client".to_owned()),
+        }
+    }
+
+    fn rank(&self, rank: Rank) -> Result<(), String> {
+        exists("process", rank.index(), self.rules.placement.len())
+    }
+
+    fn host(&self, host: HostId) -> Result<(), String> {
+        exists("host", host.index(), self.rules.sets.len())
+    }
+
+    fn set(&self, set: SetId) -> Result<(), String> {
+        exists("Set", set.index(), self.rules.managers.len())
+    }
+
+    fn superstep(&self, superstep: u64) -> Result<(), String> {
+        check(superstep <= self.superstep_limit, || {
+            let limit = self.superstep_limit;
+            format!("superstep {superstep}, beyond the limit of {limit}")
+        })
+    }
+
+    fn one_per_set(&self, what: &str, found: usize) -> Result<(), String> {
+        let expected = self.rules.managers.len();
+        check(found == expected, || {
+            format!("{found} {what}, expected one for each of {expected} Sets")
+        })
+    }
+
+    fn set_of(&self, host: HostId) -> SetId {
+        self.rules.sets[host.index()]
+    }
+}
+
+fn own_set(from: Address, set: SetId) -> Result<(), String> {
+    check(from == Address::SetManager(set), || {
+        format!("a message in the name of {set}")
+    })
+}
+
+fn foreign(host: HostId) -> String {
+    format!("a message about {host}, where its sender does not run")
+}
+
+fn cores(found: u32) -> Result<(), String> {
+    check(CORES.contains(&found), || {
+        let (least, most) = (CORES.start(), CORES.end());
+        format!("{found} processors of a host, expected {least} to {most}")
+    })
+}
+
+/// The numbers of processors that a host may have.
+const CORES: RangeInclusive<u32> = 1..=1 << 16;

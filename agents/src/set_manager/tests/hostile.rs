@@ -1,0 +1,188 @@
+//! Members of a cluster that send any valid message at any time.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use serde_json::{Number, Value};
+
+use super::*;
+use crate::message_check::MessageCheck;
+
+type Sent = (Address, Address, AgentMessage);
+
+/// Numbers from a seed (splitmix64).
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        word ^ (word >> 31)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        usize::try_from(self.next() % u64::try_from(count.max(1)).unwrap()).unwrap()
+    }
+
+    fn of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len())]
+    }
+
+    fn address(&mut self) -> Address {
+        let index = self.of(&[0, 0, 1, 2, 3, 4, 5, 6, 7, u32::MAX]);
+        match self.below(3) {
+            0 => Address::Process(Rank(index)),
+            1 => Address::Node(HostId(index)),
+            _ => Address::SetManager(SetId(index)),
+        }
+    }
+}
+
+/// Calls `change` for the number or list at position `at` in `value`, counted from its root; false if there are fewer.
+fn change_at(value: &mut Value, at: &mut usize, change: &mut dyn FnMut(&mut Value)) -> bool {
+    if matches!(value, Value::Number(_) | Value::Array(_)) {
+        if *at == 0 {
+            change(value);
+            return true;
+        }
+        *at -= 1;
+    }
+    match value {
+        Value::Array(values) => values.iter_mut().any(|value| change_at(value, at, change)),
+        Value::Object(values) => values
+            .values_mut()
+            .any(|value| change_at(value, at, change)),
+        _ => false,
+    }
+}
+
+/// `value` with another number or a list of another length somewhere.
+fn changed(mut value: Value, draw: &mut Draw) -> Value {
+    let mut at = draw.below(12);
+    let mut change = |value: &mut Value| match value {
+        Value::Number(number) if number.is_f64() => {
+            let floats = [0.0, 1.0, -1.0, 1e60, -1e60, 1e-120, 1e18, 3.5];
+            *number = Number::from_f64(draw.of(&floats)).unwrap();
+        }
+        Value::Number(number) => {
+            *number = draw
+                .of(&[
+                    0,
+                    1,
+                    2,
+                    3,
+                    4,
+                    5,
+                    6,
+                    999,
+                    1000,
+                    1 << 31,
+                    u64::from(u32::MAX),
+                    u64::MAX,
+                ])
+                .into();
+        }
+        Value::Array(values) => match draw.below(3) {
+            0 => values.clear(),
+            1 => drop(values.pop()),
+            _ => values.extend(values.last().cloned()),
+        },
+        _ => {}
+    };
+    change_at(&mut value, &mut at, &mut change);
+    value
+}
+
+/// A message like one of `sent`; `None` if the changed one is no message.
+fn message(sent: &[Sent], draw: &mut Draw) -> Option<Sent> {
+    let (mut from, mut to, mut message) = sent.get(draw.below(sent.len()))?.clone();
+    if draw.below(4) == 0 {
+        from = draw.address();
+    }
+    if draw.below(4) == 0 {
+        to = draw.address();
+    }
+    for _ in 0..draw.below(3) {
+        message = match message {
+            AgentMessage::Call(message) => {
+                let value = changed(serde_json::to_value(&message).unwrap(), draw);
+                AgentMessage::Call(serde_json::from_value(value).ok()?)
+            }
+            AgentMessage::ProcessImage(mut image) => {
+                let mut agent = image.payload.to_vec();
+                let at = draw.below(agent.len());
+                if let Some(byte) = agent.get_mut(at) {
+                    *byte = draw.next().to_le_bytes()[0];
+                }
+                image.payload = Bytes::from(agent);
+                AgentMessage::ProcessImage(image)
+            }
+            message => {
+                let value = changed(serde_json::to_value(&message).unwrap(), draw);
+                serde_json::from_value(value).ok()?
+            }
+        };
+    }
+    Some((from, to, message))
+}
+
+/// Whether the node of `to` accepts a message, as its world decides.
+fn is_accepted(test_world: &TestWorld, (from, to, message): &Sent) -> bool {
+    if let AgentMessage::ProcessImage(image) = message {
+        let ranks = test_world.rules.placement.len();
+        let exists = image.rank.index() < ranks;
+        return exists
+            && *from == Address::Node(test_world.host(image.rank))
+            && matches!(to, Address::Node(host) if host.index() < test_world.rules.sets.len());
+    }
+    let message_check = MessageCheck {
+        rules: &test_world.rules,
+        superstep_limit: 1000,
+    };
+    message_check.check((*from, *to), message).is_ok()
+}
+
+/// A run in which other messages arrive between those of the agents. It goes on until its first error.
+fn disturbed(mut test_world: TestWorld, sent: &[Sent], draw: &mut Draw) {
+    let mut agents = test_world.agents();
+    test_world.keep_errors();
+    test_world.start();
+    for _ in 0..600 {
+        if draw.below(4) == 0 {
+            let Some(sent) = message(sent, draw) else {
+                continue;
+            };
+            if is_accepted(&test_world, &sent) {
+                let (from, to, message) = sent;
+                test_world.tell(&mut agents, to, Event::Message { from, message });
+            }
+        } else if !test_world.step(&mut agents, &mut |count| draw.below(count)) {
+            return;
+        }
+        if test_world.error().is_some() {
+            return;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_agent_panics_whatever_valid_messages_arrive(
+        (hosts, halts) in processes(),
+        scheduler in schedulers(),
+        shape in 0_usize..3,
+        seed in any::<u64>(),
+    ) {
+        let test_world = || TestWorld::new(SHAPES[shape], Collection::AsTheyCome, &hosts, &halts, scheduler.clone());
+        let mut honest = test_world();
+        let mut agents = honest.agents();
+        honest.play(&mut agents, |_| 0);
+        let sent: Vec<Sent> = honest.sent.into_iter().map(|(from, to, message, _)| (from, to, message)).collect();
+        let mut draw = Draw(seed);
+        for _ in 0..4 {
+            disturbed(test_world(), &sent, &mut draw);
+        }
+    }
+}

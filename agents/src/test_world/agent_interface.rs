@@ -1,0 +1,158 @@
+//! What agents ask of the world of tests.
+
+use bsp::units::{Instant, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage};
+
+use super::{Act, Pending, TestWorld};
+use crate::deliberation::Deliberation;
+use crate::error::RunError;
+use crate::record;
+use crate::world::{Cost, Event, Exchange, Moved, World};
+
+impl World for TestWorld {
+    fn now(&self) -> Instant {
+        Instant::START
+    }
+
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
+        self.sent.push((from, to, message.clone(), cost));
+        let is_instant = match cost {
+            Cost::Free => true,
+            Cost::Network(_) => false,
+            Cost::Encoded => self.host_of(from) == self.host_of(to),
+        };
+        if is_instant {
+            self.instant
+                .push_back((to, Event::Message { from, message }));
+            return;
+        }
+        if let Address::SetManager(set) = from {
+            self.under_way[set.index()].0 += 1;
+        }
+        self.pending.push(Pending::Letter(from, to, message));
+    }
+
+    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
+        self.acts.push(Act::Run(rank, superstep, delay));
+        self.supersteps[rank.index()] = superstep;
+        self.pending.push(Pending::Computed(rank));
+    }
+
+    fn exchange(&mut self, rank: Rank) {
+        self.acts.push(Act::Exchange(rank));
+        let exchange = Exchange {
+            sent: 1,
+            received: 1,
+            ..Exchange::default()
+        };
+        self.instant
+            .push_back((Address::Process(rank), Event::Exchanged(exchange)));
+    }
+
+    fn listen(&mut self, superstep: u64, to: Option<Rank>) {
+        self.acts.push(Act::Listen(superstep, to));
+    }
+
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
+        self.acts.push(Act::Depart(order, agent.clone()));
+        let state = ProcessImage {
+            rank: order.rank,
+            epoch: order.epoch,
+            agent: u32::try_from(agent.len()).unwrap(),
+            declared: None,
+            payload: agent.into(),
+        };
+        let (from, to) = (Address::Node(order.from), Address::Node(order.to));
+        self.send(
+            from,
+            to,
+            AgentMessage::ProcessImage(Box::new(state)),
+            Cost::Encoded,
+        );
+    }
+
+    fn install(&mut self, host: HostId, from: Address, state: ProcessImage) {
+        self.acts.push(Act::Install(host, state.rank));
+        self.hosts[state.rank.index()] = host;
+        self.record(record::Event::Moved(record::Moved {
+            at: self.now(),
+            rank: state.rank,
+            host,
+            epoch: state.epoch,
+            bytes: bsp::units::Bytes(0),
+            took: Seconds::ZERO,
+        }));
+        let moved = Moved {
+            from,
+            agent: state.payload,
+            host,
+            epoch: state.epoch,
+        };
+        self.instant
+            .push_back((Address::Process(state.rank), Event::Moved(Box::new(moved))));
+    }
+
+    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
+        self.acts.push(Act::Commit(set, epoch, moves.to_vec()));
+    }
+
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        self.acts.push(Act::Wake(agent, after));
+        self.pending.push(Pending::Woken(agent));
+    }
+
+    fn flush(&mut self, set: SetId) {
+        self.acts.push(Act::Flush(set));
+        self.under_way[set.index()].1 = true;
+        self.deliver_flushed(set);
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        let deliberated = Event::Deliberated(Box::new(deliberation.conclude()));
+        self.instant
+            .push_back((Address::SetManager(set), deliberated));
+    }
+
+    fn finished(&mut self, rank: Rank) {
+        self.finished.push(rank);
+    }
+
+    fn image(&self, _: Rank) -> Image {
+        bsp::units::Bytes(1000).into()
+    }
+
+    fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
+        let host = self.platform.host(host);
+        (host.speed, host.cores)
+    }
+
+    fn load(&self, _: HostId, _: Seconds) -> f64 {
+        0.0
+    }
+
+    fn overhead_busy(&self, _: HostId) -> Seconds {
+        Seconds::ZERO
+    }
+
+    fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
+        if from == to { 1e-8 } else { 1e-7 }
+    }
+
+    fn latency(&self, from: SetId, to: SetId) -> Seconds {
+        if from == to {
+            Seconds::ZERO
+        } else {
+            Seconds::new(1e-3).expect("a millisecond")
+        }
+    }
+
+    fn record(&mut self, event: record::Event) {
+        self.events.push(event);
+    }
+
+    fn fail(&mut self, error: RunError) {
+        assert!(self.keeps_errors, "{error}");
+        self.error.get_or_insert(error);
+    }
+}

@@ -1,0 +1,85 @@
+//! The log on stderr.
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::panic;
+
+use clap::ValueEnum;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt, registry};
+
+use crate::output;
+
+/// The form of a node's log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object per line
+    Json,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Log {
+    /// How often `--verbose` was given.
+    pub(crate) verbose: u8,
+    /// Only errors.
+    pub(crate) quiet: bool,
+    /// A node's log has times, and says when jobs begin and end.
+    pub(crate) node: Option<LogFormat>,
+}
+
+impl Log {
+    /// Writes the log to stderr from now on. An existing subscriber is used instead.
+    pub(crate) fn begin(self) {
+        let layer = fmt::layer()
+            .with_writer(io::stderr)
+            .with_ansi(io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none())
+            .with_target(false);
+        let layer = match self.node {
+            None => layer.without_time().boxed(),
+            // The default time is UTC, as RFC 3339 writes it.
+            Some(LogFormat::Text) => layer.boxed(),
+            Some(LogFormat::Json) => {
+                panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a panic")));
+                let layer = layer.json().flatten_event(true);
+                layer.with_current_span(false).with_span_list(false).boxed()
+            }
+        };
+        let subscriber = registry().with(layer.with_filter(self.filter()));
+        let _already_set = subscriber.try_init();
+    }
+
+    /// Reports the error that ends this process.
+    pub(crate) fn report(self, error: &str) {
+        if self.node == Some(LogFormat::Json) {
+            tracing::error!("{error}");
+        } else {
+            output::warn(&format!("error: {error}"));
+        }
+    }
+
+    fn filter(self) -> Targets {
+        let from_environment = env::var("RUST_LOG").ok().filter(|text| !text.is_empty());
+        let from_environment = from_environment.and_then(|text| text.parse().ok());
+        let level = match (self.quiet, self.verbose) {
+            (true, _) => LevelFilter::ERROR,
+            (false, 0) => {
+                let jobs = self.node.map(|_| OWN.map(|own| (own, LevelFilter::INFO)));
+                let default = Targets::new().with_default(LevelFilter::WARN);
+                return from_environment
+                    .unwrap_or_else(|| default.with_targets(jobs.into_iter().flatten()));
+            }
+            (false, 1) => LevelFilter::INFO,
+            (false, _) => LevelFilter::DEBUG,
+        };
+        Targets::new().with_default(level)
+    }
+}
+
+/// The crates whose lines a node's log has without `--verbose`.
+const OWN: [&str; 3] = ["agents", "commands", "protocol"];

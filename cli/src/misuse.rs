@@ -1,0 +1,144 @@
+//! Hints for command lines that are refused.
+
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use experiments::{Experiment, record};
+use settings::nearest;
+
+/// `error` of `command` on `words`, the arguments without the program, with a hint that fits them.
+pub(crate) fn explained(
+    mut error: clap::Error,
+    command: &clap::Command,
+    words: &[String],
+) -> clap::Error {
+    let hint = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let met = text_of(&error, ContextKind::InvalidSubcommand);
+            let hint = met.and_then(|met| {
+                of_topic(command, words, &met).or_else(|| of_file(command, words, &met))
+            });
+            if hint.is_some() {
+                error.remove(ContextKind::SuggestedSubcommand);
+            }
+            hint
+        }
+        ErrorKind::UnknownArgument => {
+            let met = text_of(&error, ContextKind::InvalidArg);
+            let hint = met.and_then(|met| {
+                of_command(command, words, &met).or_else(|| of_option(command, words, &met))
+            });
+            // An option is hardly ever meant as a value.
+            error.remove(ContextKind::Suggested);
+            if hint.is_some() {
+                error.remove(ContextKind::SuggestedArg);
+            }
+            hint
+        }
+        _ => None,
+    };
+    if let Some(hint) = hint {
+        let hints = ContextValue::StyledStrs(vec![hint.into()]);
+        error.insert(ContextKind::Suggested, hints);
+    }
+    error
+}
+
+fn text_of(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// `help simulte`: the nearest command or topic.
+fn of_topic(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
+    let at = words.iter().position(|word| word == "help")?;
+    let mut parent = command;
+    for word in words.get(at + 1..)?.iter().take_while(|word| *word != met) {
+        parent = parent.find_subcommand(word)?;
+    }
+    let names: Vec<&str> = parent
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect();
+    let nearest = nearest(met, &names)?;
+    Some(format!("a similar command or topic exists: '{nearest}'"))
+}
+
+/// `migbsp conf/lbm.toml`: the command for such a file.
+fn of_file(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
+    let file = Path::new(met);
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    let meant = match ending.map(str::to_ascii_lowercase).as_deref() {
+        Some("toml") => "simulate",
+        Some("xml") => "platform show",
+        Some("json") => "rebalance",
+        _ if met == "-" => "simulate",
+        _ if file.is_dir() && record::find(file).is_ok() => "explain",
+        _ => return None,
+    };
+    command.find_subcommand(meant.split(' ').next()?)?;
+    let at = words.iter().position(|word| word == met)?;
+    let (before, after) = words.split_at(at);
+    let words = before.iter().map(String::as_str).chain([meant]);
+    let words: Vec<&str> = words.chain(after.iter().map(String::as_str)).collect();
+    let program = command.get_name();
+    Some(format!("did you mean `{program} {}`?", words.join(" ")))
+}
+
+/// `up --local 2 run FILE`: the command has to follow `--`.
+fn of_command(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
+    let (leaf, _) = leaf(command, words);
+    let at = words.iter().position(|word| word == met)?;
+    if leaf.get_name() != "up" || met.starts_with('-') {
+        return None;
+    }
+    let (before, after) = words.split_at(at);
+    let program = command.get_name();
+    let (before, after) = (before.join(" "), after.join(" "));
+    Some(format!(
+        "put `--` before the command: `{program} {before} -- {after}`"
+    ))
+}
+
+/// `--json`, `--interval`: the option or the key that has this name.
+fn of_option(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
+    let name = met.strip_prefix("--")?;
+    let (leaf, path) = leaf(command, words);
+    let has = |long: &str| {
+        leaf.get_arguments()
+            .any(|argument| argument.get_long() == Some(long))
+    };
+    if has("format") && ["table", "json", "csv"].contains(&name) {
+        return Some(format!("use `--format {name}`"));
+    }
+    if !has("set") || has(&format!("{name}s")) {
+        return None;
+    }
+    let key = name.replace('-', "_");
+    let keys = Experiment::keys();
+    let mut meant = keys.iter().filter(|known| {
+        let last = known.rsplit('.').next();
+        last == Some(key.as_str())
+    });
+    let (key, None) = (meant.next()?, meant.next()) else {
+        return None;
+    };
+    let program = command.get_name();
+    Some(format!(
+        "`{program} {path}` sets keys of the experiment with `--set {key}=VALUE`"
+    ))
+}
+
+/// The command that `words` name, and its name with those of the commands above it.
+fn leaf<'a>(command: &'a clap::Command, words: &[String]) -> (&'a clap::Command, String) {
+    let (mut leaf, mut path) = (command, Vec::new());
+    for word in words.iter().take_while(|word| *word != "--") {
+        if let Some(subcommand) = leaf.find_subcommand(word) {
+            leaf = subcommand;
+            path.push(word.as_str());
+        }
+    }
+    (leaf, path.join(" "))
+}

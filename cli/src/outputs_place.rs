@@ -1,0 +1,165 @@
+//! Where the outputs of a run go.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use agents::Outputs;
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use experiments::{Entry, Failure, Loaded, OutputFile, OutputsFormat, Registry, RunFailure};
+
+use crate::failure::CommandFailure;
+use crate::file::{check_folder, check_writable, write, write_into};
+
+/// Where the outputs of a run go, from `--outputs`.
+#[derive(Clone, Debug)]
+pub(crate) enum OutputsPlace {
+    /// A file, in the format that its name ends with.
+    File(PathBuf, OutputsFormat),
+    /// A folder for the outputs and the files that the workload derives from them.
+    Folder(PathBuf),
+}
+
+/// Parses the value of `--outputs`.
+pub(crate) fn outputs_place() -> impl TypedValueParser<Value = OutputsPlace> {
+    PathBufValueParser::new().try_map(OutputsPlace::new)
+}
+
+impl OutputsPlace {
+    /// A folder is one that exists, or ends in a separator.
+    fn new(path: PathBuf) -> Result<Self, String> {
+        let name = path.as_os_str().to_string_lossy();
+        if name.ends_with(std::path::is_separator) || path.is_dir() {
+            return Ok(Self::Folder(path));
+        }
+        let format = OutputsFormat::of_file(&path);
+        let endings = OutputsFormat::ALL.map(|format| format!("`.{}`", format.ending()));
+        let problem = || {
+            format!(
+                "must end in one of {}, or be a folder and end in `/`",
+                endings.join(", ")
+            )
+        };
+        let format = format.ok_or_else(problem)?;
+        Ok(Self::File(path, format))
+    }
+
+    /// Whether [`Self::write`] will be able to write there, asked before the run.
+    ///
+    /// # Errors
+    ///
+    /// If the operating system refuses.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self {
+            Self::File(file, _) => check_writable(file),
+            Self::Folder(folder) => check_folder(folder),
+        }
+    }
+
+    /// Writes the outputs of a run of the experiment.
+    ///
+    /// # Errors
+    ///
+    /// If the format cannot hold them, the workload makes no files of them, or the disk refuses them.
+    pub(crate) fn write(
+        &self,
+        loaded: &Loaded,
+        registry: &Registry,
+        outputs: &Outputs,
+    ) -> Result<(), CommandFailure> {
+        let entry = registry.find(&loaded.experiment.application.workload, None)?;
+        match self {
+            Self::File(file, format) => write(file, &encoded(entry, outputs, *format)?),
+            Self::Folder(folder) => {
+                let made = entry.files(loaded.build_input(), outputs);
+                let made = made.map_err(|error| Failure::from(RunFailure::from(error)))?;
+                check_names(entry.name(), &made)?;
+                let json = encoded(entry, outputs, OutputsFormat::Json)?;
+                let all = [OutputFile::new(ALL, json)].into_iter().chain(made);
+                write_into(folder, all)
+            }
+        }
+    }
+}
+
+fn encoded(
+    entry: &dyn Entry,
+    outputs: &Outputs,
+    format: OutputsFormat,
+) -> Result<Vec<u8>, Failure> {
+    let encoded = entry.encode(outputs, format);
+    encoded.map_err(|error| Failure::Usage(format!("--outputs: {error}")))
+}
+
+/// Checks that the files of `workload` have names of their own in one folder.
+fn check_names(workload: &str, files: &[OutputFile]) -> Result<(), Failure> {
+    let mut names = BTreeSet::from([ALL]);
+    for file in files {
+        let name = file.name();
+        let mut components = Path::new(name).components();
+        let is_plain = matches!(components.next(), Some(Component::Normal(only)) if only == name);
+        let problem = if !is_plain {
+            "must be the name of a file, without a folder"
+        } else if names.insert(name) {
+            continue;
+        } else {
+            "is there twice"
+        };
+        return Err(Failure::Run(format!(
+            "workload `{workload}`: the output file {name:?} {problem}"
+        )));
+    }
+    Ok(())
+}
+
+/// The outputs themselves, in a folder.
+const ALL: &str = "outputs.json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_file_with_a_known_ending_or_a_folder() {
+        let place = |path: &str| OutputsPlace::new(path.into());
+        for (path, format) in [
+            ("a.json", OutputsFormat::Json),
+            ("none/b.csv", OutputsFormat::Csv),
+            ("c.MSGPACK", OutputsFormat::MessagePack),
+            ("d.npy", OutputsFormat::Npy),
+        ] {
+            let found = place(path).unwrap();
+            assert!(matches!(found, OutputsPlace::File(_, known) if known == format));
+        }
+        for path in ["none/", "out.json/", "."] {
+            assert!(matches!(place(path), Ok(OutputsPlace::Folder(_))), "{path}");
+        }
+        for path in ["out", "out.txt", "-", "/dev/null"] {
+            assert_eq!(
+                place(path).unwrap_err(),
+                "must end in one of `.json`, `.csv`, `.msgpack`, `.npy`, or be a folder and end in `/`"
+            );
+        }
+    }
+
+    #[test]
+    fn files_of_a_workload_stay_in_their_folder_and_are_distinct() {
+        let files = |names: &[&str]| {
+            let files: Vec<OutputFile> =
+                names.iter().map(|name| OutputFile::new(name, "")).collect();
+            check_names("life", &files).map_err(|failure| failure.to_string())
+        };
+        assert_eq!(files(&["a.txt", "b c.pgm", "..."]), Ok(()));
+        for name in ["", ".", "..", "/a", "a/b", "../a", "a/", "./a"] {
+            let found = files(&["a.txt", name]).unwrap_err();
+            assert_eq!(
+                found,
+                format!(
+                    "workload `life`: the output file {name:?} must be the name of a file, without a folder"
+                )
+            );
+        }
+        for names in [&["a", "a"][..], &["outputs.json"]] {
+            assert!(files(names).unwrap_err().ends_with("is there twice"));
+        }
+    }
+}

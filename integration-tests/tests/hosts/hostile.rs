@@ -1,0 +1,214 @@
+//! Members with valid certificates that send any message at any time: nodes survive, and jobs of others are unharmed.
+//!
+//! `HOSTILE_SEQUENCES=100000 cargo test --release -p integration-tests --test hosts hostile` sends more than the default.
+
+mod frames;
+mod peer;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use agents::{PlacementOptions, Setup, Shape, placement};
+use bsp::{Program, Step, Superstep};
+use protocol::identity::Role;
+use protocol::transport::{Bounds, Endpoint, PeerPolicy, Received};
+use protocol::{Address, JobMessage, Member, Message, Submit, encode};
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Cluster, build};
+use frames::Draw;
+use peer::HostilePeer;
+
+/// Sends a message to the next process in every superstep.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Ring(u64);
+
+impl Program for Ring {
+    type Message = u64;
+    type Output = u64;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+        self.0 += ctx.receive().map(|(_, value)| value).sum::<u64>();
+        if ctx.index() == 30 {
+            return Step::Halt(self.0);
+        }
+        let next = bsp::Rank((ctx.rank().0 + 1) % ctx.size());
+        ctx.send(next, 1);
+        Step::Continue
+    }
+}
+
+/// Panics of the project's own code, on any thread, from now on.
+fn panics() -> Arc<AtomicUsize> {
+    let count = Arc::new(AtomicUsize::new(0));
+    let (counted, before) = (Arc::clone(&count), std::panic::take_hook());
+    std::panic::set_hook(Box::new(move |panic| {
+        let file = panic.location().map_or("", |location| location.file());
+        let own = ["agents/src", "protocol/src", "migbsp/src", "simulator/src"];
+        if own.iter().any(|folder| file.contains(folder)) {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+        before(panic);
+    }));
+    count
+}
+
+/// Resident memory of this process in bytes.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = text.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
+fn sequences(default: usize) -> usize {
+    let number = std::env::var("HOSTILE_SEQUENCES");
+    number.map_or(default, |number| number.parse().unwrap())
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().unwrap()
+}
+
+#[test]
+fn peers_without_a_part_in_a_job_do_not_harm_it() {
+    let (panics, before) = (panics(), resident());
+    let cluster = Cluster::start(&[1, 1]);
+    let setup = cluster.setup(4, Shape::Hierarchical, None);
+    let address: SocketAddr = cluster.members[0].address.parse().unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let honest = scope.spawn(|| {
+            let mut jobs = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let (outcome, _) = cluster.run(&setup, vec![Ring(0); 4]).unwrap();
+                assert_eq!(outcome.outputs.typed::<Ring>(), [30; 4]);
+                jobs += 1;
+            }
+            jobs
+        });
+        runtime().block_on(async {
+            let mut draw = Draw(1);
+            let digest = build("counter", 0);
+            for sequence in 0..sequences(60) {
+                let roles = [Role::Client, Role::Node, Role::SetManager];
+                // A client with the name of a node, and nodes that are not in the list.
+                let name = ["n1", "n9", "laptop"][sequence % 3];
+                let identity = cluster.identity(roles[draw.below(3)], name);
+                let job = draw.of(&[0, 0, 5, u64::MAX]);
+                let node = ("n0", address);
+                let mut peer = HostilePeer::connect(&identity, node, job, digest.digest()).await;
+                for _ in 0..20 {
+                    let frame = draw.frame();
+                    // A submission would make it the client of a job of its own.
+                    let is_submission = frame.head.windows(6).any(|bytes| bytes == b"Submit");
+                    if !is_submission && !peer.send(frame.kind, &frame.head, &frame.payload).await {
+                        break;
+                    }
+                }
+            }
+        });
+        is_over.store(true, Ordering::Relaxed);
+        assert!(0 < honest.join().unwrap());
+    });
+    assert_eq!(panics.load(Ordering::Relaxed), 0);
+    assert!(
+        resident() < before + (256 << 20),
+        "{} MiB",
+        resident() >> 20
+    );
+}
+
+/// A job of a hostile client with one honest node, whose Manager is `evil`: the honest node is host 1.
+fn submission(job: u64, honest: &Member) -> Submit {
+    let evil = Member {
+        name: "evil".to_owned(),
+        // The hostile node connects to the honest one, and is connected to by no other.
+        address: "127.0.0.1:9".to_owned(),
+        ..honest.clone()
+    };
+    Submit {
+        job,
+        host: bsp::HostId(1),
+        members: vec![evil, honest.clone()],
+        experiment: String::new(),
+        processes: 2,
+    }
+}
+
+#[test]
+fn members_of_a_job_end_it_at_worst() {
+    let panics = panics();
+    let cluster = Cluster::start(&[2]);
+    let setup = Setup {
+        placement: placement(&cluster.platform, &PlacementOptions::default(), 2).unwrap(),
+        ..cluster.setup(2, Shape::Hierarchical, Some(agents::Scheduler::default()))
+    };
+    cluster.prepare::<Ring>(&setup);
+    let honest = &cluster.members[1];
+    let address: SocketAddr = honest.address.parse().unwrap();
+    runtime().block_on(async {
+        let digest = build("counter", 0);
+        for sequence in 0..sequences(60) {
+            let mut draw = Draw(u64::try_from(sequence).unwrap());
+            let job = draw.next() | 1;
+            let identity = cluster.identity(Role::Client, "accomplice");
+            let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+            let (policy, bounds) = (PeerPolicy::RefuseAll, Bounds::default());
+            let client =
+                Endpoint::bind(identity, any_port, policy, bounds, digest.clone()).unwrap();
+            let name = honest.name.parse().unwrap();
+            let mut client = client.connect(address, Role::Node, &name).await.unwrap();
+            let send = |message| {
+                let message = Message::Job(Box::new(message));
+                let frame = encode(Address::Client, Address::Node(bsp::HostId(0)), &message);
+                client.sender.push(frame)
+            };
+            send(JobMessage::Submit(Box::new(submission(job, honest)))).unwrap();
+            let accepted = client.messages.receive().await.unwrap();
+            let Received::Message(_, _, Message::Job(accepted)) = accepted else {
+                panic!("{accepted:?}")
+            };
+            assert!(
+                matches!(*accepted, JobMessage::Accepted { .. }),
+                "{accepted:?}"
+            );
+            let evil = cluster.identity(Role::SetManager, "evil");
+            let node = (honest.name.as_str(), address);
+            let mut evil = HostilePeer::connect(&evil, node, job, digest.digest()).await;
+            send(JobMessage::Meet { counts: false }).unwrap();
+            let begins = draw.below(3);
+            if 0 < begins {
+                let state = protocol::ProcessImage {
+                    rank: bsp::Rank(1),
+                    epoch: 0,
+                    agent: 0,
+                    declared: None,
+                    payload: rmp_serde::to_vec(&Ring(0)).unwrap().into(),
+                };
+                let to = Address::Process(bsp::Rank(1));
+                drop(client.sender.send_state(Address::Client, to, state).await);
+            }
+            for turn in 0..30 {
+                let frame = draw.frame();
+                if !evil.send(frame.kind, &frame.head, &frame.payload).await {
+                    break;
+                }
+                if turn == 3 && begins == 2 {
+                    // The node may have refused the job by now.
+                    drop(send(JobMessage::Begin));
+                }
+            }
+            // Until the node has closed one of the connections, or all frames have arrived.
+            let closed = evil.connection.closed();
+            drop(tokio::time::timeout(Duration::from_millis(20), closed).await);
+            drop(client.sender.close("enough").await);
+        }
+    });
+    assert_eq!(panics.load(Ordering::Relaxed), 0);
+    let setup = cluster.setup(4, Shape::Hierarchical, None);
+    let (outcome, _) = cluster.run(&setup, vec![Ring(0); 4]).unwrap();
+    assert_eq!(outcome.outputs.typed::<Ring>(), [30; 4]);
+}

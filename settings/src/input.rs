@@ -1,0 +1,124 @@
+//! Input files: those on disk, and stdin as `-`.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Whether `path` is stdin: `-`, or the name of stdin in the file system.
+pub fn is_stdin(path: &Path) -> bool {
+    ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"]
+        .iter()
+        .any(|name| path == Path::new(name))
+}
+
+/// The name of the file `path` in messages.
+pub fn name_of(path: &Path) -> String {
+    if is_stdin(path) {
+        "stdin".to_owned()
+    } else {
+        path.display().to_string()
+    }
+}
+
+/// The folder that names in the file `path` are relative to: its own; the current one for stdin.
+pub fn folder_of(path: &Path) -> PathBuf {
+    if is_stdin(path) {
+        return PathBuf::new();
+    }
+    path.parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// The contents of the file `path`. Stdin is read once and kept, since a file may be read several times.
+///
+/// # Errors
+///
+/// If the operating system refuses.
+pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    static STDIN: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+    if !is_stdin(path) {
+        return fs::read(path);
+    }
+    let mut kept = STDIN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bytes) = &*kept {
+        return Ok(bytes.clone());
+    }
+    let mut bytes = Vec::new();
+    io::stdin().read_to_end(&mut bytes)?;
+    Ok(kept.insert(bytes).clone())
+}
+
+/// The file or folder that the missing `path` may have meant: the nearest name in its folder.
+pub fn nearest_file(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let folder = match folder {
+        None => PathBuf::new(),
+        Some(folder) if folder.is_dir() => folder.to_path_buf(),
+        Some(folder) => nearest_file(folder).filter(|nearest| nearest.is_dir())?,
+    };
+    if folder.join(name).exists() {
+        return Some(folder.join(name));
+    }
+    let listed = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        &folder
+    };
+    let entries = fs::read_dir(listed).ok()?.flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let stem = Path::new(name).file_stem()?.to_str()?.chars().count();
+    // A third of the letters may be wrong, and not all of them.
+    let allowed = (stem / 3).max(1).min(stem.saturating_sub(1));
+    let lower = name.to_lowercase();
+    let distance = |known: &str| strsim::damerau_levenshtein(&lower, &known.to_lowercase());
+    let (_, nearest) = names
+        .map(|known| (distance(&known), known))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min()?;
+    Some(folder.join(nearest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_file_suggests_the_nearest_name_of_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir(root.join("conf")).unwrap();
+        for name in ["conf/lbm.toml", "conf/lu.toml", "a.toml"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        let nearest = |name: &str| {
+            let found = nearest_file(&root.join(name))?;
+            Some(
+                found
+                    .strip_prefix(root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
+            )
+        };
+        assert_eq!(nearest("conf/lmb.toml").as_deref(), Some("conf/lbm.toml"));
+        assert_eq!(nearest("conf/LBM.toml").as_deref(), Some("conf/lbm.toml"));
+        assert_eq!(nearest("conf/lbm.tml").as_deref(), Some("conf/lbm.toml"));
+        assert_eq!(nearest("cnf/lbm.toml").as_deref(), Some("conf/lbm.toml"));
+        assert_eq!(nearest("cof").as_deref(), Some("conf"));
+        assert_eq!(nearest("conf/heat.toml"), None);
+        assert_eq!(nearest("absent/heat.toml"), None);
+        // One letter is as near to every other one.
+        assert_eq!(nearest("b.toml"), None);
+    }
+
+    #[test]
+    fn names_in_stdin_are_relative_to_the_current_folder() {
+        assert_eq!(folder_of(Path::new("conf/a.toml")), Path::new("conf"));
+        assert_eq!(folder_of(Path::new("a.toml")), Path::new(""));
+        assert_eq!(folder_of(Path::new("/dev/stdin")), Path::new(""));
+        assert_eq!(name_of(Path::new("-")), "stdin");
+        assert!(!is_stdin(Path::new("./-")));
+    }
+}

@@ -1,0 +1,136 @@
+//! The cache of routes changes no route.
+
+use super::*;
+use crate::network::options::NetworkOptions;
+
+/// Two Sets of sixty hosts on one core.
+fn platform() -> Platform {
+    let set = |name: &str, latency: &str| {
+        format!(
+            "[[set]]\nname = \"{name}\"\nhosts = 60\nspeed = \"1 Gf\"\nsend_overhead = \"{latency}\"\n\
+             link = {{ bandwidth = \"125 MBps\", latency = \"{latency}\" }}\n\
+             backbone = {{ bandwidth = \"1 GBps\" }}\nuplink = {{ bandwidth = \"50 MBps\" }}\n"
+        )
+    };
+    let core = "core = { bandwidth = \"1 GBps\", latency = \"100 us\" }\n";
+    Platform::from_toml(&format!("{core}{}{}", set("a", "5 us"), set("b", "7 us"))).unwrap()
+}
+
+fn links(platform: &Platform) -> Vec<NominalLink> {
+    platform.links().iter().map(NominalLink::new).collect()
+}
+
+/// All that a flow needs of a route.
+#[derive(Debug, PartialEq)]
+struct Found {
+    ends: (HostId, HostId),
+    numbers: [u64; 3],
+    overhead: Overhead,
+    legs: Vec<(u32, u64)>,
+}
+
+fn found(route: &Route, legs: &[Leg]) -> Found {
+    let numbers = [route.latency, route.weight, route.bound];
+    Found {
+        ends: (route.from, route.to),
+        numbers: numbers.map(f64::to_bits),
+        overhead: route.overhead,
+        legs: legs
+            .iter()
+            .map(|leg| (leg.id(), leg.usage().to_bits()))
+            .collect(),
+    }
+}
+
+/// Asks for routes, and compares each answer with a route computed without a cache.
+fn ask(
+    routes: &mut Routes,
+    platform: &Platform,
+    links: &[NominalLink],
+    pairs: impl Iterator<Item = (u32, u32)>,
+) {
+    let factors = Factors::from(NetworkOptions::default());
+    let mut fresh = Routes::new(1);
+    for (from, to) in pairs {
+        let (from, to) = (HostId(from), HostId(to));
+        fresh
+            .compute(platform, (&factors, links), (from, to))
+            .unwrap();
+        let expected = found(&fresh.computed, &fresh.legs);
+        let (route, legs) = routes.find(platform, (&factors, links), from, to).unwrap();
+        assert_eq!(found(route, legs), expected);
+    }
+}
+
+/// All pairs of a host of the first `from` hosts and one of the first `to`.
+fn pairs(from: u32, to: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..from).flat_map(move |from| (0..to).map(move |to| (from, to)))
+}
+
+#[test]
+fn routes_of_a_full_cache_are_those_that_a_search_finds() {
+    let platform = platform();
+    let links = links(&platform);
+    let mut routes = Routes::new(platform.hosts().len());
+    ask(
+        &mut routes,
+        &platform,
+        &links,
+        pairs(1, 120).chain(pairs(1, 120)),
+    );
+    // More than there are places, and then fewer again.
+    ask(
+        &mut routes,
+        &platform,
+        &links,
+        pairs(120, 120).chain(pairs(20, 20)),
+    );
+    assert_eq!(routes.cache.len(), routes.cache_max);
+}
+
+#[test]
+fn a_route_is_computed_once_while_there_is_room() {
+    let platform = platform();
+    let links = links(&platform);
+    let mut routes = Routes::new(platform.hosts().len());
+    ask(&mut routes, &platform, &links, pairs(1, 8));
+    assert_eq!((routes.lookups, routes.hits), (8, 0));
+    for round in 1..2000 {
+        ask(&mut routes, &platform, &links, pairs(1, 8));
+        assert_eq!(routes.bypasses, 0);
+        // A trial of the cache ends after `LOOKUPS_PER_TRIAL` lookups.
+        if 8 * (round + 1) < LOOKUPS_PER_TRIAL {
+            assert_eq!((routes.lookups, routes.hits), (8 * (round + 1), 8 * round));
+        }
+    }
+}
+
+#[test]
+fn a_cache_with_few_hits_is_bypassed_for_a_while() {
+    let platform = platform();
+    let links = links(&platform);
+    let mut routes = Routes::new(platform.hosts().len());
+    ask(&mut routes, &platform, &links, pairs(120, 120));
+    assert!(0 < routes.bypasses);
+    let before = routes.lookups;
+    ask(&mut routes, &platform, &links, pairs(1, 8));
+    assert_eq!(routes.lookups, before);
+}
+
+#[test]
+fn no_route_outlives_a_change_of_its_links() {
+    let platform = platform();
+    let mut links = links(&platform);
+    let mut routes = Routes::new(platform.hosts().len());
+    ask(&mut routes, &platform, &links, pairs(4, 4));
+    for link in &mut links {
+        (link.latency, link.bandwidth) = (3.0 * link.latency, link.bandwidth / 2.0);
+    }
+    routes.forget();
+    ask(
+        &mut routes,
+        &platform,
+        &links,
+        pairs(4, 4).chain(pairs(4, 4)),
+    );
+}
