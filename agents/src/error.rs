@@ -59,7 +59,7 @@ pub enum RunError {
         longest: u64,
     },
     /// A node violated the protocol.
-    #[error("{0}: it is broken, or of another release")]
+    #[error("{0}: it is broken, or runs another build")]
     Peer(String),
     /// A computation or a transfer never ends, because its host or a link gives it no share.
     #[error(

@@ -1,8 +1,7 @@
 //! Processes, nodes and Set Managers as actors, and the worlds they live in.
 //!
 //! Three state machines decide ([`Process`], [`Node`], [`SetManager`]), and three actors are their shells. A [`World`]
-//! is
-//! their interface to the outside. [`simulate`] runs them under a simulated clock, [`hosts`] on real machines. The
+//! is their interface to the outside. [`simulate`] runs them under a simulated clock, [`hosts`] on real machines. The
 //! record of a run is a sequence of [`record::Event`]s.
 
 mod actors;

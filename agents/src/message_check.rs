@@ -6,21 +6,16 @@
 
 use std::ops::RangeInclusive;
 
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, SetId};
 use migbsp::{Answer, Entry, Inventory, Load, Refusal};
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
-use crate::check::{check, exists};
+use crate::check::{RunShape, check};
 use crate::setup::{Rules, Shape};
 
-/// What exists in a run, for checks of messages.
+/// Checks of messages between the agents of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MessageCheck<'a> {
-    /// The agents of the run.
-    pub(crate) rules: &'a Rules,
-    /// The number of supersteps after which a computation counts as endless.
-    pub(crate) superstep_limit: u64,
-}
+pub(crate) struct MessageCheck<'a>(pub(crate) RunShape<'a>);
 
 impl MessageCheck<'_> {
     /// Checks a message from an agent on another machine.
@@ -41,24 +36,24 @@ impl MessageCheck<'_> {
         match message {
             AgentMessage::Start(start) => {
                 check(start.interval != Some(0), || "an interval of 0".to_owned())?;
-                self.superstep(start.superstep)
+                self.0.superstep(start.superstep)
             }
             AgentMessage::Arrived(arrived) => {
-                self.rank(arrived.slowest.1)?;
+                self.0.rank(arrived.slowest.1)?;
                 check(0.0 <= arrived.slowest.0.get(), || {
                     "a negative time of computation".to_owned()
                 })?;
-                self.superstep(arrived.superstep)
+                self.0.superstep(arrived.superstep)
             }
-            AgentMessage::StartCall(order) => self.superstep(order.superstep),
-            AgentMessage::Measure(order) => self.superstep(order.superstep),
+            AgentMessage::StartCall(order) => self.0.superstep(order.superstep),
+            AgentMessage::Measure(order) => self.0.superstep(order.superstep),
             AgentMessage::Evaluate(order) => {
                 self.one_per_set("views", order.sets.len())?;
-                self.superstep(order.superstep)
+                self.0.superstep(order.superstep)
             }
             AgentMessage::Migrate(order) => {
-                self.rank(order.rank)?;
-                self.host(order.to)?;
+                self.0.rank(order.rank)?;
+                self.0.host(order.to)?;
                 check(to == Address::Node(order.from), || {
                     format!("an order for {}", order.from)
                 })?;
@@ -67,8 +62,8 @@ impl MessageCheck<'_> {
                 })
             }
             AgentMessage::Installed(installed) => {
-                self.rank(installed.rank)?;
-                self.host(installed.host)?;
+                self.0.rank(installed.rank)?;
+                self.0.host(installed.host)?;
                 let is_own = match from {
                     Address::SetManager(set) => self.set_of(installed.host) == set,
                     _ => from == Address::Node(installed.host),
@@ -85,9 +80,9 @@ impl MessageCheck<'_> {
 
     /// Whether agents on different machines exchange such messages.
     fn may_travel(&self, from: Address, to: Address, message: &AgentMessage) -> bool {
-        let Rules { first, sets, .. } = self.rules;
-        let is_hierarchical = self.rules.barrier.shape == Shape::Hierarchical;
-        let has_calls = self.rules.scheduler.is_some();
+        let Rules { first, sets, .. } = self.0.rules;
+        let is_hierarchical = self.0.rules.barrier.shape == Shape::Hierarchical;
+        let has_calls = self.0.rules.scheduler.is_some();
         let is_of = |host: HostId, set: SetId| sets[host.index()] == set;
         match (from, to) {
             (Address::SetManager(set), Address::Node(host)) if is_of(host, set) => match message {
@@ -131,7 +126,7 @@ impl MessageCheck<'_> {
     }
 
     fn may_travel_between_managers(&self, from: SetId, message: &CallMessage) -> bool {
-        let scheduler = self.rules.scheduler.as_ref();
+        let scheduler = self.0.rules.scheduler.as_ref();
         scheduler.is_some_and(|scheduler| match message {
             CallMessage::Measured(_) | CallMessage::Reports(_) | CallMessage::ReportsBefore(_) => {
                 false
@@ -140,12 +135,12 @@ impl MessageCheck<'_> {
             CallMessage::Ask(_) | CallMessage::Answered(_) | CallMessage::Decided(_) => {
                 !scheduler.plans()
             }
-            CallMessage::Planned(_) => scheduler.plans() && from == self.rules.first,
+            CallMessage::Planned(_) => scheduler.plans() && from == self.0.rules.first,
         })
     }
 
     fn call(&self, from: Address, message: &CallMessage) -> Result<(), String> {
-        self.superstep(message.superstep())?;
+        self.0.superstep(message.superstep())?;
         match message {
             CallMessage::Measured(measured) => {
                 check(from == Address::Node(measured.host), || {
@@ -155,7 +150,7 @@ impl MessageCheck<'_> {
             }
             CallMessage::Capacity(capacity) => {
                 own_set(from, capacity.set)?;
-                let size = self.rules.placement.len();
+                let size = self.0.rules.placement.len();
                 let processes = usize::try_from(capacity.processes);
                 let is_possible = processes.is_ok_and(|processes| processes <= size);
                 check(is_possible && 0.0 <= capacity.capacity, || {
@@ -168,10 +163,10 @@ impl MessageCheck<'_> {
             CallMessage::SetReport(report) => self.set_report(from, report),
             CallMessage::Ask(ask) => {
                 own_set(from, ask.from)?;
-                self.rank(ask.request.rank)
+                self.0.rank(ask.request.rank)
             }
             CallMessage::Answered(answered) => {
-                self.rank(answered.rank)?;
+                self.0.rank(answered.rank)?;
                 self.answer(&answered.answer)
             }
             CallMessage::Decided(decided) => {
@@ -180,9 +175,9 @@ impl MessageCheck<'_> {
                 considered.try_for_each(|considered| self.considered(decided.set, considered))
             }
             CallMessage::Planned(planned) => planned.moves.iter().try_for_each(|planned| {
-                self.rank(planned.step.rank)?;
-                self.host(planned.step.from)?;
-                self.host(planned.step.to)
+                self.0.rank(planned.step.rank)?;
+                self.0.host(planned.step.from)?;
+                self.0.host(planned.step.to)
             }),
         }
     }
@@ -190,10 +185,10 @@ impl MessageCheck<'_> {
     fn reports(&self, from: Address, reports: &Reports) -> Result<(), String> {
         let host = reports.host;
         check(from == Address::Node(host), || foreign(host))?;
-        let plans = self.rules.scheduler.as_ref().is_some_and(|s| s.plans());
+        let plans = self.0.rules.scheduler.as_ref().is_some_and(|s| s.plans());
         reports.reports.iter().try_for_each(|report| {
             let Report { rank, load, .. } = report;
-            self.rank(*rank)?;
+            self.0.rank(*rank)?;
             self.entry(self.set_of(host), &report.entry)?;
             let potentials = &report.evaluation.potentials;
             self.one_per_set("potentials", potentials.len())?;
@@ -215,7 +210,7 @@ impl MessageCheck<'_> {
         let set = report.set;
         own_set(from, set)?;
         for entry in &report.entries {
-            self.rank(entry.rank)?;
+            self.0.rank(entry.rank)?;
             self.entry(set, entry)?;
         }
         check(report.entries.is_sorted_by(|a, b| a.rank < b.rank), || {
@@ -228,22 +223,22 @@ impl MessageCheck<'_> {
     fn inventory(&self, set: SetId, inventory: &Inventory) -> Result<(), String> {
         let processors = &inventory.processors;
         for processor in processors {
-            self.host(processor.host)?;
+            self.0.host(processor.host)?;
             cores(processor.cores)?;
             let is_sound = self.set_of(processor.host) == set
                 && processor.residents.is_empty()
                 && (0.0..=1.0).contains(&processor.load);
             check(is_sound, || format!("an impossible {}", processor.host))?;
         }
-        let hosts = (0..self.rules.sets.len()).map(HostId::from_index);
+        let hosts = (0..self.0.rules.sets.len()).map(HostId::from_index);
         let expected = hosts.filter(|host| self.set_of(*host) == set);
         check(
             processors.iter().map(|other| other.host).eq(expected),
             || format!("the inventory of {set} has other hosts than the Set"),
         )?;
         for load in &inventory.loads {
-            self.rank(load.rank)?;
-            self.host(load.host)?;
+            self.0.rank(load.rank)?;
+            self.0.host(load.host)?;
             check(self.set_of(load.host) == set, || foreign(load.host))?;
             self.load(load)?;
         }
@@ -255,13 +250,13 @@ impl MessageCheck<'_> {
 
     fn load(&self, load: &Load) -> Result<(), String> {
         let mut received = load.received.iter();
-        received.try_for_each(|received| self.set(received.set))
+        received.try_for_each(|received| self.0.set(received.set))
     }
 
     fn considered(&self, set: SetId, considered: &Considered) -> Result<(), String> {
         let rank = considered.entry.rank;
-        self.rank(rank)?;
-        self.host(considered.host)?;
+        self.0.rank(rank)?;
+        self.0.host(considered.host)?;
         self.entry(set, &considered.entry)?;
         check(considered.request.rank == rank, || {
             format!("a request for another process than {rank}")
@@ -274,17 +269,17 @@ impl MessageCheck<'_> {
             Answer::Offer {
                 host, runner_up, ..
             } => {
-                self.host(*host)?;
-                runner_up.map_or(Ok(()), |(host, _)| self.host(host))
+                self.0.host(*host)?;
+                runner_up.map_or(Ok(()), |(host, _)| self.0.host(host))
             }
-            Answer::Refuse(Refusal::NoFasterPlace { host, .. }) => self.host(*host),
+            Answer::Refuse(Refusal::NoFasterPlace { host, .. }) => self.0.host(*host),
             Answer::Refuse(Refusal::Idle | Refusal::NoProcessor) => Ok(()),
         }
     }
 
     /// Checks a row of the list of potentials, of a process in `own`.
     fn entry(&self, own: SetId, entry: &Entry) -> Result<(), String> {
-        self.set(entry.target)?;
+        self.0.set(entry.target)?;
         check(entry.own == own, || {
             format!("{} is reported in {}", entry.rank, entry.own)
         })
@@ -292,41 +287,22 @@ impl MessageCheck<'_> {
 
     fn address(&self, address: Address) -> Result<(), String> {
         match address {
-            Address::Process(rank) => self.rank(rank),
-            Address::Node(host) => self.host(host),
-            Address::SetManager(set) => self.set(set),
+            Address::Process(rank) => self.0.rank(rank),
+            Address::Node(host) => self.0.host(host),
+            Address::SetManager(set) => self.0.set(set),
             Address::Client => Err("a message of agents to or from a client".to_owned()),
         }
     }
 
-    fn rank(&self, rank: Rank) -> Result<(), String> {
-        exists("process", rank.index(), self.rules.placement.len())
-    }
-
-    fn host(&self, host: HostId) -> Result<(), String> {
-        exists("host", host.index(), self.rules.sets.len())
-    }
-
-    fn set(&self, set: SetId) -> Result<(), String> {
-        exists("Set", set.index(), self.rules.managers.len())
-    }
-
-    fn superstep(&self, superstep: u64) -> Result<(), String> {
-        check(superstep <= self.superstep_limit, || {
-            let limit = self.superstep_limit;
-            format!("superstep {superstep}, beyond the limit of {limit}")
-        })
-    }
-
     fn one_per_set(&self, what: &str, found: usize) -> Result<(), String> {
-        let expected = self.rules.managers.len();
+        let expected = self.0.rules.managers.len();
         check(found == expected, || {
             format!("{found} {what}, expected one for each of {expected} Sets")
         })
     }
 
     fn set_of(&self, host: HostId) -> SetId {
-        self.rules.sets[host.index()]
+        self.0.rules.sets[host.index()]
     }
 }
 

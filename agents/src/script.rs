@@ -6,9 +6,8 @@ use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, Selection};
 
 /// Moves that are given in advance, in order, by the number of complete supersteps. A call is held then, even if none
-/// is
-/// due. A process that has halted, or already runs on the host, does not move. Of several moves of one process in one
-/// call the first counts.
+/// is due. A process that has halted, or already runs on the host, does not move. Of several moves of one process in
+/// one call the first counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script(pub BTreeMap<u64, Vec<(Rank, HostId)>>);
 

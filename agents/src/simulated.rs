@@ -103,7 +103,7 @@ pub fn simulate_in_mailboxes(
     })
 }
 
-/// A run under way: the world, and what the agents have still to be told.
+/// A run in progress: the world and the agents.
 struct Simulation {
     world: Rc<RefCell<SimulatedWorld>>,
     rules: Arc<Rules>,

@@ -1,5 +1,7 @@
 //! What a platform is, for people and programs.
 
+mod flows;
+
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId};
 use serde::Serialize;
@@ -7,6 +9,8 @@ use simulator::{Host, Platform};
 
 use crate::text::Layout;
 use experiments::Failure;
+
+pub use flows::{Flows, whole_bytes};
 
 /// A platform, as shown; `schema` is `migbsp.platform/1`.
 #[derive(Debug, Serialize)]

@@ -20,7 +20,7 @@ use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
 use crate::commands::{
     compare, completions, explain, man, platform, rebalance, reproduce, simulate, verify,
 };
-use crate::environment::warn_of_strangers;
+use crate::environment::warn_of_unknown_variables;
 use crate::exit::exit_code;
 use crate::failure::CommandFailure;
 use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
@@ -70,7 +70,7 @@ pub fn run(registry: &Registry) -> ExitCode {
         },
     };
     log.begin();
-    warn_of_strangers(registry);
+    warn_of_unknown_variables(registry);
     match execute(arguments, command, registry, &own_name) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,

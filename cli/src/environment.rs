@@ -6,7 +6,7 @@ use experiments::{Experiment, Registry};
 use settings::nearest;
 
 /// Warns about every variable `MIGBSP_…` that sets no value, with the one that may be meant.
-pub(crate) fn warn_of_strangers(registry: &Registry) {
+pub(crate) fn warn_of_unknown_variables(registry: &Registry) {
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut names: Vec<String> = names.collect();
     names.sort();

@@ -1,7 +1,6 @@
 //! Where the outputs of a run go.
 
-use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
 use agents::Outputs;
 use clap::builder::{PathBufValueParser, TypedValueParser};
@@ -72,7 +71,7 @@ impl OutputsPlace {
             Self::Folder(folder) => {
                 let made = entry.files(loaded.build_input(), outputs);
                 let made = made.map_err(|error| Failure::from(RunFailure::from(error)))?;
-                check_names(entry.name(), &made)?;
+                OutputFile::check_names(entry.name(), &made, ALL).map_err(Failure::Run)?;
                 let json = encoded(entry, outputs, OutputsFormat::Json)?;
                 let all = [OutputFile::new(ALL, json)].into_iter().chain(made);
                 write_into(folder, all)
@@ -88,27 +87,6 @@ fn encoded(
 ) -> Result<Vec<u8>, Failure> {
     let encoded = entry.encode(outputs, format);
     encoded.map_err(|error| Failure::Usage(format!("--outputs: {error}")))
-}
-
-/// Checks that the files of `workload` have names of their own in one folder.
-fn check_names(workload: &str, files: &[OutputFile]) -> Result<(), Failure> {
-    let mut names = BTreeSet::from([ALL]);
-    for file in files {
-        let name = file.name();
-        let mut components = Path::new(name).components();
-        let is_plain = matches!(components.next(), Some(Component::Normal(only)) if only == name);
-        let problem = if !is_plain {
-            "must be the name of a file, without a folder"
-        } else if names.insert(name) {
-            continue;
-        } else {
-            "is there twice"
-        };
-        return Err(Failure::Run(format!(
-            "workload `{workload}`: the output file {name:?} {problem}"
-        )));
-    }
-    Ok(())
 }
 
 /// The outputs themselves, in a folder.
@@ -138,28 +116,6 @@ mod tests {
                 place(path).unwrap_err(),
                 "must end in one of `.json`, `.csv`, `.msgpack`, `.npy`, or be a folder and end in `/`"
             );
-        }
-    }
-
-    #[test]
-    fn files_of_a_workload_stay_in_their_folder_and_are_distinct() {
-        let files = |names: &[&str]| {
-            let files: Vec<OutputFile> =
-                names.iter().map(|name| OutputFile::new(name, "")).collect();
-            check_names("life", &files).map_err(|failure| failure.to_string())
-        };
-        assert_eq!(files(&["a.txt", "b c.pgm", "..."]), Ok(()));
-        for name in ["", ".", "..", "/a", "a/b", "../a", "a/", "./a"] {
-            let found = files(&["a.txt", name]).unwrap_err();
-            assert_eq!(
-                found,
-                format!(
-                    "workload `life`: the output file {name:?} must be the name of a file, without a folder"
-                )
-            );
-        }
-        for names in [&["a", "a"][..], &["outputs.json"]] {
-            assert!(files(names).unwrap_err().ends_with("is there twice"));
         }
     }
 }

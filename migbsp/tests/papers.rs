@@ -132,7 +132,7 @@ impl Run<'_> {
                     migrations: moved.len(),
                     spacing: Spacing::default(),
                 });
-                let interval = when.pace().interval.expect("it has one");
+                let interval = when.schedule().interval.expect("it has one");
                 moves.extend(
                     moved
                         .iter()

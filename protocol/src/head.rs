@@ -38,7 +38,7 @@ pub enum HeadError {
     },
     /// Infinite, not a number, or so large or small that sums and quotients of such numbers are not finite.
     #[error(
-        "byte {offset} of the head: invalid number `{found:e}`: must be 0 or from {LEAST:e} to {MOST:e} in magnitude"
+        "byte {offset} of the head: invalid number `{found:e}`: must be 0 or from {NUMBER_MIN:e} to {NUMBER_MAX:e} in magnitude"
     )]
     Number {
         /// Where the number begins.
@@ -167,13 +167,13 @@ fn affordable(announced: u64, rest: &[u8], offset: usize) -> Result<(), HeadErro
 
 /// Whether the model can compute with `number`: sums, products and quotients of such numbers are finite.
 fn is_moderate(number: f64) -> bool {
-    number == 0.0 || (LEAST..=MOST).contains(&number.abs())
+    number == 0.0 || (NUMBER_MIN..=NUMBER_MAX).contains(&number.abs())
 }
 
 /// The least magnitude of a number above zero.
-const LEAST: f64 = 1e-120;
-/// The largest magnitude of a number.
-const MOST: f64 = 1e60;
+const NUMBER_MIN: f64 = 1e-120;
+/// The largest magnitude of a number from another machine: sums, products and quotients of such numbers are finite.
+pub const NUMBER_MAX: f64 = 1e60;
 /// The reports of 10 000 processes after 200 supersteps have 8 million values, and fewer in other messages.
 const VALUES_MAX: u64 = 9 << 20;
 /// Deeper than any message: the deepest has a dozen levels.

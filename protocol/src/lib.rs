@@ -2,8 +2,8 @@
 //!
 //! A [`Message`] travels from one [`Address`] to another in a [`Frame`]: a fixed prefix, a head in MessagePack, and a
 //! payload that is not copied. [`decode`] accepts any bytes: it returns a message or an error with a reason, does not
-//! panic, and uses memory in proportion to the bytes. [`AgentMessage::wire_size`] computes the length of a frame without
-//! building it.
+//! panic, and uses memory in proportion to the bytes. [`AgentMessage::wire_size`] computes the length of a frame
+//! without building it.
 //!
 //! [`identity`] names the members of a cluster by certificates. [`transport`] carries frames between machines, and
 //! refuses those that their sender may not send.
@@ -22,7 +22,7 @@ mod wire_size;
 pub use build::{Build, BuildError};
 pub use encoding::encoded_len;
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
-pub use head::{HeadError, decode_value};
+pub use head::{HeadError, NUMBER_MAX, decode_value};
 pub use message::{
     Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity,
     Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Measure,

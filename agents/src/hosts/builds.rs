@@ -24,13 +24,13 @@ impl Builds {
     }
 
     /// Whether an end that runs `other` may take part.
-    pub(super) fn allow(&self, other: &Build) -> bool {
+    pub(super) fn allows(&self, other: &Build) -> bool {
         self.are_mixed_allowed || self.own == *other
     }
 
     /// Checks that `other` may take part, which runs a build; `own` is the name of this end.
     pub(super) fn check(&self, own: &str, (other, build): (&str, &Build)) -> Result<(), JobError> {
-        if self.allow(build) {
+        if self.allows(build) {
             return Ok(());
         }
         Err(mismatch(

@@ -26,7 +26,7 @@ pub(super) struct LocalAgents {
     context: Rc<AgentContext>,
     processes: BTreeMap<Rank, Addr<ProcessAgent>>,
     node: Addr<NodeAgent>,
-    /// The Manager of the host's Set, if it lives here.
+    /// The Manager of the host's Set, if it runs here.
     manager: Option<(SetId, Addr<SetManagerAgent>)>,
 }
 
@@ -77,11 +77,11 @@ impl LocalAgents {
         }
     }
 
-    /// Tells agents what happens, in this order to each of them, and waits until all have done what follows.
+    /// Delivers events to agents, in this order to each of them, and waits until all have been handled.
     ///
     /// They are sent together, because waiting for a mailbox costs more than most events.
     pub(super) async fn deliver(&mut self, deliveries: VecDeque<Delivery>) -> Result<(), JobError> {
-        let told: Vec<Address> = deliveries.iter().map(|delivery| delivery.to).collect();
+        let agents: Vec<Address> = deliveries.iter().map(|delivery| delivery.to).collect();
         let (waited_for, mut handled) = mpsc::channel(1);
         for delivery in deliveries {
             self.hand(delivery, &waited_for)?;
@@ -89,8 +89,8 @@ impl LocalAgents {
         drop(waited_for);
         // No value is sent: the channel closes when all events have been handled.
         let None = handled.recv().await;
-        let failed = told.into_iter().find(|agent| !self.lives(*agent));
-        // An actor that does not live has panicked; the panic's own words are in this node's log.
+        let failed = agents.into_iter().find(|agent| !self.lives(*agent));
+        // An actor that is not connected has panicked; the message of the panic is in this node's log.
         failed.map_or(Ok(()), |agent| {
             Err(JobError::cluster(format!(
                 "the agent {agent:?} has failed; see the log of its node"

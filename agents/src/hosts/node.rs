@@ -51,13 +51,13 @@ pub struct Node {
     pub builds: Builds,
     /// The workloads that its program knows, for clients of other programs.
     pub workloads: Vec<String>,
-    /// How long a superstep may go on after the end of its job before the node ends itself; `None`: for ever.
+    /// The time for which a superstep may go on after the end of its job before the node ends itself; `None`: no limit.
     pub exit_when_stuck: Option<Duration>,
     /// Of one processor; `None`: it is measured.
     pub speed: Option<InstructionsPerSecond>,
-    /// How much of it programs are given.
+    /// The fraction of its processors for programs.
     pub share: Share,
-    /// Whose computing does not count as others'.
+    /// The processes of the operating system whose computation does not count as external load.
     pub scope: LoadScope,
     /// What a job is made of.
     pub prepare: Box<Prepare>,
@@ -132,7 +132,7 @@ impl fmt::Debug for Node {
     }
 }
 
-/// Where clients come to.
+/// The service that accepts clients, and takes part in one job at a time.
 struct JobService {
     endpoint: Arc<Endpoint>,
     machine: Machine,
@@ -153,7 +153,7 @@ struct Current {
     progress: Rc<RefCell<(u64, usize)>>,
     input: mpsc::Sender<Input>,
     peer: mpsc::Sender<Peer>,
-    /// Its client has gone: it is about to end.
+    /// Whether its client has closed the connection: the job is about to end.
     is_ending: bool,
 }
 
@@ -244,19 +244,20 @@ impl JobService {
             }
         }
         if let Some(running) = running {
-            // Whatever became of it has been told.
+            // The client has been notified of the end.
             drop(running.await);
         }
     }
 
-    /// The client of the job that receives `input` has gone.
+    /// Notes that the client of the job that receives `input` has closed its connection.
     fn ends(&self, input: &mpsc::Sender<Input>) {
         if let Some(current) = &mut *self.current.borrow_mut() {
             current.is_ending |= current.input.same_channel(input);
         }
     }
 
-    /// Waits until a job is over whose client has gone, threads included: another need not be refused for that.
+    /// Waits until a job whose client has closed the connection is over, threads included, so that the next client is
+    /// not refused for it.
     async fn see_off(&self) {
         let is_ending = || {
             let current = self.current.borrow();
@@ -359,7 +360,7 @@ impl JobService {
         self.endpoint.end();
         *self.current.borrow_mut() = None;
         *self.jobs.borrow_mut() += 1;
-        // If it has gone already, so much the better.
+        // The client may have closed it already.
         drop(client.close("the job is over").await);
         let is_idle = || self.current.borrow().is_none();
         self.abandoned.ended(is_idle).await;
@@ -421,7 +422,7 @@ impl JobService {
 
 /// Passes on the processes that a client sends.
 async fn hand_on(mut states: StateReceiver, input: mpsc::Sender<Input>) {
-    // That the client has gone is heard elsewhere, and a job that is over takes no more.
+    // The end of the connection is an input of its own, and a job that is over takes no more.
     while let Ok(delivered) = states.receive().await {
         if input.send(Input::State(Box::new(delivered))).await.is_err() {
             return;
@@ -430,7 +431,7 @@ async fn hand_on(mut states: StateReceiver, input: mpsc::Sender<Input>) {
 }
 
 fn tell(client: &Sender, message: JobMessage) {
-    // If it has gone, that is heard where it is listened to.
+    // The loss of the client is an input of its job.
     drop(client.push(frame(message)));
 }
 
@@ -439,11 +440,11 @@ fn frame(message: JobMessage) -> Frame {
     encode(Address::Node(bsp::HostId(0)), Address::Client, &message)
 }
 
-/// What a client hears of a bug.
+/// The error that a client receives if the node has panicked.
 const PANICKED: &str = "the node has failed; see its log";
 /// Threads that a node starts.
 const SLOTS_MAX: u32 = 1024;
-/// What comes and has not been looked at.
+/// Inputs that wait to be handled.
 const INPUTS_MAX: usize = 1024;
-/// How long a job that is ended may take to end.
+/// The time limit for the end of a job.
 const LEAVING: Duration = Duration::from_secs(5);

@@ -26,8 +26,7 @@ impl OneWayDelay {
     }
 
     /// The delay of a message that was sent at `sent` on the clock of the other host and arrived at `came` on the clock
-    /// of
-    /// this one, with a round trip of `round_trip`.
+    /// of this one, with a round trip of `round_trip`.
     pub(super) fn took(&mut self, sent: Seconds, came: Seconds, round_trip: Seconds) -> Seconds {
         let lasted = came.get() - self.began.get();
         if self.count == PERIOD_MESSAGES || PERIOD_SECONDS <= lasted {

@@ -28,7 +28,7 @@ pub(super) struct Pool {
 pub struct ProcessorSpeed {
     /// Of one processor.
     pub speed: InstructionsPerSecond,
-    /// How much of it programs are given.
+    /// The fraction of it for programs.
     pub share: Share,
     /// How many instructions a second the machine counts while it computes at `speed`, if they are counted: work is
     /// then what it counts, in the unit of `speed`, and else the time that it takes.
@@ -50,12 +50,13 @@ pub(super) struct Done {
     pub(super) result: Result<Executed, RunError>,
     /// What a processor did for it.
     pub(super) work: Instructions,
-    /// How long it had a processor.
+    /// The time for which it had a processor.
     pub(super) held: Seconds,
 }
 
 impl Pool {
-    /// `count` threads that tell `executions` what they execute, and `done` what they have executed.
+    /// `count` threads. `executions` shows the supersteps that they execute, and `done` receives those that are
+    /// complete.
     pub(super) fn new(
         count: NonZeroU32,
         processor: ProcessorSpeed,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct BalanceCheck {
     /// What it took, over all processes.
     pub digest: Digest,
-    /// How long the barrier kept its master busy.
+    /// The time for which the barrier kept its master busy.
     pub barrier_busy: Seconds,
 }
 

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 pub struct Hosts {
     /// The first of them.
     pub first: HostId,
-    /// How many they are.
+    /// The number of hosts.
     pub number: u32,
     /// Of one core.
     pub speed: InstructionsPerSecond,
-    /// How many each has.
+    /// The number of cores of each.
     pub cores: u32,
     /// What part of them others take, in `[0, 1]`, over the papers' long window.
     pub load: f64,

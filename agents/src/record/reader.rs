@@ -15,7 +15,7 @@ use super::header::{EventHeader, EventKind};
 use super::progress::Progress;
 use super::{Event, Run, SCHEMA};
 
-/// How far a record goes.
+/// The extent of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Whether it has the description and the result of the run: `run.json`.

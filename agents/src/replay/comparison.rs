@@ -1,4 +1,4 @@
-//! What a record says, against what is computed from it.
+//! The comparison of a record with the decisions that are computed from it.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::record::Run;
 pub struct Difference {
     /// Which, in the words of the record: `p3 potentials ice computation`.
     pub what: String,
-    /// What the record says, to the last digit.
+    /// The value in the record, to the last digit.
     pub recorded: String,
     /// The recomputed value.
     pub recomputed: String,

@@ -27,7 +27,7 @@ pub(super) struct Deciding {
 /// The end of a superstep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Barrier {
-    /// How many supersteps are over.
+    /// The number of complete supersteps.
     pub(super) completed: u64,
     /// When the last of them was.
     pub(super) at: Instant,
@@ -125,14 +125,14 @@ impl Deciding {
             migrations: migrations.len(),
             spacing: decision.map_or_else(Spacing::default, |decision| decision.spacing),
         });
-        let pace = self.when.pace();
+        let schedule = self.when.schedule();
         Call {
             superstep: barrier.completed,
             at: barrier.at,
             cost: recorded.cost,
-            interval: pace.interval,
-            tolerance: pace.tolerance,
-            balanced: pace.balanced,
+            interval: schedule.interval,
+            tolerance: schedule.tolerance,
+            balanced: schedule.balanced,
             judged: recorded.judged.clone(),
             threshold: decided.selection.threshold,
             list: decided.list,
@@ -145,7 +145,7 @@ impl Deciding {
 }
 
 impl Decided {
-    /// How many processes were considered for a move, or planned to make one.
+    /// The number of candidates, or of planned moves.
     pub(super) fn candidates(&self) -> usize {
         let planned = self.decision.as_ref();
         self.considered.len() + planned.map_or(0, |decision| decision.moves.len())

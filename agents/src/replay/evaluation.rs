@@ -29,7 +29,7 @@ impl Found {
     }
 }
 
-/// What every process finds, by Set and rank, where processes live as `lives` says.
+/// The evaluation of every process, by Set and rank; `lives` gives the host of each process.
 pub(super) fn evaluate(
     model: &Config,
     observations: &Observations,
@@ -56,7 +56,7 @@ pub(super) fn evaluate(
     observations.processes().map(evaluate).collect()
 }
 
-/// All Sets as processes of each see them, where processes live as `lives` says.
+/// All Sets as processes of each see them; `lives` gives the host of each process.
 fn views(observations: &Observations, lives: &[HostId]) -> Vec<Vec<SetView>> {
     let mut processes = vec![0; observations.sets().count()];
     for host in lives {
@@ -81,7 +81,7 @@ fn views(observations: &Observations, lives: &[HostId]) -> Vec<Vec<SetView>> {
     observations.sets().map(seen).collect()
 }
 
-/// How many processors a Set has.
+/// The number of processors of a Set.
 fn cores(evaluated: &Evaluated) -> u32 {
     let hosts = evaluated.hosts.iter();
     hosts

@@ -14,7 +14,7 @@ pub(super) struct Negotiation<'a> {
     pub(super) observations: &'a Observations,
     /// What every process found.
     pub(super) evaluations: BTreeMap<Rank, Evaluation>,
-    /// Where the script says that processes go, if there is one.
+    /// The new hosts of the script, if there is one.
     pub(super) places: Option<BTreeMap<Rank, HostId>>,
 }
 

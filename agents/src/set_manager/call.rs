@@ -32,8 +32,8 @@ use outcome::{describe, hold};
 use state::Call;
 
 impl SetManager {
-    /// Begins a call. `began` is the time at which this Manager knew that all processes had arrived, or received the order
-    /// to hold the call.
+    /// Begins a call. `began` is the time at which this Manager knew that all processes had arrived, or received the
+    /// order to hold the call.
     pub(super) fn begin_call(&mut self, rules: &Rules, began: Instant, world: &mut dyn World) {
         assert!(self.call.is_none(), "one call at a time");
         self.call = Some(Call::new(self.superstep, began));
@@ -236,12 +236,12 @@ impl SetManager {
                 .collect(),
         }));
         let times: Vec<_> = reports.iter().map(|report| &report.times[..]).collect();
-        let pace = when.pace();
+        let schedule = when.schedule();
         let mut set_report = SetReport {
             superstep: call.superstep,
             set: self.set,
-            interval: pace.interval,
-            tolerance: pace.tolerance,
+            interval: schedule.interval,
+            tolerance: schedule.tolerance,
             entries: reports.iter().map(|report| report.entry).collect(),
             digests: Digest::of_supersteps(&scheduler.model, &times),
             barrier_busy: std::mem::take(&mut self.barrier_busy),
@@ -267,7 +267,7 @@ impl SetManager {
         set_report: SetReport,
         world: &mut dyn World,
     ) -> Result<(), String> {
-        let schedule = self.when.as_ref().expect("there is a scheduler").pace();
+        let schedule = self.when.as_ref().expect("there is a scheduler").schedule();
         let set = set_report.set;
         let tolerance = set_report.tolerance.map(f64::to_bits);
         check(
@@ -390,15 +390,15 @@ impl SetManager {
             migrations: moves.len(),
             spacing: planned.map_or_else(Spacing::default, |planned| planned.spacing),
         });
-        let pace = when.pace();
+        let schedule = when.schedule();
         if self.set == rules.first {
-            world.record(record::Event::Call(describe(rules, call, pace, took)));
+            world.record(record::Event::Call(describe(rules, call, schedule, took)));
         }
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let initial = scheduler.model.parameters().interval;
         let start = Start {
             superstep: self.superstep + 1,
-            interval: Some(pace.interval.unwrap_or(initial)),
+            interval: Some(schedule.interval.unwrap_or(initial)),
         };
         if hold == Seconds::ZERO {
             self.release(rules, start, world);

@@ -1,4 +1,4 @@
-//! Where processes live.
+//! The hosts of all processes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ pub(super) struct PlacementView {
     own: SetId,
     /// Where processes started, by rank.
     start: Arc<[HostId]>,
-    /// Where those live that have moved.
+    /// The hosts of the processes that have moved.
     moved: BTreeMap<Rank, HostId>,
-    /// How many processes live on the hosts of the own Set; none of these is zero.
+    /// The number of processes on each host of the own Set; none of these is zero.
     here: BTreeMap<HostId, u32>,
 }
 
@@ -41,7 +41,7 @@ impl PlacementView {
     ///
     /// # Panics
     ///
-    /// If it lives elsewhere.
+    /// If it runs on another host than `order.from`.
     pub(super) fn apply(&mut self, rules: &Rules, order: &Migrate) {
         assert_eq!(self.of(order.rank), order.from, "{} moves", order.rank);
         if order.to == self.start[order.rank.index()] {
@@ -70,12 +70,12 @@ impl PlacementView {
         }
     }
 
-    /// The hosts of the own Set on which processes live, in order.
+    /// The hosts of the own Set on which processes run, in order.
     pub(super) fn hosts(&self) -> impl ExactSizeIterator<Item = HostId> + '_ {
         self.here.keys().copied()
     }
 
-    /// How many processes live in the own Set.
+    /// The number of processes in the own Set.
     pub(super) fn processes(&self) -> u32 {
         self.here.values().sum()
     }

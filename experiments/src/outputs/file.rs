@@ -1,5 +1,8 @@
 //! A file that a workload derives from its outputs.
 
+use std::collections::BTreeSet;
+use std::path::{Component, Path};
+
 use super::array::{Numbers, npy};
 
 /// A file that a workload derives from the outputs of its programs: a name and the contents.
@@ -57,6 +60,32 @@ impl OutputFile {
         Self::new(name, contents)
     }
 
+    /// Checks that the files of `workload` have names of their own in one folder, beside `other`.
+    ///
+    /// # Errors
+    ///
+    /// The first name that is taken, or is not the plain name of a file.
+    pub fn check_names(workload: &str, files: &[Self], other: &str) -> Result<(), String> {
+        let mut names = BTreeSet::from([other]);
+        for file in files {
+            let name = file.name();
+            let mut components = Path::new(name).components();
+            let is_plain =
+                matches!(components.next(), Some(Component::Normal(only)) if only == name);
+            let problem = if !is_plain {
+                "must be the name of a file, without a folder"
+            } else if names.insert(name) {
+                continue;
+            } else {
+                "is there twice"
+            };
+            return Err(format!(
+                "workload `{workload}`: the output file {name:?} {problem}"
+            ));
+        }
+        Ok(())
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -78,4 +107,31 @@ impl OutputFile {
 )]
 fn shade(brightness: f64) -> u8 {
     (brightness.clamp(0.0, 1.0) * 255.0).round() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_workload_stay_in_their_folder_and_are_distinct() {
+        let files = |names: &[&str]| {
+            let files: Vec<OutputFile> =
+                names.iter().map(|name| OutputFile::new(name, "")).collect();
+            OutputFile::check_names("life", &files, "outputs.json")
+        };
+        assert_eq!(files(&["a.txt", "b c.pgm", "..."]), Ok(()));
+        for name in ["", ".", "..", "/a", "a/b", "../a", "a/", "./a"] {
+            let found = files(&["a.txt", name]).unwrap_err();
+            assert_eq!(
+                found,
+                format!(
+                    "workload `life`: the output file {name:?} must be the name of a file, without a folder"
+                )
+            );
+        }
+        for names in [&["a", "a"][..], &["outputs.json"]] {
+            assert!(files(names).unwrap_err().ends_with("is there twice"));
+        }
+    }
 }

@@ -48,7 +48,7 @@ impl When for Boulmier {
         };
     }
 
-    fn pace(&self) -> CallSchedule {
+    fn schedule(&self) -> CallSchedule {
         CallSchedule::default()
     }
 }

@@ -27,7 +27,7 @@ impl When for Budgeted {
         self.pause.begin(again.max(1), took);
     }
 
-    fn pace(&self) -> CallSchedule {
+    fn schedule(&self) -> CallSchedule {
         CallSchedule::default()
     }
 }

@@ -36,8 +36,8 @@ impl When for Cooldown {
         self.rule.conclude(call);
     }
 
-    fn pace(&self) -> CallSchedule {
-        self.rule.pace()
+    fn schedule(&self) -> CallSchedule {
+        self.rule.schedule()
     }
 }
 

@@ -25,7 +25,7 @@ impl<First: When, Second: When> When for Either<First, Second> {
         self.1.conclude(call);
     }
 
-    fn pace(&self) -> CallSchedule {
+    fn schedule(&self) -> CallSchedule {
         CallSchedule::default()
     }
 }

@@ -31,7 +31,7 @@ impl When for Fixed {
         self.call_next = call.completed.saturating_add(self.interval.into());
     }
 
-    fn pace(&self) -> CallSchedule {
+    fn schedule(&self) -> CallSchedule {
         CallSchedule {
             interval: Some(self.interval),
             ..CallSchedule::default()

@@ -120,7 +120,7 @@ impl When for Interval {
         self.call_next = call.completed.saturating_add(self.interval.into());
     }
 
-    fn pace(&self) -> CallSchedule {
+    fn schedule(&self) -> CallSchedule {
         CallSchedule {
             interval: Some(self.interval),
             tolerance: Some(self.tolerance),

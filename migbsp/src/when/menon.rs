@@ -50,7 +50,7 @@ impl When for Menon {
         };
     }
 
-    fn pace(&self) -> CallSchedule {
+    fn schedule(&self) -> CallSchedule {
         CallSchedule::default()
     }
 }

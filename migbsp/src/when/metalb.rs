@@ -120,7 +120,7 @@ impl When for MetaLb {
         };
     }
 
-    fn pace(&self) -> CallSchedule {
+    fn schedule(&self) -> CallSchedule {
         CallSchedule::default()
     }
 }

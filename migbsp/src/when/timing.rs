@@ -28,7 +28,7 @@ pub trait When: fmt::Debug {
     fn conclude(&mut self, call: &CallOutcome<'_>);
 
     /// How calls are paced until the next one; depends on past calls alone, not on the supersteps since.
-    fn pace(&self) -> CallSchedule;
+    fn schedule(&self) -> CallSchedule;
 }
 
 /// What one superstep took, as measured by the barrier that ended it.

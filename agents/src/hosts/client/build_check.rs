@@ -15,7 +15,7 @@ use crate::hosts::failure::JobError;
 /// workloads it has.
 pub(super) async fn check_builds(request: &Request, peers: &mut [Peer]) -> Result<(), JobError> {
     let builds = &request.builds;
-    let first = peers.iter().position(|peer| !builds.allow(&peer.build));
+    let first = peers.iter().position(|peer| !builds.allows(&peer.build));
     let Some(first) = first else { return Ok(()) };
     let build = peers[first].build.clone();
     let all = request.members.iter().zip(peers.iter());

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use bsp::{HostId, Rank, SetId};
+use bsp::HostId;
 use migbsp::Entry;
+use protocol::NUMBER_MAX;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::check::{check, exists};
+use crate::check::{RunShape, check};
 use crate::hosts::members;
 use crate::record::Event;
 use crate::setup::{Rules, Setup};
@@ -30,8 +31,8 @@ impl EventCheck {
     ///
     /// # Errors
     ///
-    /// If it is not an event, if another node records such events, or if it names a process, host, Set or superstep that
-    /// does not exist.
+    /// If it is not an event, if another node records such events, or if it names a process, host, Set or superstep
+    /// that does not exist.
     pub(super) fn parse(&self, host: HostId, line: &str) -> Result<Event, String> {
         serde_json::from_str::<ModerateNumbers>(line).map_err(|error| error.to_string())?;
         let event: Event = serde_json::from_str(line).map_err(|error| error.to_string())?;
@@ -39,79 +40,66 @@ impl EventCheck {
         Ok(event)
     }
 
+    /// The shape of the run.
+    pub(super) const fn shape(&self) -> RunShape<'_> {
+        RunShape {
+            rules: &self.rules,
+            superstep_limit: self.superstep_limit,
+        }
+    }
+
     fn check(&self, host: HostId, event: &Event) -> Result<(), String> {
-        let first = self.rules.first_host();
+        let (shape, first) = (self.shape(), self.rules.first_host());
         match event {
             Event::Superstep(superstep) => {
                 records(host == first)?;
-                self.rank(superstep.slowest)?;
-                self.superstep(superstep.index)
+                shape.rank(superstep.slowest)?;
+                shape.superstep(superstep.index)
             }
             Event::Observed(observed) => {
-                self.rank(observed.rank)?;
-                self.superstep(observed.superstep)
+                shape.rank(observed.rank)?;
+                shape.superstep(observed.superstep)
             }
             Event::Evaluated(evaluated) => {
-                self.set(evaluated.set)?;
+                shape.set(evaluated.set)?;
                 records(host == self.rules.managers[evaluated.set.index()])?;
-                self.superstep(evaluated.superstep)?;
+                shape.superstep(evaluated.superstep)?;
                 evaluated.processes.iter().try_for_each(|process| {
-                    self.rank(process.rank)?;
-                    self.host(process.host)?;
-                    self.set(process.target)
+                    shape.rank(process.rank)?;
+                    shape.host(process.host)?;
+                    shape.set(process.target)
                 })
             }
             Event::Call(call) => {
                 records(host == first)?;
-                self.superstep(call.superstep)?;
+                shape.superstep(call.superstep)?;
                 let passed_over = call.passed_over.iter().map(|(entry, _)| entry);
                 let mut entries = call.list.iter().chain(passed_over);
-                entries.try_for_each(|entry| self.entry(entry))?;
+                entries.try_for_each(|moved| entry(shape, moved))?;
                 call.considered.iter().try_for_each(|considered| {
-                    self.entry(&considered.entry)?;
-                    self.host(considered.host)
+                    entry(shape, &considered.entry)?;
+                    shape.host(considered.host)
                 })?;
                 call.migrations.iter().try_for_each(|migration| {
-                    self.rank(migration.rank)?;
-                    self.host(migration.from)?;
-                    self.host(migration.to)
+                    shape.rank(migration.rank)?;
+                    shape.host(migration.from)?;
+                    shape.host(migration.to)
                 })
             }
             Event::Moved(moved) => {
                 records(host == moved.host)?;
-                self.rank(moved.rank)?;
-                self.superstep(moved.epoch)
+                shape.rank(moved.rank)?;
+                shape.superstep(moved.epoch)
             }
             Event::Run(_) | Event::End(_) => records(false),
         }
     }
+}
 
-    fn entry(&self, entry: &Entry) -> Result<(), String> {
-        self.rank(entry.rank)?;
-        self.set(entry.own)?;
-        self.set(entry.target)
-    }
-
-    /// Checks that a process exists.
-    pub(super) fn rank(&self, rank: Rank) -> Result<(), String> {
-        exists("process", rank.index(), self.rules.placement.len())
-    }
-
-    fn host(&self, host: HostId) -> Result<(), String> {
-        exists("host", host.index(), self.rules.sets.len())
-    }
-
-    fn set(&self, set: SetId) -> Result<(), String> {
-        exists("Set", set.index(), self.rules.managers.len())
-    }
-
-    /// Checks a number of supersteps, or of placements: there is at most one after each superstep.
-    fn superstep(&self, superstep: u64) -> Result<(), String> {
-        let limit = self.superstep_limit;
-        check(superstep <= limit, || {
-            format!("superstep {superstep}, beyond the limit of {limit}")
-        })
-    }
+fn entry(shape: RunShape<'_>, entry: &Entry) -> Result<(), String> {
+    shape.rank(entry.rank)?;
+    shape.set(entry.own)?;
+    shape.set(entry.target)
 }
 
 fn records(is_recorded_there: bool) -> Result<(), String> {
@@ -133,11 +121,11 @@ impl<'de> Visitor<'de> for ModerateNumbers {
     type Value = Self;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "numbers of a magnitude up to {MOST:e}")
+        write!(formatter, "numbers of a magnitude up to {NUMBER_MAX:e}")
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self, E> {
-        if number.abs() <= MOST {
+        if number.abs() <= NUMBER_MAX {
             Ok(self)
         } else {
             Err(E::invalid_value(de::Unexpected::Float(number), &self))
@@ -174,9 +162,6 @@ impl<'de> Visitor<'de> for ModerateNumbers {
         Ok(self)
     }
 }
-
-/// The largest magnitude of a number.
-const MOST: f64 = 1e60;
 
 #[cfg(test)]
 mod tests {

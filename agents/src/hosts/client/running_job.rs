@@ -139,8 +139,8 @@ impl<'a> RunningJob<'a> {
         send(&self.senders[host.index()], message)
     }
 
-    /// Sends each process to the host where it starts. A process is encoded only when it is sent, and by another thread:
-    /// nodes would miss the client's signs of life.
+    /// Sends each process to the host where it starts. A process is encoded only when it is sent, and by another
+    /// thread: nodes would miss the client's signs of life.
     async fn send_states(&mut self, mut states: States) -> Result<(), JobError> {
         for index in 0.. {
             let encoding = tokio::task::spawn_blocking(move || (states.next(), states));
@@ -237,12 +237,10 @@ impl<'a> RunningJob<'a> {
                     .ok_or_else(|| self.refuse(host, "a second end"))
             }
             NodeEvent::Output(rank, output) => {
-                let unexpected = || self.refuse(host, &format!("an unexpected output of {rank}"));
-                self.event_check.rank(rank).map_err(|_| unexpected())?;
-                let output = self.result.outputs.insert(rank, (host, output));
-                output.map_or(Ok(()), |_| {
-                    Err(self.refuse(host, &format!("an unexpected output of {rank}")))
-                })
+                let is_new = self.event_check.shape().rank(rank).is_ok()
+                    && self.result.outputs.insert(rank, (host, output)).is_none();
+                let problem = || self.refuse(host, &format!("an unexpected output of {rank}"));
+                is_new.then_some(()).ok_or_else(problem)
             }
             event @ (NodeEvent::Message(..) | NodeEvent::Closed(_)) => Err(self.error(host, event)),
         }

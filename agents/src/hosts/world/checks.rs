@@ -6,7 +6,7 @@ use bsp::{HostId, Rank};
 use protocol::{Address, AgentMessage};
 
 use super::HostWorld;
-use crate::check::check;
+use crate::check::{RunShape, check};
 use crate::message_check::MessageCheck;
 use crate::world::{Event, World};
 
@@ -35,10 +35,10 @@ impl HostWorld {
         message: AgentMessage,
     ) {
         let rules = Arc::clone(&self.rules);
-        let message_check = MessageCheck {
+        let message_check = MessageCheck(RunShape {
             rules: &rules,
             superstep_limit: self.superstep_limit,
-        };
+        });
         let checked = message_check.check((from, to), &message);
         let checked = checked.and_then(|()| {
             check(self.host_of(from) == Some(host), || {

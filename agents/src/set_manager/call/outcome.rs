@@ -101,7 +101,7 @@ fn in_order(call: &Call) -> impl Iterator<Item = &Considered> {
         })
 }
 
-/// How much longer a superstep with this call has to last.
+/// The time by which a superstep with this call must be longer.
 pub(super) fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -> Seconds {
     let Some(scheduler) = &rules.scheduler else {
         return Seconds::ZERO;
@@ -114,11 +114,11 @@ pub(super) fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -
     (scheduler.window - (now - from)).max(Seconds::ZERO)
 }
 
-/// The record of a call that took so long; `pace` is that of the calls to come.
+/// The record of a call that took `took`; `schedule` is the schedule of later calls.
 pub(super) fn describe(
     rules: &Rules,
     call: Call,
-    pace: CallSchedule,
+    schedule: CallSchedule,
     took: Seconds,
 ) -> record::Call {
     let considered: Vec<Considered> = in_order(&call).cloned().collect();
@@ -146,9 +146,9 @@ pub(super) fn describe(
         superstep: call.superstep + 1,
         at: call.began,
         cost: took,
-        interval: pace.interval,
-        tolerance: pace.tolerance,
-        balanced: pace.balanced,
+        interval: schedule.interval,
+        tolerance: schedule.tolerance,
+        balanced: schedule.balanced,
         judged,
         threshold: selection.threshold,
         list: call.list,

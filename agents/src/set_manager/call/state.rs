@@ -100,9 +100,9 @@ pub(super) struct Negotiation {
     pub(super) selection: Selection,
     /// The processors of the own Set.
     pub(super) processors: Processors,
-    /// Where the script says that processes go, if there is one.
+    /// The new hosts of the script, if there is one.
     pub(super) script: Option<BTreeMap<Rank, HostId>>,
-    /// How many candidates are settled, as far as this Manager is concerned.
+    /// The number of candidates that are settled for this Manager.
     pub(super) settled: usize,
     /// The request that an answer is expected to.
     pub(super) asked: Option<Request>,
@@ -110,7 +110,7 @@ pub(super) struct Negotiation {
 }
 
 impl Negotiation {
-    /// Where a candidate for the own Set goes: where the script says, if there is one.
+    /// The answer about a candidate for the own Set: that of the script, if there is one.
     pub(super) fn answer(&mut self, request: &Request) -> Answer {
         match &self.script {
             Some(script) => self.processors.place(request, script[&request.rank]),

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Number, Value};
 
 use super::*;
+use crate::check::RunShape;
 use crate::message_check::MessageCheck;
 
 type Sent = (Address, Address, AgentMessage);
@@ -135,10 +136,10 @@ fn is_accepted(test_world: &TestWorld, (from, to, message): &Sent) -> bool {
             && *from == Address::Node(test_world.host(image.rank))
             && matches!(to, Address::Node(host) if host.index() < test_world.rules.sets.len());
     }
-    let message_check = MessageCheck {
+    let message_check = MessageCheck(RunShape {
         rules: &test_world.rules,
         superstep_limit: 1000,
-    };
+    });
     message_check.check((*from, *to), message).is_ok()
 }
 

@@ -41,7 +41,7 @@ fn conclude(when: &mut Interval, supersteps: &[Digest], migrated: bool) -> f64 {
         migrations: usize::from(migrated),
         spacing: Spacing::default(),
     });
-    when.pace().tolerance.unwrap()
+    when.schedule().tolerance.unwrap()
 }
 
 /// Runs `calls` intervals in which every superstep was as given, and answers when they ended.
@@ -53,7 +53,7 @@ fn calls(config: &Config, times: [f64; 2], calls: usize) -> Vec<u64> {
         completed += 1;
         if when.is_due(completed) {
             ends.push(completed);
-            let length = usize::try_from(when.pace().interval.unwrap()).unwrap();
+            let length = usize::try_from(when.schedule().interval.unwrap()).unwrap();
             let histories = times.map(|time| vec![computed(time); length]);
             let supersteps = Digest::of_supersteps(config, &[&histories[0], &histories[1]]);
             conclude(&mut when, &supersteps, true);
@@ -193,7 +193,7 @@ proptest! {
             let histories = times.map(|time| vec![computed(time); 3]);
             let supersteps = Digest::of_supersteps(&config, &[&histories[0], &histories[1]]);
             let now = conclude(&mut when, &supersteps, migrated);
-            prop_assert!(Some(initial) <= when.pace().interval);
+            prop_assert!(Some(initial) <= when.schedule().interval);
             prop_assert!(tolerance <= now && now < 1.0);
         }
     }
