@@ -1,7 +1,8 @@
 //! Charts: as SVG for a page, and as text for a terminal.
 //!
 //! The same data give the same characters on every machine: no font is looked up, and widths of
-//! texts are estimates. Numbers that are not finite leave gaps.
+//! texts are estimates. Numbers that are not finite leave gaps. Charts
+//! have no page of their own, and are read on white and dark ones; they have a title and a description.
 
 mod axis;
 mod bars;
@@ -11,6 +12,6 @@ mod lines;
 mod terminal;
 
 pub use bars::Bars;
-pub use intervals::{Interval, Intervals};
-pub use lines::{Lines, Series, Style};
+pub use intervals::{Group, Interval, Intervals};
+pub use lines::{Lines, Scale, Series, Style};
 pub use terminal::text_bars;

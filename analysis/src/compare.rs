@@ -1,5 +1,6 @@
 //! `migbsp compare`: experiments under several policies, with several seeds.
 
+mod chart;
 mod claim;
 mod contender;
 mod ledger;
@@ -13,7 +14,6 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use crate::chart::{Interval, Intervals};
 use crate::compare::ledger::{Entry, LEDGER_SCHEMA, Place};
 use experiments::Failure;
 use experiments::Loaded;
@@ -22,6 +22,7 @@ use experiments::Registry;
 use experiments::Scenario;
 use experiments::batch::Batch;
 
+pub use chart::chart;
 pub use claim::Claim;
 pub use contender::Contender;
 pub use ledger::Ledger;
@@ -210,32 +211,4 @@ fn results(
         reference: alone.unwrap_or(0),
         runs,
     })
-}
-
-/// The gain of every policy on every experiment.
-pub fn chart(report: &Report) -> Intervals {
-    let compared = report
-        .summaries
-        .iter()
-        .filter(|summary| summary.policy != report.reference);
-    let row = |summary: &Summary| Interval {
-        name: format!("{}: {}", stem(&summary.experiment), summary.policy),
-        mean: summary.gain * 100.0,
-        low: summary.gain_low.map_or(f64::NAN, |low| low * 100.0),
-        high: summary.gain_high.map_or(f64::NAN, |high| high * 100.0),
-    };
-    Intervals {
-        title: format!("Gain against {}, with 95 % confidence", report.reference),
-        unit: "% of the makespan".to_owned(),
-        rows: compared.map(row).collect(),
-    }
-}
-
-/// `drift` of `conf/dynamic/drift.toml`.
-fn stem(experiment: &str) -> String {
-    let stem = Path::new(experiment).file_stem();
-    stem.map_or_else(
-        || experiment.to_owned(),
-        |stem| stem.to_string_lossy().into_owned(),
-    )
 }

@@ -18,6 +18,8 @@ pub(super) struct Axis {
     /// What digits have to tell apart.
     step: f64,
     is_log: bool,
+    /// Whether zero stands at the beginning of a logarithmic axis.
+    has_zero: bool,
 }
 
 impl Axis {
@@ -45,44 +47,85 @@ impl Axis {
             ticks,
             step,
             is_log: false,
+            has_zero: false,
         }
     }
 
-    /// A logarithmic axis for those of `values` that are positive, from one power of ten to another.
+    /// A logarithmic axis for those of `values` that are positive, which begins and ends at a round number.
     pub(super) fn logarithmic(values: impl IntoIterator<Item = f64>) -> Self {
-        let positive = values.into_iter().filter(|value| 0.0 < *value);
+        let positive = values
+            .into_iter()
+            .filter(|value| 0.0 < *value && value.is_finite());
         let (low, high) = range(positive.map(f64::log10));
-        let (low, high) = (low.floor(), high.ceil());
-        let high = high.max(low + 1.0);
-        let factors: &[f64] = if high - low <= 3.0 {
+        let (first, last) = (low.floor(), high.ceil().max(low.floor() + 1.0));
+        let factors: &[f64] = if last - first <= 3.0 {
             &[1.0, 2.0, 5.0]
         } else {
             &[1.0]
         };
         let mut ticks = Vec::new();
-        let mut decade = low;
-        while decade < high {
+        let mut decade = first;
+        while decade < last {
             ticks.extend(factors.iter().map(|factor| factor * 10_f64.powf(decade)));
             decade += 1.0;
         }
-        ticks.push(10_f64.powf(high));
+        ticks.push(10_f64.powf(last));
+        // Only the ticks around the values.
+        let within = |tick: &f64| tick.log10() <= low + ROUNDING;
+        let begin = ticks.iter().rposition(within).unwrap_or(0);
+        let beyond = |tick: &f64| high - ROUNDING <= tick.log10();
+        let end = ticks.iter().position(beyond).unwrap_or(ticks.len() - 1);
+        let end = end.max(begin + 1).min(ticks.len() - 1);
+        let ticks = ticks[begin.min(end - 1)..=end].to_vec();
         Self {
-            low: 10_f64.powf(low),
-            high: 10_f64.powf(high),
+            low: ticks[0],
+            high: ticks[ticks.len() - 1],
+            step: ticks[0],
             ticks,
-            step: 10_f64.powf(low),
             is_log: true,
+            has_zero: false,
         }
+    }
+
+    /// A logarithmic axis as [`logarithmic`](Self::logarithmic), which begins with zero if a value is zero: one
+    /// decade below the least of the others.
+    pub(super) fn logarithmic_from_zero(values: &[f64]) -> Self {
+        let axis = Self::logarithmic(values.iter().copied());
+        let low = axis.low / 10.0;
+        if !values.contains(&0.0) || low == 0.0 {
+            return axis;
+        }
+        let mut ticks = vec![0.0];
+        ticks.extend(axis.ticks);
+        Self {
+            low,
+            ticks,
+            has_zero: true,
+            ..axis
+        }
+    }
+
+    /// An axis around `middle` for `values`, which does not begin at zero.
+    pub(super) fn around(middle: f64, values: impl IntoIterator<Item = f64>) -> Self {
+        let (low, high) = range(values.into_iter().chain([middle]));
+        // Differences that cannot be seen in a table are not blown up.
+        let least = 0.01 * middle.abs();
+        Self::linear([low.min(middle - least), high.max(middle + least)])
     }
 
     /// Whether `value` has a place on the axis.
     pub(super) fn holds(&self, value: f64) -> bool {
-        value.is_finite() && (!self.is_log || 0.0 < value)
+        value.is_finite() && (!self.is_log || 0.0 < value || (self.has_zero && value == 0.0))
     }
 
     /// Where the axis begins.
     pub(super) fn low(&self) -> f64 {
         self.low
+    }
+
+    /// Where the axis ends.
+    pub(super) fn high(&self) -> f64 {
+        self.high
     }
 
     /// Width in pixels of its numbers.
@@ -94,6 +137,9 @@ impl Axis {
 
     /// A number at the axis, with enough digits to distinguish it from its neighbours.
     fn label(&self, value: f64) -> String {
+        if self.is_log && value == 0.0 {
+            return "0".to_owned();
+        }
         let largest = self.low.abs().max(self.high.abs());
         if 1e-4 < self.step && largest < 1e7 {
             let number = format!("{value:.*}", decimals(self.step));
@@ -117,7 +163,9 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
-        let share = if self.is_log {
+        let share = if self.has_zero && *value <= 0.0 {
+            0.0
+        } else if self.is_log {
             (value / self.low).log10() / (self.high / self.low).log10()
         } else {
             (value - self.low) / (self.high - self.low)
@@ -188,6 +236,8 @@ fn without_zeros(number: &str) -> String {
 
 /// About how many numbers stand at an axis, less one.
 const TICKS: f64 = 6.0;
+/// Logarithms that differ by less are those of the same number.
+const ROUNDING: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {
@@ -224,10 +274,37 @@ mod tests {
     #[test]
     fn a_logarithmic_axis_shows_powers_of_ten() {
         let axis = Axis::logarithmic([3.0, 900.0]);
-        assert_eq!(labels(&axis)[..5], ["1", "2", "5", "10", "20"]);
+        assert_eq!(labels(&axis)[..5], ["2", "5", "10", "20", "50"]);
         assert_eq!(labels(&axis).last().unwrap(), "1000");
         let wide = Axis::logarithmic([0.001, 50.0]);
         assert_eq!(labels(&wide), ["0.001", "0.01", "0.1", "1", "10", "100"]);
         assert!(!axis.holds(0.0) && axis.holds(1e-9));
+        assert_eq!(labels(&Axis::logarithmic([10.0, 2000.0]))[6..], ["1000", "2000"]);
+        assert_eq!(labels(&Axis::logarithmic([5.0])), ["5", "10"]);
+    }
+
+    #[test]
+    fn zero_stands_at_the_beginning_of_a_logarithmic_axis_if_it_is_a_value() {
+        let axis = Axis::logarithmic_from_zero(&[0.0, 3.0, 900.0]);
+        assert_eq!(labels(&axis)[..3], ["0", "2", "5"]);
+        assert!(axis.holds(0.0) && !axis.holds(-1.0));
+        assert_eq!(axis.map(&0.0, (0, 100)), 0);
+        assert!(0 < axis.map(&2.0, (0, 100)));
+        assert_eq!(axis.map(&1000.0, (0, 100)), 100);
+        let positive = Axis::logarithmic_from_zero(&[3.0, 900.0]);
+        assert_eq!(positive, Axis::logarithmic([3.0, 900.0]));
+        for values in [&[][..], &[0.0], &[0.0, 5e-324], &[f64::NAN, 0.0]] {
+            let axis = Axis::logarithmic_from_zero(values);
+            assert!(axis.low < axis.high, "{values:?}: {axis:?}");
+        }
+    }
+
+    #[test]
+    fn an_axis_around_a_number_holds_it_and_the_values() {
+        let axis = Axis::around(1.0, [0.93, 1.21]);
+        assert_eq!(labels(&axis).first().unwrap(), "0.90");
+        assert_eq!(labels(&axis).last().unwrap(), "1.25");
+        let equal = Axis::around(1.0, [1.0]);
+        assert!(equal.low <= 0.99 && 1.01 <= equal.high, "{equal:?}");
     }
 }

@@ -7,6 +7,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::Axis;
+use crate::text::rounded;
 use super::frame::{
     Frame, GAP, GRID, INK, Key, LABEL_SIZE, LINE_HEIGHT, MARGIN, Mark, colour, shown, text_style,
     text_width,
@@ -45,11 +46,14 @@ impl Bars {
         let (title, legend) = (&self.title, &self.series);
         let frame = Frame {
             title,
+            description: self.description(),
             legend: legend
                 .iter()
-                .map(|(name, _)| Key {
+                .enumerate()
+                .map(|(colour, (name, _))| Key {
                     name,
                     mark: Mark::Area,
+                    colour,
                 })
                 .collect(),
             width: width.max(text_width(title)).unsigned_abs(),
@@ -113,6 +117,25 @@ impl Bars {
         Ok(())
     }
 
+    fn description(&self) -> String {
+        let unit = if self.unit.is_empty() {
+            String::new()
+        } else {
+            format!(" in {}", self.unit)
+        };
+        let mut text = format!("Bars{unit}.");
+        for (index, category) in self.categories.iter().enumerate() {
+            let values = self.series.iter().map(|(name, values)| {
+                let value = values.get(index).filter(|value| value.is_finite());
+                let value = value.map_or_else(|| "none".to_owned(), |value| rounded(*value, 4));
+                format!("{name} {value}")
+            });
+            let values: Vec<String> = values.collect();
+            text.push_str(&format!(" {category}: {}.", values.join(", ")));
+        }
+        text
+    }
+
     /// Pixels for one category: room for its bars, and more if there are few.
     fn slot(&self) -> i32 {
         let bars = i32::try_from(self.series.len()).unwrap_or(i32::MAX / 32);
@@ -159,8 +182,10 @@ mod tests {
     #[test]
     fn every_finite_value_has_a_bar_and_every_name_stands_there() {
         let svg = bars().svg();
-        // The paper, two keys of the legend, and four bars.
-        assert_eq!(svg.matches("<rect").count(), 1 + 2 + 4, "{svg}");
+        // Two keys of the legend, and four bars.
+        assert_eq!(svg.matches("<rect").count(), 2 + 4, "{svg}");
+        let description = "<desc>Bars in s. labtec: Comp 0.3000, Mem -0.2000. corisco: Comp 0.5000, Mem none.";
+        assert!(svg.contains(description), "{svg}");
         for text in ["labtec", "corisco", "aquario", "Comp", "Mem"] {
             assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
         }

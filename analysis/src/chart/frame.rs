@@ -11,7 +11,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub(super) struct Frame<'a> {
     /// Title of the chart.
     pub(super) title: &'a str,
-    /// Legend of the colours, in the order of [`colour`].
+    /// What the chart shows, for readers who do not see it.
+    pub(super) description: String,
+    /// Legend of the colours.
     pub(super) legend: Vec<Key<'a>>,
     /// In pixels.
     pub(super) width: u32,
@@ -26,6 +28,8 @@ pub(super) struct Key<'a> {
     pub(super) name: &'a str,
     /// Style.
     pub(super) mark: Mark,
+    /// Index of its [`colour`].
+    pub(super) colour: usize,
 }
 
 /// Style of a series.
@@ -53,7 +57,16 @@ impl Frame<'_> {
         self.draw(&mut svg, data).expect(
             "a string takes everything, and a font that is never looked up is always there",
         );
-        svg
+        self.with_head(&svg)
+    }
+
+    /// `svg` with title, description, and the colour of texts on dark pages.
+    fn with_head(&self, svg: &str) -> String {
+        let (tag, drawing) = svg.split_once('>').unwrap_or((svg, ""));
+        let (title, description) = (escaped(self.title), escaped(&self.description));
+        format!(
+            "{tag} role=\"img\">\n<title>{title}</title>\n<desc>{description}</desc>\n<style>{STYLE}</style>{drawing}"
+        )
     }
 
     fn draw(
@@ -68,16 +81,15 @@ impl Frame<'_> {
         let above = TITLE_HEIGHT + rows * LEGEND_HEIGHT + if 0 < rows { GAP } else { 0 };
         let size = (self.width, self.height + above.unsigned_abs());
         let root = SVGBackend::with_string(svg, size).into_drawing_area();
-        root.fill(&WHITE)?;
         let title = shown(self.title, self.width);
         root.draw(&Text::new(
             title,
             (MARGIN, MARGIN),
             text_style(TITLE_SIZE, HPos::Left, VPos::Top),
         ))?;
-        for (index, (key, (x, row))) in self.legend.iter().zip(places).enumerate() {
+        for (key, (x, row)) in self.legend.iter().zip(places) {
             let y = TITLE_HEIGHT + row * LEGEND_HEIGHT + LEGEND_HEIGHT / 2;
-            draw_mark(&root, key.mark, colour(index), (x, y))?;
+            draw_mark(&root, key.mark, colour(key.colour), (x, y))?;
             let style = text_style(LABEL_SIZE, HPos::Left, VPos::Center);
             let name = clean(key.name);
             root.draw(&Text::new(name, (x + KEY_WIDTH, y), style))?;
@@ -135,27 +147,29 @@ fn draw_mark(
     }
 }
 
-/// The colour of the series `index`: Okabe and Ito's, which colour-blind readers can distinguish; without
-/// their yellow, which white paper swallows.
+/// The colour of the series `index`. There is no page behind a chart: each colour has a contrast of at least 3 with
+/// white and with the pages of dark themes. Hues are near those of Okabe and Ito, which colour-blind readers can
+/// distinguish.
 pub(super) fn colour(index: usize) -> RGBColor {
-    const COLOURS: [RGBColor; 7] = [
-        RGBColor(0, 114, 178),
-        RGBColor(230, 159, 0),
-        RGBColor(0, 158, 115),
-        RGBColor(213, 94, 0),
-        RGBColor(204, 121, 167),
-        RGBColor(86, 180, 233),
-        RGBColor(0, 0, 0),
-    ];
     COLOURS[index % COLOURS.len()]
 }
+
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(199, 124, 0),
+    RGBColor(0, 150, 110),
+    RGBColor(200, 60, 30),
+    RGBColor(190, 105, 160),
+    RGBColor(40, 145, 195),
+    RGBColor(118, 118, 118),
+];
 
 /// A line of a series.
 pub(super) fn stroke(colour: RGBColor) -> ShapeStyle {
     colour.stroke_width(2)
 }
 
-/// Dark text of a size in units of `plotters`, its anchor at the given side.
+/// Text of a size in units of `plotters`, its anchor at the given side.
 pub(super) fn text_style(size: f64, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
     ("sans-serif", size)
         .into_font()
@@ -167,6 +181,15 @@ pub(super) fn text_style(size: f64, horizontal: HPos, vertical: VPos) -> TextSty
 pub(super) fn text_width(text: &str) -> i32 {
     let characters = i32::try_from(text.chars().count()).unwrap_or(i32::MAX / 16);
     characters.min(i32::MAX / 16) * CHARACTER_WIDTH
+}
+
+/// `text`, cleaned, as the content of an element.
+fn escaped(text: &str) -> String {
+    let cleaned = clean(text);
+    cleaned
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// `text` without characters that XML has no place for.
@@ -191,10 +214,13 @@ pub(super) fn shown(text: &str, width: u32) -> String {
     kept + "…"
 }
 
-/// Colour of texts and axes.
-pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
+/// Colour of texts and axes: its contrast with white is 4.5, with black 4.6.
+pub(super) const INK: RGBColor = RGBColor(118, 118, 118);
 /// Colour of the lines behind the data.
-pub(super) const GRID: RGBColor = RGBColor(225, 225, 225);
+pub(super) const GRID: RGBAColor = RGBAColor(118, 118, 118, 0.25);
+/// Texts on pages that are dark but not black need a lighter colour for a contrast of 4.5. On a white page, where a
+/// program applies this rule by mistake, it still has 3.
+const STYLE: &str = "@media (prefers-color-scheme: dark) { svg text { fill: #919191; } }";
 /// Size of labels, in units of `plotters`: 13 pixels.
 pub(super) const LABEL_SIZE: f64 = 16.12;
 /// Radius of a point, in pixels.
@@ -210,3 +236,60 @@ const TITLE_HEIGHT: i32 = 40;
 const LEGEND_HEIGHT: i32 = 20;
 const KEY_WIDTH: i32 = 28;
 const CHARACTER_WIDTH: i32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn luminance(colour: RGBColor) -> f64 {
+        let linear = |part: u8| {
+            let share = f64::from(part) / 255.0;
+            if share <= 0.04045 {
+                share / 12.92
+            } else {
+                ((share + 0.055) / 1.055).powf(2.4)
+            }
+        };
+        let RGBColor(red, green, blue) = colour;
+        0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+    }
+
+    /// The contrast as the Web Content Accessibility Guidelines define it.
+    fn contrast(one: RGBColor, other: RGBColor) -> f64 {
+        let (one, other) = (luminance(one), luminance(other));
+        (one.max(other) + 0.05) / (one.min(other) + 0.05)
+    }
+
+    #[test]
+    fn every_colour_contrasts_with_white_and_dark_pages() {
+        // Pages of GitHub in its dark theme, and of `reproduce --html`.
+        let dark = RGBColor(13, 17, 23);
+        for colour in COLOURS.into_iter().chain([INK]) {
+            for page in [WHITE, dark, BLACK] {
+                let contrast = contrast(colour, page);
+                assert!(3.0 <= contrast, "{colour:?} on {page:?}: {contrast}");
+            }
+        }
+        let light_ink = RGBColor(0x91, 0x91, 0x91);
+        assert!(STYLE.contains("#919191"));
+        assert!(4.5 <= contrast(INK, WHITE));
+        assert!(4.5 <= contrast(light_ink, dark));
+        assert!(3.0 <= contrast(light_ink, WHITE));
+    }
+
+    #[test]
+    fn a_chart_has_a_title_and_a_description_and_no_page() {
+        let frame = Frame {
+            title: "a < b",
+            description: "c & \u{1}d".to_owned(),
+            legend: Vec::new(),
+            width: 400,
+            height: 100,
+        };
+        let svg = frame.svg(|_| Ok(()));
+        assert!(svg.contains("<title>a &lt; b</title>"), "{svg}");
+        assert!(svg.contains("<desc>c &amp;  d</desc>"), "{svg}");
+        assert!(svg.contains("role=\"img\""), "{svg}");
+        assert!(!svg.contains("<rect"), "{svg}");
+    }
+}

@@ -7,6 +7,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::Axis;
+use crate::text::rounded;
 use super::frame::{
     Frame, GRID, INK, Key, LABEL_SIZE, LINE_HEIGHT, MARGIN, Mark, POINT_RADIUS, colour, stroke,
     text_style, text_width,
@@ -23,8 +24,37 @@ pub struct Lines {
     pub y_label: String,
     /// Whether the horizontal axis is logarithmic; points that are not positive are left out then.
     pub x_is_log: bool,
+    /// Scale of the vertical axis.
+    pub y_scale: Scale,
     /// In the order of the legend.
     pub series: Vec<Series>,
+}
+
+/// Scale of a vertical axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Scale {
+    /// Linear, from zero.
+    #[default]
+    Linear,
+    /// Logarithmic, with zero at the lower end if a value is zero; negative values are left out.
+    Logarithmic,
+    /// Linear around this value, at which a line is drawn.
+    Around(f64),
+}
+
+impl Scale {
+    /// Logarithmic if no value is negative and those above zero span more than a decade; else linear.
+    pub fn of(values: &[f64]) -> Self {
+        let finite = || values.iter().copied().filter(|value| value.is_finite());
+        let positive = || finite().filter(|value| 0.0 < *value);
+        let low = positive().fold(f64::INFINITY, f64::min);
+        let high = positive().fold(0.0, f64::max);
+        if finite().all(|value| 0.0 <= value) && low < high / 10.0 {
+            Self::Logarithmic
+        } else {
+            Self::Linear
+        }
+    }
 }
 
 /// One line.
@@ -36,6 +66,8 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Style.
     pub style: Style,
+    /// Its colour is that of the series before it, because the two belong together.
+    pub is_paired: bool,
 }
 
 /// Style of a line.
@@ -61,23 +93,71 @@ impl Lines {
         } else {
             Axis::linear(x)
         };
-        let y = Axis::linear(finite().map(|(_, y)| *y).chain([0.0]));
+        let heights = finite().map(|(_, y)| *y);
+        let y = match self.y_scale {
+            Scale::Linear => Axis::linear(heights.chain([0.0])),
+            Scale::Logarithmic => Axis::logarithmic_from_zero(&heights.collect::<Vec<_>>()),
+            Scale::Around(middle) => Axis::around(middle, heights),
+        };
         let key = |series: &'_ Series| match series.style {
             Style::Line => Mark::Line,
             Style::Dashed => Mark::Dashes,
             Style::Marks => Mark::Points,
         };
-        let legend = self.series.iter().map(|series| Key {
+        let legend = self.series.iter().zip(self.colours());
+        let legend = legend.map(|(series, colour)| Key {
             name: &series.name,
             mark: key(series),
+            colour,
         });
         let frame = Frame {
             title: &self.title,
+            description: self.description(),
             legend: legend.collect(),
             width: WIDTH.max(text_width(&self.title)).unsigned_abs(),
             height: HEIGHT,
         };
         frame.svg(|area| self.draw(area, &x, &y))
+    }
+
+    /// The colour of each series.
+    fn colours(&self) -> Vec<usize> {
+        let mut next = 0;
+        let colour = |(index, series): (usize, &Series)| {
+            next += usize::from(0 < index && !series.is_paired);
+            next
+        };
+        self.series.iter().enumerate().map(colour).collect()
+    }
+
+    fn description(&self) -> String {
+        let logarithmic = |is_log| if is_log { ", logarithmic" } else { "" };
+        let mut text = format!(
+            "{}{} over {}{}.",
+            self.y_label,
+            logarithmic(self.y_scale == Scale::Logarithmic),
+            self.x_label,
+            logarithmic(self.x_is_log)
+        );
+        for series in &self.series {
+            let finite = || {
+                let points = series.points.iter();
+                points.filter(|(x, y)| x.is_finite() && y.is_finite())
+            };
+            let (Some(first), Some(last)) = (finite().next(), finite().next_back()) else {
+                text.push_str(&format!(" {}: no values.", series.name));
+                continue;
+            };
+            let low = finite().map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
+            let high = finite().map(|(_, y)| *y).fold(f64::NEG_INFINITY, f64::max);
+            let [low, high, start, end] = [low, high, first.1, last.1].map(|y| rounded(y, 4));
+            let [from, to] = [first.0, last.0].map(|x| rounded(x, 2));
+            text.push_str(&format!(
+                " {}: {start} at {from}, {end} at {to}; least {low}, greatest {high}.",
+                series.name
+            ));
+        }
+        text
     }
 
     fn draw(
@@ -103,7 +183,11 @@ impl Lines {
             .y_label_style(text_style(LABEL_SIZE, HPos::Right, VPos::Center))
             .axis_desc_style(text_style(LABEL_SIZE, HPos::Center, VPos::Top))
             .draw()?;
-        for (index, series) in self.series.iter().enumerate() {
+        if let Scale::Around(middle) = self.y_scale {
+            let ends = [x.low(), x.high()].map(|end| (end, middle));
+            chart.draw_series([PathElement::new(ends, INK)])?;
+        }
+        for (series, index) in self.series.iter().zip(self.colours()) {
             let style = stroke(colour(index));
             // A gap in the numbers is a gap in the line.
             for piece in series
@@ -155,12 +239,14 @@ mod tests {
                 (1e3, 2.5),
             ],
             style,
+            is_paired: false,
         };
         Lines {
             title: "Supersteps".to_owned(),
             x_label: "superstep".to_owned(),
             y_label: "seconds".to_owned(),
             x_is_log,
+            y_scale: Scale::default(),
             series: vec![
                 series("none", Style::Line),
                 series("migbsp", Style::Dashed),
@@ -203,6 +289,51 @@ mod tests {
             let svg = lines.svg();
             assert_eq!(svg.matches("<circle").count(), 1, "{svg}");
         }
+    }
+
+    #[test]
+    fn values_over_more_than_a_decade_ask_for_a_logarithmic_axis() {
+        let none = f64::NAN;
+        assert_eq!(Scale::of(&[0.0, 0.2, none, 140.0]), Scale::Logarithmic);
+        assert_eq!(Scale::of(&[0.0, 20.0, 140.0]), Scale::Linear);
+        assert_eq!(Scale::of(&[-1.0, 0.2, 140.0]), Scale::Linear);
+        for values in [&[][..], &[0.0], &[none], &[3.0]] {
+            assert_eq!(Scale::of(values), Scale::Linear, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn a_logarithmic_vertical_axis_has_a_place_for_zero() {
+        let mut lines = lines(false);
+        lines.y_scale = Scale::Logarithmic;
+        lines.series.truncate(1);
+        lines.series[0].style = Style::Marks;
+        lines.series[0].points = vec![(0.0, 100.0), (1.0, 1.0), (2.0, 0.0), (3.0, -1.0)];
+        let svg = lines.svg();
+        // One in the legend, and all but the negative one.
+        assert_eq!(svg.matches("<circle").count(), 4, "{svg}");
+        for label in ["0", "1", "100"] {
+            assert!(svg.contains(&format!("\n{label}\n")), "{label}: {svg}");
+        }
+        assert!(svg.contains("<desc>seconds, logarithmic over superstep."), "{svg}");
+    }
+
+    #[test]
+    fn series_that_belong_together_have_one_colour() {
+        let mut lines = lines(false);
+        assert_eq!(lines.colours(), [0, 1, 2]);
+        lines.series[1].is_paired = true;
+        assert_eq!(lines.colours(), [0, 0, 1]);
+        lines.series[0].is_paired = true;
+        assert_eq!(lines.colours(), [0, 0, 1]);
+    }
+
+    #[test]
+    fn a_line_stands_at_the_value_that_others_are_compared_with() {
+        let mut lines = Lines { y_scale: Scale::Around(1.0), ..lines(false) };
+        let with = lines.svg().matches("<polyline").count();
+        lines.y_scale = Scale::Linear;
+        assert_eq!(with, lines.svg().matches("<polyline").count() + 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use bsp::SetId;
 use migbsp::Potential;
 use serde::Serialize;
 
-use crate::chart::{Bars, Lines, Series, Style, text_bars};
+use crate::chart::{Bars, Lines, Scale, Series, Style, text_bars};
 use crate::explain::history::{Detail, History, SuperstepDuration};
 use crate::explain::payback::Balance;
 use crate::explain::terms::Terms;
@@ -137,6 +137,7 @@ pub(super) fn supersteps(history: &History) -> String {
         name: name.to_owned(),
         points,
         style,
+        ..Series::default()
     };
     Lines {
         title: format!(
@@ -147,6 +148,7 @@ pub(super) fn supersteps(history: &History) -> String {
         x_label: "superstep".to_owned(),
         y_label: "seconds".to_owned(),
         x_is_log: false,
+        y_scale: Scale::default(),
         series: vec![
             series("superstep", times.collect(), Style::Line),
             series(

@@ -3,7 +3,7 @@
 use migbsp::rebalance::Problem;
 use serde::Serialize;
 
-use crate::chart::{Lines, Series, Style};
+use crate::chart::{Lines, Scale, Series, Style};
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::{Found, Search};
@@ -115,7 +115,7 @@ impl Report {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Cost against level; where an algorithm did not meet a level, its line has a gap.
+    /// Cost against level, on a logarithmic axis if costs span more than a decade; where an algorithm did not meet a level, its line has a gap.
     pub fn chart(&self) -> Lines {
         let bound = |level: &[Point]| (level[0].target, level[0].lower_bound.unwrap_or(f64::NAN));
         let mut series: Vec<Series> = self
@@ -133,13 +133,17 @@ impl Report {
                     })
                     .collect(),
                 style: Style::Line,
+                ..Series::default()
             })
             .collect();
         series.push(Series {
             name: "lower bound".to_owned(),
             points: self.levels().map(bound).collect(),
             style: Style::Dashed,
+            ..Series::default()
         });
+        let costs = series.iter().flat_map(|series| &series.points);
+        let costs: Vec<f64> = costs.map(|(_, cost)| *cost).collect();
         Lines {
             title: format!("{}: cost of each level", self.instance),
             x_label: "highest level of a machine (target)".to_owned(),
@@ -148,6 +152,7 @@ impl Report {
                 unit => format!("cost of migration ({unit})"),
             },
             x_is_log: false,
+            y_scale: Scale::of(&costs),
             series,
         }
     }

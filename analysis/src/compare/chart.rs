@@ -1,0 +1,99 @@
+//! The gains of policies as a chart.
+
+use std::path::Path;
+
+use crate::chart::{Group, Interval, Intervals};
+use crate::compare::report::Report;
+use crate::compare::summary::{Overall, Summary};
+
+/// The gain of every policy: over all experiments first, if there are several, then on each. A policy has the same
+/// colour everywhere.
+pub fn chart(report: &Report) -> Intervals {
+    let compared = |policy: &String| *policy != report.reference;
+    let policies: Vec<&str> = report.overall.iter().map(|row| &*row.policy).collect();
+    let percent = |part: Option<f64>| part.map_or(f64::NAN, |part| part * 100.0);
+    let all = |overall: &Overall| Interval {
+        name: overall.policy.clone(),
+        colour: colour(&policies, &overall.policy),
+        mean: overall.gain * 100.0,
+        low: f64::NAN,
+        high: f64::NAN,
+    };
+    let single = |summary: &Summary| Interval {
+        name: summary.policy.clone(),
+        colour: colour(&policies, &summary.policy),
+        mean: summary.gain * 100.0,
+        low: percent(summary.gain_low),
+        high: percent(summary.gain_high),
+    };
+    let mut groups = Vec::new();
+    if 1 < report.experiments.len() {
+        let overall = report.overall.iter().filter(|row| compared(&row.policy));
+        groups.push(Group {
+            name: format!("All {}, geometric mean", report.experiments.len()),
+            rows: overall.map(all).collect(),
+        });
+    }
+    for summaries in report.summaries.chunk_by(|left, right| left.experiment == right.experiment) {
+        let rows = summaries.iter().filter(|row| compared(&row.policy));
+        groups.push(Group {
+            name: stem(&summaries[0].experiment),
+            rows: rows.map(single).collect(),
+        });
+    }
+    Intervals {
+        title: format!("Gain against {}, with 95 % confidence", report.reference),
+        unit: "% of the makespan".to_owned(),
+        groups,
+    }
+}
+
+/// The number of the colour of `policy`. `migbsp` and `adaptive` have theirs in all comparisons, others by their places
+/// among `policies`.
+fn colour(policies: &[&str], policy: &str) -> usize {
+    let kept = |policy: &str| KEPT.iter().position(|kept| *kept == policy);
+    kept(policy).unwrap_or_else(|| {
+        let mut others = policies.iter().filter(|policy| kept(policy).is_none());
+        KEPT.len() + others.position(|other| *other == policy).unwrap_or(0)
+    })
+}
+
+/// Policies that have the same colour in all comparisons.
+const KEPT: [&str; 2] = ["migbsp", "adaptive"];
+
+/// `drift` of `conf/dynamic/drift.toml`.
+fn stem(experiment: &str) -> String {
+    let stem = Path::new(experiment).file_stem();
+    stem.map_or_else(
+        || experiment.to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::results::tests::results;
+
+    #[test]
+    fn all_experiments_stand_first_and_a_policy_has_one_colour() {
+        let two = results(&[(false, &[&[10.0], &[5.0]]), (false, &[&[10.0], &[11.0]])]);
+        let drawn = chart(&Report::new(&two, &[], &[]));
+        let names: Vec<&str> = drawn.groups.iter().map(|group| &*group.name).collect();
+        assert_eq!(names, ["All 2, geometric mean", "e0", "e1"]);
+        let rows: Vec<&Interval> = drawn.groups.iter().flat_map(|group| &group.rows).collect();
+        assert_eq!(rows.len(), 3);
+        assert!(rows.iter().all(|row| row.name == "b" && row.colour == rows[0].colour));
+        assert!((rows[1].mean - 50.0).abs() < 1e-9, "{rows:?}");
+        let one = results(&[(false, &[&[10.0], &[5.0]])]);
+        assert_eq!(chart(&Report::new(&one, &[], &[])).groups.len(), 1);
+    }
+
+    #[test]
+    fn colours_do_not_depend_on_the_order_of_well_known_policies() {
+        let policies = ["none", "adaptive", "menon", "migbsp"];
+        let colours = policies.map(|policy| colour(&policies, policy));
+        assert_eq!(colours, [2, 1, 3, 0]);
+        assert_eq!(colour(&["migbsp"], "migbsp"), 0);
+    }
+}
