@@ -279,7 +279,10 @@ mod tests {
         let wide = Axis::logarithmic([0.001, 50.0]);
         assert_eq!(labels(&wide), ["0.001", "0.01", "0.1", "1", "10", "100"]);
         assert!(!axis.holds(0.0) && axis.holds(1e-9));
-        assert_eq!(labels(&Axis::logarithmic([10.0, 2000.0]))[6..], ["1000", "2000"]);
+        assert_eq!(
+            labels(&Axis::logarithmic([10.0, 2000.0]))[6..],
+            ["1000", "2000"]
+        );
         assert_eq!(labels(&Axis::logarithmic([5.0])), ["5", "10"]);
     }
 

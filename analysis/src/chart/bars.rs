@@ -7,11 +7,11 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::Axis;
-use crate::text::rounded;
 use super::frame::{
     Frame, GAP, GRID, INK, Key, LABEL_SIZE, LINE_HEIGHT, MARGIN, Mark, colour, shown, text_style,
     text_width,
 };
+use crate::text::rounded;
 
 /// Groups of bars: one group for each category, one bar of it for each series. Negative values
 /// hang below the axis.
@@ -184,7 +184,8 @@ mod tests {
         let svg = bars().svg();
         // Two keys of the legend, and four bars.
         assert_eq!(svg.matches("<rect").count(), 2 + 4, "{svg}");
-        let description = "<desc>Bars in s. labtec: Comp 0.3000, Mem -0.2000. corisco: Comp 0.5000, Mem none.";
+        let description =
+            "<desc>Bars in s. labtec: Comp 0.3000, Mem -0.2000. corisco: Comp 0.5000, Mem none.";
         assert!(svg.contains(description), "{svg}");
         for text in ["labtec", "corisco", "aquario", "Comp", "Mem"] {
             assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");

@@ -7,11 +7,11 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::Axis;
-use crate::text::rounded;
 use super::frame::{
     Frame, GRID, INK, Key, LABEL_SIZE, LINE_HEIGHT, MARGIN, Mark, POINT_RADIUS, colour, stroke,
     text_style, text_width,
 };
+use crate::text::rounded;
 
 /// Lines, one for each series.
 #[derive(Clone, Debug, Default)]
@@ -315,7 +315,10 @@ mod tests {
         for label in ["0", "1", "100"] {
             assert!(svg.contains(&format!("\n{label}\n")), "{label}: {svg}");
         }
-        assert!(svg.contains("<desc>seconds, logarithmic over superstep."), "{svg}");
+        assert!(
+            svg.contains("<desc>seconds, logarithmic over superstep."),
+            "{svg}"
+        );
     }
 
     #[test]
@@ -330,7 +333,10 @@ mod tests {
 
     #[test]
     fn a_line_stands_at_the_value_that_others_are_compared_with() {
-        let mut lines = Lines { y_scale: Scale::Around(1.0), ..lines(false) };
+        let mut lines = Lines {
+            y_scale: Scale::Around(1.0),
+            ..lines(false)
+        };
         let with = lines.svg().matches("<polyline").count();
         lines.y_scale = Scale::Linear;
         assert_eq!(with, lines.svg().matches("<polyline").count() + 1);

@@ -34,7 +34,10 @@ pub fn chart(report: &Report) -> Intervals {
             rows: overall.map(all).collect(),
         });
     }
-    for summaries in report.summaries.chunk_by(|left, right| left.experiment == right.experiment) {
+    for summaries in report
+        .summaries
+        .chunk_by(|left, right| left.experiment == right.experiment)
+    {
         let rows = summaries.iter().filter(|row| compared(&row.policy));
         groups.push(Group {
             name: stem(&summaries[0].experiment),
@@ -83,7 +86,10 @@ mod tests {
         assert_eq!(names, ["All 2, geometric mean", "e0", "e1"]);
         let rows: Vec<&Interval> = drawn.groups.iter().flat_map(|group| &group.rows).collect();
         assert_eq!(rows.len(), 3);
-        assert!(rows.iter().all(|row| row.name == "b" && row.colour == rows[0].colour));
+        assert!(
+            rows.iter()
+                .all(|row| row.name == "b" && row.colour == rows[0].colour)
+        );
         assert!((rows[1].mean - 50.0).abs() < 1e-9, "{rows:?}");
         let one = results(&[(false, &[&[10.0], &[5.0]])]);
         assert_eq!(chart(&Report::new(&one, &[], &[])).groups.len(), 1);

@@ -1,6 +1,6 @@
 //! The papers' numbers and ours as a self-contained page.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 use crate::reproduce::agreement::StatedReport;
 use crate::reproduce::cell::Table;
@@ -18,11 +18,50 @@ pub fn page(report: &Report) -> String {
         @for (table, cells) in report.tables() { (section(table, &cells)) }
         @if !report.migrations.is_empty() { (migrations(report)) }
     };
-    page_of("The papers' tables and ours", PREFACE, &sections)
+    let mut contents = Vec::new();
+    if !report.means.is_empty() {
+        contents.push(Heading::new("errors", ERRORS));
+    }
+    if !report.gains.is_empty() {
+        contents.push(Heading::new("savings", SAVINGS));
+    }
+    let tables = report.tables();
+    contents.extend(tables.map(|(table, _)| Heading::new(table.name(), table.title())));
+    if !report.migrations.is_empty() {
+        contents.push(Heading::new("migrations", MIGRATIONS));
+    }
+    page_of("The papers' tables and ours", PREFACE, &contents, &sections)
 }
 
-/// A page with a title, a paragraph, and sections.
-pub(in crate::reproduce) fn page_of(title: &str, preface: &str, sections: &Markup) -> String {
+/// The heading of a section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::reproduce) struct Heading {
+    id: String,
+    title: String,
+}
+
+impl Heading {
+    pub(in crate::reproduce) fn new(id: &str, title: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            title: title.to_owned(),
+        }
+    }
+}
+
+impl Render for Heading {
+    fn render(&self) -> Markup {
+        html! { h2 id=(self.id) { (self.title) } }
+    }
+}
+
+/// A page with a title, a paragraph, a table of contents, and sections.
+pub(in crate::reproduce) fn page_of(
+    title: &str,
+    preface: &str,
+    contents: &[Heading],
+    sections: &Markup,
+) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -35,6 +74,13 @@ pub(in crate::reproduce) fn page_of(title: &str, preface: &str, sections: &Marku
             body {
                 h1 { (title) }
                 p { (preface) }
+                nav aria-label="Contents" {
+                    ul {
+                        @for heading in contents {
+                            li { a href=(format!("#{}", heading.id)) { (heading.title) } }
+                        }
+                    }
+                }
                 (sections)
             }
         }
@@ -44,7 +90,7 @@ pub(in crate::reproduce) fn page_of(title: &str, preface: &str, sections: &Marku
 
 fn means(report: &Report) -> Markup {
     html! {
-        h2 { "Mean absolute relative errors" }
+        (Heading::new("errors", ERRORS))
         table {
             tr { th { "over" } th { "scenario" } th { "cells" } th { "error" } th { "without contradictory cells" } }
             @for mean in &report.means {
@@ -62,7 +108,7 @@ fn means(report: &Report) -> Markup {
 
 fn gains(report: &Report) -> Markup {
     html! {
-        h2 { "Saving of scenario iii compared with scenario i" }
+        (Heading::new("savings", SAVINGS))
         table {
             tr { th { "application" } th { "processes" } th { "row" } th { "paper" } th { "ours" } }
             @for gain in &report.gains {
@@ -80,7 +126,7 @@ fn gains(report: &Report) -> Markup {
 
 fn section(of: Table, cells: &[&CellReport]) -> Markup {
     html! {
-        h2 id=(of.name()) { (of.title()) }
+        (Heading::new(of.name(), of.title()))
         @for chart in charts(of, cells) { figure { (PreEscaped(chart)) } }
         table {
             tr {
@@ -106,7 +152,7 @@ fn section(of: Table, cells: &[&CellReport]) -> Markup {
 
 fn migrations(report: &Report) -> Markup {
     html! {
-        h2 id="migrations" { "Published migrations" }
+        (Heading::new("migrations", MIGRATIONS))
         @for total in &report.agreement {
             p {
                 "Scenario " (total.scenario) " makes " (total.set) " of " (total.stated) " ("
@@ -143,17 +189,25 @@ fn statement(stated: &StatedReport) -> Markup {
     }
 }
 
+const ERRORS: &str = "Mean absolute relative errors";
+const SAVINGS: &str = "Saving of scenario iii compared with scenario i";
+const MIGRATIONS: &str = "Published migrations";
+
 const PREFACE: &str = "Every number that the papers print, the number of our run, and the relative error. \
+    Charts show our number divided by the papers': 1 is equality. \
     Scenario iii-forced makes the migrations that the papers state; iii-receive-time breaks ties \
     between equal potentials by the time of receiving instead of the rank. Numbers that contradict \
     other numbers of the papers are grey; they count in the means all the same.";
 
 /// Style of the page.
-const STYLE: &str = "body { font: 15px/1.5 sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+const STYLE: &str = ":root { color-scheme: light dark; --page: #fff; --ink: #222; --muted: #767676; --line: #e1e1e1; --missed: #fdf3e7; --link: #0550ae; }
+@media (prefers-color-scheme: dark) { :root { --page: #0d1117; --ink: #e6edf3; --muted: #919191; --line: #30363d; --missed: #3a2a12; --link: #79c0ff; } }
+body { font: 15px/1.5 sans-serif; color: var(--ink); background: var(--page); max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+a { color: var(--link); }
 table { border-collapse: collapse; margin: 1rem 0; }
-th, td { padding: 0.15rem 0.7rem; border-bottom: 1px solid #e1e1e1; text-align: left; }
+th, td { padding: 0.15rem 0.7rem; border-bottom: 1px solid var(--line); text-align: left; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
-tr.flagged { color: #888; }
-tr.missed { background: #fdf3e7; }
+tr.flagged { color: var(--muted); }
+tr.missed { background: var(--missed); }
 figure { margin: 1rem 0; overflow-x: auto; }
 ";

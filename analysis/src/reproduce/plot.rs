@@ -1,6 +1,6 @@
-//! The papers' numbers and ours as charts.
+//! Our numbers by the papers' as charts.
 
-use crate::chart::{Lines, Series, Style};
+use crate::chart::{Lines, Scale, Series, Style};
 use crate::reproduce::application::Application;
 use crate::reproduce::cell::Table;
 use crate::reproduce::cell_report::CellReport;
@@ -8,8 +8,8 @@ use crate::reproduce::run::Variant;
 
 /// The charts of a table as SVG, one for each interval, or for each number of processes.
 ///
-/// Times of one table differ by three orders of magnitude: a time is divided by the published one of
-/// scenario i, so that rescheduling gains below 1. Table 6 is drawn in seconds.
+/// Numbers of one table differ by three orders of magnitude: each of ours is divided by that of the papers, so that 1
+/// is equality.
 pub(super) fn charts(table: Table, cells: &[&CellReport]) -> Vec<String> {
     let mut groups: Vec<Option<u32>> = cells.iter().filter_map(|cell| group(table, cell)).collect();
     groups.sort_unstable();
@@ -20,7 +20,7 @@ pub(super) fn charts(table: Table, cells: &[&CellReport]) -> Vec<String> {
         .collect()
 }
 
-/// The chart of a cell; `None`: none, because other cells are divided by it.
+/// The chart of a cell; `None`: all of the table, because scenario i has no interval.
 fn group(table: Table, cell: &CellReport) -> Option<Option<u32>> {
     match table {
         Table::Table6 | Table::Fig16 => Some(None),
@@ -31,41 +31,29 @@ fn group(table: Table, cell: &CellReport) -> Option<Option<u32>> {
 }
 
 fn chart(table: Table, drawn: Option<u32>, cells: &[&CellReport]) -> Lines {
-    let mut series = Vec::new();
+    let mut series: Vec<Series> = Vec::new();
+    let mut last = None;
     for variant in Variant::ALL {
-        let own = || {
-            cells
-                .iter()
-                .filter(|cell| cell.scenario == variant.name() && group(table, cell) == Some(drawn))
-        };
-        let points = |value: &dyn Fn(&CellReport) -> f64| -> Vec<(f64, f64)> {
-            let point = |cell: &&&CellReport| {
-                (
-                    horizontal(table, cell),
-                    value(cell) / unit(table, cell, cells),
-                )
-            };
-            own().map(|cell| point(&cell)).collect()
-        };
-        if own().next().is_none() {
+        let own = cells.iter().filter(|cell| {
+            cell.scenario == variant.name() && group(table, cell).is_none_or(|group| group == drawn)
+        });
+        let points: Vec<(f64, f64)> = own
+            .map(|cell| (horizontal(table, cell), cell.ours / cell.paper))
+            .collect();
+        if points.is_empty() {
             continue;
         }
-        let is_printed = matches!(variant, Variant::I | Variant::Ii | Variant::Iii);
-        if is_printed && !(variant == Variant::I && table.is_makespans()) {
-            series.push(Series {
-                name: format!("{}, paper", variant.name()),
-                points: points(&|cell| cell.paper),
-                style: Style::Marks,
-            });
-        }
+        let scenario = variant.scenario();
         series.push(Series {
-            name: format!("{}, ours", variant.name()),
-            points: points(&|cell| cell.ours),
-            style: if is_printed {
-                Style::Line
-            } else {
-                Style::Dashed
+            name: variant.name().to_owned(),
+            points,
+            style: match variant {
+                Variant::I | Variant::Ii | Variant::Iii => Style::Line,
+                Variant::Forced => Style::Dashed,
+                Variant::ReceiveTime => Style::Marks,
             },
+            // All that is compared with one scenario of the papers has one colour.
+            is_paired: last.replace(scenario) == Some(scenario),
         });
     }
     let name = drawn.map_or_else(String::new, |number| match table {
@@ -75,26 +63,11 @@ fn chart(table: Table, drawn: Option<u32>, cells: &[&CellReport]) -> Lines {
     Lines {
         title: format!("{}{name}", table.title()),
         x_label: horizontal_name(table).to_owned(),
-        y_label: if table.is_makespans() {
-            "time by the papers' scenario i".to_owned()
-        } else {
-            "seconds".to_owned()
-        },
+        y_label: "ours / paper".to_owned(),
         x_is_log: true,
+        y_scale: Scale::Around(1.0),
         series,
     }
-}
-
-/// The divisor of a value.
-fn unit(table: Table, cell: &CellReport, cells: &[&CellReport]) -> f64 {
-    if !table.is_makespans() {
-        return 1.0;
-    }
-    let alone = cells.iter().find(|other| {
-        other.scenario == Variant::I.name()
-            && (other.row, other.processes) == (cell.row, cell.processes)
-    });
-    alone.map_or(f64::NAN, |alone| alone.paper)
 }
 
 fn horizontal(table: Table, cell: &CellReport) -> f64 {
@@ -125,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_interval_has_a_chart_of_both() {
+    fn every_interval_has_a_chart_of_ratios() {
         let cell = |scenario, alpha, row| CellReport {
             table: "table2",
             row,
@@ -149,14 +122,14 @@ mod tests {
         let charts = charts(Table::Table2, &cells);
         assert_eq!(charts.len(), 2);
         assert!(charts[0].contains("α = 4"), "{}", charts[0]);
-        for name in [
-            "ii, paper",
-            "ii, ours",
-            "iii, paper",
-            "iii, ours",
-            "iii-forced, ours",
-        ] {
-            assert!(charts[1].contains(name), "{name}: {}", charts[1]);
+        assert!(charts[0].contains(" i: 1.500 at 10.00"), "{}", charts[0]);
+        for name in ["i", "ii", "iii", "iii-forced"] {
+            let description = format!(" {name}: 1.500 at 10.00");
+            assert!(charts[1].contains(&description), "{name}: {}", charts[1]);
         }
+        assert!(!charts[1].contains("iii-receive-time"), "{}", charts[1]);
+        let drawn = chart(Table::Table2, Some(8), &cells);
+        let paired: Vec<bool> = drawn.series.iter().map(|series| series.is_paired).collect();
+        assert_eq!(paired, [false, false, false, true]);
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct CompareArguments {
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// File for a chart of the gains with their confidence intervals
+    /// File for a chart of the gains with their confidence intervals, by experiment
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Claim about all experiments together, as 'migbsp <= none'; can be given several times

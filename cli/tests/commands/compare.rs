@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::charts::check_svg;
 use crate::invocation::{Folder, PLATFORM, root};
 use crate::live::under_way::signal;
 
@@ -172,9 +173,16 @@ fn the_gains_are_drawn() {
     let folder = folder();
     folder.stdout(&[&BOTH[..], &["--svg", "gains.svg"]].concat());
     let svg = fs::read_to_string(folder.path().join("gains.svg")).unwrap();
-    for text in ["e: migbsp", "noisy: migbsp", "Gain against none"] {
-        assert!(svg.contains(text), "{text}: {svg}");
+    check_svg(&svg);
+    let mut rest = &*svg;
+    for text in ["\nAll 2, geometric mean\n", "\ne\n", "\nnoisy\n"] {
+        let (_, after) = rest
+            .split_once(text)
+            .unwrap_or_else(|| panic!("{text}: {svg}"));
+        rest = after;
+        assert!(rest.contains("\nmigbsp\n"), "{text}: {svg}");
     }
+    assert!(svg.contains("Gain against none"), "{svg}");
     folder.fails(
         &[&BOTH[..], &["--svg", "nowhere/gains.svg"]].concat(),
         1,

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::charts::check_svg;
 use crate::invocation::{Folder, root};
 
 /// The papers' Lattice Boltzmann application, run in all scenarios; its records are in `kept`.
@@ -217,7 +218,10 @@ fn the_forces_are_drawn() {
     for text in ["Comp", "Comm", "−Mem", "PM", "labtec", "aquario"] {
         assert!(forces.contains(&format!("\n{text}\n")), "{text}: {forces}");
     }
-    assert!(draw(&[]).contains("Supersteps of 25 processes"));
+    check_svg(&forces);
+    let whole = draw(&[]);
+    assert!(whole.contains("Supersteps of 25 processes"), "{whole}");
+    check_svg(&whole);
     let wrong = ["explain", "kept", "--svg", "absent/chart.svg"];
     folder.fails(
         &wrong,

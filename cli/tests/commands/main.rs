@@ -4,6 +4,7 @@
 
 mod background;
 mod cert;
+mod charts;
 mod compare;
 mod configuration;
 mod environment;

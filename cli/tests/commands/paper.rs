@@ -14,6 +14,7 @@ use analysis::text::Layout;
 use experiments::batch::{Batch, Silent};
 use serde_json::Value;
 
+use crate::charts::check_page;
 use crate::invocation::{BINARY, Folder, root};
 
 /// What the binary prints for `arguments` in the sources' folder.
@@ -201,6 +202,7 @@ fn everything_is_drawn_on_one_page() {
     let cells = report["cells"].as_array().unwrap().iter();
     let tables: BTreeSet<_> = cells.map(|cell| cell["table"].as_str().unwrap()).collect();
     assert!(tables.len() <= page.matches("<svg").count());
+    check_page(page);
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::chart::{Lines, Series, Style};
+use crate::chart::{Lines, Scale, Series, Style};
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
 use crate::reproduce::chen::part::Part;
 use crate::reproduce::chen::sheet::{Sheet, curves, names, sheets, short, title};
 use crate::reproduce::chen::text::preface;
-use crate::reproduce::html::page_of;
+use crate::reproduce::html::{Heading, page_of};
 
 /// The page.
 pub fn page(part: Part, report: &Report) -> String {
@@ -15,21 +15,27 @@ pub fn page(part: Part, report: &Report) -> String {
         Part::Figures => curves(report).map(chart).collect(),
         Part::Table2 | Part::Table3 | Part::Table4 => Vec::new(),
     };
+    let sheets = sheets(part, report);
+    let numbered = sheets.iter().zip(1..);
+    let heading =
+        |(sheet, number): (&Sheet, usize)| Heading::new(&format!("section-{number}"), &sheet.title);
+    let contents: Vec<Heading> = numbered.map(heading).collect();
     let tables = html! {
-        @for (index, sheet) in sheets(part, report).iter().enumerate() {
+        @for (index, (sheet, heading)) in sheets.iter().zip(&contents).enumerate() {
+            (heading)
             (table(sheet, charts.get(index)))
         }
     };
     page_of(
         "Load rebalancing: the paper's numbers and ours",
         &preface(part, report.instances),
+        &contents,
         &tables,
     )
 }
 
 fn table(sheet: &Sheet, chart: Option<&String>) -> Markup {
     html! {
-        h2 { (sheet.title) }
         @if let Some(chart) = chart { figure { (PreEscaped(chart)) } }
         table {
             tr { @for header in &sheet.headers { th { (header) } } }
@@ -63,18 +69,23 @@ fn chart(cells: &[Cell]) -> String {
             cell.quantity == Quantity::Cost && cell.algorithm.as_deref() == Some(*name)
         }),
         style: Style::Line,
+        ..Series::default()
     };
     let mut series: Vec<Series> = names(cells).iter().map(line).collect();
     series.push(Series {
         name: "lower bound".to_owned(),
         points: points(&|cell| cell.quantity == Quantity::LowerBound),
         style: Style::Dashed,
+        ..Series::default()
     });
+    let costs = series.iter().flat_map(|series| &series.points);
+    let costs: Vec<f64> = costs.map(|(_, cost)| *cost).collect();
     let lines = Lines {
         title: title(&cells[0]),
         x_label: "target: highest level of a machine".to_owned(),
         y_label: "cost of migration (seconds)".to_owned(),
         x_is_log: false,
+        y_scale: Scale::of(&costs),
         series,
     };
     lines.svg()

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::charts::check_contents;
 use crate::invocation::Folder;
 use crate::rebalance::folder;
 
@@ -91,6 +92,7 @@ fn results_are_shown_in_all_forms() {
     folder.stdout(&[&arguments[..], &["--html", "t.html"]].concat());
     let html = std::fs::read_to_string(folder.path().join("t.html")).unwrap();
     assert!(html.contains(">I4,5</td>"), "{html}");
+    check_contents(&html);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::charts::check_svg;
 use crate::rebalance::{IMLP, folder, object, with_group};
 
 #[test]
@@ -81,6 +82,13 @@ fn the_curve_is_drawn() {
     for text in ["imlp", "best", "lower bound", "small: cost of each level"] {
         assert!(svg.contains(text), "{text}: {svg}");
     }
+    check_svg(&svg);
+    // Costs of this instance span more than a decade, and one of them is zero.
+    assert!(
+        svg.contains("cost of migration (seconds), logarithmic over"),
+        "{svg}"
+    );
+    assert!(svg.contains("\n0\n"), "{svg}");
     folder.fails(
         &[&arguments[..], &["--svg", "nowhere/cost.svg"]].concat(),
         1,
