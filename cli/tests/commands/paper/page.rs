@@ -364,5 +364,6 @@ simulated seconds at full precision, errors and gains fractions of 1.
 | `agreement[]` | totals by `scenario`: `stated`, `set`, `call`; `named` hosts, and the number of `host` that agree |
 
 `--format csv` prints `cells`, one per row; for `migrations` alone one row per statement and scenario.
-`--html FILE` writes a self-contained page with the tables and charts.
+`--html FILE` writes a self-contained page with the tables, a table of contents, and charts of our numbers divided
+by the papers': 1 is equality, and variants of one scenario have one colour.
 ";
