@@ -45,6 +45,7 @@ impl Bars {
         let (title, legend) = (&self.title, &self.series);
         let frame = Frame {
             title,
+            note: "",
             legend: legend
                 .iter()
                 .map(|(name, _)| Key {

@@ -17,6 +17,8 @@ use super::frame::{
 pub struct Lines {
     /// Title of the chart.
     pub title: String,
+    /// What the chart shows, in sentences below the title; may be empty.
+    pub note: String,
     /// Label of the horizontal axis, with its unit.
     pub x_label: String,
     /// Label of the vertical axis, with its unit.
@@ -48,6 +50,8 @@ pub enum Style {
     Dashed,
     /// Its points alone.
     Marks,
+    /// Its points alone, as rings.
+    Rings,
 }
 
 impl Lines {
@@ -66,6 +70,7 @@ impl Lines {
             Style::Line => Mark::Line,
             Style::Dashed => Mark::Dashes,
             Style::Marks => Mark::Points,
+            Style::Rings => Mark::Rings,
         };
         let legend = self.series.iter().map(|series| Key {
             name: &series.name,
@@ -73,6 +78,7 @@ impl Lines {
         });
         let frame = Frame {
             title: &self.title,
+            note: &self.note,
             legend: legend.collect(),
             width: WIDTH.max(text_width(&self.title)).unsigned_abs(),
             height: HEIGHT,
@@ -126,6 +132,10 @@ impl Lines {
                         let mark = |at| Circle::new(at, POINT_RADIUS, colour(index).filled());
                         chart.draw_series(piece.map(mark))?
                     }
+                    Style::Rings => {
+                        let mark = |at| Circle::new(at, POINT_RADIUS, colour(index));
+                        chart.draw_series(piece.map(mark))?
+                    }
                 };
             }
         }
@@ -158,6 +168,7 @@ mod tests {
         };
         Lines {
             title: "Supersteps".to_owned(),
+            note: String::new(),
             x_label: "superstep".to_owned(),
             y_label: "seconds".to_owned(),
             x_is_log,

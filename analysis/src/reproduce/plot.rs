@@ -74,6 +74,7 @@ fn chart(table: Table, drawn: Option<u32>, cells: &[&CellReport]) -> Lines {
     });
     Lines {
         title: format!("{}{name}", table.title()),
+        note: String::new(),
         x_label: horizontal_name(table).to_owned(),
         y_label: if table.is_makespans() {
             "time by the papers' scenario i".to_owned()
