@@ -1,9 +1,11 @@
 //! `migbsp explain`: why processes moved or stayed, and what migrations gained, from a record.
 
 mod answer;
+mod baseline;
 mod call;
 mod csv;
 mod disposition;
+mod durations;
 mod forces;
 mod history;
 mod narrative;
@@ -13,6 +15,7 @@ mod process;
 mod question;
 mod report;
 mod rules;
+mod superstep_chart;
 mod terms;
 mod text;
 
@@ -38,19 +41,21 @@ pub struct Inquiry {
 
 impl Inquiry {
     /// Why `process` moved or stayed in the call after `superstep` of the record in `folder`; without a
-    /// process, what was decided in that call; without either, what happened in the run.
+    /// process, what was decided in that call; without either, what happened in the run. Gains are compared with
+    /// the record of scenario i in `against`, or in the folder `i` beside `folder`.
     ///
     /// # Errors
     ///
     /// If there is no such record, process or call.
     pub fn new(
         folder: &Path,
+        against: Option<&Path>,
         process: Option<&str>,
         superstep: Option<u64>,
     ) -> Result<Self, Failure> {
         let run = history::head(folder)?;
         let rank = question::rank(process, &run)?;
-        let history = History::read(folder, rank)?;
+        let history = History::read(folder, against, rank)?;
         let question = Question::new(&history, rank, superstep)?;
         Ok(Self {
             history,
@@ -80,6 +85,9 @@ impl Inquiry {
 
     /// The picture of `answer`.
     pub fn svg(&self, answer: &Explanation) -> String {
-        answer.svg(&self.history)
+        match &answer.forces {
+            Some(forces) => forces.svg(),
+            None => superstep_chart::svg(&self.history),
+        }
     }
 }

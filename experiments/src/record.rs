@@ -27,6 +27,19 @@ pub struct Manifest {
 ///
 /// If there is no record, or several and none of scenario iii.
 pub fn find(named: &Path) -> Result<PathBuf, Failure> {
+    find_scenario(named, "iii")
+}
+
+/// The folder of the record of scenario i that people call `named`: it, or scenario i in it.
+///
+/// # Errors
+///
+/// If there is no record, or several and none of scenario i.
+pub fn find_baseline(named: &Path) -> Result<PathBuf, Failure> {
+    find_scenario(named, "i")
+}
+
+fn find_scenario(named: &Path, scenario: &str) -> Result<PathBuf, Failure> {
     let is_record =
         |folder: &Path| folder.join("events.jsonl").exists() || folder.join("run.json").exists();
     if is_record(named) {
@@ -45,7 +58,7 @@ pub fn find(named: &Path) -> Result<PathBuf, Failure> {
     let folders = entries.flatten().map(|entry| entry.path());
     let mut records: Vec<PathBuf> = folders.filter(|folder| is_record(folder)).collect();
     records.sort();
-    if let Some(record) = records.iter().find(|record| record.ends_with("iii")) {
+    if let Some(record) = records.iter().find(|record| record.ends_with(scenario)) {
         return Ok(record.clone());
     }
     match &records[..] {

@@ -47,6 +47,7 @@ impl Bars {
         let frame = Frame {
             title,
             description: self.description(),
+            note: "",
             legend: legend
                 .iter()
                 .enumerate()

@@ -11,7 +11,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub(super) struct Frame<'a> {
     /// Title of the chart.
     pub(super) title: &'a str,
-    /// What the chart shows, for readers who do not see it.
+    /// What the chart shows, in sentences below the title; may be empty.
+    pub(super) note: &'a str,
+    /// What the chart shows, in words: a description for readers without the picture.
     pub(super) description: String,
     /// Legend of the colours.
     pub(super) legend: Vec<Key<'a>>,
@@ -43,6 +45,8 @@ pub(super) enum Mark {
     Dashes,
     /// Points.
     Points,
+    /// Points that are not filled.
+    Rings,
 }
 
 impl Frame<'_> {
@@ -78,7 +82,9 @@ impl Frame<'_> {
     ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
         let places = self.legend_places();
         let rows = places.last().map_or(0, |(_, row)| row + 1);
-        let above = TITLE_HEIGHT + rows * LEGEND_HEIGHT + if 0 < rows { GAP } else { 0 };
+        let note = self.note_lines();
+        let head = TITLE_HEIGHT + height_of(note.len());
+        let above = head + rows * LEGEND_HEIGHT + if 0 < rows { GAP } else { 0 };
         let size = (self.width, self.height + above.unsigned_abs());
         let root = SVGBackend::with_string(svg, size).into_drawing_area();
         let title = shown(self.title, self.width);
@@ -87,8 +93,16 @@ impl Frame<'_> {
             (MARGIN, MARGIN),
             text_style(TITLE_SIZE, HPos::Left, VPos::Top),
         ))?;
+        for (index, line) in note.into_iter().enumerate() {
+            let style = text_style(LABEL_SIZE, HPos::Left, VPos::Top);
+            root.draw(&Text::new(
+                line,
+                (MARGIN, TITLE_HEIGHT + height_of(index)),
+                style,
+            ))?;
+        }
         for (key, (x, row)) in self.legend.iter().zip(places) {
-            let y = TITLE_HEIGHT + row * LEGEND_HEIGHT + LEGEND_HEIGHT / 2;
+            let y = head + row * LEGEND_HEIGHT + LEGEND_HEIGHT / 2;
             draw_mark(&root, key.mark, colour(key.colour), (x, y))?;
             let style = text_style(LABEL_SIZE, HPos::Left, VPos::Center);
             let name = clean(key.name);
@@ -97,6 +111,18 @@ impl Frame<'_> {
         let (_, area) = root.split_vertically(above);
         data(&area)?;
         root.present()
+    }
+
+    /// The note, wrapped to the width of the chart.
+    fn note_lines(&self) -> Vec<String> {
+        let room = self.width.saturating_sub(2 * MARGIN.unsigned_abs());
+        let columns = usize::try_from(room).unwrap_or(usize::MAX) / NOTE_CHARACTER_WIDTH;
+        let note = clean(self.note);
+        let lines = textwrap::wrap(&note, columns.max(1)).into_iter();
+        lines
+            .map(std::borrow::Cow::into_owned)
+            .filter(|line| !line.is_empty())
+            .collect()
     }
 
     /// For each key of the legend, the pixel at which it begins and the row it stands in.
@@ -114,6 +140,11 @@ impl Frame<'_> {
         };
         self.legend.iter().map(place).collect()
     }
+}
+
+/// Pixels of `lines` lines of labels.
+fn height_of(lines: usize) -> i32 {
+    i32::try_from(lines).map_or(i32::MAX / 2, |lines| lines.saturating_mul(LINE_HEIGHT))
 }
 
 fn draw_mark(
@@ -143,6 +174,10 @@ fn draw_mark(
         Mark::Points => {
             let middle = i32::midpoint(from, to);
             area.draw(&Circle::new((middle, y), POINT_RADIUS, colour.filled()))
+        }
+        Mark::Rings => {
+            let middle = i32::midpoint(from, to);
+            area.draw(&Circle::new((middle, y), POINT_RADIUS, colour))
         }
     }
 }
@@ -236,6 +271,8 @@ const TITLE_HEIGHT: i32 = 40;
 const LEGEND_HEIGHT: i32 = 20;
 const KEY_WIDTH: i32 = 28;
 const CHARACTER_WIDTH: i32 = 8;
+/// Running text is narrower than the estimate for labels.
+const NOTE_CHARACTER_WIDTH: usize = 7;
 
 #[cfg(test)]
 mod tests {
@@ -281,6 +318,7 @@ mod tests {
     fn a_chart_has_a_title_and_a_description_and_no_page() {
         let frame = Frame {
             title: "a < b",
+            note: "",
             description: "c & \u{1}d".to_owned(),
             legend: Vec::new(),
             width: 400,

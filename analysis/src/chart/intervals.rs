@@ -59,6 +59,7 @@ impl Intervals {
         let height = count.saturating_mul(ROW_HEIGHT) + 2 * LINE_HEIGHT + 2 * MARGIN;
         let frame = Frame {
             title: &self.title,
+            note: "",
             description: self.description(),
             legend: self.legend(),
             width: (WIDTH + beside).max(text_width(&self.title)).unsigned_abs(),

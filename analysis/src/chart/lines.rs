@@ -18,6 +18,8 @@ use crate::text::rounded;
 pub struct Lines {
     /// Title of the chart.
     pub title: String,
+    /// What the chart shows, in sentences below the title; may be empty.
+    pub note: String,
     /// Label of the horizontal axis, with its unit.
     pub x_label: String,
     /// Label of the vertical axis, with its unit.
@@ -80,6 +82,8 @@ pub enum Style {
     Dashed,
     /// Its points alone.
     Marks,
+    /// Its points alone, as rings.
+    Rings,
 }
 
 impl Lines {
@@ -103,6 +107,7 @@ impl Lines {
             Style::Line => Mark::Line,
             Style::Dashed => Mark::Dashes,
             Style::Marks => Mark::Points,
+            Style::Rings => Mark::Rings,
         };
         let legend = self.series.iter().zip(self.colours());
         let legend = legend.map(|(series, colour)| Key {
@@ -113,6 +118,7 @@ impl Lines {
         let frame = Frame {
             title: &self.title,
             description: self.description(),
+            note: &self.note,
             legend: legend.collect(),
             width: WIDTH.max(text_width(&self.title)).unsigned_abs(),
             height: HEIGHT,
@@ -133,7 +139,9 @@ impl Lines {
     fn description(&self) -> String {
         let logarithmic = |is_log| if is_log { ", logarithmic" } else { "" };
         let mut text = format!(
-            "{}{} over {}{}.",
+            "{}{}{}{} over {}{}.",
+            self.note,
+            if self.note.is_empty() { "" } else { " " },
             self.y_label,
             logarithmic(self.y_scale == Scale::Logarithmic),
             self.x_label,
@@ -210,6 +218,10 @@ impl Lines {
                         let mark = |at| Circle::new(at, POINT_RADIUS, colour(index).filled());
                         chart.draw_series(piece.map(mark))?
                     }
+                    Style::Rings => {
+                        let mark = |at| Circle::new(at, POINT_RADIUS, colour(index));
+                        chart.draw_series(piece.map(mark))?
+                    }
                 };
             }
         }
@@ -243,6 +255,7 @@ mod tests {
         };
         Lines {
             title: "Supersteps".to_owned(),
+            note: String::new(),
             x_label: "superstep".to_owned(),
             y_label: "seconds".to_owned(),
             x_is_log,

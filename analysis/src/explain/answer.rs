@@ -25,6 +25,10 @@ pub(super) fn answer(history: &History, question: &Question) -> Result<Explanati
         is_complete: history.end.extent.is_complete,
         sentences: shortfall(&history.end.extent).into_iter().collect(),
         calls: Vec::new(),
+        baseline: history
+            .baseline
+            .as_ref()
+            .map(|baseline| baseline.folder.display().to_string()),
         balance: None,
         process: None,
         list: Vec::new(),

@@ -4,9 +4,8 @@ use bsp::SetId;
 use migbsp::Potential;
 use serde::Serialize;
 
-use crate::chart::{Bars, Lines, Scale, Series, Style, text_bars};
-use crate::explain::history::{Detail, History, SuperstepDuration};
-use crate::explain::payback::Balance;
+use crate::chart::{Bars, text_bars};
+use crate::explain::history::{Detail, History};
 use crate::explain::terms::Terms;
 use crate::text::Layout;
 
@@ -108,69 +107,5 @@ impl Force {
     }
 }
 
-/// A chart of superstep times; if there are many, of the longest of each part of the run. Calls with
-/// migrations are marked.
-pub(super) fn supersteps(history: &History) -> String {
-    let size = history.supersteps.len().div_ceil(POINTS).max(1);
-    let point = |(index, part): (usize, &[SuperstepDuration])| {
-        let longest = part
-            .iter()
-            .map(|superstep| superstep.seconds)
-            .fold(0.0, f64::max);
-        (number(index * size), longest)
-    };
-    let times = history.supersteps.chunks(size).enumerate().map(point);
-    let moved = history
-        .calls
-        .iter()
-        .filter(|call| !call.migrations.is_empty());
-    let moves = moved.filter_map(|call| {
-        let index = usize::try_from(call.summary.superstep).ok()?;
-        let after = history.supersteps.get(index)?;
-        Some((number(index), after.seconds))
-    });
-    let before = Balance::of(history).into_iter().flat_map(|balance| {
-        let ends = [0, history.supersteps.len().saturating_sub(1)];
-        ends.map(|end| (number(end), balance.before_seconds))
-    });
-    let series = |name: &str, points: Vec<(f64, f64)>, style| Series {
-        name: name.to_owned(),
-        points,
-        style,
-        ..Series::default()
-    };
-    Lines {
-        title: format!(
-            "Supersteps of {} processes, scenario {}",
-            history.run.placement.len(),
-            history.run.scenario
-        ),
-        x_label: "superstep".to_owned(),
-        y_label: "seconds".to_owned(),
-        x_is_log: false,
-        y_scale: Scale::default(),
-        series: vec![
-            series("superstep", times.collect(), Style::Line),
-            series(
-                "mean before the first move",
-                before.collect(),
-                Style::Dashed,
-            ),
-            series(
-                "first superstep after a move",
-                moves.collect(),
-                Style::Marks,
-            ),
-        ],
-    }
-    .svg()
-}
-
-fn number(index: usize) -> f64 {
-    u32::try_from(index).map_or(f64::INFINITY, f64::from)
-}
-
 /// Characters of all bars in a terminal.
 const BAR_WIDTH: usize = 48;
-/// Maximum number of points of a line.
-const POINTS: usize = 2_000;

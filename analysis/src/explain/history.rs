@@ -8,7 +8,9 @@ use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, PlanAssessment};
 
+use crate::explain::baseline::Baseline;
 use crate::explain::disposition::Disposition;
+use crate::explain::durations::SuperstepDuration;
 use crate::explain::rules::Rules;
 use experiments::Scenario;
 use experiments::record::fault;
@@ -24,8 +26,10 @@ pub(super) struct History {
     pub(super) run: Run,
     /// Duration of every superstep, in order.
     pub(super) supersteps: Vec<SuperstepDuration>,
-    /// The same for scenario i, if its record is beside this one.
-    pub(super) alone: Option<Vec<SuperstepDuration>>,
+    /// Scenario i of the same experiment.
+    pub(super) baseline: Option<Baseline>,
+    /// Why the record of scenario i beside this one is not used.
+    pub(super) unusable: Option<Failure>,
     /// All calls, in order.
     pub(super) calls: Vec<ExplainedCall>,
     /// The end of the run, or of the part of it that the record has.
@@ -43,15 +47,6 @@ pub(super) struct Ending {
     pub(super) supersteps: u64,
     /// The makespan; of a run that did not end, the end of its last superstep in the record.
     pub(super) seconds: Instant,
-}
-
-/// Duration of a superstep.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct SuperstepDuration {
-    /// From its start to the last arrival at its barrier.
-    pub(super) seconds: f64,
-    /// The process that computed longest.
-    pub(super) slowest: Rank,
 }
 
 /// A call, without the findings about each process.
@@ -97,12 +92,18 @@ pub(super) fn head(folder: &Path) -> Result<Run, Failure> {
 }
 
 impl History {
-    /// Reads the record in `folder`; `asked` is the process in question.
+    /// Reads the record in `folder`, and that of scenario i in `against` or beside it; `asked` is the process in
+    /// question.
     ///
     /// # Errors
     ///
-    /// If the record is incomplete, unreadable or of another version.
-    pub(super) fn read(folder: &Path, asked: Option<Rank>) -> Result<Self, Failure> {
+    /// If the record is incomplete, unreadable or of another version, or `against` is not scenario i of the same
+    /// experiment.
+    pub(super) fn read(
+        folder: &Path,
+        against: Option<&Path>,
+        asked: Option<Rank>,
+    ) -> Result<Self, Failure> {
         let rules = rules(folder)?;
         let run = record::head(folder).map_err(fault)?;
         let (mut supersteps, mut calls, mut seconds) = (Vec::new(), Vec::new(), Instant::START);
@@ -122,15 +123,19 @@ impl History {
             _ => {}
         })
         .map_err(fault)?;
-        let mut alone = alone(folder);
-        if let (false, Some(alone)) = (extent.has_end, &mut alone) {
-            alone.truncate(supersteps.len());
-        }
+        let (baseline, unusable) = match against {
+            Some(against) => (Some(Baseline::read(against, folder)?), None),
+            None => match Baseline::beside(folder) {
+                Ok(baseline) => (baseline, None),
+                Err(fault) => (None, Some(fault)),
+            },
+        };
         Ok(Self {
             folder: folder.to_path_buf(),
             run,
             supersteps,
-            alone,
+            baseline,
+            unusable,
             calls,
             end: Ending {
                 extent,
@@ -210,15 +215,6 @@ impl History {
     }
 }
 
-impl SuperstepDuration {
-    fn new(superstep: &record::Superstep) -> Self {
-        Self {
-            seconds: (superstep.ended - superstep.started).get(),
-            slowest: superstep.slowest,
-        }
-    }
-}
-
 /// A call with all its findings.
 #[derive(Debug)]
 pub(super) struct Detail {
@@ -268,26 +264,6 @@ impl ExplainedCall {
             asked,
         }
     }
-}
-
-/// Superstep times of scenario i, if its record is next to `folder` and of the same experiment.
-/// An error in that record does not concern the record in question.
-fn alone(folder: &Path) -> Option<Vec<SuperstepDuration>> {
-    let folder = folder.canonicalize().ok()?;
-    let beside = folder.parent()?.join("i");
-    let configuration = |folder: &Path| Some(manifest(folder).ok()?.configuration);
-    if beside == folder || configuration(&beside)? != configuration(&folder)? {
-        return None;
-    }
-    let mut supersteps = Vec::new();
-    let needed = |header: EventHeader| header.kind == EventKind::Superstep;
-    record::scan(&beside, needed, |event| {
-        if let Event::Superstep(superstep) = event {
-            supersteps.push(SuperstepDuration::new(&superstep));
-        }
-    })
-    .ok()?;
-    Some(supersteps)
 }
 
 fn rules(folder: &Path) -> Result<Rules, Failure> {

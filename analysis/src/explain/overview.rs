@@ -2,7 +2,7 @@
 
 use crate::explain::call::report;
 use crate::explain::history::History;
-use crate::explain::payback::{Against, Balance};
+use crate::explain::payback::{Balance, means_around_moves};
 use crate::explain::report::Explanation;
 use crate::text::{counted, rounded};
 
@@ -34,8 +34,11 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
             counted(moves, "move")
         )
     });
-    if let Some(balance) = &answer.balance {
-        answer.sentences.push(verdict(balance));
+    answer.sentences.extend(verdict(history));
+    if let Some(fault) = &history.unusable {
+        answer.sentences.push(format!(
+            "The record of scenario i beside this one is not used: {fault}"
+        ));
     }
     let folder = &answer.record;
     let moved = calls.iter().flat_map(|call| &call.migrations).next();
@@ -45,6 +48,11 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
     answer
         .next
         .push(format!("migbsp explain {folder} --process {asked}"));
+    if answer.balance.is_none() && 0 < moves {
+        answer
+            .next
+            .push(format!("migbsp explain {folder} --against DIR"));
+    }
     if let Some(call) = call {
         let superstep = call.summary.superstep;
         answer
@@ -56,23 +64,36 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
     }
 }
 
-fn verdict(balance: &Balance) -> String {
-    let (before, after) = (
-        rounded(balance.before_seconds, 4),
+/// What the moves gained in the whole run, compared with scenario i; `None` if no process moved.
+pub(super) fn verdict(history: &History) -> Option<String> {
+    let Some(balance) = Balance::of(history) else {
+        let (before, after) = means_around_moves(history)?;
+        let (before, after) = (rounded(before, 4), rounded(after, 4));
+        return Some(format!(
+            "A superstep took {before} s before the first move and {after} s after the last. Whether the moves \
+             saved time cannot be told without scenario i, because the load may have changed, too."
+        ));
+    };
+    let (after, otherwise) = (
         rounded(balance.after_seconds, 4),
+        rounded(balance.otherwise_seconds, 4),
     );
     let net = rounded(balance.net_seconds.abs(), 3);
-    let against = match balance.against {
-        Against::ScenarioI => "Compared with the same supersteps in scenario i",
-        Against::Before => "If supersteps had stayed as before the first move",
-    };
     let outcome = match balance.paid_by {
         Some(superstep) => format!(
             "the moves had paid for all calls by superstep {superstep} and saved {net} s by the end"
         ),
         None => format!("the moves did not pay for the calls and cost {net} s by the end"),
     };
-    format!(
-        "A superstep took {before} s before the first move and {after} s after the last. {against}, {outcome}."
-    )
+    let part = if balance.supersteps < history.supersteps.len() {
+        format!(
+            " Scenario i has only the first {}, which were compared.",
+            counted(balance.supersteps, "superstep")
+        )
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "After the last move a superstep took {after} s, and {otherwise} s in scenario i: {outcome}.{part}"
+    ))
 }

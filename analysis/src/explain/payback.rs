@@ -5,7 +5,8 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::amortisation::Amortisation;
-use crate::explain::history::{ExplainedCall, History, SuperstepDuration};
+use crate::explain::durations::{SuperstepDuration, mean};
+use crate::explain::history::{ExplainedCall, History};
 
 /// The gain of one call's migrations: the supersteps after it compared with the same ones without it.
 ///
@@ -37,17 +38,20 @@ pub(super) struct Payback {
     pub(super) next_move: Option<u64>,
 }
 
-/// The total gain of a run's migrations.
+/// The total gain of a run's migrations, compared with scenario i.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Balance {
-    /// The basis of comparison.
+    /// The basis of comparison: always scenario i, because other changes of the load count otherwise.
     pub(super) against: Against,
+    /// Number of supersteps that both runs have.
+    pub(super) supersteps: usize,
     /// Mean of the supersteps before the first move, since the call before it, in seconds.
     pub(super) before_seconds: f64,
     /// Mean of the supersteps after the last move, in seconds.
     pub(super) after_seconds: f64,
-    /// Total time that supersteps saved compared with the basis, less the cost of the calls, in
-    /// seconds.
+    /// Mean of the same supersteps as `after_seconds` in scenario i, in seconds.
+    pub(super) otherwise_seconds: f64,
+    /// Total time that supersteps saved compared with scenario i, less the cost of the calls, in seconds.
     pub(super) net_seconds: f64,
     /// The superstep from which on this was never negative.
     pub(super) paid_by: Option<usize>,
@@ -57,7 +61,7 @@ pub(super) struct Balance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Against {
-    /// The same supersteps of scenario i, whose record is next to that of the run.
+    /// The same supersteps of scenario i.
     ScenarioI,
     /// Its own supersteps before the migration, assuming that they would have stayed like that.
     Before,
@@ -76,16 +80,19 @@ impl Payback {
         let next_call = later.first().map(|next| place(next.summary.superstep));
         let next_move = later.iter().find(|next| !next.migrations.is_empty());
         let next_move = next_move.map(|next| next.summary.superstep);
-        let own = &history.supersteps;
+        let own = compared(history);
         let before = index_before(history, index)..begin;
         let before_seconds = mean(own, before.clone())?;
         let end = own.len();
-        let mut after = begin..next_call.unwrap_or(end);
+        let mut after = begin..next_call.map_or(end, |next| next.min(end));
         if history.rules.migrant_pays && 1 < after.len() {
             after.start += 1;
         }
         let after_seconds = mean(own, after.clone())?;
-        let alone = alone(history);
+        let alone = history
+            .baseline
+            .as_ref()
+            .map(|baseline| &baseline.supersteps[..]);
         let (against, share) = match alone.and_then(|alone| mean(alone, before)) {
             // Where nothing took time, nothing was saved.
             Some(there) if 0.0 < there => (Against::ScenarioI, before_seconds / there),
@@ -96,7 +103,7 @@ impl Payback {
             Some(alone) => mean(alone, after)? * share,
             None => before_seconds,
         };
-        let until = next_move.map_or(end, place);
+        let until = next_move.map_or(end, |next| place(next).min(end));
         let mut saved = 0.0;
         let mut amortisation = Amortisation::default();
         amortisation.charge(call.summary.cost_seconds);
@@ -128,43 +135,53 @@ impl Payback {
 }
 
 impl Balance {
-    /// Gain of all migrations; `None` if no process moved or no superstep followed.
+    /// Gain of all migrations; `None` if no process moved, no superstep followed, or scenario i is not known.
     pub(super) fn of(history: &History) -> Option<Self> {
-        let calls = &history.calls;
-        let moved = |call: &ExplainedCall| !call.migrations.is_empty();
-        let first = calls.iter().position(moved)?;
-        let last = calls.iter().rposition(moved)?;
-        let begin = place(calls[first].summary.superstep);
-        let before_seconds = mean(&history.supersteps, index_before(history, first)..begin)?;
-        let end = history.supersteps.len();
-        let after_seconds = mean(
-            &history.supersteps,
-            place(calls[last].summary.superstep)..end,
-        )?;
-        let alone = alone(history);
-        let (against, start, first) = match alone {
-            Some(_) => (Against::ScenarioI, 0, 0),
-            None => (Against::Before, begin, first),
-        };
-        let mut pending = calls[first..].iter().peekable();
+        let alone = &history.baseline.as_ref()?.supersteps;
+        let own = compared(history);
+        let (before, after) = around_moves(history)?;
+        let mut pending = history.calls.iter().peekable();
         let mut amortisation = Amortisation::default();
-        for (index, superstep) in history.supersteps.iter().enumerate().skip(start) {
+        for (index, (own, alone)) in own.iter().zip(alone).enumerate() {
             while let Some(call) = pending.next_if(|call| place(call.summary.superstep) <= index) {
                 amortisation.charge(call.summary.cost_seconds);
             }
-            let otherwise = alone.map_or(before_seconds, |alone| alone[index].seconds);
-            amortisation.save(otherwise - superstep.seconds);
+            amortisation.save(alone.seconds - own.seconds);
         }
         let paid_after = amortisation.paid_after();
         Some(Self {
-            against,
-            before_seconds,
-            after_seconds,
+            against: Against::ScenarioI,
+            supersteps: own.len(),
+            before_seconds: mean(own, before.clone())?,
+            after_seconds: mean(own, after.clone())?,
+            otherwise_seconds: mean(alone, after)?,
             net_seconds: amortisation.net(),
             // Savings before the first migration are not its own.
-            paid_by: paid_after.map(|supersteps| (start + supersteps).max(begin + 1)),
+            paid_by: paid_after.map(|supersteps| supersteps.max(before.end + 1)),
         })
     }
+}
+
+/// Means of the supersteps before the first move, since the call before it, and after the last, in seconds; `None`
+/// if no process moved or no superstep followed.
+pub(super) fn means_around_moves(history: &History) -> Option<(f64, f64)> {
+    let (before, after) = around_moves(history)?;
+    let own = compared(history);
+    Some((mean(own, before)?, mean(own, after)?))
+}
+
+/// The supersteps before the first move, since the call before it, and those after the last.
+fn around_moves(history: &History) -> Option<(Range<usize>, Range<usize>)> {
+    let calls = &history.calls;
+    let moved = |call: &ExplainedCall| !call.migrations.is_empty();
+    let first = calls.iter().position(moved)?;
+    let last = calls.iter().rposition(moved)?;
+    let begin = place(calls[first].summary.superstep);
+    let end = place(calls[last].summary.superstep);
+    Some((
+        index_before(history, first)..begin,
+        end..compared(history).len(),
+    ))
 }
 
 /// Start of the interval before the call at `index`.
@@ -173,19 +190,13 @@ fn index_before(history: &History, index: usize) -> usize {
     before.map_or(0, |call| place(call.summary.superstep))
 }
 
-/// The supersteps of scenario i, if their number is the same.
-fn alone(history: &History) -> Option<&[SuperstepDuration]> {
-    let alone = history.alone.as_deref();
-    alone.filter(|alone| alone.len() == history.supersteps.len())
-}
-
-fn mean(supersteps: &[SuperstepDuration], range: Range<usize>) -> Option<f64> {
-    let times = supersteps.get(range)?;
-    let number = u32::try_from(times.len())
-        .ok()
-        .filter(|number| 0 < *number)?;
-    let sum: f64 = times.iter().map(|superstep| superstep.seconds).sum();
-    Some(sum / f64::from(number))
+/// The supersteps of the run that scenario i has, too; all of them if it is not known.
+fn compared(history: &History) -> &[SuperstepDuration] {
+    let own = &history.supersteps;
+    let number = history.baseline.as_ref().map_or(own.len(), |baseline| {
+        baseline.supersteps.len().min(own.len())
+    });
+    &own[..number]
 }
 
 /// Position of the superstep `superstep`.
@@ -205,6 +216,7 @@ mod tests {
     use experiments::CallSummary;
 
     use super::*;
+    use crate::explain::baseline::Baseline;
     use crate::explain::history::Ending;
     use crate::explain::rules::Rules;
 
@@ -257,7 +269,8 @@ mod tests {
                 placement: vec!["a".to_owned()],
             },
             supersteps: times.iter().map(duration).collect(),
-            alone: None,
+            baseline: None,
+            unusable: None,
             calls,
             end: Ending {
                 extent: Extent {
@@ -283,11 +296,10 @@ mod tests {
         assert!((payback.gain() - 0.5).abs() < 1e-12);
         assert!((payback.saved_seconds - 2.0).abs() < 1e-12);
         assert_eq!(Payback::of(&history, 1), None);
-        let balance = Balance::of(&history).unwrap();
-        // Two seconds saved, and two calls paid.
-        assert!(balance.net_seconds.abs() < 1e-12);
-        assert_eq!(balance.paid_by, Some(6));
-        assert_eq!(balance.against, Against::Before);
+        // Whether the load changed is not known.
+        assert_eq!(Balance::of(&history), None);
+        let (before, after) = means_around_moves(&history).unwrap();
+        assert!((before - after - 0.5).abs() < 1e-12);
     }
 
     #[test]
@@ -319,7 +331,11 @@ mod tests {
             seconds: duration.seconds * 2.0,
             ..*duration
         };
-        history.alone = Some(history.supersteps.iter().map(longer).collect());
+        let supersteps = history.supersteps.iter().map(longer).collect();
+        history.baseline = Some(Baseline {
+            folder: PathBuf::new(),
+            supersteps,
+        });
         let balance = Balance::of(&history).unwrap();
         assert_eq!(balance.against, Against::ScenarioI);
         assert!((balance.net_seconds - 5.0).abs() < 1e-12);
@@ -327,8 +343,11 @@ mod tests {
     }
 
     /// Supersteps of scenario i.
-    fn alone(times: &[f64]) -> Option<Vec<SuperstepDuration>> {
-        Some(history(times, Vec::new()).supersteps)
+    fn alone(times: &[f64]) -> Option<Baseline> {
+        Some(Baseline {
+            folder: PathBuf::new(),
+            supersteps: history(times, Vec::new()).supersteps,
+        })
     }
 
     #[test]
@@ -337,7 +356,7 @@ mod tests {
         let payback = Payback::of(&history, 0).unwrap();
         assert_eq!(payback.against, Against::Before);
         assert!((payback.saved_seconds - 8.0).abs() < 1e-12);
-        history.alone = alone(&[8.0, 6.0, 4.5, 2.25]);
+        history.baseline = alone(&[8.0, 6.0, 4.5, 2.25]);
         let payback = Payback::of(&history, 0).unwrap();
         assert_eq!(payback.against, Against::ScenarioI);
         assert!((payback.before_seconds - 7.0).abs() < 1e-12);
@@ -348,10 +367,41 @@ mod tests {
     }
 
     #[test]
+    fn the_supersteps_that_both_runs_have_are_compared() {
+        let mut history = history(&[2.0, 2.0, 1.0, 1.0], vec![call(2, true)]);
+        for (times, supersteps, net) in [
+            (&[2.0, 2.0, 2.0][..], 3, 0.0),
+            (&[2.0, 2.0, 2.0, 2.0, 2.0], 4, 1.0),
+        ] {
+            history.baseline = alone(times);
+            let balance = Balance::of(&history).unwrap();
+            assert_eq!(balance.supersteps, supersteps);
+            assert!((balance.net_seconds - net).abs() < 1e-12, "{balance:?}");
+            assert!((balance.otherwise_seconds - 2.0).abs() < 1e-12);
+            let payback = Payback::of(&history, 0).unwrap();
+            assert_eq!(payback.supersteps, supersteps - 2);
+        }
+        // Nothing of scenario i after the move.
+        history.baseline = alone(&[2.0, 2.0]);
+        assert_eq!(Balance::of(&history), None);
+        assert_eq!(Payback::of(&history, 0), None);
+    }
+
+    #[test]
+    fn growing_load_is_no_loss_beside_scenario_i() {
+        let mut history = history(&[1.0, 2.0, 2.0, 3.0, 4.0], vec![call(2, true)]);
+        assert_eq!(Balance::of(&history), None);
+        history.baseline = alone(&[1.0, 2.0, 4.0, 6.0, 8.0]);
+        let balance = Balance::of(&history).unwrap();
+        assert!((balance.net_seconds - 8.0).abs() < 1e-12);
+        assert!(balance.before_seconds < balance.after_seconds);
+    }
+
+    #[test]
     fn savings_of_an_earlier_migration_are_not_counted_again() {
         let times = [8.0, 4.0, 2.0, 0.5];
         let mut history = history(&times, vec![call(1, true), call(2, true)]);
-        history.alone = alone(&[8.0, 8.0, 4.0, 2.0]);
+        history.baseline = alone(&[8.0, 8.0, 4.0, 2.0]);
         let first = Payback::of(&history, 0).unwrap();
         assert!((first.saved_seconds - 4.0).abs() < 1e-12);
         assert_eq!(first.paid_after, Some(1));

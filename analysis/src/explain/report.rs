@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use experiments::{CallSummary, NamedMove};
 use serde::Serialize;
 
-use crate::explain::forces::{self, Forces};
-use crate::explain::history::History;
+use crate::explain::forces::Forces;
 use crate::explain::payback::{Balance, Payback};
 
 /// The answer to a question about a run.
@@ -35,7 +34,9 @@ pub struct Explanation {
     pub(super) sentences: Vec<String>,
     /// The calls that the answer is about.
     pub(super) calls: Vec<CallReport>,
-    /// Total gain of all migrations, for a question about the run.
+    /// The folder of the record of scenario i that gains are compared with.
+    pub(super) baseline: Option<String>,
+    /// Total gain of all migrations, for a question about the run, if scenario i is known.
     pub(super) balance: Option<Balance>,
     /// The process in question, for a question about one.
     pub(super) process: Option<ProcessReport>,
@@ -185,14 +186,4 @@ pub(super) struct Predicted {
     pub(super) first_seconds: Option<f64>,
     /// In every later one.
     pub(super) later_seconds: f64,
-}
-
-impl Explanation {
-    /// A chart of the answer.
-    pub(super) fn svg(&self, history: &History) -> String {
-        match &self.forces {
-            Some(forces) => forces.svg(),
-            None => forces::supersteps(history),
-        }
-    }
 }

@@ -62,6 +62,7 @@ fn chart(table: Table, drawn: Option<u32>, cells: &[&CellReport]) -> Lines {
     });
     Lines {
         title: format!("{}{name}", table.title()),
+        note: String::new(),
         x_label: horizontal_name(table).to_owned(),
         y_label: "ours / paper".to_owned(),
         x_is_log: true,
@@ -122,9 +123,9 @@ mod tests {
         let charts = charts(Table::Table2, &cells);
         assert_eq!(charts.len(), 2);
         assert!(charts[0].contains("α = 4"), "{}", charts[0]);
-        assert!(charts[0].contains(" i: 1.500 at 10.00"), "{}", charts[0]);
+        assert!(charts[0].contains(" i: 1.5000 at 10.00"), "{}", charts[0]);
         for name in ["i", "ii", "iii", "iii-forced"] {
-            let description = format!(" {name}: 1.500 at 10.00");
+            let description = format!(" {name}: 1.5000 at 10.00");
             assert!(charts[1].contains(&description), "{name}: {}", charts[1]);
         }
         assert!(!charts[1].contains("iii-receive-time"), "{}", charts[1]);

@@ -23,10 +23,14 @@ pub(crate) struct ExplainArguments {
     /// Call to explain: the number of supersteps completed before it
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(0..))]
     pub(crate) superstep: Option<u64>,
+    /// Folder of a record of scenario i of the same experiment, to compare with; by default the folder i beside RUN
+    #[arg(long, value_name = "DIR")]
+    pub(crate) against: Option<PathBuf>,
     /// Format of the answer
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// File for a chart: the forces, or the superstep times of a whole run
+    /// File for a chart: superstep times and calls of the run; with --process or --superstep, the forces on the
+    /// process or on the first of the call's list
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
@@ -42,7 +46,9 @@ pub(crate) fn command(
 ) -> Result<(), CommandFailure> {
     let folder = record::find(&arguments.run)?;
     let process = arguments.process.as_deref();
-    let inquiry = Inquiry::new(&folder, process, arguments.superstep)?;
+    let against = arguments.against.as_deref();
+    let against = against.map(record::find_baseline).transpose()?;
+    let inquiry = Inquiry::new(&folder, against.as_deref(), process, arguments.superstep)?;
     if arguments.format == Format::Csv {
         if let Some(file) = &arguments.svg {
             write(file, &inquiry.svg(&inquiry.answer()?))?;
@@ -63,6 +69,10 @@ pub(crate) fn command(
 
 pub(crate) const EXPLAIN_ABOUT: &str = "\
 Explain from a record why processes moved or stayed, and what migrations gained.
+
+Gains are measured against scenario i, which runs the same experiment without calls and moves: its record is \
+the folder i beside RUN, as `simulate --out` writes it, or --against DIR. Without it, a change of the load cannot \
+be told from the effect of moves.
 
 RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. Without options \
 the answer is about the whole run: its calls, their migrations and their gain. With --process it is \
@@ -89,5 +99,6 @@ Examples:
   migbsp explain runs/lbm --superstep 252                   why did no process move?
   migbsp explain runs/lbm --process p22 --superstep 4 --svg forces.svg
   migbsp explain runs/lbm --format csv > potentials.csv
+  migbsp explain runs/other --against runs/lbm/i            what its moves gained
 
 Symbols and equations: docs/model.md. How to read the answers: docs/explain.md.";

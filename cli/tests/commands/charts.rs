@@ -60,7 +60,7 @@ fn check_head(svg: &str) {
     }
 }
 
-/// Checks a chart: besides what holds for every picture, all that is drawn is read on white and dark pages.
+/// Checks a chart: in addition to what holds for every picture, all that is drawn is read on white and dark pages.
 #[track_caller]
 pub(crate) fn check_svg(svg: &str) {
     check_head(svg);

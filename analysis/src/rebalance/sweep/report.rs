@@ -146,6 +146,7 @@ impl Report {
         let costs: Vec<f64> = costs.map(|(_, cost)| *cost).collect();
         Lines {
             title: format!("{}: cost of each level", self.instance),
+            note: String::new(),
             x_label: "highest level of a machine (target)".to_owned(),
             y_label: match self.cost_unit {
                 "moves" => "moves".to_owned(),

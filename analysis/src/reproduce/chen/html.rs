@@ -82,6 +82,7 @@ fn chart(cells: &[Cell]) -> String {
     let costs: Vec<f64> = costs.map(|(_, cost)| *cost).collect();
     let lines = Lines {
         title: title(&cells[0]),
+        note: String::new(),
         x_label: "target: highest level of a machine".to_owned(),
         y_label: "cost of migration (seconds)".to_owned(),
         x_is_log: false,

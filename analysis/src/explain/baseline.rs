@@ -1,0 +1,148 @@
+//! The record of scenario i that a run is compared with.
+
+use std::path::{Path, PathBuf};
+
+use agents::record::{self, Event, EventHeader, EventKind};
+use experiments::record::{Manifest, fault, manifest};
+use experiments::{Failure, Scenario};
+use serde_json::Value;
+
+use crate::explain::durations::SuperstepDuration;
+
+/// Scenario i of the same experiment: the same supersteps without calls and moves.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Baseline {
+    /// Folder of its record.
+    pub(super) folder: PathBuf,
+    /// Duration of every superstep, in order.
+    pub(super) supersteps: Vec<SuperstepDuration>,
+}
+
+impl Baseline {
+    /// Reads the record in `folder`, to compare it with the record in `run`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such record, or it is not scenario i of the experiment of `run`.
+    pub(super) fn read(folder: &Path, run: &Path) -> Result<Self, Failure> {
+        let (there, here) = (manifest(folder)?, manifest(run)?);
+        if let Some(difference) = difference(&there, &here) {
+            return Err(Failure::input(format!(
+                "{}: {difference}\n  help: `migbsp simulate FILE --out DIR` writes scenario i of an experiment to DIR/i",
+                folder.display()
+            )));
+        }
+        let mut supersteps = Vec::new();
+        let needed = |header: EventHeader| header.kind == EventKind::Superstep;
+        record::scan(folder, needed, |event| {
+            if let Event::Superstep(superstep) = event {
+                supersteps.push(SuperstepDuration::new(&superstep));
+            }
+        })
+        .map_err(fault)?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            supersteps,
+        })
+    }
+
+    /// Reads the record `i` beside the record in `run`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If that record cannot be read or compared.
+    pub(super) fn beside(run: &Path) -> Result<Option<Self>, Failure> {
+        let Some(parent) = run
+            .canonicalize()
+            .ok()
+            .and_then(|run| Some(run.parent()?.join("i")))
+        else {
+            return Ok(None);
+        };
+        // The path as the user wrote it, where that names the folder.
+        let named = run.parent().map(|parent| parent.join("i"));
+        let folder = named.filter(|named| named.is_dir()).unwrap_or(parent);
+        let is_run = folder.canonicalize().ok() == run.canonicalize().ok();
+        if is_run || !folder.is_dir() {
+            return Ok(None);
+        }
+        Self::read(&folder, run).map(Some)
+    }
+}
+
+/// Why `there` is not scenario i of the experiment `here`.
+fn difference(there: &Manifest, here: &Manifest) -> Option<String> {
+    if Scenario::named(&there.scenario) != Some(Scenario::I) {
+        return Some(format!(
+            "is a record of scenario {}, expected scenario i",
+            there.scenario
+        ));
+    }
+    let mut path = String::new();
+    let (one, other) = different(&there.configuration, &here.configuration, &mut path)?;
+    Some(format!(
+        "is of another experiment: `{path}` is {one}, but {other} in the run to explain"
+    ))
+}
+
+/// The first value that differs, with its path. Scenario i takes nothing from the scheduler.
+fn different(there: &Value, here: &Value, path: &mut String) -> Option<(String, String)> {
+    let (Value::Object(one), Value::Object(other)) = (there, here) else {
+        let shown = |value: &Value| match value {
+            Value::Null => "not set".to_owned(),
+            value => format!("`{value}`"),
+        };
+        return (there != here).then(|| (shown(there), shown(here)));
+    };
+    let length = path.len();
+    let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    for key in keys {
+        if length == 0 && key == "scheduler" {
+            continue;
+        }
+        if 0 < length {
+            path.push('.');
+        }
+        path.push_str(key);
+        let value = |of: &serde_json::Map<String, Value>| of.get(key).cloned().unwrap_or_default();
+        let found = different(&value(one), &value(other), path);
+        if found.is_some() {
+            return found;
+        }
+        path.truncate(length);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn first_difference(one: &Value, other: &Value) -> Option<String> {
+        let mut path = String::new();
+        let (one, other) = different(one, other, &mut path)?;
+        Some(format!("{path}: {one}, {other}"))
+    }
+
+    #[test]
+    fn the_first_key_that_differs_is_named() {
+        let one = json!({"application": {"processes": 8, "workload": "heat"}, "scheduler": {"policy": "none"}});
+        let mut other = one.clone();
+        other["scheduler"]["policy"] = "adaptive".into();
+        assert_eq!(first_difference(&one, &other), None);
+        other["application"]["processes"] = 16.into();
+        assert_eq!(
+            first_difference(&one, &other).as_deref(),
+            Some("application.processes: `8`, `16`")
+        );
+        let more = json!({"application": {"processes": 8, "seconds": 1, "workload": "heat"}});
+        assert_eq!(
+            first_difference(&one, &more).as_deref(),
+            Some("application.seconds: not set, `1`")
+        );
+    }
+}

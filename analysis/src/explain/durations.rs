@@ -1,0 +1,35 @@
+//! How long supersteps took.
+
+use std::ops::Range;
+
+use agents::record;
+use bsp::Rank;
+
+/// Duration of a superstep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct SuperstepDuration {
+    /// From its start to the last arrival at its barrier.
+    pub(super) seconds: f64,
+    /// The process that computed longest.
+    pub(super) slowest: Rank,
+}
+
+impl SuperstepDuration {
+    /// The duration of a recorded superstep.
+    pub(super) fn new(superstep: &record::Superstep) -> Self {
+        Self {
+            seconds: (superstep.ended - superstep.started).get(),
+            slowest: superstep.slowest,
+        }
+    }
+}
+
+/// Mean of the supersteps in `range`, in seconds; `None` if there are none, or not all are known.
+pub(super) fn mean(supersteps: &[SuperstepDuration], range: Range<usize>) -> Option<f64> {
+    let times = supersteps.get(range)?;
+    let number = u32::try_from(times.len())
+        .ok()
+        .filter(|number| 0 < *number)?;
+    let sum: f64 = times.iter().map(|superstep| superstep.seconds).sum();
+    Some(sum / f64::from(number))
+}
