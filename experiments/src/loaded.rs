@@ -12,7 +12,7 @@ use crate::platform;
 use crate::registry::{BuildInput, Registry};
 use crate::scheduler::Scheduler;
 use crate::workload::Common;
-use settings::{Fault, Files, Node, folder_of, name_of, read, read_bytes};
+use settings::{Fault, Files, Node, Override, folder_of, name_of, read, read_bytes};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.
 #[derive(Debug)]
@@ -105,6 +105,18 @@ pub fn submitted(text: &str, platform: String, registry: &Registry) -> Result<Lo
     })
 }
 
+/// The values that the environment and `assignments` set in every experiment.
+///
+/// # Errors
+///
+/// If a variable or an assignment is malformed.
+pub fn overrides(assignments: &[String], registry: &Registry) -> Result<Vec<Override>, Failure> {
+    let from_environment = settings::environment(env::vars_os(), &registry.names())?;
+    let from_arguments = settings::assignments(assignments)?;
+    let written = settings::merge(&[from_environment, from_arguments]).map_err(Failure::input)?;
+    Ok(settings::overrides(&written))
+}
+
 /// The merged layers of `file` and the environment.
 ///
 /// # Errors
@@ -141,6 +153,12 @@ impl Loaded {
             },
             folder: &self.folder,
         }
+    }
+
+    /// The values that the environment and the command line have set.
+    #[must_use]
+    pub fn overrides(&self) -> Vec<Override> {
+        settings::overrides(&self.written)
     }
 
     /// The platform, with the background load of the run's seed.

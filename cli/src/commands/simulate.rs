@@ -6,7 +6,7 @@ use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
 use experiments::{
-    Failure, Finished, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario,
+    Failure, Finished, PreparedExperiment, Provenance, Recorder, Registry, Report, RunReport, Scenario,
     refuse_records,
 };
 
@@ -101,6 +101,7 @@ pub(crate) fn command(
         }
     }
     let report = Report::new(&prepared.loaded, &prepared.platform, runs);
+    let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
     match arguments.format {
         Format::Table => print_text(arguments.all, |layout| {
             let mut text = text(&report, layout);
@@ -109,8 +110,8 @@ pub(crate) fn command(
             }
             text
         })?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
+        Format::Json => print_json(&provenance()?, &report)?,
+        Format::Csv => print(&report.csv(&provenance()?)?)?,
     }
     written
 }
