@@ -153,9 +153,8 @@ mod tests {
         assert_eq!(comments[0], "# schema: \"test.answer/1\"");
         assert_eq!(comments[1], "# version: \"life 7.1.2\"");
         let sha256 = provenance.build().sha256();
-        let build = format!(
-            r#"# build: {{"program":"life","version":"7.1.2","sha256":"{sha256}"}}"#
-        );
+        let build =
+            format!(r#"# build: {{"program":"life","version":"7.1.2","sha256":"{sha256}"}}"#);
         assert_eq!(comments[2], build);
         let overrides = r#"# overrides: [{"key":"run.note","value":"a\n\"b\"","from":"--set"}]"#;
         assert_eq!(comments[3..], [overrides, "# seed: 3"]);

@@ -8,8 +8,8 @@ use simulator::Platform;
 
 use crate::attributed::{CsvTable, Published};
 use crate::call_summary::{CallSummary, NamedMove};
-use crate::finished::Finished;
 use crate::failure::Failure;
+use crate::finished::Finished;
 use crate::loaded::Loaded;
 use crate::provenance::Provenance;
 use crate::scheduler::Scenario;

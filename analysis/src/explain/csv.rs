@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::explain::disposition::Disposition;
 use crate::explain::history::{Detail, History};
-use crate::explain::terms::Terms;
 use crate::explain::report::Explanation;
+use crate::explain::terms::Terms;
 use experiments::{CsvTable, Failure, Provenance, Published};
 
 /// A row: the potential of a process for a Set in a call; times in seconds.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bsp::HostId;
 use bsp::units::{Bytes, Instant, Seconds};
 use csv::StringRecord;
-use experiments::{CsvTable, Failure, Provenance};
 use experiments::platform::find_host;
+use experiments::{CsvTable, Failure, Provenance};
 use settings::{Fault, Unit};
 use simulator::{Activity, Engine, NetworkOptions, Platform};
 
@@ -93,7 +93,10 @@ impl Flows {
         for ((row, flow), end) in self.rows.iter().zip(&self.flows).zip(ends) {
             let end = end.expect("a flow that never ends has been refused");
             let (end, duration) = (end.get().to_string(), (end - flow.start).get().to_string());
-            let row: Vec<&str> = row.iter().chain([end.as_str(), duration.as_str()]).collect();
+            let row: Vec<&str> = row
+                .iter()
+                .chain([end.as_str(), duration.as_str()])
+                .collect();
             table.push(row)?;
         }
         table.text()

@@ -195,7 +195,10 @@ impl Instance {
         line("name", &Value::from(self.name.as_str()).to_string());
         line("capacities", &list(&self.capacities));
         if self.machines != positions(self.machines.len()) {
-            line("machines", &Value::from(self.machines.as_slice()).to_string());
+            line(
+                "machines",
+                &Value::from(self.machines.as_slice()).to_string(),
+            );
         }
         line("cluster", &format!("[{}]", clusters.join(", ")));
         let (intra, inter) = (plain(self.bandwidth_intra), plain(self.bandwidth_inter));

@@ -43,7 +43,10 @@ pub(crate) enum PlatformCommand {
 /// # Errors
 ///
 /// If a file is at fault, or stdout takes nothing.
-pub(crate) fn command(command: &PlatformCommand, registry: &Registry) -> Result<(), CommandFailure> {
+pub(crate) fn command(
+    command: &PlatformCommand,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     match command {
         PlatformCommand::Check { file } => check(file),
         PlatformCommand::Show { file, format } => show(file, *format, registry),

@@ -60,9 +60,7 @@ pub(crate) fn command(
         progress,
     };
     match &arguments.command {
-        Some(RebalanceCommand::Sweep(sweep)) => {
-            sweep::command(sweep, batch(sweep.jobs), registry)
-        }
+        Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, batch(sweep.jobs), registry),
         Some(RebalanceCommand::Generate(generate)) => generate::command(generate),
         None => solve::command(&arguments.solve, batch(arguments.solve.jobs), registry),
     }

@@ -11,8 +11,8 @@ use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json, print_text};
 use analysis::reproduce::{Part, Table, Variant, chen, page, reproduce, summary, text};
-use experiments::{Failure, Provenance, Registry};
 use experiments::batch::Batch;
+use experiments::{Failure, Provenance, Registry};
 
 /// The arguments of `reproduce`.
 #[derive(Debug, Args)]

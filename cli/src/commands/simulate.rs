@@ -6,8 +6,8 @@ use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
 use experiments::{
-    Failure, Finished, PreparedExperiment, Provenance, Recorder, Registry, Report, RunReport, Scenario,
-    refuse_records,
+    Failure, Finished, PreparedExperiment, Provenance, Recorder, Registry, Report, RunReport,
+    Scenario, refuse_records,
 };
 
 use crate::arguments::Overrides;

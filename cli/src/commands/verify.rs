@@ -33,9 +33,8 @@ pub(crate) fn command(
     let folder = find(&arguments.run)?;
     let (report, ended) = verify(&folder, registry)?;
     let first = report.first();
-    let provenance = || -> Result<Provenance, Failure> {
-        Provenance::of_record(&manifest(&folder)?, registry)
-    };
+    let provenance =
+        || -> Result<Provenance, Failure> { Provenance::of_record(&manifest(&folder)?, registry) };
     // A partial verification is not reported as success.
     if ended.is_ok() || first.is_some() {
         match arguments.format {

@@ -108,8 +108,8 @@ pub(crate) fn show(
     let provenance = Provenance::of_program(registry)?;
     let ClusterMembers { members, client } = cluster;
     let asked = members.iter().cloned().zip(roles(&members)).collect();
-    let answers =
-        inquire(client, provenance.build(), asked).map_err(|error| Failure::Cluster(error.message))?;
+    let answers = inquire(client, provenance.build(), asked)
+        .map_err(|error| Failure::Cluster(error.message))?;
     let nodes = members.iter().zip(answers);
     let nodes: Vec<Row> = nodes
         .map(|(member, answer)| Row::new(member, answer))

@@ -90,14 +90,14 @@ fn the_object_has_the_promised_shape_and_its_terms_add_up() {
 fn rows_are_those_of_the_calls_and_processes_asked_for() {
     let folder = lbm();
     let rows = |arguments: &[&str]| {
-        let all = [&["explain", "kept", "--format", "csv"], arguments].concat();
-        folder.stdout(&all).lines().count() - 1
+        let all = [&["explain", "kept"], arguments].concat();
+        folder.csv(&all).lines().count() - 1
     };
     assert_eq!(rows(&[]), 8 * 25 * 5);
     assert_eq!(rows(&["--process", "p21"]), 8 * 5);
     assert_eq!(rows(&["--superstep", "252"]), 25 * 5);
     assert_eq!(rows(&["--process", "p21", "--superstep", "252"]), 5);
-    let csv = folder.stdout(&["explain", "kept/i", "--format", "csv"]);
+    let csv = folder.csv(&["explain", "kept/i"]);
     assert!(csv.starts_with("superstep,process,host,set,"), "{csv}");
     assert_eq!(csv.lines().count(), 1);
 }

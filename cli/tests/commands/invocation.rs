@@ -84,6 +84,13 @@ impl Folder {
         ended.stdout
     }
 
+    /// Runs the binary, which has to succeed and print a table as CSV; the table without the comments at its head.
+    #[track_caller]
+    pub(crate) fn csv(&self, arguments: &[&str]) -> String {
+        let text = self.stdout(&[arguments, &["--format", "csv"]].concat());
+        rows(&text)
+    }
+
     /// Runs the binary, which has to fail with `code`, print nothing on stdout, and `message` alone.
     #[track_caller]
     pub(crate) fn fails(&self, arguments: &[&str], code: i32, message: &str) {
@@ -94,6 +101,14 @@ impl Folder {
         };
         assert_eq!(self.run(arguments), expected);
     }
+}
+
+/// A table as CSV without the comments at its head, the first of which names its schema.
+#[track_caller]
+pub(crate) fn rows(table: &str) -> String {
+    assert!(table.starts_with("# schema: \"migbsp."), "{table}");
+    let rows = table.split_inclusive('\n');
+    rows.skip_while(|line| line.starts_with("# ")).collect()
 }
 
 /// Four processes on two clusters of two hosts, the second one slow.

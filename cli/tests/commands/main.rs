@@ -20,6 +20,7 @@ mod outputs;
 mod paper;
 mod parity;
 mod platform;
+mod provenance;
 mod readme;
 mod rebalance;
 mod script;

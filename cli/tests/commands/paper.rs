@@ -14,7 +14,7 @@ use analysis::text::Layout;
 use experiments::batch::{Batch, Silent};
 use serde_json::Value;
 
-use crate::invocation::{BINARY, Folder, root};
+use crate::invocation::{BINARY, Folder, root, rows};
 
 /// What the binary prints for `arguments` in the sources' folder.
 fn output(arguments: &[&str]) -> String {
@@ -232,6 +232,7 @@ fn one_part_is_run_alone_wherever_the_binary_is() {
         "page.html",
     ]);
     let head = "table,row,processes,alpha,scenario,paper,ours,error,flagged,migrations";
+    let csv = rows(&csv);
     assert_eq!(csv.lines().next(), Some(head));
     // Six cells of scenario i, 18 of ii, 18 of iii in three ways.
     assert_eq!(csv.lines().count(), 1 + 6 + 18 + 3 * 18);

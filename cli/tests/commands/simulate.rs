@@ -113,7 +113,7 @@ fn the_text_shows_the_gain_of_rescheduling() {
         "{text}"
     );
     assert!(text.contains("Rescheduling saved "), "{text}");
-    let csv = folder.stdout(&["simulate", "e.toml", "--format", "csv"]);
+    let csv = folder.csv(&["simulate", "e.toml"]);
     assert!(
         csv.starts_with("scenario,seconds,supersteps,calls,migrations,"),
         "{csv}"

@@ -96,7 +96,10 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layo
 fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: Layout) -> String {
     let homes = instance.processes.iter().map(|(_, _, home)| *home);
     let counts_before = counts(homes, instance);
-    let counts_after = counts(solution.assignment.iter().map(|machine| machine.index), instance);
+    let counts_after = counts(
+        solution.assignment.iter().map(|machine| machine.index),
+        instance,
+    );
     let before = |machine: usize| report.loads_initial[machine] / instance.capacities[machine];
     let mut order: Vec<usize> = (0..instance.capacities.len()).collect();
     order.sort_by(|left, right| before(*right).total_cmp(&before(*left)));

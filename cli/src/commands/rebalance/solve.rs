@@ -11,8 +11,8 @@ use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json, print_text};
 use analysis::rebalance::solve::{solve, text};
 use analysis::rebalance::{Algorithm, read_level};
-use experiments::{Failure, Registry};
 use experiments::batch::Batch;
+use experiments::{Failure, Registry};
 use settings::nearest;
 
 /// The arguments of `rebalance INSTANCE`.

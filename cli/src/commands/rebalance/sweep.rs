@@ -12,8 +12,8 @@ use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json, print_text};
 use analysis::rebalance::sweep::{Levels, sweep, text};
 use analysis::rebalance::{Algorithm, read_level};
-use experiments::{Failure, Registry};
 use experiments::batch::Batch;
+use experiments::{Failure, Registry};
 
 /// The arguments of `rebalance sweep`.
 #[derive(Debug, Args)]
