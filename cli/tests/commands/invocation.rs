@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The program.
@@ -101,6 +102,19 @@ impl Folder {
         };
         assert_eq!(self.run(arguments), expected);
     }
+}
+
+/// The JSON object in `text` without some of its keys.
+#[track_caller]
+pub(crate) fn without(text: &str, keys: &[&str]) -> Value {
+    let mut object: Value = serde_json::from_str(text).unwrap();
+    for key in keys {
+        assert!(
+            object.as_object_mut().unwrap().remove(*key).is_some(),
+            "{key}"
+        );
+    }
+    object
 }
 
 /// A table as CSV without the comments at its head, the first of which names its schema.

@@ -23,6 +23,7 @@ mod platform;
 mod provenance;
 mod readme;
 mod rebalance;
+mod schemas;
 mod script;
 mod shipped;
 mod simgrid;
