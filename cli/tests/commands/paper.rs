@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use analysis::reproduce::{Part, Variant, page as draw, reproduce, summary};
 use analysis::text::Layout;
 use experiments::batch::{Batch, Silent};
+use experiments::{Attributed, Provenance, Registry};
 use serde_json::Value;
 
 use crate::invocation::{BINARY, Folder, root, rows};
@@ -46,8 +47,9 @@ fn results() -> &'static Everything {
             progress: &Silent,
         };
         let report = reproduce(Part::All, &ties, batch).unwrap();
+        let provenance = Provenance::of_program(&Registry::shipped()).unwrap();
         Everything {
-            report: serde_json::to_value(&report).unwrap(),
+            report: serde_json::to_value(Attributed::new(&provenance, &report)).unwrap(),
             page: draw(&report),
             summary: summary(&report, Layout::default()),
         }
@@ -65,6 +67,12 @@ fn mean(report: &Value, over: &str, scenario: &str) -> f64 {
         .iter()
         .find(|mean| mean["over"] == over && mean["scenario"] == scenario);
     found.unwrap()["error"].as_f64().unwrap()
+}
+
+#[test]
+fn the_results_of_all_parts_are_as_their_schema_says() {
+    let text = everything().to_string();
+    assert_eq!(crate::schemas::check(&text, "reproduce"), "reproduce");
 }
 
 #[test]

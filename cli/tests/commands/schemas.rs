@@ -10,7 +10,7 @@ use crate::invocation::{Folder, root};
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 16] = [
+const BOTH: [&str; 15] = [
     "simulate e.toml --out kept",
     "simulate e.toml --policy adaptive --out planned",
     "explain kept",
@@ -23,7 +23,6 @@ const BOTH: [&str; 16] = [
     "rebalance i.json --budget 10steps",
     "rebalance sweep i.json --budget 10steps --points 2",
     "reproduce table1 --ties rank",
-    "reproduce migrations --ties rank",
     "reproduce chen2008-table2 --instances 1",
     "platform show two.xml",
     "cert show ca",
@@ -167,7 +166,7 @@ fn printed(folder: &Folder, command: &str, format: &str) -> String {
 
 /// Checks an object that `what` has written; the name of its schema.
 #[track_caller]
-fn check(text: &str, what: &str) -> String {
+pub(crate) fn check(text: &str, what: &str) -> String {
     let object: Value = serde_json::from_str(text).unwrap();
     let schema = Schema::of(&object);
     schema.check(&object, what);
