@@ -86,7 +86,7 @@ impl Case<'_> {
             place,
             &Entry {
                 schema: LEDGER_SCHEMA,
-                provenance: provenance.with_overrides(prepared.loaded.overrides()),
+                provenance: provenance.with_overrides(prepared.loaded.overrides.clone()),
                 digest,
                 experiment: self.file.display().to_string(),
                 policy: self.contender.label.clone(),

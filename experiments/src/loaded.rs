@@ -21,6 +21,8 @@ pub struct Loaded {
     pub experiment: Experiment,
     /// The merged layers, as written.
     pub written: Node,
+    /// The values that the environment and the command line have set.
+    pub overrides: Vec<Override>,
     /// The folder of the experiment file.
     pub folder: PathBuf,
     /// Source of its platform.
@@ -82,6 +84,7 @@ fn load_over(
     let experiment = Experiment::new(&written, registry)?;
     Ok(Loaded {
         experiment,
+        overrides: settings::overrides(&written),
         written,
         folder: folder_of(file),
         platform: PlatformSource::File,
@@ -99,6 +102,7 @@ pub fn submitted(text: &str, platform: String, registry: &Registry) -> Result<Lo
         settings::merge(&[Experiment::defaults(), from_client]).map_err(Failure::input)?;
     Ok(Loaded {
         experiment: Experiment::new(&written, registry)?,
+        overrides: Vec::new(),
         written,
         folder: PathBuf::new(),
         platform: PlatformSource::Cluster(platform),
@@ -153,12 +157,6 @@ impl Loaded {
             },
             folder: &self.folder,
         }
-    }
-
-    /// The values that the environment and the command line have set.
-    #[must_use]
-    pub fn overrides(&self) -> Vec<Override> {
-        settings::overrides(&self.written)
     }
 
     /// The platform, with the background load of the run's seed.

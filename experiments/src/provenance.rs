@@ -69,7 +69,7 @@ impl Provenance {
         let provenance = Self::of_program(registry)?
             .with_platform(&loaded.platform_text()?)
             .with_configuration(&experiment.effective())
-            .with_overrides(loaded.overrides())
+            .with_overrides(loaded.overrides.clone())
             .with_seed(experiment.run.seed);
         Ok(Self {
             policy: Some(experiment.scheduler.options.policy.clone()),

@@ -85,14 +85,17 @@ pub(crate) fn command(
     if let Some(place) = &arguments.outputs {
         place.check()?;
     }
-    let mut outputs = None;
+    let mut last = None;
     for scenario in scenarios {
         let (report, finished) = run(&prepared, *scenario, arguments, registry)?;
         runs.push(report);
-        outputs = Some(finished.outputs);
+        last = Some(finished);
     }
-    let written = match (&arguments.outputs, outputs) {
-        (Some(place), Some(outputs)) => place.write(&prepared.loaded, registry, &outputs),
+    let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
+    let written = match (&arguments.outputs, last) {
+        (Some(place), Some(finished)) => {
+            place.write(&prepared.loaded, registry, &finished, provenance)
+        }
         _ => Ok(()),
     };
     if let Some(script) = &prepared.script {
@@ -101,7 +104,6 @@ pub(crate) fn command(
         }
     }
     let report = Report::new(&prepared.loaded, &prepared.platform, runs);
-    let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
     match arguments.format {
         Format::Table => print_text(arguments.all, |layout| {
             let mut text = text(&report, layout);

@@ -142,13 +142,12 @@ pub(crate) fn follow(
     if let Some(recorder) = recorder {
         recorder.finish(report.run())?;
     }
+    let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
     let written = match &arguments.outputs {
-        Some(place) => place.write(&loaded, registry, &finished.outputs),
+        Some(place) => place.write(&loaded, registry, &finished, provenance),
         None => Ok(()),
     };
-    show(arguments, &report, || {
-        Provenance::of_experiment(&prepared.loaded, registry)
-    })?;
+    show(arguments, &report, provenance)?;
     written
 }
 
