@@ -18,6 +18,7 @@ use crate::compare::ledger::{Entry, LEDGER_SCHEMA, Place};
 use experiments::Failure;
 use experiments::Loaded;
 use experiments::PreparedExperiment;
+use experiments::Provenance;
 use experiments::Registry;
 use experiments::Scenario;
 use experiments::batch::Batch;
@@ -71,10 +72,12 @@ impl Case<'_> {
         place: Place,
     ) -> Result<(), Failure> {
         let prepared = PreparedExperiment::new(self.load(set, registry)?)?;
+        let provenance = Provenance::of_program(registry)?;
         let digest = prepared.digest(self.contender.scenario, registry)?;
         if ledger.recall(&digest, place) {
             return Ok(());
         }
+        let configuration = prepared.loaded.experiment.digest();
         let finished = prepared.run(self.contender.scenario, registry, &mut |_| {});
         let finished = finished.map_err(|failure| {
             let (file, seed) = (self.file.display(), self.seed);
@@ -83,11 +86,12 @@ impl Case<'_> {
         ledger.note(
             place,
             &Entry {
-                schema: LEDGER_SCHEMA.to_owned(),
+                schema: LEDGER_SCHEMA,
+                provenance: provenance.with_overrides(prepared.loaded.overrides.clone()),
                 digest,
                 experiment: self.file.display().to_string(),
                 policy: self.contender.label.clone(),
-                run: Run::new(self.seed, &finished),
+                run: Run::new(self.seed, &finished, &configuration),
             },
         )
     }

@@ -25,7 +25,7 @@ use bsp::Rank;
 
 use crate::explain::history::History;
 use crate::explain::question::Question;
-use experiments::Failure;
+use experiments::{Failure, Provenance};
 
 pub use crate::explain::report::Explanation;
 pub use crate::explain::text::text;
@@ -79,8 +79,9 @@ impl Inquiry {
     /// # Errors
     ///
     /// If the record is not readable any more.
-    pub fn csv(&self) -> Result<String, Failure> {
-        csv::rows(&self.history, self.rank, self.superstep)
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let table = csv::table(provenance)?;
+        csv::rows(table, &self.history, self.rank, self.superstep)
     }
 
     /// The picture of `answer`.

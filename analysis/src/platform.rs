@@ -8,14 +8,13 @@ use serde::Serialize;
 use simulator::{Host, Platform};
 
 use crate::text::Layout;
-use experiments::Failure;
+use experiments::{CsvTable, Failure, Provenance, Published};
 
 pub use flows::{Flows, whole_bytes};
 
-/// A platform, as shown; `schema` is `migbsp.platform/1`.
+/// A platform, as shown.
 #[derive(Debug, Serialize)]
 pub struct PlatformView {
-    schema: &'static str,
     file: String,
     sets: Vec<SetView>,
     routes: Vec<RouteView>,
@@ -52,7 +51,6 @@ impl PlatformView {
         let ids = || (0..sets.len()).map(SetId::from_index);
         let pairs = ids().flat_map(|from| ids().map(move |to| (from, to)));
         Self {
-            schema: "migbsp.platform/1",
             file: file.to_owned(),
             sets: ids().map(|set| SetView::new(platform, set)).collect(),
             routes: pairs
@@ -114,14 +112,17 @@ impl PlatformView {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self) -> Result<String, Failure> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for set in &self.sets {
-            writer.serialize(set).map_err(Failure::run)?;
+            table.push(set)?;
         }
-        let bytes = writer.into_inner().map_err(Failure::run)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
+}
+
+impl Published for PlatformView {
+    const SCHEMA: &'static str = "migbsp.platform/1";
 }
 
 impl SetView {

@@ -21,6 +21,7 @@ use crate::cert::revoke::RevokeArguments;
 use crate::cert::show::ShowArguments;
 use crate::failure::CommandFailure;
 use crate::own_name::OwnName;
+use experiments::Registry;
 
 /// Arguments of `cert`.
 #[derive(Debug, Subcommand)]
@@ -44,12 +45,16 @@ pub(crate) enum CertCommand {
 /// # Errors
 ///
 /// If a file is missing, invalid or in the way, or the arguments are invalid.
-pub(crate) fn command(command: &CertCommand, own_name: &OwnName) -> Result<(), CommandFailure> {
+pub(crate) fn command(
+    command: &CertCommand,
+    registry: &Registry,
+    own_name: &OwnName,
+) -> Result<(), CommandFailure> {
     match command {
         CertCommand::Init(arguments) => init::command(arguments, own_name),
         CertCommand::Issue(arguments) => issue::command(arguments),
         CertCommand::Revoke(arguments) => revoke::command(arguments),
-        CertCommand::Show(arguments) => show::command(arguments),
+        CertCommand::Show(arguments) => show::command(arguments, registry),
     }
 }
 

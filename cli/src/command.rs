@@ -177,15 +177,15 @@ fn execute(
             comparison.progress = progress;
             compare::command(&comparison, registry)
         }
-        Command::Explain(arguments) => explain::command(&arguments, own_name),
+        Command::Explain(arguments) => explain::command(&arguments, registry, own_name),
         Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;
-            reproduce::command(&reproduction)
+            reproduce::command(&reproduction, registry)
         }
         Command::Rebalance(mut rebalancing) => {
             rebalancing.progress = progress;
-            rebalance::command(&rebalancing)
+            rebalance::command(&rebalancing, registry)
         }
         Command::Node(arguments) => Ok(live::node(&arguments, registry.clone())?),
         Command::Run(mut run) => {
@@ -197,8 +197,8 @@ fn execute(
             live::up(&up, registry, own_name)
         }
         Command::Status(arguments) => live::status(&arguments, registry),
-        Command::Platform(command) => platform::command(&command),
-        Command::Cert(command) => cert::command(&command, own_name),
+        Command::Platform(command) => platform::command(&command, registry),
+        Command::Cert(command) => cert::command(&command, registry, own_name),
         Command::Completions { shell } => completions::command(shell, command),
         Command::Man(arguments) => man::command(&arguments, command),
         Command::ExitCodes => output::print(&topic(&command, "exit-codes")),

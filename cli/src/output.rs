@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write};
 
 use analysis::text::Layout;
 use clap::ValueEnum;
-use serde::Serialize;
+use experiments::{Attributed, Provenance, Published};
 
 use crate::failure::CommandFailure;
 
@@ -17,9 +17,9 @@ pub(crate) enum Format {
     /// For people
     #[default]
     Table,
-    /// One object, with a `schema`
+    /// One object, with a `schema` and what made it
     Json,
-    /// Rows under a header
+    /// Rows under a header, after comments (#) that say what made them
     Csv,
 }
 
@@ -65,13 +65,17 @@ fn width(columns: Option<&str>, of_terminal: impl FnOnce() -> Option<usize>) -> 
 /// Lines shorter than these hold no table.
 const NARROWEST: usize = 20;
 
-/// Writes `value` to stdout as indented JSON and a line break.
+/// Writes a result to stdout as indented JSON and a line break.
 ///
 /// # Errors
 ///
 /// If stdout does not take it.
-pub(crate) fn print_json<T: Serialize>(value: &T) -> Result<(), CommandFailure> {
-    let mut text = serde_json::to_string_pretty(value).expect("results are plain data");
+pub(crate) fn print_json<T: Published>(
+    provenance: &Provenance,
+    result: &T,
+) -> Result<(), CommandFailure> {
+    let attributed = Attributed::new(provenance, result);
+    let mut text = serde_json::to_string_pretty(&attributed).expect("results are plain data");
     text.push('\n');
     print(&text)
 }

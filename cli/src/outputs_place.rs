@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use agents::Outputs;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use experiments::{Entry, Failure, Loaded, OutputFile, OutputsFormat, Registry, RunFailure};
+use experiments::{
+    Attributed, Entry, Failure, Finished, Loaded, OutputFile, OutputsFormat, Provenance, Published,
+    Registry, RunFailure,
+};
+use serde::Serialize;
 
 use crate::failure::CommandFailure;
 use crate::file::{check_folder, check_writable, write, write_into};
@@ -16,6 +20,23 @@ pub(crate) enum OutputsPlace {
     File(PathBuf, OutputsFormat),
     /// A folder for the outputs and the files that the workload derives from them.
     Folder(PathBuf),
+}
+
+/// What the files of a folder are, for the file beside them that says what made them.
+#[derive(Debug, Serialize)]
+struct OutputsReport<'a> {
+    /// Name of the workload.
+    workload: &'a str,
+    /// Number of processes.
+    processes: u32,
+    /// Digest of the outputs, as results have it.
+    outputs_sha256: &'a str,
+    /// Names of the other files.
+    files: Vec<&'a str>,
+}
+
+impl Published for OutputsReport<'_> {
+    const SCHEMA: &'static str = "migbsp.outputs/1";
 }
 
 /// Parses the value of `--outputs`.
@@ -54,7 +75,7 @@ impl OutputsPlace {
         }
     }
 
-    /// Writes the outputs of a run of the experiment.
+    /// Writes the outputs of a run of the experiment; a folder gets a file with the `provenance`, too.
     ///
     /// # Errors
     ///
@@ -63,17 +84,31 @@ impl OutputsPlace {
         &self,
         loaded: &Loaded,
         registry: &Registry,
-        outputs: &Outputs,
+        finished: &Finished,
+        provenance: impl Fn() -> Result<Provenance, Failure>,
     ) -> Result<(), CommandFailure> {
-        let entry = registry.find(&loaded.experiment.application.workload, None)?;
+        let application = &loaded.experiment.application;
+        let entry = registry.find(&application.workload, None)?;
+        let outputs = &finished.outputs;
         match self {
             Self::File(file, format) => write(file, &encoded(entry, outputs, *format)?),
             Self::Folder(folder) => {
                 let made = entry.files(loaded.build_input(), outputs);
                 let made = made.map_err(|error| Failure::from(RunFailure::from(error)))?;
-                OutputFile::check_names(entry.name(), &made, ALL).map_err(Failure::Run)?;
+                OutputFile::check_names(entry.name(), &made, &[ALL, PROVENANCE])
+                    .map_err(Failure::Run)?;
                 let json = encoded(entry, outputs, OutputsFormat::Json)?;
-                let all = [OutputFile::new(ALL, json)].into_iter().chain(made);
+                let mut all = vec![OutputFile::new(ALL, json)];
+                all.extend(made);
+                let report = OutputsReport {
+                    workload: &application.workload,
+                    processes: application.processes,
+                    outputs_sha256: &finished.outputs_digest,
+                    files: all.iter().map(OutputFile::name).collect(),
+                };
+                let report = serde_json::to_vec_pretty(&Attributed::new(&provenance()?, &report));
+                let report = OutputFile::new(PROVENANCE, report.map_err(Failure::run)?);
+                all.push(report);
                 write_into(folder, all)
             }
         }
@@ -91,6 +126,9 @@ fn encoded(
 
 /// The outputs themselves, in a folder.
 const ALL: &str = "outputs.json";
+
+/// What made the files of a folder.
+const PROVENANCE: &str = "provenance.json";
 
 #[cfg(test)]
 mod tests {

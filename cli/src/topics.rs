@@ -164,11 +164,13 @@ unit is a string, as in memory = \"900 kB\". A plain number may be a string, too
 fn formats(command: &clap::Command) -> String {
     let mut text = "\
 Formats of results, chosen with --format; table is the default. Tables fit the terminal, or lines
-of $COLUMNS characters; columns that do not fit are left out, and a line says which.
+of $COLUMNS characters; columns that do not fit are left out, and a line says which. JSON and CSV
+begin with what made them: schema, version, build, and, where they apply, digest of the configuration,
+policy, overrides and seed. In CSV these are comments, lines that begin with \"# \".
 "
     .to_owned();
     gather(command, "", &mut text);
-    text.push_str("\nWhat the values mean: docs/experiments.md.");
+    text.push_str("\nWhat the values mean: docs/experiments.md. Schemas of JSON: docs/results.md.");
     text
 }
 

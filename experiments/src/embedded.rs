@@ -36,6 +36,7 @@ pub fn load_embedded(
     let folder = Path::new(embedded.name).parent().map(Path::to_path_buf);
     Ok(Loaded {
         experiment: Experiment::new(&written, registry)?,
+        overrides: settings::overrides(&written),
         written,
         folder: folder.unwrap_or_default(),
         platform: PlatformSource::Text(embedded.platform),

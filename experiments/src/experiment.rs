@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use workloads::background::Target;
 
 use crate::background::BackgroundSection;
+use crate::configuration_digest::configuration_digest;
 use crate::registry::Entry;
 use crate::registry::Registry;
 use crate::scheduler::Scheduler;
@@ -149,6 +150,12 @@ impl Experiment {
             value: Value::Table(sections.map(|(name, node)| (name.to_owned(), node)).into()),
             origin: None,
         }
+    }
+
+    /// The digest of [`Self::effective`].
+    #[must_use]
+    pub fn digest(&self) -> String {
+        configuration_digest(&self.effective())
     }
 
     /// Whether its result depends on the seed.

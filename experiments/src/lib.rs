@@ -6,11 +6,13 @@
 //! simulation, [`submission`] makes a job for real hosts of it, and [`Recorder`] keeps the record.
 //! `docs/custom-programs.md` is a guide.
 
+mod attributed;
 mod background;
 pub mod batch;
 mod binary;
 mod call_summary;
 pub mod cluster;
+mod configuration_digest;
 mod digest;
 mod embedded;
 mod experiment;
@@ -22,6 +24,7 @@ mod outputs;
 pub mod platform;
 mod policy;
 mod prepared;
+mod provenance;
 pub mod record;
 mod recorder;
 mod registry;
@@ -34,15 +37,17 @@ pub mod submission;
 mod verified;
 mod workload;
 
+pub use attributed::{Attributed, CsvTable, Published};
 pub use background::BackgroundSection;
 pub use call_summary::{CallSummary, NamedMove};
 pub use embedded::{Embedded, load_embedded};
 pub use experiment::{Application, Experiment};
 pub use failure::Failure;
 pub use finished::{Finished, RunFailure};
-pub use loaded::{Loaded, layered, load, load_for_cluster, scheduler, submitted};
+pub use loaded::{Loaded, layered, load, load_for_cluster, overrides, scheduler, submitted};
 pub use outputs::{Numbers, OutputFile, OutputsError, OutputsFormat};
 pub use prepared::PreparedExperiment;
+pub use provenance::Provenance;
 pub use recorder::{Recorder, refuse_records};
 pub use registry::{BuildInput, Entry, Registry};
 pub use report::{CallReport, MigrationReport, Report, RunReport, csv as csv_of_run};
@@ -52,6 +57,6 @@ pub use sections::{
     BarrierSection, Model, NetworkSection, PlacementSection, PlatformSection, RunSection,
     TCP_WINDOW,
 };
-pub use settings::{Files, Unit};
+pub use settings::{Files, Override, Unit};
 pub use verified::{Verified, VerifyError};
 pub use workload::{Common, Rejection, Supersteps, Unbuilt, Workload};

@@ -12,7 +12,7 @@ use crate::platform;
 use crate::registry::{BuildInput, Registry};
 use crate::scheduler::Scheduler;
 use crate::workload::Common;
-use settings::{Fault, Files, Node, folder_of, name_of, read, read_bytes};
+use settings::{Fault, Files, Node, Override, folder_of, name_of, read, read_bytes};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct Loaded {
     pub experiment: Experiment,
     /// The merged layers, as written.
     pub written: Node,
+    /// The values that the environment and the command line have set.
+    pub overrides: Vec<Override>,
     /// The folder of the experiment file.
     pub folder: PathBuf,
     /// Source of its platform.
@@ -82,6 +84,7 @@ fn load_over(
     let experiment = Experiment::new(&written, registry)?;
     Ok(Loaded {
         experiment,
+        overrides: settings::overrides(&written),
         written,
         folder: folder_of(file),
         platform: PlatformSource::File,
@@ -99,10 +102,23 @@ pub fn submitted(text: &str, platform: String, registry: &Registry) -> Result<Lo
         settings::merge(&[Experiment::defaults(), from_client]).map_err(Failure::input)?;
     Ok(Loaded {
         experiment: Experiment::new(&written, registry)?,
+        overrides: Vec::new(),
         written,
         folder: PathBuf::new(),
         platform: PlatformSource::Cluster(platform),
     })
+}
+
+/// The values that the environment and `assignments` set in every experiment.
+///
+/// # Errors
+///
+/// If a variable or an assignment is malformed.
+pub fn overrides(assignments: &[String], registry: &Registry) -> Result<Vec<Override>, Failure> {
+    let from_environment = settings::environment(env::vars_os(), &registry.names())?;
+    let from_arguments = settings::assignments(assignments)?;
+    let written = settings::merge(&[from_environment, from_arguments]).map_err(Failure::input)?;
+    Ok(settings::overrides(&written))
 }
 
 /// The merged layers of `file` and the environment.

@@ -5,9 +5,9 @@ use std::{fs, io};
 
 use agents::record::{self, Extent, ReadError};
 use bsp::check_name;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use settings::nearest_file;
+use settings::{Override, nearest_file};
 
 use crate::failure::Failure;
 
@@ -17,8 +17,35 @@ pub struct Manifest {
     schema: String,
     /// Which scenario was run.
     pub scenario: String,
+    /// The build that made the record, if it is known.
+    pub build: Option<RecordedBuild>,
+    /// SHA-256 of the description of the platform, if it is known.
+    pub platform_sha256: Option<String>,
+    /// The values that the environment and the command line had set, if they are known.
+    pub overrides: Option<Vec<Override>>,
+    /// Seed of all random numbers, if it is known.
+    pub seed: Option<u64>,
     /// The experiment, with all its values.
     pub configuration: Value,
+}
+
+/// The build that made a record, as its file says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedBuild {
+    /// The name of the program.
+    pub program: String,
+    /// Its version.
+    pub version: String,
+    /// The SHA-256 of its binary, in hexadecimal digits.
+    pub sha256: String,
+}
+
+impl Manifest {
+    /// The name of the policy.
+    #[must_use]
+    pub fn policy(&self) -> Option<&str> {
+        self.configuration["scheduler"]["policy"].as_str()
+    }
 }
 
 /// The folder of the record that people call `named`: it, or scenario iii in it.
@@ -96,10 +123,9 @@ pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
             manifest.schema
         )));
     }
-    let policy = manifest.configuration["scheduler"]["policy"].as_str();
     let named = [
         ("scenario", Some(manifest.scenario.as_str())),
-        ("policy", policy),
+        ("policy", manifest.policy()),
     ];
     for (key, name) in named {
         check_name(name.unwrap_or_default())

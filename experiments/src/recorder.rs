@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use agents::record::{Event, Run, SCHEMA, WriteError, Writer, is_complete};
 use bsp::HostId;
-use protocol::Build;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 use crate::prepared::PreparedExperiment;
+use crate::provenance::Provenance;
 use crate::record;
 use crate::registry::Registry;
 use crate::report::RunReport;
@@ -33,13 +32,11 @@ pub struct Recorder {
 #[derive(Debug, Serialize)]
 struct Description {
     schema: &'static str,
-    version: &'static str,
-    /// The build that made the record; on real hosts, that of the client.
-    build: Build,
+    /// What made the record; on real hosts, the build is that of the client.
+    #[serde(flatten)]
+    provenance: Provenance,
     scenario: &'static str,
-    seed: u64,
     configuration: Node,
-    platform_sha256: String,
 }
 
 /// The head of a record: the experiment and its result.
@@ -62,20 +59,14 @@ impl Recorder {
         prepared: &PreparedExperiment,
         registry: &Registry,
     ) -> Result<Self, Failure> {
-        let build = registry.build()?;
-        let bytes = prepared.loaded.platform_text()?;
-        let experiment = &prepared.loaded.experiment;
         Ok(Self {
             folder: folder.join(scenario.name()),
             replaces_complete: false,
             description: Description {
                 schema: record::SCHEMA,
-                version: env!("CARGO_PKG_VERSION"),
-                build,
+                provenance: Provenance::of_experiment(&prepared.loaded, registry)?,
                 scenario: scenario.name(),
-                seed: experiment.run.seed,
-                configuration: experiment.effective(),
-                platform_sha256: hex::encode(Sha256::digest(&bytes)),
+                configuration: prepared.loaded.experiment.effective(),
             },
             head: head(scenario, prepared),
             writer: None,

@@ -6,16 +6,17 @@ use protocol::Build;
 use serde::Serialize;
 use simulator::Platform;
 
+use crate::attributed::{CsvTable, Published};
 use crate::call_summary::{CallSummary, NamedMove};
+use crate::failure::Failure;
 use crate::finished::Finished;
 use crate::loaded::Loaded;
+use crate::provenance::Provenance;
 use crate::scheduler::Scenario;
 
 /// Results of all scenarios of an experiment.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// `migbsp.simulate/1`.
-    pub schema: &'static str,
     /// Name of the workload.
     pub workload: String,
     /// Number of processes.
@@ -26,7 +27,8 @@ pub struct Report {
     pub sets: usize,
     /// Number of hosts.
     pub hosts: usize,
-    /// Seed of all random numbers.
+    /// Seed of all random numbers, for the text.
+    #[serde(skip)]
     pub seed: u64,
     /// In the order i, ii, iii.
     pub runs: Vec<RunReport>,
@@ -116,7 +118,6 @@ impl Report {
     pub fn new(loaded: &Loaded, platform: &Platform, runs: Vec<RunReport>) -> Self {
         let experiment = &loaded.experiment;
         Self {
-            schema: "migbsp.simulate/1",
             workload: experiment.application.workload.clone(),
             processes: experiment.application.processes,
             platform: experiment.platform.file.clone(),
@@ -137,32 +138,35 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self) -> Result<String, csv::Error> {
-        csv(&self.runs)
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        csv(CsvTable::new(Self::SCHEMA, provenance), &self.runs)
     }
 }
 
-/// One row per migration of `runs`, and one for each without any.
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.simulate/1";
+}
+
+/// `table` with one row per migration of `runs`, and one for each without any.
 ///
 /// # Errors
 ///
 /// If the writer fails, which a buffer in memory does not.
-pub fn csv<'a>(runs: impl IntoIterator<Item = &'a RunReport>) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+pub fn csv<'a>(
+    mut table: CsvTable,
+    runs: impl IntoIterator<Item = &'a RunReport>,
+) -> Result<String, Failure> {
     for run in runs {
         if run.migrations() == 0 {
-            writer.serialize(Row::new(run, None))?;
+            table.push(Row::new(run, None))?;
         }
         for call in &run.calls {
             for migration in &call.migrations {
-                writer.serialize(Row::new(run, Some((call, migration))))?;
+                table.push(Row::new(run, Some((call, migration))))?;
             }
         }
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(csv::IntoInnerError::into_error)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    table.text()
 }
 
 impl RunReport {

@@ -23,7 +23,9 @@ pub fn request(
 ) -> Result<(PreparedExperiment, Request), Failure> {
     limits::check(loaded)?;
     let experiment = settings::print(&limits::without_others(loaded), &loaded.written);
-    let prepared = prepare_experiment(&experiment, members, registry)?;
+    let mut prepared = prepare_experiment(&experiment, members, registry)?;
+    // The submitted text does not say where its values come from.
+    prepared.loaded.overrides.clone_from(&loaded.overrides);
     let request = Request {
         builds: Builds {
             own: registry.build()?,

@@ -14,6 +14,35 @@ pub fn tree_of<T: Serialize>(value: &T) -> Node {
     serde_json::from_str(&text).expect("what was just written reads back")
 }
 
+/// `node` as JSON without spaces, the entries of every section by key: equal values have equal texts.
+///
+/// # Panics
+///
+/// Never: every value has a form in JSON.
+pub fn canonical(node: &Node) -> String {
+    serde_json::to_string(&sorted(node)).expect("a configuration is plain data")
+}
+
+/// `node` with the entries of every section by key.
+fn sorted(node: &Node) -> Node {
+    let value = match &node.value {
+        Value::Table(entries) => {
+            let entries = entries.iter();
+            let mut entries: Vec<(String, Node)> = entries
+                .map(|(key, node)| (key.clone(), sorted(node)))
+                .collect();
+            entries.sort_by(|left, right| left.0.cmp(&right.0));
+            Value::Table(entries)
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    };
+    Node {
+        value,
+        origin: None,
+    }
+}
+
 /// `effective` as TOML; each value is followed by its origin in `written`.
 pub fn print(effective: &Node, written: &Node) -> String {
     let mut text = String::new();
@@ -76,6 +105,16 @@ fn key_text(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_values_have_one_canonical_text() {
+        let read = |text: &str| serde_json::from_str::<Node>(text).unwrap();
+        let node = read(r#"{"z": 1, "a": [{"y": 1e8, "x": null}, 2], "m": {"k": "a b"}}"#);
+        let other = read(r#"{"m": {"k": "a b"}, "a": [{"x": null, "y": 100000000.0}, 2], "z": 1}"#);
+        let text = r#"{"a":[{"x":null,"y":100000000.0},2],"m":{"k":"a b"},"z":1}"#;
+        assert_eq!(canonical(&node), text);
+        assert_eq!(canonical(&other), text);
+    }
 
     #[test]
     fn each_value_says_where_it_came_from() {

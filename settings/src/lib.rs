@@ -11,15 +11,17 @@ mod files;
 mod input;
 mod layers;
 mod named;
+mod overrides;
 mod quantity;
 mod tree;
 
 pub use decode::decode;
-pub use effective::{print, tree_of};
+pub use effective::{canonical, print, tree_of};
 pub use fault::{Fault, list, nearest};
 pub use files::Files;
 pub use input::{folder_of, is_stdin, name_of, nearest_file, read_bytes};
 pub use layers::{FileError, assignments, environment, merge, parse, read};
 pub use named::Named;
+pub use overrides::{Override, overrides};
 pub use quantity::Unit;
 pub use tree::{Node, Value};

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::results::Run;
-use experiments::Failure;
+use experiments::{Failure, Provenance};
 
 /// The runs of a comparison that are done.
 ///
@@ -32,11 +32,14 @@ struct State {
 /// Number of the experiment, number of the policy, seed.
 pub(super) type Place = (usize, usize, u64);
 
-/// A line of the file.
-#[derive(Debug, Serialize, Deserialize)]
+/// A line of the file, as it is written.
+#[derive(Debug, Serialize)]
 pub(super) struct Entry {
     /// [`LEDGER_SCHEMA`].
-    pub(super) schema: String,
+    pub(super) schema: &'static str,
+    /// What made the run. Its policy, its seed and the digest of its configuration are fields of their own.
+    #[serde(flatten)]
+    pub(super) provenance: Provenance,
     /// Of everything that the run depends on, in hexadecimal digits.
     pub(super) digest: String,
     /// The experiment, as it was named.
@@ -48,8 +51,22 @@ pub(super) struct Entry {
     pub(super) run: Run,
 }
 
+/// As much of a line as says whether it is one of this schema.
+#[derive(Debug, Deserialize)]
+struct Head {
+    schema: String,
+}
+
+/// As much of a line as a later comparison needs.
+#[derive(Debug, Deserialize)]
+struct Kept {
+    digest: String,
+    #[serde(flatten)]
+    run: Run,
+}
+
 /// The schema of a line.
-pub(super) const LEDGER_SCHEMA: &str = "migbsp.compare-runs/1";
+pub(super) const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
 
 impl Ledger {
     /// The ledger in `folder`, which is made if there is none.
@@ -77,13 +94,15 @@ impl Ledger {
         file.set_len(length).map_err(unwritable)?;
         let mut kept = BTreeMap::new();
         for (index, line) in text[..whole].lines().enumerate() {
-            let entry: Entry = serde_json::from_str(line).map_err(|error| {
+            let unreadable = |error: serde_json::Error| {
                 let (place, number) = (path.display(), index + 1);
                 Failure::Input(format!(
                     "{place}:{number}: is no run of a comparison: {error}"
                 ))
-            })?;
-            if entry.schema == LEDGER_SCHEMA {
+            };
+            let head: Head = serde_json::from_str(line).map_err(unreadable)?;
+            if head.schema == LEDGER_SCHEMA {
+                let entry: Kept = serde_json::from_str(line).map_err(unreadable)?;
                 kept.insert(entry.digest, entry.run);
             }
         }
@@ -113,13 +132,13 @@ impl Ledger {
 
     /// The run at `place`, if it is done.
     pub(super) fn done(&self, place: Place) -> Option<Run> {
-        self.state().done.get(&place).copied()
+        self.state().done.get(&place).cloned()
     }
 
     /// Whether the file has the run with this digest, which then is done.
     pub(super) fn recall(&self, digest: &str, place: Place) -> bool {
         let mut state = self.state();
-        let Some(run) = state.kept.get(digest).copied() else {
+        let Some(run) = state.kept.get(digest).cloned() else {
             return false;
         };
         state.done.insert(place, run);
@@ -136,7 +155,7 @@ impl Ledger {
         let mut line = serde_json::to_string(entry).expect("a run is numbers and text");
         line.push('\n');
         let mut state = self.state();
-        state.done.insert(place, entry.run);
+        state.done.insert(place, entry.run.clone());
         let Some((path, file)) = &mut state.file else {
             return Ok(());
         };
@@ -154,15 +173,17 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::compare::results::tests::results;
+    use experiments::Registry;
 
     fn entry(digest: &str, seconds: f64) -> Entry {
         let results = results(&[(true, &[&[seconds]])]);
         Entry {
-            schema: LEDGER_SCHEMA.to_owned(),
+            schema: LEDGER_SCHEMA,
+            provenance: Provenance::of_program(&Registry::new()).unwrap(),
             digest: digest.to_owned(),
             experiment: "e.toml".to_owned(),
             policy: "none".to_owned(),
-            run: results.of(0, 0)[0],
+            run: results.of(0, 0)[0].clone(),
         }
     }
 
@@ -195,6 +216,15 @@ mod tests {
         assert!(ledger.recall("a", (0, 0, 1)) && !ledger.recall("b", (0, 0, 2)));
         ledger.note((0, 0, 2), &entry("b", 2.5)).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn lines_of_another_schema_are_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        let earlier = "{\"schema\": \"migbsp.compare-runs/1\", \"digest\": \"a\"}\n";
+        fs::write(folder.path().join("runs.jsonl"), earlier).unwrap();
+        let ledger = Ledger::open(folder.path()).unwrap();
+        assert!(!ledger.recall("a", (0, 0, 1)));
     }
 
     #[test]

@@ -6,12 +6,11 @@ use crate::compare::claim::Claim;
 use crate::compare::pairs::{self, Pair};
 use crate::compare::results::{Results, Run, Subject};
 use crate::compare::summary::{self, Overall, Summary};
+use experiments::{CsvTable, Failure, Provenance, Published};
 
 /// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// `migbsp.compare/1`.
-    pub schema: &'static str,
     /// Label of the policy that the others are compared with.
     pub reference: String,
     /// In the order they were given.
@@ -42,6 +41,7 @@ pub struct Row {
     call_seconds: f64,
     attainable_seconds: f64,
     imbalance_seconds: f64,
+    configuration_sha256: String,
 }
 
 /// A claim, and whether it holds.
@@ -68,7 +68,6 @@ impl Report {
         let mut pairs = pairs::over_all(results);
         pairs.extend(each);
         Self {
-            schema: "migbsp.compare/1",
             reference: results.policies[results.reference].clone(),
             experiments: results.experiments.clone(),
             runs: rows(results),
@@ -84,15 +83,12 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self) -> Result<String, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for row in &self.runs {
-            writer.serialize(row)?;
+            table.push(row)?;
         }
-        let bytes = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
 
     /// A message for each claim that does not hold, one a line; `None` if all hold.
@@ -101,6 +97,10 @@ impl Report {
         let lines: Vec<String> = broken.map(CheckedClaim::complaint).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.compare/1";
 }
 
 impl CheckedClaim {
@@ -174,6 +174,7 @@ impl Row {
             call_seconds: run.call_seconds,
             attainable_seconds: run.attainable_seconds,
             imbalance_seconds: run.imbalance_seconds,
+            configuration_sha256: run.configuration_sha256.clone(),
         }
     }
 }
@@ -182,6 +183,7 @@ impl Row {
 mod tests {
     use super::*;
     use crate::compare::results::tests::results;
+    use experiments::Registry;
 
     fn claims(texts: &[&str]) -> Vec<Claim> {
         texts.iter().map(|text| text.parse().unwrap()).collect()
@@ -215,13 +217,15 @@ mod tests {
     #[test]
     fn csv_has_a_row_per_run() {
         let results = results(&[(true, &[&[10.0, 11.0], &[9.0, 8.5]])]);
-        let csv = Report::new(&results, &[], &[]).csv().unwrap();
-        let lines: Vec<&str> = csv.lines().collect();
+        let provenance = Provenance::of_program(&Registry::new()).unwrap();
+        let csv = Report::new(&results, &[], &[]).csv(&provenance).unwrap();
+        let lines = csv.lines().filter(|line| !line.starts_with('#'));
+        let lines: Vec<&str> = lines.collect();
         assert_eq!(
             lines[0],
-            "experiment,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,attainable_seconds,imbalance_seconds"
+            "experiment,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,attainable_seconds,imbalance_seconds,configuration_sha256"
         );
-        assert_eq!(lines[4], "e0,b,2,8.5,10,2,1,1000000,0.1,2.0,4.0");
+        assert_eq!(lines[4], "e0,b,2,8.5,10,2,1,1000000,0.1,2.0,4.0,ab12");
         assert_eq!(lines.len(), 5);
     }
 }

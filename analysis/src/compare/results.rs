@@ -29,7 +29,7 @@ pub struct Subject {
 }
 
 /// Result of one run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Seed of its random numbers.
     pub seed: u64,
@@ -49,6 +49,8 @@ pub struct Run {
     pub attainable_seconds: f64,
     /// Computation that perfect balance would have saved, in seconds.
     pub imbalance_seconds: f64,
+    /// SHA-256 of its configuration.
+    pub configuration_sha256: String,
 }
 
 impl Results {
@@ -71,8 +73,8 @@ impl Results {
 }
 
 impl Run {
-    /// The result of the run `finished` with `seed`.
-    pub fn new(seed: u64, finished: &Finished) -> Self {
+    /// The result of the run `finished` with `seed`, of a configuration with this digest.
+    pub fn new(seed: u64, finished: &Finished, configuration_sha256: &str) -> Self {
         let calls = &finished.calls;
         Self {
             seed,
@@ -84,6 +86,7 @@ impl Run {
             call_seconds: calls.iter().fold(0.0, |sum, call| sum + call.cost.get()),
             attainable_seconds: finished.end.attainable.unwrap_or_default().get(),
             imbalance_seconds: finished.end.imbalance.unwrap_or_default().get(),
+            configuration_sha256: configuration_sha256.to_owned(),
         }
     }
 }
@@ -119,6 +122,7 @@ pub(super) mod tests {
             call_seconds: 0.1,
             attainable_seconds: 2.0,
             imbalance_seconds: 4.0,
+            configuration_sha256: "ab12".to_owned(),
         };
         let of = |(_, policies): &(bool, &[&[f64]])| -> Vec<Vec<Run>> {
             let runs = |makespans: &&[f64]| (1..).zip(*makespans).map(run).collect();

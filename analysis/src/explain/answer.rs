@@ -14,10 +14,8 @@ use experiments::record::shortfall;
 /// If the record is no longer readable.
 pub(super) fn answer(history: &History, question: &Question) -> Result<Explanation, Failure> {
     let mut answer = Explanation {
-        schema: "migbsp.explain/1",
         record: history.folder.display().to_string(),
         scenario: history.run.scenario.clone(),
-        policy: history.rules.policy.clone(),
         processes: history.run.placement.len(),
         supersteps: history.end.supersteps,
         seconds: history.end.seconds.get(),

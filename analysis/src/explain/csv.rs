@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use crate::explain::disposition::Disposition;
 use crate::explain::history::{Detail, History};
+use crate::explain::report::Explanation;
 use crate::explain::terms::Terms;
-use experiments::Failure;
+use experiments::{CsvTable, Failure, Provenance, Published};
 
 /// A row: the potential of a process for a Set in a call; times in seconds.
 #[derive(Debug, Serialize)]
@@ -25,20 +26,26 @@ struct Row {
     disposition: Option<&'static str>,
 }
 
-/// All rows under a header, optionally of one process or one call only.
+/// The header alone.
+///
+/// # Errors
+///
+/// If the writer fails, which a buffer in memory does not.
+pub(super) fn table(provenance: &Provenance) -> Result<CsvTable, Failure> {
+    CsvTable::with_header(Explanation::SCHEMA, provenance, HEADER)
+}
+
+/// `table` with all rows, optionally of one process or one call only.
 ///
 /// # Errors
 ///
 /// If the record is no longer readable.
 pub(super) fn rows(
+    mut table: CsvTable,
     history: &History,
     rank: Option<Rank>,
     superstep: Option<u64>,
 ) -> Result<String, Failure> {
-    let mut writer = csv::WriterBuilder::new()
-        .has_headers(false)
-        .from_writer(Vec::new());
-    writer.write_record(HEADER).map_err(Failure::run)?;
     let mut pending: Vec<Evaluated> = Vec::new();
     let mut failed = None;
     let needed = |header: EventHeader| {
@@ -52,7 +59,7 @@ pub(super) fn rows(
             let detail = Detail { call, evaluated };
             for row in rows_of(history, &detail, rank) {
                 if failed.is_none() {
-                    failed = writer.serialize(row).err();
+                    failed = table.push(row).err();
                 }
             }
         }
@@ -60,10 +67,9 @@ pub(super) fn rows(
     })
     .map_err(Failure::input)?;
     if let Some(error) = failed {
-        return Err(Failure::run(error));
+        return Err(error);
     }
-    let bytes = writer.into_inner().map_err(Failure::run)?;
-    String::from_utf8(bytes).map_err(Failure::run)
+    table.text()
 }
 
 /// The rows of one call, in rank order.

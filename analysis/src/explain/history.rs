@@ -278,7 +278,6 @@ fn rules(folder: &Path) -> Result<Rules, Failure> {
     }
     let word = |key: &str| scheduler[key].as_str().unwrap_or_default();
     Ok(Rules {
-        policy: word("policy").to_owned(),
         is_scripted: scheduler["script"]
             .as_array()
             .is_some_and(|script| !script.is_empty()),

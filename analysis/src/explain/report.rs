@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use experiments::{CallSummary, NamedMove};
+use experiments::{CallSummary, NamedMove, Published};
 use serde::Serialize;
 
 use crate::explain::forces::Forces;
@@ -11,14 +11,10 @@ use crate::explain::payback::{Balance, Payback};
 /// The answer to a question about a run.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
-    /// `migbsp.explain/1`.
-    pub(super) schema: &'static str,
     /// The folder of the record.
     pub(super) record: String,
     /// `i`, `ii` or `iii`.
     pub(super) scenario: String,
-    /// Name of the policy.
-    pub(super) policy: String,
     /// Number of processes.
     pub(super) processes: usize,
     /// Number of supersteps.
@@ -186,4 +182,8 @@ pub(super) struct Predicted {
     pub(super) first_seconds: Option<f64>,
     /// In every later one.
     pub(super) later_seconds: f64,
+}
+
+impl Published for Explanation {
+    const SCHEMA: &'static str = "migbsp.explain/1";
 }

@@ -3,8 +3,6 @@
 /// The rules of a run that an explanation depends on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Rules {
-    /// The name of the policy.
-    pub(super) policy: String,
     /// Whether a script decides instead of the policy.
     pub(super) is_scripted: bool,
     /// Whether only the first of the list is a candidate.

@@ -7,13 +7,12 @@ use crate::live::payback::{Payback, PaybackMeter};
 use crate::simulate::shortened;
 use crate::text::{Layout, counted, duration, rounded};
 use experiments::PreparedExperiment;
+use experiments::Published;
 use experiments::RunReport;
 
 /// Results of a run on real hosts, for `--format json`.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// `migbsp.live/1`.
-    schema: &'static str,
     /// Name of the workload.
     workload: String,
     /// Number of processes.
@@ -57,7 +56,6 @@ impl Report {
         }
         let application = &prepared.loaded.experiment.application;
         Self {
-            schema: "migbsp.live/1",
             workload: application.workload.clone(),
             processes: application.processes,
             hosts: platform
@@ -133,6 +131,10 @@ impl Report {
         }
         text
     }
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.live/1";
 }
 
 /// Number of migrations that are shown.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bsp::HostId;
 use bsp::units::{Bytes, Instant, Seconds};
 use csv::StringRecord;
-use experiments::Failure;
 use experiments::platform::find_host;
+use experiments::{CsvTable, Failure, Provenance};
 use settings::{Fault, Unit};
 use simulator::{Activity, Engine, NetworkOptions, Platform};
 
@@ -72,6 +72,7 @@ impl Flows {
         &self,
         platform: Arc<Platform>,
         options: NetworkOptions,
+        provenance: &Provenance,
     ) -> Result<String, Failure> {
         let ends = time(&self.flows, platform, options)?;
         if let Some(index) = ends.iter().position(Option::is_none) {
@@ -79,21 +80,26 @@ impl Flows {
             let problem = format!("flow {row} never ends: a link on its way has no bandwidth left");
             return Err(Failure::Input(problem));
         }
-        self.with_ends(&ends).map_err(Failure::run)
+        self.with_ends(&ends, provenance)
     }
 
-    fn with_ends(&self, ends: &[Option<Instant>]) -> Result<String, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(self.header.iter().chain(["end", "duration"]))?;
+    fn with_ends(
+        &self,
+        ends: &[Option<Instant>],
+        provenance: &Provenance,
+    ) -> Result<String, Failure> {
+        let header = self.header.iter().chain(["end", "duration"]);
+        let mut table = CsvTable::with_header(SCHEMA, provenance, header)?;
         for ((row, flow), end) in self.rows.iter().zip(&self.flows).zip(ends) {
             let end = end.expect("a flow that never ends has been refused");
             let (end, duration) = (end.get().to_string(), (end - flow.start).get().to_string());
-            writer.write_record(row.iter().chain([end.as_str(), duration.as_str()]))?;
+            let row: Vec<&str> = row
+                .iter()
+                .chain([end.as_str(), duration.as_str()])
+                .collect();
+            table.push(row)?;
         }
-        let bytes = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
 }
 
@@ -212,6 +218,9 @@ fn csv_problem(error: &csv::Error) -> String {
         _ => error.to_string(),
     }
 }
+
+/// The form of the output.
+const SCHEMA: &str = "migbsp.flows/1";
 
 /// Up to this limit every whole number is a float.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;

@@ -3,7 +3,7 @@
 mod place;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
@@ -12,18 +12,20 @@ use serde_json::Value;
 use crate::rebalance::instance::place::{Place, Range};
 use crate::rebalance::instance::source::Source;
 use experiments::Failure;
-use settings::Fault;
+use settings::{Fault, Node};
 
 /// The contents of an instance file.
 ///
 /// Invariant: all numbers are within `AMOUNT` or `RATE`; every home is a machine; there are at
-/// least one machine and one process, and as many clusters as machines.
+/// least one machine and one process, and as many clusters as machines, whose names differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
     /// Its name.
     pub name: String,
     /// Of each machine: workload that it does in a unit of time.
     pub capacities: Vec<f64>,
+    /// Of each machine: its name; its position from 0, if the file names none.
+    pub machines: Vec<String>,
     /// Of each machine: the number of its cluster, as written.
     pub clusters: Vec<u64>,
     /// MB/s between machines of one cluster.
@@ -74,6 +76,7 @@ impl Instance {
         let bandwidth = entries.required("bandwidth")?;
         let bandwidth = bandwidth.entries("bandwidth", &["intra", "inter"], &[])?;
         let processes = entries.required("processes")?;
+        let machines = entries.optional("machines");
         let targets = entries.optional("targets");
         let name = entries.optional("name");
         Ok(Self {
@@ -88,6 +91,10 @@ impl Instance {
                 .map(|place| process(&place, capacities.len()))
                 .collect::<Result<_, _>>()?,
             targets: targets.map_or(Ok(Vec::new()), |targets| targets.some_numbers(RATE))?,
+            machines: match machines {
+                Some(machines) => names(&machines, capacities.len())?,
+                None => positions(capacities.len()),
+            },
             capacities,
             clusters,
         })
@@ -104,6 +111,7 @@ impl Instance {
         Self {
             name,
             capacities: machines.clone().map(|machine| machine.capacity).collect(),
+            machines: positions(machines.len()),
             clusters: machines
                 .map(|machine| u64::try_from(machine.group).expect("a number fits 64 bits"))
                 .collect(),
@@ -164,6 +172,15 @@ impl Instance {
         .expect("what has been read is within the bounds of a problem")
     }
 
+    /// The instance as the configuration of a search.
+    ///
+    /// # Panics
+    ///
+    /// Never: what has just been written reads back.
+    pub fn configuration(&self) -> Node {
+        serde_json::from_str(&self.json()).expect("an instance is JSON")
+    }
+
     /// As JSON, with a line for each process, so that errors have a line of their own.
     pub fn json(&self) -> String {
         let list = |numbers: &[f64]| {
@@ -177,6 +194,12 @@ impl Instance {
         };
         line("name", &Value::from(self.name.as_str()).to_string());
         line("capacities", &list(&self.capacities));
+        if self.machines != positions(self.machines.len()) {
+            line(
+                "machines",
+                &Value::from(self.machines.as_slice()).to_string(),
+            );
+        }
         line("cluster", &format!("[{}]", clusters.join(", ")));
         let (intra, inter) = (plain(self.bandwidth_intra), plain(self.bandwidth_inter));
         line(
@@ -190,6 +213,30 @@ impl Instance {
         let rows: Vec<String> = rows.collect();
         text + &format!("  \"processes\": [\n{}\n  ]\n}}\n", rows.join(",\n"))
     }
+}
+
+/// The name of each machine.
+fn names(place: &Place<'_>, machines: usize) -> Result<Vec<String>, Fault> {
+    let (mut names, mut taken) = (Vec::new(), BTreeSet::new());
+    for place in place.items("a list with the name of each machine")? {
+        let name = place.shown()?;
+        if !taken.insert(name) {
+            return Err(place.invalid("must not be the name of another machine".to_owned()));
+        }
+        names.push(name.to_owned());
+    }
+    if names.len() != machines {
+        return Err(place.fault(format!(
+            "{} names for {machines} capacities, must be one for each machine",
+            names.len()
+        )));
+    }
+    Ok(names)
+}
+
+/// The names of machines that have none of their own.
+fn positions(machines: usize) -> Vec<String> {
+    (0..machines).map(|position| position.to_string()).collect()
 }
 
 /// One cluster for each machine.
@@ -241,9 +288,10 @@ fn plain(number: f64) -> String {
 }
 
 /// Keys of an instance.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     "name",
     "capacities",
+    "machines",
     "cluster",
     "bandwidth",
     "processes",
@@ -299,6 +347,7 @@ mod tests {
         let instance = Instance {
             name: "a \"name\"".to_owned(),
             capacities: vec![1.0, 0.1],
+            machines: vec!["ice-1".to_owned(), "a \"b\"".to_owned()],
             clusters: vec![7, 3],
             bandwidth_intra: 100.0,
             bandwidth_inter: 1e-3,

@@ -39,7 +39,6 @@ pub fn reproduce(part: Part, instances: Option<u32>, batch: Batch<'_>) -> Result
         Part::Figures => figures::compare(instances, batch)?,
     };
     Ok(Report {
-        schema: "migbsp.reproduce-chen2008/1",
         part: part.short_name(),
         instances,
         cells,

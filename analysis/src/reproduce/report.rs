@@ -12,12 +12,11 @@ use crate::reproduce::execute::Outcome;
 use crate::reproduce::gain::GainReport;
 use crate::reproduce::mean::{Mean, means};
 use crate::reproduce::run::{Run, Variant};
+use experiments::{CsvTable, Failure, Provenance, Published};
 
 /// Results of `migbsp reproduce`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// `migbsp.reproduce/1`.
-    pub schema: &'static str,
     /// Table after table, in the papers' order.
     pub cells: Vec<CellReport>,
     /// Mean absolute relative errors.
@@ -47,7 +46,6 @@ impl Report {
             .collect();
         let totals = [Variant::Iii, Variant::ReceiveTime];
         Self {
-            schema: "migbsp.reproduce/1",
             means: means(&cells),
             cells,
             gains,
@@ -76,15 +74,15 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self) -> Result<String, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for cell in &self.cells {
-            writer.serialize(cell)?;
+            table.push(cell)?;
         }
         if self.cells.is_empty() {
             for stated in &self.migrations {
                 for ours in &stated.ours {
-                    writer.serialize(MigrationRow {
+                    table.push(MigrationRow {
                         application: stated.application,
                         processes: stated.processes,
                         row: stated.row,
@@ -102,11 +100,12 @@ impl Report {
                 }
             }
         }
-        let bytes = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.reproduce/1";
 }
 
 /// A row of the CSV of migrations: a statement and one run.

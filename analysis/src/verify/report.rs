@@ -3,12 +3,11 @@
 use agents::replay::{Checked, Difference};
 use serde::Serialize;
 
-use experiments::Failure;
+use experiments::{CsvTable, Failure, Provenance, Published};
 
 /// Results of a verification, for `--format json`.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    schema: &'static str,
     #[serde(flatten)]
     pub(super) head: Head,
     /// Every call, and calls that the record lacks.
@@ -20,6 +19,8 @@ pub struct Report {
 pub(super) struct Head {
     pub(super) record: String,
     pub(super) scenario: String,
+    /// The name of the policy, for the text.
+    #[serde(skip)]
     pub(super) policy: String,
     pub(super) processes: usize,
     /// Whether the record has the whole run and its result.
@@ -55,7 +56,6 @@ struct Row<'a> {
 impl Report {
     pub(super) fn new(head: Head) -> Self {
         Self {
-            schema: "migbsp.verify/1",
             head,
             calls: Vec::new(),
         }
@@ -74,19 +74,17 @@ impl Report {
     /// # Errors
     ///
     /// Never: rows are plain data.
-    pub fn csv(&self) -> Result<String, Failure> {
-        let mut writer = csv::WriterBuilder::new()
-            .has_headers(false)
-            .from_writer(Vec::new());
-        writer.write_record(HEADER).map_err(Failure::run)?;
-        for call in &self.calls {
-            for row in call.rows() {
-                writer.serialize(row).map_err(Failure::run)?;
-            }
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, HEADER)?;
+        for row in self.calls.iter().flat_map(Call::rows) {
+            table.push(row)?;
         }
-        let bytes = writer.into_inner().map_err(Failure::run)?;
-        String::from_utf8(bytes).map_err(Failure::run)
+        table.text()
     }
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.verify/1";
 }
 
 impl Call {

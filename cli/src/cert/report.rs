@@ -9,12 +9,11 @@ use sha2::{Digest, Sha256};
 
 use crate::cert::date::{date, days};
 use analysis::text::Layout;
-use experiments::Failure;
+use experiments::{CsvTable, Failure, Provenance, Published};
 
-/// Certificates at a point in time; `schema` is `migbsp.cert/1`.
+/// Certificates at a point in time.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
-    schema: &'static str,
     /// When they were looked at.
     #[serde(rename = "now")]
     date: String,
@@ -45,7 +44,6 @@ struct Row {
 impl Report {
     pub(super) fn new(now: SystemTime) -> Self {
         Self {
-            schema: "migbsp.cert/1",
             date: date(now),
             now,
             certificates: Vec::new(),
@@ -94,14 +92,17 @@ impl Report {
         text
     }
 
-    pub(super) fn csv(&self) -> Result<String, Failure> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
+    pub(super) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for row in &self.certificates {
-            writer.serialize(row).map_err(Failure::run)?;
+            table.push(row)?;
         }
-        let bytes = writer.into_inner().map_err(Failure::run)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.cert/1";
 }
 
 impl Row {

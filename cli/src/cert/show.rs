@@ -12,7 +12,7 @@ use crate::cert::folder::{certificates, folder};
 use crate::cert::report::Report;
 use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json, print_text};
-use experiments::Failure;
+use experiments::{Failure, Provenance, Registry};
 
 /// Arguments of `cert show`.
 #[derive(Debug, Args)]
@@ -25,7 +25,10 @@ pub(crate) struct ShowArguments {
     format: Format,
 }
 
-pub(super) fn command(arguments: &ShowArguments) -> Result<(), CommandFailure> {
+pub(super) fn command(
+    arguments: &ShowArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     let default;
     let paths = if arguments.files.is_empty() {
         default = [folder(None)?];
@@ -43,10 +46,11 @@ pub(super) fn command(arguments: &ShowArguments) -> Result<(), CommandFailure> {
             report.add(&file.display().to_string(), &certificates, revoked);
         }
     }
+    let provenance = || Provenance::of_program(registry);
     match arguments.format {
         Format::Table => print_text(true, |layout| report.text(layout)),
-        Format::Json => print_json(&report),
-        Format::Csv => print(&report.csv()?),
+        Format::Json => print_json(&provenance()?, &report),
+        Format::Csv => print(&report.csv(&provenance()?)?),
     }
 }
 

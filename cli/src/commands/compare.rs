@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::failure::CommandFailure;
 use experiments::batch::{Batch, Progress};
-use experiments::{Failure, Registry};
+use experiments::{Failure, Provenance, Registry, overrides};
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
@@ -94,7 +94,7 @@ pub(crate) fn command(
         tracing::info!(recalled, "runs taken from runs.jsonl");
     }
     let report = Report::new(&results, &arguments.claims, &arguments.claims_each);
-    arguments.show(&report)?;
+    arguments.show(&report, registry)?;
     if let Some(file) = &arguments.svg {
         write(file, &chart(&report).svg())?;
     }
@@ -153,7 +153,8 @@ impl Runs {
         let comparison = self.arguments.comparison();
         let results = compare::results_so_far(&comparison, &self.subjects, &self.ledger);
         if let Some(results) = &results {
-            self.arguments.show(&Report::new(results, &[], &[]))?;
+            let report = Report::new(results, &[], &[]);
+            self.arguments.show(&report, &self.registry)?;
         }
         let seeds = self.subjects.iter().map(|subject| subject.seeds.len());
         let all = seeds.sum::<usize>() * self.arguments.policies.len();
@@ -181,11 +182,15 @@ impl CompareArguments {
         }
     }
 
-    fn show(&self, report: &Report) -> Result<(), CommandFailure> {
+    fn show(&self, report: &Report, registry: &Registry) -> Result<(), CommandFailure> {
+        let provenance = || -> Result<Provenance, Failure> {
+            let overrides = overrides(&self.set, registry)?;
+            Ok(Provenance::of_program(registry)?.with_overrides(overrides))
+        };
         match self.format {
             Format::Table => print_text(true, |layout| text(report, layout)),
-            Format::Json => print_json(report),
-            Format::Csv => print(&report.csv().map_err(Failure::run)?),
+            Format::Json => print_json(&provenance()?, report),
+            Format::Csv => print(&report.csv(&provenance()?)?),
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::failure::CommandFailure;
 use clap::Args;
-use experiments::record;
+use experiments::{Failure, Provenance, Registry, record};
 
 use crate::file::write;
 use crate::output::{Format, print, print_json, print_text};
@@ -42,6 +42,7 @@ pub(crate) struct ExplainArguments {
 /// If there is no such record, process or call, or the answer cannot be written.
 pub(crate) fn command(
     arguments: &ExplainArguments,
+    registry: &Registry,
     own_name: &OwnName,
 ) -> Result<(), CommandFailure> {
     let folder = record::find(&arguments.run)?;
@@ -49,18 +50,21 @@ pub(crate) fn command(
     let against = arguments.against.as_deref();
     let against = against.map(record::find_baseline).transpose()?;
     let inquiry = Inquiry::new(&folder, against.as_deref(), process, arguments.superstep)?;
+    let provenance = || -> Result<Provenance, Failure> {
+        Provenance::of_record(&record::manifest(&folder)?, registry)
+    };
     if arguments.format == Format::Csv {
         if let Some(file) = &arguments.svg {
             write(file, &inquiry.svg(&inquiry.answer()?))?;
         }
-        return print(&inquiry.csv()?);
+        return print(&inquiry.csv(&provenance()?)?);
     }
     let answer = inquiry.answer()?;
     if let Some(file) = &arguments.svg {
         write(file, &inquiry.svg(&answer))?;
     }
     match arguments.format {
-        Format::Json => print_json(&answer),
+        Format::Json => print_json(&provenance()?, &answer),
         Format::Table | Format::Csv => print_text(false, |layout| {
             own_name.in_text(&text(&answer, layout)).into_owned()
         }),

@@ -9,11 +9,9 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::CommandFailure;
 use crate::output::print;
-use experiments::Failure;
-use experiments::Model;
-use experiments::TCP_WINDOW;
-use experiments::platform::load;
-use settings::read;
+use experiments::platform::parse;
+use experiments::{Failure, Model, PlatformSection, Provenance, Registry, TCP_WINDOW};
+use settings::{read, tree_of};
 
 /// How the network shares its bandwidth.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -59,13 +57,24 @@ pub(crate) struct FlowArguments {
 /// # Errors
 ///
 /// [`Failure::Input`] if one of the files is invalid, or a flow never ends.
-pub(crate) fn command(arguments: &FlowArguments) -> Result<(), CommandFailure> {
-    let platform = Arc::new(load(&arguments.platform)?);
+pub(crate) fn command(
+    arguments: &FlowArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    let described = read(&arguments.platform).map_err(Failure::input)?;
+    let platform = Arc::new(parse(&described, &arguments.platform)?);
     let text = read(&arguments.flows).map_err(Failure::input)?;
     let flows = Flows::read(&text, &arguments.flows, &platform)?;
-    let options = Model::from(arguments.model)
-        .options(!arguments.no_cross_traffic, Bytes(arguments.tcp_window));
-    print(&flows.timed(platform, options)?)
+    let section = PlatformSection {
+        file: arguments.platform.display().to_string(),
+        model: arguments.model.into(),
+        cross_traffic: !arguments.no_cross_traffic,
+        tcp_window: Bytes(arguments.tcp_window),
+    };
+    let provenance = Provenance::of_program(registry)?
+        .with_platform(described.as_bytes())
+        .with_configuration(&tree_of(&section));
+    print(&flows.timed(platform, section.network(), &provenance)?)
 }
 
 fn window(text: &str) -> Result<u64, String> {

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::CommandFailure;
 use clap::Subcommand;
-use experiments::platform::{is_simgrid, load};
+use experiments::platform::{is_simgrid, load, parse};
+use experiments::{Failure, Provenance, Registry};
 
-use settings::name_of;
+use settings::{name_of, read};
 
 use crate::commands::flows::{self, FLOWS_ABOUT, FLOWS_HELP, FlowArguments};
 use crate::output::{Format, print, print_json, print_text};
@@ -42,11 +43,14 @@ pub(crate) enum PlatformCommand {
 /// # Errors
 ///
 /// If a file is at fault, or stdout takes nothing.
-pub(crate) fn command(command: &PlatformCommand) -> Result<(), CommandFailure> {
+pub(crate) fn command(
+    command: &PlatformCommand,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     match command {
         PlatformCommand::Check { file } => check(file),
-        PlatformCommand::Show { file, format } => show(file, *format),
-        PlatformCommand::Flows(arguments) => flows::command(arguments),
+        PlatformCommand::Show { file, format } => show(file, *format, registry),
+        PlatformCommand::Flows(arguments) => flows::command(arguments, registry),
     }
 }
 
@@ -84,12 +88,16 @@ fn check(file: &Path) -> Result<(), CommandFailure> {
 /// # Errors
 ///
 /// [`Failure::Input`] if the file describes no platform.
-fn show(file: &Path, format: Format) -> Result<(), CommandFailure> {
-    let platform = load(file)?;
+fn show(file: &Path, format: Format, registry: &Registry) -> Result<(), CommandFailure> {
+    let text = read(file).map_err(Failure::input)?;
+    let platform = parse(&text, file)?;
     let view = PlatformView::new(&platform, &name_of(file));
+    let provenance = || -> Result<Provenance, Failure> {
+        Ok(Provenance::of_program(registry)?.with_platform(text.as_bytes()))
+    };
     match format {
-        Format::Json => print_json(&view),
-        Format::Csv => print(&view.csv()?),
+        Format::Json => print_json(&provenance()?, &view),
+        Format::Csv => print(&view.csv(&provenance()?)?),
         Format::Table => print_text(true, |layout| view.text(layout)),
     }
 }

@@ -9,6 +9,7 @@ mod sweep;
 
 use clap::{Args, Subcommand};
 
+use experiments::Registry;
 use experiments::batch::Batch;
 
 use crate::arguments::JobsArguments;
@@ -49,15 +50,18 @@ enum RebalanceCommand {
 ///
 /// Errors of the arguments, the instance or the disk; [`Failure::Verification`] if a target
 /// of an instance is not met.
-pub(crate) fn command(arguments: &RebalanceArguments) -> Result<(), CommandFailure> {
+pub(crate) fn command(
+    arguments: &RebalanceArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     let progress = &RunBar::new(arguments.progress);
     let batch = |jobs: JobsArguments| Batch {
         jobs: jobs.threads(),
         progress,
     };
     match &arguments.command {
-        Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, batch(sweep.jobs)),
+        Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, batch(sweep.jobs), registry),
         Some(RebalanceCommand::Generate(generate)) => generate::command(generate),
-        None => solve::command(&arguments.solve, batch(arguments.solve.jobs)),
+        None => solve::command(&arguments.solve, batch(arguments.solve.jobs), registry),
     }
 }

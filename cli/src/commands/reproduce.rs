@@ -11,8 +11,8 @@ use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json, print_text};
 use analysis::reproduce::{Part, Table, Variant, chen, page, reproduce, summary, text};
-use experiments::Failure;
 use experiments::batch::Batch;
+use experiments::{Failure, Provenance, Registry};
 
 /// The arguments of `reproduce`.
 #[derive(Debug, Args)]
@@ -65,10 +65,13 @@ enum PartArgument {
 /// # Errors
 ///
 /// If an option does not apply to the part, or results cannot be written.
-pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), CommandFailure> {
+pub(crate) fn command(
+    arguments: &ReproduceArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     let part = match arguments.part {
         PartArgument::Papers(part) => part,
-        PartArgument::Chen(part) => return chen_command(part, arguments),
+        PartArgument::Chen(part) => return chen_command(part, arguments, registry),
     };
     if arguments.summary && arguments.format != Format::Table {
         let problem = "--summary cannot be used with --format";
@@ -95,16 +98,21 @@ pub(crate) fn command(arguments: &ReproduceArguments) -> Result<(), CommandFailu
     if let Some(file) = &arguments.html {
         write(file, &page(&report))?;
     }
+    let provenance = || Provenance::of_program(registry);
     match arguments.format {
         Format::Table if arguments.summary => print_text(true, |layout| summary(&report, layout)),
         Format::Table => print_text(true, |layout| text(&report, layout)),
-        Format::Json => print_json(&report),
-        Format::Csv => print(&report.csv().map_err(Failure::run)?),
+        Format::Json => print_json(&provenance()?, &report),
+        Format::Csv => print(&report.csv(&provenance()?)?),
     }
 }
 
 /// Draws the instances of a part, runs the algorithms and shows the results beside the published ones.
-fn chen_command(part: chen::Part, arguments: &ReproduceArguments) -> Result<(), CommandFailure> {
+fn chen_command(
+    part: chen::Part,
+    arguments: &ReproduceArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     for (is_given, option) in [
         (arguments.ties.is_some(), "--ties"),
         (arguments.summary, "--summary"),
@@ -126,10 +134,11 @@ fn chen_command(part: chen::Part, arguments: &ReproduceArguments) -> Result<(), 
     if let Some(file) = &arguments.html {
         write(file, &chen::page(part, &report))?;
     }
+    let provenance = || Provenance::of_program(registry);
     match arguments.format {
         Format::Table => print_text(true, |layout| chen::text(part, &report, layout)),
-        Format::Json => print_json(&report),
-        Format::Csv => print(&report.csv().map_err(Failure::run)?),
+        Format::Json => print_json(&provenance()?, &report),
+        Format::Csv => print(&report.csv(&provenance()?)?),
     }
 }
 

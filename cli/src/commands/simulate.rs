@@ -6,8 +6,8 @@ use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
 use experiments::{
-    Failure, Finished, PreparedExperiment, Recorder, Registry, Report, RunReport, Scenario,
-    refuse_records,
+    Failure, Finished, PreparedExperiment, Provenance, Recorder, Registry, Report, RunReport,
+    Scenario, refuse_records,
 };
 
 use crate::arguments::Overrides;
@@ -85,14 +85,17 @@ pub(crate) fn command(
     if let Some(place) = &arguments.outputs {
         place.check()?;
     }
-    let mut outputs = None;
+    let mut last = None;
     for scenario in scenarios {
         let (report, finished) = run(&prepared, *scenario, arguments, registry)?;
         runs.push(report);
-        outputs = Some(finished.outputs);
+        last = Some(finished);
     }
-    let written = match (&arguments.outputs, outputs) {
-        (Some(place), Some(outputs)) => place.write(&prepared.loaded, registry, &outputs),
+    let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
+    let written = match (&arguments.outputs, last) {
+        (Some(place), Some(finished)) => {
+            place.write(&prepared.loaded, registry, &finished, provenance)
+        }
         _ => Ok(()),
     };
     if let Some(script) = &prepared.script {
@@ -109,8 +112,8 @@ pub(crate) fn command(
             }
             text
         })?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
+        Format::Json => print_json(&provenance()?, &report)?,
+        Format::Csv => print(&report.csv(&provenance()?)?)?,
     }
     written
 }

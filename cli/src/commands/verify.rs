@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::failure::CommandFailure;
 use clap::Args;
-use experiments::record::find;
-use experiments::{Failure, Registry};
+use experiments::record::{find, manifest};
+use experiments::{Failure, Provenance, Registry};
 
 use crate::output::{Format, print, print_json, print_text};
 use analysis::verify::{text, verify};
@@ -33,12 +33,14 @@ pub(crate) fn command(
     let folder = find(&arguments.run)?;
     let (report, ended) = verify(&folder, registry)?;
     let first = report.first();
+    let provenance =
+        || -> Result<Provenance, Failure> { Provenance::of_record(&manifest(&folder)?, registry) };
     // A partial verification is not reported as success.
     if ended.is_ok() || first.is_some() {
         match arguments.format {
             Format::Table => print_text(true, |layout| text(&report, layout))?,
-            Format::Json => print_json(&report)?,
-            Format::Csv => print(&report.csv()?)?,
+            Format::Json => print_json(&provenance()?, &report)?,
+            Format::Csv => print(&report.csv(&provenance()?)?)?,
         }
     }
     ended?;

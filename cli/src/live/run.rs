@@ -16,9 +16,12 @@ use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
 use analysis::live::{Report, Watch};
+use experiments::CsvTable;
 use experiments::Failure;
 use experiments::Finished;
 use experiments::PreparedExperiment;
+use experiments::Provenance;
+use experiments::Published;
 use experiments::Recorder;
 use experiments::Registry;
 use experiments::RunFailure;
@@ -139,20 +142,28 @@ pub(crate) fn follow(
     if let Some(recorder) = recorder {
         recorder.finish(report.run())?;
     }
+    let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
     let written = match &arguments.outputs {
-        Some(place) => place.write(&loaded, registry, &finished.outputs),
+        Some(place) => place.write(&loaded, registry, &finished, provenance),
         None => Ok(()),
     };
-    show(arguments, &report)?;
+    show(arguments, &report, provenance)?;
     written
 }
 
 /// Prints the report.
-fn show(arguments: &RunArguments, report: &Report) -> Result<(), CommandFailure> {
+fn show(
+    arguments: &RunArguments,
+    report: &Report,
+    provenance: impl Fn() -> Result<Provenance, Failure>,
+) -> Result<(), CommandFailure> {
     match arguments.format {
         Format::Table => print_text(arguments.all, |layout| report.text(layout)),
-        Format::Json => print_json(report),
-        Format::Csv => print(&csv_of_run([report.run()]).map_err(Failure::run)?),
+        Format::Json => print_json(&provenance()?, report),
+        Format::Csv => {
+            let table = CsvTable::new(Report::SCHEMA, &provenance()?);
+            print(&csv_of_run(table, [report.run()])?)
+        }
     }
 }
 

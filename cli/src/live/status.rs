@@ -9,7 +9,7 @@ use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers, roles};
 use crate::output::{Format, print, print_json, print_text};
 use analysis::text::{Layout, age, rounded};
-use experiments::{Failure, Registry};
+use experiments::{CsvTable, Failure, Provenance, Published, Registry};
 
 /// Arguments of `status`.
 #[derive(Clone, Debug, Args)]
@@ -24,9 +24,8 @@ pub(crate) struct StatusArguments {
 /// How a cluster is.
 #[derive(Debug, Serialize)]
 struct Report {
-    /// `migbsp.status/1`.
-    schema: &'static str,
-    /// The build of this client.
+    /// The build of this client, for the text.
+    #[serde(skip)]
     build: Build,
     nodes: Vec<Row>,
 }
@@ -106,31 +105,34 @@ pub(crate) fn show(
     cluster: ClusterMembers,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let build = registry.build()?;
+    let provenance = Provenance::of_program(registry)?;
     let ClusterMembers { members, client } = cluster;
     let asked = members.iter().cloned().zip(roles(&members)).collect();
-    let answers =
-        inquire(client, &build, asked).map_err(|error| Failure::Cluster(error.message))?;
+    let answers = inquire(client, provenance.build(), asked)
+        .map_err(|error| Failure::Cluster(error.message))?;
     let nodes = members.iter().zip(answers);
     let nodes: Vec<Row> = nodes
         .map(|(member, answer)| Row::new(member, answer))
         .collect();
     let silent = nodes.iter().filter(|row| row.problem.is_some()).count();
     let report = Report {
-        schema: "migbsp.status/1",
-        build,
+        build: provenance.build().clone(),
         nodes,
     };
     match arguments.format {
         Format::Table => print_text(true, |layout| text(&report, layout))?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&csv(&report).map_err(Failure::run)?)?,
+        Format::Json => print_json(&provenance, &report)?,
+        Format::Csv => print(&csv(&report, &provenance)?)?,
     }
     if silent == 0 {
         return Ok(());
     }
     let all = report.nodes.len();
     Err(Failure::Cluster(format!("{silent} of {all} nodes do not answer: see above")).into())
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.status/1";
 }
 
 impl Row {
@@ -236,9 +238,8 @@ fn text(report: &Report, layout: Layout) -> String {
     text
 }
 
-fn csv(report: &Report) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
+fn csv(report: &Report, provenance: &Provenance) -> Result<String, Failure> {
+    let header = [
         "name",
         "set",
         "address",
@@ -251,11 +252,12 @@ fn csv(report: &Report) -> Result<String, csv::Error> {
         "load_recent",
         "client",
         "problem",
-    ])?;
+    ];
+    let mut table = CsvTable::with_header(Report::SCHEMA, provenance, header)?;
     for row in &report.nodes {
         let build = |part: fn(&Build) -> String| row.build.as_ref().map_or_else(String::new, part);
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-        writer.write_record([
+        table.push([
             row.name.clone(),
             row.set.clone(),
             row.address.clone(),
@@ -271,8 +273,5 @@ fn csv(report: &Report) -> Result<String, csv::Error> {
             row.problem.clone().unwrap_or_default(),
         ])?;
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(csv::IntoInnerError::into_error)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    table.text()
 }

@@ -257,7 +257,7 @@ fn certificates_say_whether_they_are_valid() {
     assert_eq!(fields("state"), ["expired", "valid", "valid", "valid"]);
     assert_eq!(rows[1]["sha256"], rows[3]["sha256"]);
     assert_eq!(rows[0]["sha256"].as_str().unwrap().len(), 64);
-    let csv = folder.stdout(&["cert", "show", "certs", "--format", "csv"]);
+    let csv = folder.csv(&["cert", "show", "certs"]);
     assert_eq!(csv.lines().count(), 7);
 }
 

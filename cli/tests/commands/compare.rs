@@ -163,7 +163,7 @@ fn the_text_shows_significant_differences() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    let csv = folder.stdout(&[&BOTH[..], &["--format", "csv"]].concat());
+    let csv = folder.csv(&BOTH);
     assert!(csv.starts_with("experiment,policy,seed,seconds,"), "{csv}");
     assert_eq!(csv.lines().count(), 1 + 2 + 2 * 5);
 }
@@ -386,7 +386,7 @@ fn an_interrupted_comparison_shows_what_is_done_and_goes_on() {
     assert!(stderr.contains(" of 120 runs are done"), "{stderr}");
     let before = kept(&folder);
     assert!((5..120).contains(&before.len()), "{}", before.len());
-    assert_eq!(before[0]["schema"], "migbsp.compare-runs/1");
+    assert_eq!(before[0]["schema"], "migbsp.compare-runs/2");
     // What is done is not done again, and the result is that of a comparison in one piece.
     let resumed = folder.stdout(&kept_runs);
     let after = kept(&folder);

@@ -91,14 +91,14 @@ fn the_object_has_the_promised_shape_and_its_terms_add_up() {
 fn rows_are_those_of_the_calls_and_processes_asked_for() {
     let folder = lbm();
     let rows = |arguments: &[&str]| {
-        let all = [&["explain", "kept", "--format", "csv"], arguments].concat();
-        folder.stdout(&all).lines().count() - 1
+        let all = [&["explain", "kept"], arguments].concat();
+        folder.csv(&all).lines().count() - 1
     };
     assert_eq!(rows(&[]), 8 * 25 * 5);
     assert_eq!(rows(&["--process", "p21"]), 8 * 5);
     assert_eq!(rows(&["--superstep", "252"]), 25 * 5);
     assert_eq!(rows(&["--process", "p21", "--superstep", "252"]), 5);
-    let csv = folder.stdout(&["explain", "kept/i", "--format", "csv"]);
+    let csv = folder.csv(&["explain", "kept/i"]);
     assert!(csv.starts_with("superstep,process,host,set,"), "{csv}");
     assert_eq!(csv.lines().count(), 1);
 }
@@ -227,6 +227,92 @@ fn the_forces_are_drawn() {
         &wrong,
         1,
         "absent/chart.svg: cannot be written: No such file or directory (os error 2)",
+    );
+}
+
+/// A fifth of the processes gets heavier, and moves gain all the same.
+fn growing_load() -> Folder {
+    let folder = Folder::new();
+    let experiment = root().join("conf/dynamic/drift-few.toml");
+    let experiment = experiment.to_str().unwrap();
+    let shorter = ["--set", "application.supersteps=400"];
+    let policy = ["--policy", "adaptive", "--out", "kept"];
+    folder.stdout(&[&["simulate", experiment][..], &shorter, &policy].concat());
+    folder
+}
+
+#[test]
+fn growing_load_does_not_look_like_a_loss() {
+    let folder = growing_load();
+    let beside = json(&folder, &[]);
+    let balance = &beside["balance"];
+    assert_eq!(beside["baseline"], "kept/i");
+    assert_eq!(balance["supersteps"], 400);
+    assert!(0.0 < number(&balance["net_seconds"]), "{balance}");
+    let after = number(&balance["after_seconds"]);
+    assert!(after < number(&balance["otherwise_seconds"]), "{balance}");
+    let verdict = beside["sentences"][1].as_str().unwrap();
+    assert!(verdict.contains("saved"), "{verdict}");
+    // The sentence and the chart say the same.
+    folder.stdout(&["explain", "kept", "--svg", "chart.svg"]);
+    let chart = fs::read_to_string(folder.path().join("chart.svg")).unwrap();
+    assert!(chart.contains(verdict), "{chart}");
+    for text in [
+        "scenario i",
+        "call that moved processes",
+        "call without moves",
+    ] {
+        assert!(chart.contains(&format!("\n{text}\n")), "{text}: {chart}");
+    }
+
+    // From another folder, and without it.
+    fs::rename(folder.path().join("kept/i"), folder.path().join("alone")).unwrap();
+    let elsewhere = json(&folder, &["--against", "alone"]);
+    assert_eq!(elsewhere["balance"], *balance);
+    assert_eq!(elsewhere["baseline"], "alone");
+    let without = json(&folder, &[]);
+    assert_eq!(without["balance"], Value::Null);
+    let verdict = without["sentences"][1].as_str().unwrap();
+    assert!(
+        verdict.contains("cannot be told without scenario i"),
+        "{verdict}"
+    );
+    assert!(!verdict.contains("saved") || verdict.contains("Whether the moves saved"));
+}
+
+#[test]
+fn a_record_that_is_not_scenario_i_of_the_experiment_is_not_compared() {
+    let folder = growing_load();
+    let against = |record: &str, problem: &str| {
+        let help =
+            "  help: `migbsp simulate FILE --out DIR` writes scenario i of an experiment to DIR/i";
+        let arguments = ["explain", "kept", "--against", record];
+        folder.fails(&arguments, 4, &format!("{record}: {problem}\n{help}"));
+    };
+    against("kept/ii", "is a record of scenario ii, expected scenario i");
+    let longer = [
+        "--set",
+        "application.supersteps=500",
+        "--set",
+        "scheduler.scenario=i",
+    ];
+    let experiment = root().join("conf/dynamic/drift-few.toml");
+    let simulate = ["simulate", experiment.to_str().unwrap(), "--out", "longer"];
+    folder.stdout(&[&simulate[..], &longer].concat());
+    against(
+        "longer/i",
+        "is of another experiment: `application.supersteps` is `500`, but `400` in the run to explain",
+    );
+    // A record beside the run that cannot be read is named, and the rest is explained.
+    fs::write(folder.path().join("kept/i/events.jsonl"), "xx\n").unwrap();
+    let answer = json(&folder, &[]);
+    let last = answer["sentences"].as_array().unwrap().last().unwrap();
+    let last = last.as_str().unwrap();
+    assert!(
+        last.starts_with(
+            "The record of scenario i beside this one is not used: kept/i/events.jsonl:1"
+        ),
+        "{last}"
     );
 }
 

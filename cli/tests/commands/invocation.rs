@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The program.
@@ -84,6 +85,13 @@ impl Folder {
         ended.stdout
     }
 
+    /// Runs the binary, which has to succeed and print a table as CSV; the table without the comments at its head.
+    #[track_caller]
+    pub(crate) fn csv(&self, arguments: &[&str]) -> String {
+        let text = self.stdout(&[arguments, &["--format", "csv"]].concat());
+        rows(&text)
+    }
+
     /// Runs the binary, which has to fail with `code`, print nothing on stdout, and `message` alone.
     #[track_caller]
     pub(crate) fn fails(&self, arguments: &[&str], code: i32, message: &str) {
@@ -94,6 +102,27 @@ impl Folder {
         };
         assert_eq!(self.run(arguments), expected);
     }
+}
+
+/// The JSON object in `text` without some of its keys.
+#[track_caller]
+pub(crate) fn without(text: &str, keys: &[&str]) -> Value {
+    let mut object: Value = serde_json::from_str(text).unwrap();
+    for key in keys {
+        assert!(
+            object.as_object_mut().unwrap().remove(*key).is_some(),
+            "{key}"
+        );
+    }
+    object
+}
+
+/// A table as CSV without the comments at its head, the first of which names its schema.
+#[track_caller]
+pub(crate) fn rows(table: &str) -> String {
+    assert!(table.starts_with("# schema: \"migbsp."), "{table}");
+    let rows = table.split_inclusive('\n');
+    rows.skip_while(|line| line.starts_with("# ")).collect()
 }
 
 /// Four processes on two clusters of two hosts, the second one slow.

@@ -13,7 +13,7 @@
 
 mod builds;
 mod clocks;
-mod cluster;
+pub(crate) mod cluster;
 mod daemons;
 mod failures;
 mod inputs;

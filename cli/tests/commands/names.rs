@@ -76,7 +76,7 @@ fn control_characters_in_a_record_are_escaped() {
                 let from = format!("\"{key}\": \"{value}\"");
                 assert!(said.contains(&from), "{from}");
                 let to = format!("\"{key}\": \"{escape}\"");
-                fs::write(&manifest, said.replacen(&from, &to, 1)).unwrap();
+                fs::write(&manifest, said.replace(&from, &to)).unwrap();
                 let at = format!("runs/iii/run.json: {key}: ");
                 is_refused(&folder.run(&[command, "runs"]), &at);
             }

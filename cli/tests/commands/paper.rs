@@ -12,10 +12,11 @@ use std::sync::OnceLock;
 use analysis::reproduce::{Part, Variant, page as draw, reproduce, summary};
 use analysis::text::Layout;
 use experiments::batch::{Batch, Silent};
+use experiments::{Attributed, Provenance, Registry};
 use serde_json::Value;
 
 use crate::charts::check_page;
-use crate::invocation::{BINARY, Folder, root};
+use crate::invocation::{BINARY, Folder, root, rows};
 
 /// What the binary prints for `arguments` in the sources' folder.
 fn output(arguments: &[&str]) -> String {
@@ -47,8 +48,9 @@ fn results() -> &'static Everything {
             progress: &Silent,
         };
         let report = reproduce(Part::All, &ties, batch).unwrap();
+        let provenance = Provenance::of_program(&Registry::shipped()).unwrap();
         Everything {
-            report: serde_json::to_value(&report).unwrap(),
+            report: serde_json::to_value(Attributed::new(&provenance, &report)).unwrap(),
             page: draw(&report),
             summary: summary(&report, Layout::default()),
         }
@@ -66,6 +68,12 @@ fn mean(report: &Value, over: &str, scenario: &str) -> f64 {
         .iter()
         .find(|mean| mean["over"] == over && mean["scenario"] == scenario);
     found.unwrap()["error"].as_f64().unwrap()
+}
+
+#[test]
+fn the_results_of_all_parts_are_as_their_schema_says() {
+    let text = everything().to_string();
+    assert_eq!(crate::schemas::check(&text, "reproduce"), "reproduce");
 }
 
 #[test]
@@ -234,6 +242,7 @@ fn one_part_is_run_alone_wherever_the_binary_is() {
         "page.html",
     ]);
     let head = "table,row,processes,alpha,scenario,paper,ours,error,flagged,migrations";
+    let csv = rows(&csv);
     assert_eq!(csv.lines().next(), Some(head));
     // Six cells of scenario i, 18 of ii, 18 of iii in three ways.
     assert_eq!(csv.lines().count(), 1 + 6 + 18 + 3 * 18);

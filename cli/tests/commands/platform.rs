@@ -114,6 +114,6 @@ fn the_sets_of_a_platform_are_shown() {
         (&"slow".into(), &"fast".into())
     );
     assert_eq!(across["bandwidth_bytes_per_second"], 12.5e6);
-    let csv = folder.stdout(&["platform", "show", "two.xml", "--format", "csv"]);
+    let csv = folder.csv(&["platform", "show", "two.xml"]);
     assert_eq!(csv.lines().count(), 3);
 }

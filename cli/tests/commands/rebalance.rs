@@ -82,7 +82,7 @@ fn every_assignment_is_what_it_is_said_to_be() {
                         "70",
                     ],
                 );
-                assert_eq!(json["schema"], "migbsp.rebalance/1");
+                assert_eq!(json["schema"], "migbsp.rebalance/2");
                 assert_eq!(json["cost_unit"], cost);
                 let solutions = json["solutions"].as_array().unwrap();
                 let targets: Vec<f64> = solutions
@@ -180,7 +180,7 @@ fn long_tables_are_cut() {
 #[test]
 fn rows_are_moves() {
     let folder = folder();
-    let csv = folder.stdout(&[
+    let csv = folder.csv(&[
         "rebalance",
         "small.json",
         "--budget",
@@ -189,8 +189,6 @@ fn rows_are_moves() {
         "60",
         "--target",
         "200",
-        "--format",
-        "csv",
     ]);
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
@@ -200,6 +198,33 @@ fn rows_are_moves() {
     assert_eq!(lines.len(), 1 + 2 + 1, "{csv}");
     assert!(lines[3].starts_with("200.0,true,150.0,0.0,0.0,0,"), "{csv}");
     assert!(lines[3].ends_with(",,,,,,"), "{csv}");
+}
+
+#[test]
+fn machines_are_shown_by_the_names_that_the_instance_gives() {
+    let named = SMALL.replacen(
+        "\"cluster\"",
+        "\"machines\": [\"ice-1\", \"ice-2\", \"rio\"], \"cluster\"",
+        1,
+    );
+    let folder = Folder::new().with("small.json", named);
+    let json = object(&folder, &[&["small.json"], &IMLP[..]].concat());
+    assert_eq!(
+        json["machines"],
+        Value::from(["ice-1", "ice-2", "rio"].to_vec())
+    );
+    let solution = &json["solutions"][0];
+    let places = ["rio", "ice-2", "ice-1", "ice-2", "rio"];
+    assert_eq!(solution["assignment"], Value::from(places.to_vec()));
+    let first = &solution["moves"][0];
+    assert_eq!(
+        (&first["process"], &first["from"], &first["to"]),
+        (&0.into(), &"ice-1".into(), &"rio".into())
+    );
+    let csv = folder.csv(&[&["rebalance", "small.json"], &IMLP[..]].concat());
+    assert!(csv.contains(",0,60.0,1.0,ice-1,rio,0.1\n"), "{csv}");
+    let text = folder.stdout(&[&["rebalance", "small.json"], &IMLP[..]].concat());
+    assert!(text.contains("  ice-1  rio    between clusters"), "{text}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn all_scenarios_are_verified_as_documented() {
     );
     let alone = folder.stdout(&["verify", "runs/lbm/i"]);
     assert!(alone.contains("No call was held"), "{alone}");
-    let csv = folder.stdout(&["verify", "runs/lbm", "--format", "csv"]);
+    let csv = folder.csv(&["verify", "runs/lbm"]);
     let rows: Vec<&str> = csv.lines().collect();
     let header = "superstep,processes,candidates,moves,what,recorded,recomputed";
     assert_eq!((rows.len(), rows[0], rows[1]), (9, header, "4,25,1,1,,,"));

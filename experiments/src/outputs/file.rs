@@ -60,13 +60,13 @@ impl OutputFile {
         Self::new(name, contents)
     }
 
-    /// Checks that the files of `workload` have names of their own in one folder, beside `other`.
+    /// Checks that the files of `workload` have names of their own in one folder, beside the `reserved` ones.
     ///
     /// # Errors
     ///
     /// The first name that is taken, or is not the plain name of a file.
-    pub fn check_names(workload: &str, files: &[Self], other: &str) -> Result<(), String> {
-        let mut names = BTreeSet::from([other]);
+    pub fn check_names(workload: &str, files: &[Self], reserved: &[&str]) -> Result<(), String> {
+        let mut names: BTreeSet<&str> = reserved.iter().copied().collect();
         for file in files {
             let name = file.name();
             let mut components = Path::new(name).components();
@@ -118,7 +118,7 @@ mod tests {
         let files = |names: &[&str]| {
             let files: Vec<OutputFile> =
                 names.iter().map(|name| OutputFile::new(name, "")).collect();
-            OutputFile::check_names("life", &files, "outputs.json")
+            OutputFile::check_names("life", &files, &["outputs.json"])
         };
         assert_eq!(files(&["a.txt", "b c.pgm", "..."]), Ok(()));
         for name in ["", ".", "..", "/a", "a/b", "../a", "a/", "./a"] {

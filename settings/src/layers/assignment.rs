@@ -14,16 +14,16 @@ pub fn assignments(arguments: &[String]) -> Result<Node, Fault> {
     for argument in arguments {
         let malformed = || {
             let rule = "must be section.key=value, such as scheduler.interval=8";
-            Fault::invalid(Some(ORIGIN), "", argument, rule)
+            Fault::invalid(Some(ASSIGNED), "", argument, rule)
         };
         let (path, text) = argument.split_once('=').ok_or_else(malformed)?;
         let keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
         if keys.len() < 2 || keys.iter().any(|key| key.is_empty()) {
             return Err(malformed());
         }
-        layers.push(Node::nested(&keys, value(text, ORIGIN)));
+        layers.push(Node::nested(&keys, value(text, ASSIGNED)));
     }
-    merge(&layers).map_err(|error| Fault::new(Some(ORIGIN), "", error))
+    merge(&layers).map_err(|error| Fault::new(Some(ASSIGNED), "", error))
 }
 
 /// `text` as TOML would read it, or as a bare string if TOML would not.
@@ -58,7 +58,8 @@ fn relocated(value: Value, origin: &str) -> Node {
     Node::new(value, origin)
 }
 
-const ORIGIN: &str = "--set";
+/// The origin of every value of this layer.
+pub(crate) const ASSIGNED: &str = "--set";
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ pub fn environment(
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
         };
-        let origin = format!("environment {name}");
+        let origin = format!("{VARIABLE}{name}");
         let text = text
             .into_string()
             .map_err(|_| Fault::new(Some(&origin), "", "the value is not UTF-8 text"))?;
@@ -53,6 +53,9 @@ pub fn environment(
     }
     merge(&layers).map_err(|error| Fault::new(Some("environment MIGBSP__"), "", error))
 }
+
+/// The beginning of the origin of every value of this layer, before the name of the variable.
+pub(crate) const VARIABLE: &str = "environment ";
 
 const PREFIX: &str = "MIGBSP__";
 

@@ -1,5 +1,8 @@
 //! Results of a search, for `--format json` and `csv`.
 
+use std::fmt;
+
+use experiments::{CsvTable, Failure, Provenance, Published};
 use migbsp::rebalance::Problem;
 use serde::Serialize;
 
@@ -11,15 +14,14 @@ use crate::text::rounded;
 /// Results of `migbsp rebalance INSTANCE`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// `migbsp.rebalance/1`.
-    pub(super) schema: &'static str,
     /// The instance's name.
     pub(super) instance: String,
     /// The algorithm.
     pub(super) algorithm: String,
     /// Budget for each target, as text.
     pub(super) budget: String,
-    /// Seed of random choices.
+    /// Seed of random choices, for the text.
+    #[serde(skip)]
     pub(super) seed: u64,
     /// `seconds` or `moves`: the unit of costs.
     pub(super) cost_unit: &'static str,
@@ -27,6 +29,8 @@ pub struct Report {
     pub(super) dc_initial: f64,
     /// Lower bound of levels.
     pub(super) dc_ideal: f64,
+    /// The names of the machines.
+    pub(super) machines: Vec<String>,
     /// The initial workload of each machine.
     pub(super) loads_initial: Vec<f64>,
     /// By target, in the order they were given.
@@ -40,8 +44,8 @@ pub(super) struct Assigned {
     pub(super) target: f64,
     /// Whether it is met.
     pub(super) feasible: bool,
-    /// The machine of each process, from 0.
-    pub(super) assignment: Vec<usize>,
+    /// The machine of each process.
+    pub(super) assignment: Vec<Machine>,
     /// The highest level.
     pub(super) dc: f64,
     /// Total cost of the moves.
@@ -66,14 +70,24 @@ pub(super) struct Assigned {
 pub(super) struct Move {
     /// Its position in the instance.
     pub(super) process: usize,
-    pub(super) from: usize,
-    pub(super) to: usize,
+    pub(super) from: Machine,
+    pub(super) to: Machine,
     pub(super) cost: f64,
+}
+
+/// A machine of the instance, which results show by its name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(super) struct Machine {
+    name: String,
+    /// Its position in the instance.
+    #[serde(skip)]
+    pub(super) index: usize,
 }
 
 /// A row of the CSV: a move, or a target without moves.
 #[derive(Debug, Serialize)]
-struct Row {
+struct Row<'a> {
     target: f64,
     feasible: bool,
     dc: f64,
@@ -84,8 +98,8 @@ struct Row {
     process: Option<usize>,
     workload: Option<f64>,
     size_mb: Option<f64>,
-    from: Option<usize>,
-    to: Option<usize>,
+    from: Option<&'a Machine>,
+    to: Option<&'a Machine>,
     move_cost: Option<f64>,
 }
 
@@ -100,7 +114,6 @@ impl Report {
     ) -> Self {
         let homes = problem.homes();
         Self {
-            schema: "migbsp.rebalance/1",
             instance: instance.name.clone(),
             algorithm: algorithm.to_string(),
             budget: search.limit.to_string(),
@@ -108,10 +121,11 @@ impl Report {
             cost_unit: search.cost.name(),
             dc_initial: problem.level(&homes),
             dc_ideal: problem.ideal(),
+            machines: instance.machines.clone(),
             loads_initial: problem.loads(&homes),
             solutions: found
                 .iter()
-                .map(|(target, found, bound)| Assigned::new(problem, *target, found, *bound))
+                .map(|found| Assigned::new(instance, problem, found))
                 .collect(),
         }
     }
@@ -121,20 +135,17 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, instance: &Instance) -> Result<String, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
+    pub fn csv(&self, instance: &Instance, provenance: &Provenance) -> Result<String, Failure> {
+        let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for solution in &self.solutions {
             if solution.moves.is_empty() {
-                writer.serialize(Row::new(solution, instance, None))?;
+                table.push(Row::new(solution, instance, None))?;
             }
             for one in &solution.moves {
-                writer.serialize(Row::new(solution, instance, Some(one)))?;
+                table.push(Row::new(solution, instance, Some(one)))?;
             }
         }
-        let bytes = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
 
     /// A message for each target that is not met, one a line; `None` if all are.
@@ -168,8 +179,16 @@ impl Report {
 }
 
 impl Assigned {
-    fn new(problem: &Problem, target: f64, found: &Found, lower_bound: Option<f64>) -> Self {
+    fn new(
+        instance: &Instance,
+        problem: &Problem,
+        (target, found, lower_bound): &(f64, Found, Option<f64>),
+    ) -> Self {
         let solution = &found.solution;
+        let machine = |index: usize| Machine {
+            name: instance.machines[index].clone(),
+            index,
+        };
         let places = problem.homes().into_iter().zip(&solution.assignment);
         let moved = places
             .enumerate()
@@ -177,19 +196,19 @@ impl Assigned {
         let mut moves: Vec<Move> = moved
             .map(|(process, (from, &to))| Move {
                 process,
-                from,
-                to,
+                from: machine(from),
+                to: machine(to),
                 cost: problem.cost(process, to),
             })
             .collect();
         moves.sort_by(|left, right| right.cost.total_cmp(&left.cost));
         Self {
-            target,
+            target: *target,
             feasible: solution.feasible,
-            assignment: solution.assignment.clone(),
+            assignment: solution.assignment.iter().copied().map(machine).collect(),
             dc: solution.level,
             cost: solution.cost,
-            lower_bound,
+            lower_bound: *lower_bound,
             migrations: solution.migrations,
             loads: problem.loads(&solution.assignment),
             moves,
@@ -199,8 +218,18 @@ impl Assigned {
     }
 }
 
-impl Row {
-    fn new(solution: &Assigned, instance: &Instance, one: Option<&Move>) -> Self {
+impl fmt::Display for Machine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)
+    }
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.rebalance/2";
+}
+
+impl<'a> Row<'a> {
+    fn new(solution: &Assigned, instance: &Instance, one: Option<&'a Move>) -> Self {
         let process = one.map(|one| instance.processes[one.process]);
         Self {
             target: solution.target,
@@ -213,8 +242,8 @@ impl Row {
             process: one.map(|one| one.process),
             workload: process.map(|(workload, _, _)| workload),
             size_mb: process.map(|(_, size, _)| size),
-            from: one.map(|one| one.from),
-            to: one.map(|one| one.to),
+            from: one.map(|one| &one.from),
+            to: one.map(|one| &one.to),
             move_cost: one.map(|one| one.cost),
         }
     }

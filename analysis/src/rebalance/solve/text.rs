@@ -74,7 +74,7 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layo
     let headers = ["process", "workload", "size MB", "from", "to", "way", &cost];
     let row = |one: &Move| {
         let (workload, size, _) = instance.processes[one.process];
-        let is_inside = instance.clusters[one.from] == instance.clusters[one.to];
+        let is_inside = instance.clusters[one.from.index] == instance.clusters[one.to.index];
         vec![
             one.process.to_string(),
             rounded(workload, 1),
@@ -96,14 +96,17 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layo
 fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: Layout) -> String {
     let homes = instance.processes.iter().map(|(_, _, home)| *home);
     let counts_before = counts(homes, instance);
-    let counts_after = counts(solution.assignment.iter().copied(), instance);
+    let counts_after = counts(
+        solution.assignment.iter().map(|machine| machine.index),
+        instance,
+    );
     let before = |machine: usize| report.loads_initial[machine] / instance.capacities[machine];
     let mut order: Vec<usize> = (0..instance.capacities.len()).collect();
     order.sort_by(|left, right| before(*right).total_cmp(&before(*left)));
     let row = |machine: usize| {
         let capacity = instance.capacities[machine];
         vec![
-            machine.to_string(),
+            instance.machines[machine].clone(),
             instance.clusters[machine].to_string(),
             rounded(capacity, 3),
             counts_before[machine].to_string(),

@@ -1,5 +1,6 @@
 //! The cost of each level, for `--format json` and `csv`.
 
+use experiments::{CsvTable, Failure, Provenance, Published};
 use migbsp::rebalance::Problem;
 use serde::Serialize;
 
@@ -11,15 +12,14 @@ use crate::rebalance::search::{Found, Search};
 /// Results of `migbsp rebalance sweep`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// `migbsp.rebalance-sweep/1`.
-    pub(super) schema: &'static str,
     /// The instance's name.
     pub(super) instance: String,
     /// In the order they were given.
     pub(super) algorithms: Vec<String>,
     /// Budget for each level, as text.
     pub(super) budget: String,
-    /// Seed of random choices.
+    /// Seed of random choices, for the text.
+    #[serde(skip)]
     pub(super) seed: u64,
     /// `seconds` or `moves`: the unit of costs.
     pub(super) cost_unit: &'static str,
@@ -82,7 +82,6 @@ impl Report {
         points: Vec<Point>,
     ) -> Self {
         Self {
-            schema: "migbsp.rebalance-sweep/1",
             instance: instance.name.clone(),
             algorithms: algorithms.iter().map(ToString::to_string).collect(),
             budget: search.limit.to_string(),
@@ -104,15 +103,12 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self) -> Result<String, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for point in &self.points {
-            writer.serialize(point)?;
+            table.push(point)?;
         }
-        let bytes = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
 
     /// Cost against level, on a logarithmic axis if costs span more than a decade; where an algorithm did not meet a level, its line has a gap.
@@ -157,4 +153,8 @@ impl Report {
             series,
         }
     }
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.rebalance-sweep/1";
 }

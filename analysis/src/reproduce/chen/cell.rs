@@ -1,13 +1,12 @@
 //! Published numbers beside ours, and claims about them.
 
+use experiments::{CsvTable, Failure, Provenance, Published};
 use migbsp::rebalance::Group;
 use serde::Serialize;
 
 /// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// `migbsp.reproduce-chen2008/1`.
-    pub(super) schema: &'static str,
     /// `table2`, `table3`, `table4`, `figures`.
     pub(super) part: &'static str,
     /// Number of instances in a mean.
@@ -125,14 +124,15 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self) -> Result<String, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for cell in &self.cells {
-            writer.serialize(cell)?;
+            table.push(cell)?;
         }
-        let bytes = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.reproduce-chen2008/1";
 }

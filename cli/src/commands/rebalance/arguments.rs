@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
-use analysis::rebalance::{Cost, Limit, Search};
+use analysis::rebalance::{Cost, Instance, Limit, Search};
+use experiments::{Failure, Provenance, Registry};
 
 /// Options of a search.
 #[derive(Clone, Debug, Args)]
@@ -32,6 +33,20 @@ impl SearchArguments {
             cost: self.cost.into(),
         }
     }
+}
+
+/// What makes the result of a search in `instance`.
+///
+/// # Errors
+///
+/// If the binary of this process cannot be read.
+pub(super) fn provenance(
+    instance: &Instance,
+    search: Search,
+    registry: &Registry,
+) -> Result<Provenance, Failure> {
+    let provenance = Provenance::of_program(registry)?.with_seed(search.seed);
+    Ok(provenance.with_configuration(&instance.configuration()))
 }
 
 /// The seed in `text`.

@@ -36,8 +36,8 @@ Targets are worked on in parallel.
 
 Formats:
   table  the cost of each target, the moves, and the machines after them; long tables are cut
-  json   one object, schema migbsp.rebalance/1: solutions with target, feasible, assignment (the
-         machine of each process, from 0), dc, cost, lower_bound, migrations, loads, moves, seconds
+  json   one object, schema migbsp.rebalance/2: solutions with target, feasible, assignment (the
+         name of each process's machine), dc, cost, lower_bound, migrations, loads, moves, seconds
   csv    one row per move, the target's totals in every row
 
 Exit codes:

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::arguments::JobsArguments;
-use crate::commands::rebalance::arguments::SearchArguments;
+use crate::commands::rebalance::arguments::{SearchArguments, provenance};
 use crate::commands::rebalance::instance::read_instance;
 use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json, print_text};
 use analysis::rebalance::solve::{solve, text};
 use analysis::rebalance::{Algorithm, read_level};
-use experiments::Failure;
 use experiments::batch::Batch;
+use experiments::{Failure, Registry};
 use settings::nearest;
 
 /// The arguments of `rebalance INSTANCE`.
@@ -47,7 +47,11 @@ pub(crate) struct SolveArguments {
 /// # Errors
 ///
 /// Errors of the instance or stdout; [`Failure::Verification`] if a target is not met.
-pub(super) fn command(arguments: &SolveArguments, batch: Batch<'_>) -> Result<(), CommandFailure> {
+pub(super) fn command(
+    arguments: &SolveArguments,
+    batch: Batch<'_>,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     let Some(file) = &arguments.instance else {
         return Err(Failure::Usage(
             "missing argument <INSTANCE>: a file, or `-` for stdin".to_owned(),
@@ -78,10 +82,11 @@ pub(super) fn command(arguments: &SolveArguments, batch: Batch<'_>) -> Result<()
     }
     let search = arguments.search.search();
     let report = solve(&instance, targets, &arguments.algorithm, search, batch)?;
+    let provenance = || provenance(&instance, search, registry);
     match arguments.format {
         Format::Table => print_text(arguments.all, |layout| text(&report, &instance, layout))?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&report.csv(&instance).map_err(Failure::run)?)?,
+        Format::Json => print_json(&provenance()?, &report)?,
+        Format::Csv => print(&report.csv(&instance, &provenance()?)?)?,
     }
     match report.complaint() {
         Some(complaint) => Err(Failure::Verification(complaint).into()),

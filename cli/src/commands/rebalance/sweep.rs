@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::arguments::JobsArguments;
-use crate::commands::rebalance::arguments::SearchArguments;
+use crate::commands::rebalance::arguments::{SearchArguments, provenance};
 use crate::commands::rebalance::instance::read_instance;
 use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json, print_text};
 use analysis::rebalance::sweep::{Levels, sweep, text};
 use analysis::rebalance::{Algorithm, read_level};
-use experiments::Failure;
 use experiments::batch::Batch;
+use experiments::{Failure, Registry};
 
 /// The arguments of `rebalance sweep`.
 #[derive(Debug, Args)]
@@ -52,7 +52,11 @@ pub(crate) struct SweepArguments {
 /// # Errors
 ///
 /// Errors of the arguments, the instance or the disk.
-pub(super) fn command(arguments: &SweepArguments, batch: Batch<'_>) -> Result<(), CommandFailure> {
+pub(super) fn command(
+    arguments: &SweepArguments,
+    batch: Batch<'_>,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     let algorithms = &arguments.algorithms;
     let twice = (1..algorithms.len()).find(|at| algorithms[..*at].contains(&algorithms[*at]));
     if let Some(at) = twice {
@@ -71,10 +75,11 @@ pub(super) fn command(arguments: &SweepArguments, batch: Batch<'_>) -> Result<()
     };
     let search = arguments.search.search();
     let report = sweep(&instance, levels, algorithms, search, batch)?;
+    let provenance = || provenance(&instance, search, registry);
     match arguments.format {
         Format::Table => print_text(true, |layout| text(&report, layout))?,
-        Format::Json => print_json(&report)?,
-        Format::Csv => print(&report.csv().map_err(Failure::run)?)?,
+        Format::Json => print_json(&provenance()?, &report)?,
+        Format::Csv => print(&report.csv(&provenance()?)?)?,
     }
     match &arguments.svg {
         Some(file) => Ok(write(file, &report.chart().svg())?),

@@ -344,8 +344,9 @@ const MISSES: &str = "
 const FORMATS: &str = "
 ## Output formats
 
-`migbsp reproduce all --format json` prints one object with `\"schema\": \"migbsp.reproduce/1\"`. Times are
-simulated seconds at full precision, errors and gains fractions of 1.
+`migbsp reproduce all --format json` prints one object with `\"schema\": \"migbsp.reproduce/1\"` and the build that made
+it ([`results.md`](results.md) has its schema). Times are simulated seconds at full precision, errors and gains
+fractions of 1.
 
 | key | meaning |
 |---|---|
@@ -363,7 +364,8 @@ simulated seconds at full precision, errors and gains fractions of 1.
 | `migrations[].ours[]` | by `scenario`: the numbers that agree in process and `set`, in these and the `call`, in process and `host` (if one is named), and all `moves` of these processes |
 | `agreement[]` | totals by `scenario`: `stated`, `set`, `call`; `named` hosts, and the number of `host` that agree |
 
-`--format csv` prints `cells`, one per row; for `migrations` alone one row per statement and scenario.
+`--format csv` prints `cells`, one per row; for `migrations` alone one row per statement and scenario. Comments before
+the header name the build.
 `--html FILE` writes a self-contained page with the tables, a table of contents, and charts of our numbers divided
 by the papers': 1 is equality, and variants of one scenario have one colour.
 ";

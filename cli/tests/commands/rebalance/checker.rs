@@ -82,7 +82,7 @@ impl Instance {
         let places = solution["assignment"].as_array().unwrap();
         let assignment: Vec<usize> = places
             .iter()
-            .map(|place| usize::try_from(place.as_u64().unwrap()).unwrap())
+            .map(|place| place.as_str().unwrap().parse().unwrap())
             .collect();
         assert_eq!(assignment.len(), self.processes().count());
         let (level, cost, moves) = self.worth(&assignment, unit);

@@ -87,7 +87,7 @@ fn results_are_shown_in_all_forms() {
         text.contains("Means over 2 instances of each group"),
         "{text}"
     );
-    let csv = folder.stdout(&[&arguments[..], &["--format", "csv"]].concat());
+    let csv = folder.csv(&arguments);
     assert_eq!(csv.lines().count(), 1 + 20, "{csv}");
     folder.stdout(&[&arguments[..], &["--html", "t.html"]].concat());
     let html = std::fs::read_to_string(folder.path().join("t.html")).unwrap();

@@ -43,7 +43,7 @@ fn every_algorithm_has_a_point_at_every_level() {
     let furthest = points.last().unwrap();
     assert_eq!(furthest["target"], json["dc_initial"]);
     assert_eq!(furthest["cost"], 0.0);
-    let csv = folder.stdout(&[&["rebalance"], &arguments[..], &["--format", "csv"]].concat());
+    let csv = folder.csv(&[&["rebalance"], &arguments[..]].concat());
     assert!(
         csv.starts_with("target,algorithm,feasible,dc,cost,"),
         "{csv}"

@@ -30,6 +30,11 @@ fn the_example_runs_on_nodes_of_its_own_under_its_own_name() {
     let record = std::fs::read(folder.path().join("runs/iii/run.json")).unwrap();
     let record: Value = serde_json::from_slice(&record).unwrap();
     assert_eq!(record["build"]["program"], "life");
+    assert_eq!(
+        record["version"],
+        concat!("life ", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!(run["version"], record["version"]);
     assert_eq!(record["build"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(
         record["results"]["builds"],

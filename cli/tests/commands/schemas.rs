@@ -1,0 +1,296 @@
+//! `docs/schemas`: all JSON that commands write is as its schema says, and the schemas say all of it.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use crate::invocation::{Folder, root};
+use crate::live::cluster::HEAT;
+
+/// Commands with the options `--format json` and `--format csv`.
+const BOTH: [&str; 15] = [
+    "simulate e.toml --out kept --outputs outputs/",
+    "simulate e.toml --policy adaptive --out planned",
+    "explain kept",
+    "explain kept --process p1",
+    "explain planned",
+    "explain planned --superstep 4",
+    "verify kept",
+    "verify planned",
+    "compare e.toml --seeds 3 --policy none --policy migbsp --assert none<=2*migbsp --out runs",
+    "rebalance i.json --budget 10steps",
+    "rebalance sweep i.json --budget 10steps --points 2",
+    "reproduce table1 --ties rank",
+    "reproduce chen2008-table2 --instances 1",
+    "platform show two.xml",
+    "cert show ca",
+];
+
+/// Commands that need nodes, which take a while to start.
+const LIVE: [&str; 2] = [
+    "up --local 2 --slow 2:0.2 -- run heat.toml --out live --outputs computed/ --set scheduler.interval=2",
+    "up --local 1 -- status",
+];
+
+/// Files that are objects.
+const FILES: [&str; 5] = [
+    "kept/i/run.json",
+    "kept/iii/run.json",
+    "live/iii/run.json",
+    "outputs/provenance.json",
+    "computed/provenance.json",
+];
+
+/// Files in which every line is an object.
+const LINES: [&str; 5] = [
+    "kept/iii/events.jsonl",
+    "kept/i/events.jsonl",
+    "planned/iii/events.jsonl",
+    "live/iii/events.jsonl",
+    "runs/runs.jsonl",
+];
+
+/// Keys whose values are the user's.
+const FREE: [&str; 2] = ["configuration", "value"];
+
+const INSTANCE: &str = r#"{"machines": ["a", "b"], "capacities": [1, 1], "cluster": [0, 0],
+    "bandwidth": {"intra": 1, "inter": 1}, "processes": [[2, 1, 0], [2, 1, 0]], "targets": [2]}"#;
+
+/// The schema that an object names, and the validator of it.
+struct Schema {
+    name: String,
+    json: Value,
+    validator: Validator,
+}
+
+impl Schema {
+    /// That of `docs/schemas/NAME.json`.
+    fn read(name: &str) -> Self {
+        let path = root().join(format!("docs/schemas/{name}.json"));
+        let text = fs::read_to_string(&path);
+        let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let json: Value = serde_json::from_str(&text).unwrap();
+        assert!(jsonschema::draft202012::meta::is_valid(&json), "{name}");
+        let validator = jsonschema::draft202012::new(&json).unwrap();
+        Self {
+            name: name.to_owned(),
+            json,
+            validator,
+        }
+    }
+
+    /// The schema of an object with a `schema`, as `migbsp.simulate/1`.
+    fn of(object: &Value) -> Self {
+        let named = object["schema"].as_str().unwrap();
+        let name = named.strip_prefix("migbsp.").unwrap();
+        let schema = Self::read(name.split_once('/').unwrap().0);
+        assert_eq!(schema.json["properties"]["schema"]["const"], named);
+        schema
+    }
+
+    #[track_caller]
+    fn check(&self, object: &Value, what: &str) {
+        let errors = self.validator.iter_errors(object);
+        let errors: Vec<String> = errors
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{what}, {}: {errors:#?}", self.name);
+    }
+
+    /// No object inside `object` may have a key that the schema does not describe.
+    #[track_caller]
+    fn check_strictness(&self, object: &Value, what: &str) {
+        let mut places = BTreeSet::new();
+        objects(object, "", "", &mut places);
+        for (_, pointer) in places {
+            let mut changed = object.clone();
+            let place = changed.pointer_mut(&pointer).unwrap();
+            place["undescribed"] = json!("text");
+            let is_valid = self.validator.is_valid(&changed);
+            assert!(
+                !is_valid,
+                "{what}, {}: {pointer} may have any key",
+                self.name
+            );
+        }
+    }
+}
+
+/// The places of objects in `value` that is at `pointer`, one for each way of keys.
+fn objects(value: &Value, pointer: &str, keys: &str, places: &mut BTreeSet<(String, String)>) {
+    match value {
+        Value::Object(entries) => {
+            if !places.iter().any(|(known, _)| known == keys) {
+                places.insert((keys.to_owned(), pointer.to_owned()));
+            }
+            for (key, value) in entries {
+                if !FREE.contains(&key.as_str()) {
+                    let (pointer, keys) = (format!("{pointer}/{key}"), format!("{keys}/{key}"));
+                    objects(value, &pointer, &keys, places);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                objects(item, &format!("{pointer}/{index}"), keys, places);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The comments at the head of a table as CSV.
+fn head(table: &str) -> Value {
+    let comments = table.lines().map_while(|line| line.strip_prefix("# "));
+    let entry = |comment: &str| {
+        let (key, value) = comment.split_once(": ").unwrap();
+        (key.to_owned(), serde_json::from_str(value).unwrap())
+    };
+    Value::Object(comments.map(entry).collect())
+}
+
+fn folder() -> Folder {
+    let folder = Folder::new()
+        .with("i.json", INSTANCE)
+        .with("heat.toml", HEAT);
+    folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
+    folder
+}
+
+/// What `command` prints in `format`.
+#[track_caller]
+fn printed(folder: &Folder, command: &str, format: &str) -> String {
+    let words: Vec<&str> = command.split(' ').chain(["--format", format]).collect();
+    let ended = folder.run(&words);
+    assert!(matches!(ended.code, Some(0 | 3)), "{command}: {ended:?}");
+    ended.stdout
+}
+
+/// Checks an object that `what` has written; the name of its schema.
+#[track_caller]
+pub(crate) fn check(text: &str, what: &str) -> String {
+    let object: Value = serde_json::from_str(text).unwrap();
+    let schema = Schema::of(&object);
+    schema.check(&object, what);
+    schema.check_strictness(&object, what);
+    schema.name
+}
+
+#[test]
+fn all_json_is_as_its_schema_says() {
+    let folder = folder();
+    let mut used = BTreeSet::new();
+    for command in BOTH {
+        used.insert(check(&printed(&folder, command, "json"), command));
+        // The folder of --out is complete by now.
+        let command = command.split(" --out").next().unwrap();
+        let head = head(&printed(&folder, command, "csv"));
+        let mut schema = Schema::of(&head).json;
+        schema["required"] = json!(["schema", "version", "build"]);
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        assert!(validator.is_valid(&head), "{command}: {head}");
+    }
+    for command in LIVE {
+        used.insert(check(&printed(&folder, command, "json"), command));
+    }
+    for file in FILES {
+        let text = fs::read_to_string(folder.path().join(file)).unwrap();
+        used.insert(check(&text, file));
+    }
+    let live = fs::read_to_string(folder.path().join("live/iii/run.json")).unwrap();
+    let live: Value = serde_json::from_str(&live).unwrap();
+    let set = json!([{"key": "scheduler.interval", "value": 2, "from": "--set"}]);
+    assert_eq!(live["overrides"], set);
+    let events = Schema::read("events");
+    let mut kinds = BTreeSet::new();
+    for file in LINES {
+        let text = fs::read_to_string(folder.path().join(file)).unwrap();
+        for line in text.lines() {
+            let object: Value = serde_json::from_str(line).unwrap();
+            let Some(kind) = object["event"].as_str() else {
+                used.insert(check(line, file));
+                continue;
+            };
+            events.check(&object, file);
+            if kinds.insert((file, kind.to_owned())) {
+                events.check_strictness(&object, file);
+            }
+        }
+    }
+    used.insert(events.name);
+    assert_eq!(used, published());
+}
+
+#[test]
+fn answers_about_records_with_faults_are_as_their_schemas_say() {
+    let folder = folder();
+    printed(
+        &folder,
+        "simulate e.toml --out kept --outputs outputs/",
+        "json",
+    );
+    let file = |name: &str| folder.path().join("kept/iii").join(name);
+    let events = fs::read_to_string(file("events.jsonl")).unwrap();
+    let other = events.replacen("\"threshold\":null", "\"threshold\":0.5", 1);
+    fs::write(file("events.jsonl"), other).unwrap();
+    let verified = printed(&folder, "verify kept", "json");
+    assert!(
+        verified.contains("\"recomputed\": \"nothing\""),
+        "{verified}"
+    );
+    check(&verified, "verify");
+    let run = fs::read_to_string(file("run.json")).unwrap();
+    let mut run: Value = serde_json::from_str(&run).unwrap();
+    run.as_object_mut().unwrap().remove("results");
+    check(&run.to_string(), "run.json.partial");
+    fs::write(file("run.json.partial"), run.to_string()).unwrap();
+    fs::remove_file(file("run.json")).unwrap();
+    fs::write(file("events.jsonl"), &events[..events.len() / 2]).unwrap();
+    for command in ["explain kept", "verify kept"] {
+        let answer = printed(&folder, command, "json");
+        assert!(answer.contains("\"complete\": false"), "{answer}");
+        check(&answer, command);
+    }
+}
+
+/// The names of the files in `docs/schemas`.
+fn published() -> BTreeSet<String> {
+    let files = fs::read_dir(root().join("docs/schemas")).unwrap();
+    let name = |file: fs::DirEntry| {
+        let name = file.file_name().into_string().unwrap();
+        name.strip_suffix(".json").unwrap().to_owned()
+    };
+    files.map(|file| name(file.unwrap())).collect()
+}
+
+#[test]
+fn every_schema_is_listed_and_says_the_same_of_what_made_a_result() {
+    let page = fs::read_to_string(root().join("docs/results.md")).unwrap();
+    let provenance = Schema::read("simulate").json["$defs"]["provenance"].clone();
+    let run = Schema::read("simulate").json["$defs"]["run"].clone();
+    for name in published() {
+        let schema = Schema::read(&name).json;
+        let link = format!("[`{name}.json`](schemas/{name}.json)");
+        assert!(page.contains(&link), "docs/results.md lacks {link}");
+        let form = schema["properties"]["schema"]["const"].as_str();
+        // That of the events is in their first line.
+        let of_events = || schema["$defs"]["run"]["properties"]["schema"]["const"].as_str();
+        let form = form.or_else(of_events).unwrap();
+        assert!(
+            page.contains(&format!("`{form}`")),
+            "docs/results.md lacks {form}"
+        );
+        let id = format!("urn:{}", form.replace('/', ":"));
+        assert_eq!(schema["$id"], id);
+        assert_eq!(form.split('/').next().unwrap(), format!("migbsp.{name}"));
+        if name == "events" {
+            continue;
+        }
+        assert_eq!(schema["$defs"]["provenance"], provenance, "{name}");
+        if let Some(other) = schema["$defs"].get("run") {
+            assert_eq!(*other, run, "{name}");
+        }
+    }
+}
