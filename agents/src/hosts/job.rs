@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -129,7 +130,9 @@ impl Job {
             tokio::select! {
                 Some(done) = executed.recv() => {
                     let mut world = world.borrow_mut();
-                    done.into_iter().for_each(|done| world.handle_executed(done));
+                    let more = iter::from_fn(|| executed.try_recv().ok());
+                    let all = iter::once(done).chain(more.take(INPUTS_AT_ONCE));
+                    all.flatten().for_each(|done| world.handle_executed(done));
                 }
                 Some(event) = local.recv() => world.borrow_mut().handle_local(event),
                 Some(input) = self.inputs.recv() => {
@@ -153,6 +156,7 @@ impl Job {
                         nodes.waiting = Some(input);
                     } else {
                         self.handle_node_input(input, &world)?;
+                        self.handle_waiting_inputs(has_begun, &mut nodes, &world)?;
                     }
                 }
                 Some(peer) = self.peers.recv() => refuse_peer(&peer),
@@ -163,6 +167,26 @@ impl Job {
                 }
             }
         }
+    }
+
+    /// Handles the inputs of nodes that have arrived meanwhile.
+    fn handle_waiting_inputs(
+        &mut self,
+        has_begun: bool,
+        nodes: &mut NodeInputs,
+        world: &RefCell<HostWorld>,
+    ) -> Result<(), JobError> {
+        for _ in 0..INPUTS_AT_ONCE {
+            let Ok(input) = nodes.receiver.try_recv() else {
+                break;
+            };
+            if !has_begun && waits(&input) {
+                nodes.waiting = Some(input);
+                break;
+            }
+            self.handle_node_input(input, world)?;
+        }
+        Ok(())
     }
 
     /// The world of this node's agents, with the processes that start here, after the first probes have been sent.
@@ -414,3 +438,5 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 const REPORTING: Duration = Duration::from_millis(50);
 /// Inputs from other nodes that wait to be handled.
 const INPUTS_MAX: usize = 256;
+/// Inputs that are handled before what they cause is delivered.
+const INPUTS_AT_ONCE: usize = 64;
