@@ -129,10 +129,7 @@ impl Job {
             }
             tokio::select! {
                 Some(done) = executed.recv() => {
-                    let mut world = world.borrow_mut();
-                    let more = iter::from_fn(|| executed.try_recv().ok());
-                    let all = iter::once(done).chain(more.take(INPUTS_AT_ONCE));
-                    all.flatten().for_each(|done| world.handle_executed(done));
+                    handle_executed(&mut world.borrow_mut(), done, &mut executed);
                 }
                 Some(event) = local.recv() => world.borrow_mut().handle_local(event),
                 Some(input) = self.inputs.recv() => {
@@ -430,6 +427,17 @@ fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
         };
         world.deliver(Address::Process(rank), event);
     }
+}
+
+/// Handles `done` and what has been executed meanwhile.
+fn handle_executed(
+    world: &mut HostWorld,
+    done: Vec<Done>,
+    executed: &mut mpsc::UnboundedReceiver<Vec<Done>>,
+) {
+    let more = iter::from_fn(|| executed.try_recv().ok());
+    let all = iter::once(done).chain(more.take(INPUTS_AT_ONCE));
+    all.flatten().for_each(|done| world.handle_executed(done));
 }
 
 /// How long nodes may take to connect to each other.

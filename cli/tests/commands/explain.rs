@@ -61,7 +61,6 @@ fn the_object_has_the_promised_shape_and_its_terms_add_up() {
     assert_eq!(answer["schema"], "migbsp.explain/1");
     assert_eq!(answer["calls"][0]["superstep"], 4);
     assert_eq!(answer["process"]["fate"], "moved");
-    let number = |value: &Value| value.as_f64().unwrap();
     let near = |one: f64, other: f64| (one - other).abs() <= 1e-12;
     let sets = answer["forces"]["sets"].as_array().unwrap();
     assert_eq!(sets.len(), 5);
@@ -239,6 +238,10 @@ fn growing_load() -> Folder {
     let policy = ["--policy", "adaptive", "--out", "kept"];
     folder.stdout(&[&["simulate", experiment][..], &shorter, &policy].concat());
     folder
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
 }
 
 #[test]
