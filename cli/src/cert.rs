@@ -110,7 +110,8 @@ Revoke certificates: their holders are no longer admitted to the cluster.
 
 The authority signs a list of all certificates that it has revoked. Nodes and clients with that list beside \
 their own certificate refuse these peers, whichever side connects. Run this where the authority is, and copy \
-the list to every node and client: it is read when they start, and open connections stay as they are.";
+the list to every node and client. Nodes look at it every 2 s, and end connections to holders of certificates that \
+have been added; clients read it when they start.";
 
 const REVOKE_HELP: &str = "\
 Files:

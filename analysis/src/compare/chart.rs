@@ -12,12 +12,20 @@ pub fn chart(report: &Report) -> Intervals {
     let compared = |policy: &String| *policy != report.reference;
     let policies: Vec<&str> = report.overall.iter().map(|row| &*row.policy).collect();
     let percent = |part: Option<f64>| part.map_or(f64::NAN, |part| part * 100.0);
-    let all = |overall: &Overall| Interval {
-        name: overall.policy.clone(),
-        colour: colour(&policies, &overall.policy),
-        mean: overall.gain * 100.0,
-        low: f64::NAN,
-        high: f64::NAN,
+    let all = |overall: &Overall| {
+        let pair = report.pairs.iter().find(|pair| {
+            pair.experiment.is_none()
+                && pair.policy == overall.policy
+                && pair.against == report.reference
+        });
+        let gain = |ratio: Option<f64>| percent(ratio.map(|ratio| 1.0 - ratio));
+        Interval {
+            name: overall.policy.clone(),
+            colour: colour(&policies, &overall.policy),
+            mean: overall.gain * 100.0,
+            low: gain(pair.and_then(|pair| pair.ratio_high)),
+            high: gain(pair.and_then(|pair| pair.ratio_low)),
+        }
     };
     let single = |summary: &Summary| Interval {
         name: summary.policy.clone(),

@@ -177,8 +177,13 @@ mod tests {
 
     /// Machines of capacity 1, by the workloads on them.
     fn problem(machines: &[&[f64]]) -> Problem {
+        problem_in(1.0, machines)
+    }
+
+    /// The same with another unit of work: so many of it are one.
+    fn problem_in(unit: f64, machines: &[&[f64]]) -> Problem {
         let machine = Machine {
-            capacity: 1.0,
+            capacity: unit,
             group: 0,
         };
         let move_cost = MoveCost {
@@ -187,7 +192,7 @@ mod tests {
         };
         let of = |(home, workloads): (usize, &&[f64])| {
             let resident = move |&workload: &f64| Resident {
-                workload,
+                workload: workload * unit,
                 size: 1.0,
                 home,
             };
@@ -229,5 +234,13 @@ mod tests {
         let problem = problem(&[&[2.0, 4.0], &[1.0]]);
         let expect = [1.0, 2.0, 4.0, 6.0, 8.0, 12.0];
         assert_eq!(breakpoints(&State::at_home(&problem)), expect);
+    }
+
+    #[test]
+    fn levels_do_not_depend_on_the_unit_of_work() {
+        let machines: [&[f64]; 2] = [&[2.0, 4.0], &[1.0, 0.25]];
+        let levels = |unit| breakpoints(&State::at_home(&problem_in(unit, &machines)));
+        assert_eq!(levels(8.0), levels(1.0));
+        assert_eq!(levels(0.5), levels(1.0));
     }
 }
