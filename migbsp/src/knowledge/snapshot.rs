@@ -265,7 +265,8 @@ mod tests {
     use bsp::units::{Bytes, InstructionsPerSecond};
     use bsp::{HostId, Rank};
 
-    use crate::{Received, Sharing};
+    use crate::knowledge::dominant_set::DominantSets;
+    use crate::{Received, Sharing, Traffic};
 
     use super::*;
 
@@ -346,6 +347,30 @@ mod tests {
         // In Set 1 the sides change, and no message is known to have been slow there.
         close(snapshot.communication(0, SetId(1)), 40e-3 + 8e-3 + 1e-3);
         close(snapshot.communication(1, SetId(1)), 8e-3);
+    }
+
+    #[test]
+    fn messages_between_sets_keep_their_connections_busy() {
+        // Set 0 receives two megabytes from Set 1, and that one from Set 0; within a Set nothing counts.
+        let snapshot = snapshot(vec![
+            (0, vec![megabyte(1, 40e-3), megabyte(0, 8e-3)]),
+            (0, vec![megabyte(1, 40e-3)]),
+            (1, vec![megabyte(0, 40e-3)]),
+        ]);
+        let sets = DominantSets::present(&snapshot);
+        let mut traffic = Traffic::new(&snapshot, snapshot.places(), &sets);
+        let degree = snapshot.contention().sharing().degree();
+        let slowness = |set| snapshot.contention().slowness(SetId(set));
+        // Equation TRAFFIC.
+        close(traffic.busy(SetId(0)), 2.0 * 40e-3 * degree * slowness(0));
+        close(traffic.busy(SetId(1)), 40e-3 * degree * slowness(1));
+        // What the first process receives from Set 1, and sends to it, is local in Set 1; what it receives from its
+        // present Set is not.
+        let ways = (SetId(0), SetId(1));
+        let after = traffic.busy_after(0, ways, &sets);
+        traffic.relocate(0, ways, &sets);
+        assert_eq!(after, [SetId(0), SetId(1)].map(|set| traffic.busy(set)));
+        close(after[1], 40e-3 * degree * slowness(1));
     }
 
     #[test]
