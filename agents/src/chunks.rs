@@ -137,7 +137,7 @@ const CAPACITY: usize = 2;
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
+    use std::{iter, thread};
 
     use super::*;
 
@@ -160,6 +160,24 @@ mod tests {
             writing.join().unwrap();
             assert!(read == all && reader.is_over(), "{length}");
         }
+    }
+
+    #[test]
+    fn all_chunks_but_the_last_are_full() {
+        let (sender, mut chunks) = channel();
+        let writing = thread::spawn(move || {
+            let mut writer = ChunkWriter::new(sender);
+            for length in [777_777, 777_777, 1, 3 * CHUNK_LEN, 5] {
+                writer.write_all(&vec![7; length]).unwrap();
+            }
+            writer.flush().unwrap();
+        });
+        let lengths: Vec<usize> = iter::from_fn(|| chunks.blocking_recv())
+            .map(|chunk| chunk.len())
+            .collect();
+        writing.join().unwrap();
+        let rest = (2 * 777_777 + 6) % CHUNK_LEN;
+        assert_eq!(lengths, [CHUNK_LEN, CHUNK_LEN, CHUNK_LEN, CHUNK_LEN, rest]);
     }
 
     #[test]
