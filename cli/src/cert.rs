@@ -1,11 +1,9 @@
 //! `migbsp cert`: the authority of a cluster, and the certificates that it issues and revokes.
 
 mod authority;
-mod date;
 mod folder;
 mod init;
 mod issue;
-mod report;
 mod revoke;
 mod show;
 mod validity;

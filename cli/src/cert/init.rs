@@ -7,12 +7,12 @@ use protocol::identity::files::write_authority;
 use protocol::identity::{Authority, Name};
 
 use crate::cert::authority::{fault, option};
-use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
 use crate::cert::validity;
 use crate::failure::CommandFailure;
 use crate::output::print;
 use crate::own_name::OwnName;
+use analysis::certificates::date;
 use experiments::Failure;
 
 /// Arguments of `cert init`.

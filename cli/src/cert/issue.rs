@@ -8,11 +8,11 @@ use protocol::identity::files::write_identity;
 use protocol::identity::{Name, Role};
 
 use crate::cert::authority::{authority, fault};
-use crate::cert::date::date;
 use crate::cert::folder::{folder, make};
 use crate::cert::validity;
 use crate::failure::CommandFailure;
 use crate::output::print;
+use analysis::certificates::date;
 use experiments::Failure;
 
 /// Arguments of `cert issue`.

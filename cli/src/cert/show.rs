@@ -9,9 +9,9 @@ use protocol::identity::files::{list_certificates, read_revocations};
 
 use crate::cert::authority::fault;
 use crate::cert::folder::{certificates, folder};
-use crate::cert::report::Report;
 use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json, print_text};
+use analysis::certificates::Report;
 use experiments::{Failure, Provenance, Registry};
 
 /// Arguments of `cert show`.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use clap::builder::RangedI64ValueParser;
 use protocol::identity::{Authority, Validity};
 
-use crate::cert::date::date;
+use analysis::certificates::date;
 use experiments::Failure;
 
 /// Reads `--days`.

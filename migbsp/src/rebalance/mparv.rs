@@ -180,7 +180,7 @@ mod tests {
         problem_in(1.0, machines)
     }
 
-    /// The same with another unit of work: so many of it are one.
+    /// The same, with workloads and capacities in a smaller unit of work.
     fn problem_in(unit: f64, machines: &[&[f64]]) -> Problem {
         let machine = Machine {
             capacity: unit,

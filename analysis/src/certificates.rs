@@ -1,4 +1,6 @@
-//! What is shown of certificates.
+//! `migbsp cert show`: certificates, and their state at a point in time.
+
+mod date;
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -7,13 +9,15 @@ use protocol::identity::{Holder, ListedCertificate, Serial, Validity};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::cert::date::{date, days};
-use analysis::text::Layout;
+use crate::certificates::date::days;
+use crate::text::Layout;
 use experiments::{CsvTable, Failure, Provenance, Published};
+
+pub use crate::certificates::date::date;
 
 /// Certificates at a point in time.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub struct Report {
     /// When they were looked at.
     #[serde(rename = "now")]
     date: String,
@@ -42,7 +46,8 @@ struct Row {
 }
 
 impl Report {
-    pub(super) fn new(now: SystemTime) -> Self {
+    /// No certificates yet, looked at `now`.
+    pub fn new(now: SystemTime) -> Self {
         Self {
             date: date(now),
             now,
@@ -50,8 +55,8 @@ impl Report {
         }
     }
 
-    /// `file` holds `certificates`, and the list beside it names those that are `revoked`.
-    pub(super) fn add(
+    /// Adds the `certificates` of `file`; the list beside it names those that are `revoked`.
+    pub fn add(
         &mut self,
         file: &str,
         certificates: &[ListedCertificate],
@@ -64,8 +69,8 @@ impl Report {
         self.certificates.extend(rows);
     }
 
-    /// Each certificate once, however many files bring it along.
-    pub(super) fn text(&self, layout: Layout) -> String {
+    /// The certificates as a table, each once, however many files have it.
+    pub fn text(&self, layout: Layout) -> String {
         let mut seen = BTreeSet::new();
         let rows: Vec<&Row> = self
             .certificates
@@ -92,7 +97,12 @@ impl Report {
         text
     }
 
-    pub(super) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+    /// One row per certificate and file.
+    ///
+    /// # Errors
+    ///
+    /// If a row cannot be written.
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for row in &self.certificates {
             table.push(row)?;

@@ -1,4 +1,4 @@
-//! Dates in the output of `cert`.
+//! Dates of certificates.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,7 @@ use time::format_description::well_known::Rfc3339;
 /// # Panics
 ///
 /// If it is after the year 9999; certificates and clocks end before.
-pub(super) fn date(time: SystemTime) -> String {
+pub fn date(time: SystemTime) -> String {
     let to_the_second = OffsetDateTime::from(time).replace_nanosecond(0);
     let time = to_the_second.expect("0 is a number of nanoseconds");
     time.format(&Rfc3339).expect("the year has four digits")
