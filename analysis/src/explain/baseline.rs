@@ -79,10 +79,13 @@ fn difference(there: &Manifest, here: &Manifest) -> Option<String> {
         ));
     }
     let mut path = String::new();
-    let (one, other) = different(&there.configuration, &here.configuration, &mut path)?;
-    Some(format!(
-        "is of another experiment: `{path}` is {one}, but {other} in the run to explain"
-    ))
+    if let Some((one, other)) = different(&there.configuration, &here.configuration, &mut path) {
+        return Some(format!(
+            "is of another experiment: `{path}` is {one}, but {other} in the run to explain"
+        ));
+    }
+    (there.platform_sha256 != here.platform_sha256)
+        .then(|| "is of another experiment: the description of its platform differs".to_owned())
 }
 
 /// The first value that differs, with its path. Scenario i takes nothing from the scheduler.

@@ -306,6 +306,16 @@ fn a_record_that_is_not_scenario_i_of_the_experiment_is_not_compared() {
         "longer/i",
         "is of another experiment: `application.supersteps` is `500`, but `400` in the run to explain",
     );
+    let other = folder.path().join("kept/i/run.json");
+    let text = fs::read_to_string(&other).unwrap();
+    let of_other_platform = text.replace("\"platform_sha256\": \"", "\"platform_sha256\": \"00");
+    assert_ne!(of_other_platform, text);
+    fs::write(&other, of_other_platform).unwrap();
+    against(
+        "kept/i",
+        "is of another experiment: the description of its platform differs",
+    );
+    fs::write(&other, text).unwrap();
     // A record beside the run that cannot be read is named, and the rest is explained.
     fs::write(folder.path().join("kept/i/events.jsonl"), "xx\n").unwrap();
     let answer = json(&folder, &[]);

@@ -84,15 +84,7 @@ fn a_result_names_program_configuration_policy_overrides_and_seed() {
     agree(&head(&folder, &run), &json);
     let record = fs::read(folder.path().join("kept/iii/run.json")).unwrap();
     let record: Value = serde_json::from_slice(&record).unwrap();
-    for key in [
-        "version",
-        "build",
-        "configuration_sha256",
-        "platform_sha256",
-        "policy",
-        "overrides",
-        "seed",
-    ] {
+    for key in KEYS {
         assert_eq!(record[key], json[key], "{key}");
     }
     assert_eq!(json["configuration_sha256"], digest(&record));
@@ -122,15 +114,7 @@ fn an_answer_about_a_record_names_the_program_that_made_it() {
     let run = object(&folder, &[&seed[..], &["--out", "kept"]].concat());
     for command in ["explain", "verify"] {
         let json = object(&folder, &[command, "kept"]);
-        for key in [
-            "version",
-            "build",
-            "configuration_sha256",
-            "platform_sha256",
-            "policy",
-            "overrides",
-            "seed",
-        ] {
+        for key in KEYS {
             assert_eq!(json[key], run[key], "{command}: {key}");
         }
         assert_eq!(json["recorded_by"], run["build"], "{command}");
@@ -249,3 +233,14 @@ fn a_result_without_an_experiment_names_the_program_and_what_it_has() {
         &reproduced,
     );
 }
+
+/// What results and records of one experiment have in common.
+const KEYS: [&str; 7] = [
+    "version",
+    "build",
+    "configuration_sha256",
+    "platform_sha256",
+    "policy",
+    "overrides",
+    "seed",
+];

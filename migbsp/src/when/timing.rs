@@ -9,7 +9,7 @@ use crate::Digest;
 
 /// Decides after which supersteps a rescheduling call is held.
 ///
-/// Every Set Manager holds one. All of them observe every call, and so have the same pace. Only the Managers that
+/// Every Set Manager holds one. All of them observe every call, and so have the same schedule. Only the Managers that
 /// decide observe supersteps: the first one, and with a hierarchical barrier the others, too.
 ///
 /// Rules only judge; [`Policy::when`](crate::Policy::when) enforces the pause after a call.
@@ -27,7 +27,7 @@ pub trait When: fmt::Debug {
     /// Handles the end of a call.
     fn conclude(&mut self, call: &CallOutcome<'_>);
 
-    /// How calls are paced until the next one; depends on past calls alone, not on the supersteps since.
+    /// The schedule of calls until the next one; depends on past calls alone, not on the supersteps since.
     fn schedule(&self) -> CallSchedule;
 }
 
@@ -70,7 +70,7 @@ pub struct Spacing {
     pub took: Seconds,
 }
 
-/// How calls are paced.
+/// The schedule of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CallSchedule {
     /// Supersteps until the next call; `None`: whenever it pays.
