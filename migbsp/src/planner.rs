@@ -44,8 +44,8 @@ use bsp::units::{Instant, Seconds};
 
 use crate::bounded::seconds;
 use crate::{
-    Alternative, Assignment, Config, CostBenefit, Draft, Gate, MigrationCost, MigrationTime, Plan,
-    Planning, PlanningAssumptions, Policy, Sharing, Snapshot, Spacing, Verdict,
+    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationCost, MigrationTime, Plan,
+    Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
 };
 use audit::PlanAudit;
 use costs::LearnedCosts;
@@ -69,8 +69,8 @@ pub struct Planner {
     pacing: CallPacing,
     lifetime: Lifetime,
     model_error: ModelError,
-    /// How far messages have been seen to share links.
-    sharing: Sharing,
+    /// What has been learnt of the messages between Sets.
+    lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
     balance: Option<CostBenefit>,
 }
@@ -113,7 +113,7 @@ impl Planner {
             pacing: CallPacing::new(planning.overhead),
             lifetime: Lifetime::new(planning.horizon),
             model_error: ModelError::default(),
-            sharing: Sharing::default(),
+            lessons: Vec::new(),
             balance: None,
         })
     }
@@ -130,16 +130,17 @@ impl Planner {
             horizon: self.lifetime.horizon(completed),
             cost_factor: self.costs.factor(),
             migration_time: self.migration_time,
-            sharing: self.sharing,
+            lessons: std::mem::take(&mut self.lessons),
         };
+        let horizon = assumptions.horizon;
         let snapshot = inventory::snapshot(sets, cost, assumptions);
-        self.sharing = snapshot.contention().sharing();
+        self.lessons = snapshot.network().lessons().to_vec();
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
         let present = Assignment::present(&snapshot);
         let call = Call {
             snapshot: &snapshot,
-            horizon: assumptions.horizon,
+            horizon,
             superstep,
             unexplained: superstep - present.longest(),
             present,
@@ -242,6 +243,7 @@ impl Planner {
             assessment: PlanAssessment {
                 balance,
                 verdict,
+                measured: seconds(call.superstep),
                 alternatives: draft.alternatives,
             },
             spacing: Spacing {

@@ -56,6 +56,7 @@ fn superstep(test_world: &mut TestWorld, process: &mut Process, index: u64, halt
         received: 2,
         longest: seconds(0.25),
         receptions: [reception(0), reception(1)].into_iter().collect(),
+        incoming: Vec::new(),
     };
     tell(test_world, process, Event::Exchanged(exchange));
 }
