@@ -165,6 +165,7 @@ impl Process {
             received: exchange.received.into(),
             slowest: (self.computation, self.rank),
             computation: nanoseconds(self.computation),
+            took: Seconds::ZERO,
         };
         let first = Address::SetManager(rules.first);
         let (to, cost) = match rules.barrier.shape {

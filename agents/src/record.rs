@@ -79,6 +79,9 @@ pub struct Superstep {
     /// The mean time of computation of the processes, if there is a scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<Seconds>,
+    /// The length of the superstep before, as all Managers know it, with a hierarchical barrier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<Seconds>,
     /// The number of messages exchanged.
     pub messages: u64,
 }

@@ -39,6 +39,7 @@ mod inventory;
 mod lifetime;
 mod model_error;
 mod pacing;
+mod rejected;
 
 use bsp::units::{Instant, Seconds};
 
@@ -161,7 +162,9 @@ impl Planner {
             horizon: call.horizon,
         };
         let least = call.superstep.max(self.model_error.seconds() / NOTICEABLE);
-        let verdict = if draft.places == call.snapshot.places() || !is_noticeable(&balance, least) {
+        let is_idle = draft.places == call.snapshot.places() || !is_noticeable(&balance, least);
+        let is_rejected = |error: &mut ModelError| error.is_rejected(call.snapshot, &draft.places);
+        let verdict = if is_idle || is_rejected(&mut self.model_error) {
             Verdict::Unchanged
         } else {
             self.gate.admit(&balance)
@@ -179,6 +182,7 @@ impl Planner {
         let failed = self.model_error.failed_plan(call.unexplained)?;
         // Its gain has not paid for the call.
         self.pacing.spend(failed.credit());
+        self.model_error.reject(call.snapshot, &failed);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
         let before = reverted.longest() + failed.unexplained();
@@ -251,6 +255,7 @@ impl Planner {
                 pause: pause.max(pause_min),
                 again: again.max(self.planning.pause),
                 took: seconds(call.superstep),
+                limit: is_audited.then(|| seconds(call.superstep * LONGER)),
             },
         }
     }
@@ -280,6 +285,9 @@ impl Planner {
 fn is_noticeable(balance: &CostBenefit, superstep: f64) -> bool {
     NOTICEABLE * superstep < (balance.present - balance.planned).get()
 }
+
+/// A plan has failed if supersteps after it take this many times as long as before.
+const LONGER: f64 = 1.02;
 
 /// A smaller part of a superstep may be an error of prediction.
 const NOTICEABLE: f64 = 0.05;

@@ -72,6 +72,7 @@ fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
             received: 2,
             slowest: (seconds(2.0), Rank(1)),
             computation: 2_000_000_000,
+            took: Seconds::ZERO,
         })
     };
     let manager = Address::SetManager(SetId(0));

@@ -263,9 +263,10 @@ impl<'a> Assignment<'a> {
         slowest.0
     }
 
-    /// The two Sets whose messages take longer than the slowest host; `None` if that is the slowest of all.
+    /// The two Sets whose messages take longer than the slowest host, and how many seconds; `None` if that is the
+    /// slowest of all.
     #[must_use]
-    pub fn slowest_link(&self) -> Option<(SetId, SetId)> {
+    pub fn slowest_link(&self) -> Option<((SetId, SetId), f64)> {
         let mut slowest = (self.times.iter().copied().fold(0.0, f64::max), None);
         for (from, to) in self.pairs() {
             let time = self.link_time((from, to), (0.0, 0), 0.0);
@@ -273,7 +274,7 @@ impl<'a> Assignment<'a> {
                 slowest = (time, Some((from, to)));
             }
         }
-        slowest.1
+        slowest.1.map(|link| (link, slowest.0))
     }
 
     /// How long a superstep takes.

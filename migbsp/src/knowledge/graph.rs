@@ -106,7 +106,6 @@ impl Graph {
     }
 
     /// Every process that exchanges messages with `process`, some of them twice.
-    #[allow(dead_code)]
     pub(crate) fn neighbours(&self, process: usize) -> impl Iterator<Item = &Message> {
         self.outgoing(process).iter().chain(self.incoming(process))
     }

@@ -1,7 +1,7 @@
 //! Hosts, processes and the network as they are at a call.
 
 use bsp::units::Seconds;
-use bsp::{HostId, Image, SetId};
+use bsp::{HostId, Image, Rank, SetId};
 
 use crate::bounded::non_negative;
 use crate::knowledge::flows::Flows;
@@ -133,6 +133,13 @@ impl Snapshot {
     #[must_use]
     pub fn processes(&self) -> &[Load] {
         &self.processes
+    }
+
+    /// The number of the process `rank`, if it has not halted.
+    #[must_use]
+    pub fn process(&self, rank: Rank) -> Option<usize> {
+        let found = self.processes.binary_search_by_key(&rank, |load| load.rank);
+        found.ok()
     }
 
     /// The host of each process, by process.
