@@ -45,8 +45,8 @@ use bsp::units::{Instant, Seconds};
 
 use crate::bounded::seconds;
 use crate::{
-    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationCost, MigrationTime, Plan,
-    Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
+    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationCost,
+    MigrationTime, Plan, Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
 };
 use audit::PlanAudit;
 use costs::LearnedCosts;
@@ -180,8 +180,6 @@ impl Planner {
     /// Takes back the last plan, if it has made supersteps longer and going back pays.
     fn undo(&mut self, call: &Call<'_>) -> Option<Proposal> {
         let failed = self.model_error.failed_plan(call.unexplained)?;
-        // Its gain has not paid for the call.
-        self.pacing.spend(failed.credit());
         self.model_error.reject(call.snapshot, &failed);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
@@ -271,11 +269,12 @@ impl Planner {
             return;
         };
         self.costs.observe_moves(took, balance.cost.get());
-        let spent = took + self.costs.deferred();
-        let credit = spent.min(balance.gain());
-        self.pacing.spend(spent - credit);
+        // What the moves cost has been weighed against their gain.
+        let spent = took + self.costs.deferred() - balance.gain();
+        let idle = self.costs.overhead().unwrap_or_default();
+        self.pacing.spend(spent.clamp(0.0, idle));
         if let Some(audit) = proposed {
-            self.model_error.carry_out(audit.with_credit(credit));
+            self.model_error.carry_out(audit);
             self.lifetime.replace(self.pacing.completed());
         }
     }

@@ -181,6 +181,7 @@ impl Run<'_> {
                     all[rank]
                 },
                 receptions: &receptions,
+                incoming: &[],
                 reception_longest: receptions.first().map_or(Seconds::ZERO, |one| one.time),
             };
             process.observe(&self.config, observation);

@@ -35,6 +35,7 @@ fn receive(process: &mut Process, config: &Config, instructions: u64, from: &[(u
             instructions: Instructions(instructions),
             computation_time,
             receptions: &receptions,
+            incoming: &[],
             reception_longest: Seconds::ZERO,
         },
     );
