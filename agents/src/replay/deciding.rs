@@ -1,10 +1,7 @@
 //! The planner or the model that decides again, with its state from call to call.
 
-use std::collections::BTreeSet;
-
-use bsp::HostId;
 use bsp::units::{Instant, Seconds};
-use migbsp::{CallOutcome, Decision, Digest, Entry, Planner, Selection, Spacing, When};
+use migbsp::{CallOutcome, Decision, Digest, Entry, Migrants, Planner, Selection, Spacing, When};
 use protocol::Considered;
 
 use super::evaluation::Found;
@@ -20,8 +17,7 @@ pub(super) struct Deciding {
     pub(super) scheduler: Scheduler,
     pub(super) when: Box<dyn When>,
     planner: Option<Planner>,
-    /// Hosts that have taken a migrant.
-    has_migrant: BTreeSet<HostId>,
+    migrants: Migrants,
 }
 
 /// The end of a superstep.
@@ -48,7 +44,7 @@ impl Deciding {
         Self {
             when: scheduler.policy.when(&scheduler.model, &scheduler.planning),
             planner: scheduler.planner(),
-            has_migrant: BTreeSet::new(),
+            migrants: Migrants::default(),
             scheduler,
         }
     }
@@ -96,7 +92,7 @@ impl Deciding {
                 .collect(),
             places: orders.map(script::places),
         };
-        let considered = negotiation.settle(model, &self.has_migrant, &selection.candidates);
+        let considered = negotiation.settle(model, &self.migrants, &selection.candidates);
         Decided {
             list,
             selection,
@@ -112,8 +108,9 @@ impl Deciding {
         if let Some(planner) = &mut self.planner {
             planner.conclude(recorded.cost, !migrations.is_empty());
         }
-        self.has_migrant
-            .extend(migrations.iter().map(|step| step.to));
+        for step in &migrations {
+            self.migrants.arrive(step.rank, step.to);
+        }
         let judged = recorded.judged.iter();
         let supersteps: Vec<Digest> = judged.clone().map(|judged| judged.digest).collect();
         let barrier_busy: Vec<Seconds> = judged.map(|judged| judged.barrier_busy).collect();
