@@ -7,7 +7,7 @@
 //! A reading is a switch of `[scheduler]` (`docs/model.md`, "Decisions"). For each, `migbsp reproduce all` is run with
 //! the switch set, and a row of a table in Markdown is printed: mean absolute relative errors of scenario ii and of
 //! scenario iii, of all cells and by application, the migrations that agree with those that the papers state, and how
-//! many migrations the runs of scenario iii make in all. The table is in `docs/tables.md`.
+//! many migrations the runs of scenario iii make in all. The table is in `docs/model.md`.
 
 use std::io::{self, Write as _};
 
@@ -15,24 +15,21 @@ use analysis::reproduce::{AgreementTotal, Part, Report, Variant, reproduce_with}
 use experiments::batch::{Batch, Silent};
 
 /// The switches of each row, without their section; none: the defaults.
-const READINGS: [&[&str]; 13] = [
+const READINGS: [&[&str]; 14] = [
     &[],
     &["idle_candidate=judged"],
     &["process_time=own"],
     &["process_time=own-without-barrier"],
     &["occupied_by=computing-migrant"],
+    &["occupied_by=computing-set"],
     &["bytes_superstep=first"],
     &["set_load=multiplied"],
     &["threshold_over=movers"],
     &["idle_candidate=judged", "threshold_over=movers"],
     &["idle_candidate=judged", "occupied_by=computing-migrant"],
-    &["idle_candidate=judged", "process_time=own"],
-    &["process_time=own", "occupied_by=computing-migrant"],
-    &[
-        "idle_candidate=judged",
-        "process_time=own",
-        "occupied_by=computing-migrant",
-    ],
+    &["idle_candidate=judged", "occupied_by=computing-set"],
+    &["idle_candidate=judged", "own_set=ignored"],
+    &["process_time=own", "occupied_by=computing-set"],
 ];
 
 /// The means that a row has: the cells, and the scenario.

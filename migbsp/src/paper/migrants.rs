@@ -6,23 +6,23 @@ use bsp::{HostId, Rank};
 
 use crate::{Config, OccupiedBy};
 
-/// The processes that have migrated during a run, and the hosts that have taken them.
+/// The processes that have migrated to one Set during a run, and its hosts that have taken them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Migrants {
     /// Hosts to which a process has migrated.
     taken: BTreeSet<HostId>,
-    /// Where each process that has migrated went last.
+    /// Where each process went last that is in the Set and migrated to it.
     hosts: BTreeMap<Rank, HostId>,
 }
 
 impl Migrants {
-    /// The process `rank` has migrated to `host`.
+    /// The process `rank` has migrated to the `host` of this Set.
     pub fn arrive(&mut self, rank: Rank, host: HostId) {
         self.taken.insert(host);
         self.hosts.insert(rank, host);
     }
 
-    /// The process `rank` has migrated to a host that is not asked for.
+    /// The process `rank` has migrated to another Set.
     pub fn leave(&mut self, rank: Rank) {
         self.hosts.remove(&rank);
     }
@@ -31,12 +31,12 @@ impl Migrants {
     /// computed in the last superstep, which one that has halted did not.
     #[must_use]
     pub fn occupied(&self, config: &Config, computed: impl Fn(Rank) -> bool) -> BTreeSet<HostId> {
+        let mut computing = self.hosts.iter().filter(|(rank, _)| computed(**rank));
         match config.parameters().occupied_by {
             OccupiedBy::AnyMigrant => self.taken.clone(),
-            OccupiedBy::ComputingMigrant => {
-                let computing = self.hosts.iter().filter(|(rank, _)| computed(**rank));
-                computing.map(|(_, host)| *host).collect()
-            }
+            OccupiedBy::ComputingMigrant => computing.map(|(_, host)| *host).collect(),
+            OccupiedBy::ComputingSet if computing.next().is_some() => self.taken.clone(),
+            OccupiedBy::ComputingSet => BTreeSet::new(),
         }
     }
 }
@@ -75,6 +75,19 @@ mod tests {
         assert_eq!(occupied(&migrants, OccupiedBy::AnyMigrant, &[]), [7, 8, 9]);
     }
 
+    #[test]
+    fn all_processors_of_a_set_are_free_again_when_none_of_its_migrants_computes() {
+        let mut migrants = Migrants::default();
+        migrants.arrive(Rank(3), HostId(7));
+        migrants.arrive(Rank(4), HostId(8));
+        let set = OccupiedBy::ComputingSet;
+        assert_eq!(occupied(&migrants, set, &[4]), [7, 8]);
+        assert_eq!(occupied(&migrants, set, &[0]), [0_u32; 0]);
+        migrants.leave(Rank(4));
+        assert_eq!(occupied(&migrants, set, &[3]), [7, 8]);
+        assert_eq!(occupied(&migrants, set, &[4]), [0_u32; 0]);
+    }
+
     proptest! {
         #[test]
         fn every_processor_with_a_computing_migrant_has_taken_one(
@@ -86,8 +99,11 @@ mod tests {
                 migrants.arrive(Rank(rank), HostId(host));
             }
             let all = occupied(&migrants, OccupiedBy::AnyMigrant, &computing);
+            let set = occupied(&migrants, OccupiedBy::ComputingSet, &computing);
             let some = occupied(&migrants, OccupiedBy::ComputingMigrant, &computing);
-            prop_assert!(some.iter().all(|host| all.contains(host)));
+            prop_assert!(some.iter().all(|host| set.contains(host)));
+            prop_assert!(set.iter().all(|host| all.contains(host)));
+            prop_assert_eq!(some.is_empty(), set.is_empty());
         }
     }
 }

@@ -116,6 +116,9 @@ pub enum OccupiedBy {
     /// Those that are there and computed in the last superstep: the processor is free again when its migrant is idle,
     /// has halted or has left.
     ComputingMigrant,
+    /// Any that went there, while one that went to its Set computes: all processors of a Set are free again when none
+    /// of its migrants computed in the last superstep.
+    ComputingSet,
 }
 
 /// Whether a process's own Set competes with the others for its highest potential.
