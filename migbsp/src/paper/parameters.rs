@@ -47,7 +47,7 @@ pub struct Parameters {
     pub set_index: SetIndex,
     /// How background load enters the capacity of a Set.
     pub set_load: SetLoad,
-    /// What becomes of a candidate that did not compute in the last superstep.
+    /// Whether a candidate is judged that did not compute in the last superstep.
     pub idle_candidate: IdleCandidate,
     /// Whether the time of a target processor includes the candidate's own work.
     pub candidate_work: CandidateWork,
@@ -169,7 +169,7 @@ pub enum SetLoad {
     Multiplied,
 }
 
-/// What becomes of a candidate that did not compute in the last superstep.
+/// Whether a candidate is judged that did not compute in the last superstep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleCandidate {
