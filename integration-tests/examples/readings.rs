@@ -11,11 +11,11 @@
 
 use std::io::{self, Write as _};
 
-use analysis::reproduce::{AgreementTotal, Part, Report, Variant, reproduce_with};
+use analysis::reproduce::{AgreementTotal, Part, Report, Table, Variant, reproduce_with};
 use experiments::batch::{Batch, Silent};
 
 /// The switches of each row, without their section; none: the defaults.
-const READINGS: [&[&str]; 14] = [
+const READINGS: [&[&str]; 12] = [
     &[],
     &["idle_candidate=judged"],
     &["process_time=own"],
@@ -27,9 +27,7 @@ const READINGS: [&[&str]; 14] = [
     &["threshold_over=movers"],
     &["idle_candidate=judged", "threshold_over=movers"],
     &["idle_candidate=judged", "occupied_by=computing-migrant"],
-    &["idle_candidate=judged", "occupied_by=computing-set"],
     &["idle_candidate=judged", "own_set=ignored"],
-    &["process_time=own", "occupied_by=computing-set"],
 ];
 
 /// The means that a row has: the cells, and the scenario.
@@ -94,7 +92,7 @@ fn row(switches: &[&str], report: &Report) -> String {
     let moves: usize = report
         .cells
         .iter()
-        .filter(|cell| cell.scenario == iii)
+        .filter(|cell| cell.scenario == iii && cell.table != Table::Table6.name())
         .map(|cell| cell.migrations)
         .sum();
     format!(
