@@ -1,35 +1,36 @@
 //! A ring of strips on two Sets of real hosts with a limited link between them: `conf/heat-ring.toml`, live.
 //!
-//! Every pair of neighbours starts on both sides of the link. The run has to end with two crossings, which is what
-//! the best placement has, and no plan may make more than ten supersteps longer.
+//! The processes of every pair of neighbours start on different sides of the link. The run has to end with two
+//! crossings, which is what the best placement has; no plan may make more than ten supersteps longer; and predictions
+//! of the placement in force may be off by 15 % (median over all calls).
 //!
 //! Needs the right to make namespaces (root), the programs `ip` and `tc`, and the queueing discipline `tbf`; where one
-//! of them is missing, the test says so and does nothing. What the test suite runs is short and checks the outputs,
-//! the record and the crossings. The long form checks both conditions in each of many runs and prints the supersteps
-//! around every plan:
+//! of them is missing, the test says so and does nothing. What the test suite runs is short and checks the outputs and
+//! the record, because times of one short run prove nothing. The long form prints the supersteps around every plan and
+//! checks all conditions:
 //!
 //! ```text
-//! LINK_RUNS=20 cargo test --release -p migbsp-cli --test commands limited_link -- --nocapture
+//! LINK_RUNS=20 cargo test --workspace --test commands -- limited_link --nocapture
 //! ```
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `LINK_RUNS` | number of runs; both conditions are checked in each |
-//! | `LINK_RATE` | rate of the link, as `tc` writes it; without it `100mbit` |
+//! | `LINK_RUNS` | number of runs, whose conditions are checked |
+//! | `LINK_RATE` | rate of the link, as `tc` writes it; without it `10mbit` |
 //! | `LINK_SET` | settings of the experiment, separated by spaces, as `scheduler.policy=migbsp` |
 //! | `LINK_RECORDS` | folder that receives the record of every run |
 
 mod network;
 mod supersteps;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use serde_json::Value;
 
 use self::network::Network;
-use self::supersteps::Trace;
+use self::supersteps::{Plan, Trace, quantiles};
 use crate::invocation::{Folder, root};
 
 /// Crossings of the best placement: a ring in two parts is cut twice.
@@ -38,9 +39,12 @@ const BEST_CROSSINGS: usize = 2;
 /// Supersteps that a plan may make longer.
 const LONGER_MAX: usize = 10;
 
+/// The median error of the predictions of the placement in force.
+const ERROR_MAX: f64 = 0.15;
+
 #[test]
 fn a_ring_placed_badly_ends_with_the_cut_of_the_best_placement() {
-    let rate = env::var("LINK_RATE").unwrap_or_else(|_| "100mbit".to_owned());
+    let rate = env::var("LINK_RATE").unwrap_or_else(|_| "10mbit".to_owned());
     let Some(mut network) = Network::new(&rate) else {
         eprintln!("SKIPPED: no network namespaces here; they take root, `ip`, and `tc` with `tbf`");
         return;
@@ -54,32 +58,59 @@ fn a_ring_placed_badly_ends_with_the_cut_of_the_best_placement() {
     };
     fs::create_dir_all(&records).unwrap();
     let records = fs::canonicalize(records).unwrap();
+    let traces: Vec<Trace> = (1..=runs.unwrap_or(1))
+        .map(|number| {
+            let record = records.join(format!("run-{number}"));
+            run(&network, &folder, &record, runs.is_none());
+            let trace = Trace::read(&record.join("iii/events.jsonl"));
+            eprintln!("run {number}: {trace}");
+            trace
+        })
+        .collect();
+    let problems = problems(&traces);
+    assert!(runs.is_none() || problems.is_empty(), "{problems:#?}");
+}
+
+/// The conditions that runs do not keep.
+fn problems(traces: &[Trace]) -> Vec<String> {
     let mut problems = Vec::new();
-    for number in 1..=runs.unwrap_or(1) {
-        let record = records.join(format!("run-{number}"));
-        run(&network, &folder, &record, runs.is_none());
-        let trace = Trace::read(&record.join("iii/events.jsonl"));
-        eprintln!("run {number}: {trace}");
+    for (trace, number) in traces.iter().zip(1..) {
         let crossings = trace.crossings_at_the_end();
         if crossings != BEST_CROSSINGS {
             problems.push(format!("run {number} ends with {crossings} crossings"));
         }
-        for plan in trace.plans() {
-            // Times of one short run on a busy machine prove nothing.
-            if runs.is_some() && LONGER_MAX < plan.longer {
-                let (at, longer) = (plan.superstep, plan.longer);
-                problems.push(format!(
-                    "run {number}: the plan after superstep {at} makes {longer} supersteps longer"
-                ));
-            }
+        let plans = trace.plans().into_iter();
+        for Plan { superstep, longer } in plans.filter(|plan| LONGER_MAX < plan.longer) {
+            problems.push(format!(
+                "run {number}: the plan after superstep {superstep} makes {longer} supersteps longer"
+            ));
         }
-        eprintln!();
     }
-    assert!(problems.is_empty(), "{problems:#?}");
+    let (calls, median, most) = quantiles(traces.iter().flat_map(Trace::errors).collect());
+    let (plans, planned, planned_most) =
+        quantiles(traces.iter().flat_map(Trace::errors_of_plans).collect());
+    eprintln!(
+        "errors of predictions: {} (95th percentile {}) of {calls} placements in force, {} ({}) of {plans} plans",
+        percent(median),
+        percent(most),
+        percent(planned),
+        percent(planned_most),
+    );
+    if ERROR_MAX < median {
+        let (median, max) = (percent(median), percent(ERROR_MAX));
+        problems.push(format!(
+            "predictions of the placement in force are {median} off, more than {max}"
+        ));
+    }
+    problems
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
 }
 
 /// Runs the ring on the nodes, into a record that `verify` confirms.
-fn run(network: &Network, folder: &Folder, record: &std::path::Path, is_short: bool) {
+fn run(network: &Network, folder: &Folder, record: &Path, is_short: bool) {
     let began = Instant::now();
     while network.client(folder, &["status"]).code != Some(0) {
         assert!(

@@ -40,6 +40,9 @@ pub(super) struct Plan {
 /// Supersteps before a plan whose median is the length before it.
 const BEFORE: usize = 10;
 
+/// Supersteps after a plan whose median is the length after it.
+const AFTER: usize = 5;
+
 /// A superstep is longer than before if it takes more than this many times as long.
 const LONGER: f64 = 1.1;
 
@@ -61,7 +64,9 @@ impl Trace {
                 "run" => {
                     hosts = names(&event["hosts"]);
                     let placement = names(&event["placement"]);
-                    trace.sets.push(placement.iter().map(|host| set(host)).collect());
+                    trace
+                        .sets
+                        .push(placement.iter().map(|host| set(host)).collect());
                 }
                 "superstep" => {
                     trace.lengths.push(seconds("ended") - seconds("started"));
@@ -106,10 +111,44 @@ impl Trace {
             .collect()
     }
 
+    /// How far predictions of the placement in force were from the supersteps before each call, as a part of these.
+    pub(super) fn errors(&self) -> Vec<f64> {
+        let calls = self.calls.iter().filter_map(|call| {
+            let (present, _) = call.predicted?;
+            Some(error(present, self.before(call.superstep)))
+        });
+        calls.collect()
+    }
+
+    /// The same of planned placements and the supersteps after each plan.
+    pub(super) fn errors_of_plans(&self) -> Vec<f64> {
+        let calls = self.calls.iter().filter(|call| 0 < call.moved);
+        let calls = calls.filter_map(|call| {
+            let (_, planned) = call.predicted?;
+            Some(error(planned, self.after(call.superstep)?))
+        });
+        calls.collect()
+    }
+
+    /// The median superstep before a call.
+    fn before(&self, superstep: usize) -> f64 {
+        let before = &self.lengths[superstep.saturating_sub(BEFORE)..superstep];
+        // Those before the last plan say nothing of the placement in force.
+        let plans = self.calls.iter().filter(|call| 0 < call.moved);
+        let latest = plans.map(|call| call.superstep).rfind(|at| *at < superstep);
+        let since = superstep - latest.unwrap_or_default();
+        median(&before[before.len().saturating_sub(since)..])
+    }
+
+    /// The median of the supersteps after a call, if there are as many as a verdict takes.
+    fn after(&self, superstep: usize) -> Option<f64> {
+        self.lengths.get(superstep..superstep + AFTER).map(median)
+    }
+
     /// Supersteps from `superstep` on that are longer than those before it. A single one proves nothing, so each is
     /// judged by the median of three.
     fn longer_after(&self, superstep: usize) -> usize {
-        let before = median(&self.lengths[superstep.saturating_sub(BEFORE)..superstep]);
+        let before = self.before(superstep);
         let after = self.lengths[superstep..].windows(3);
         after
             .take_while(|three| LONGER * before < median(three))
@@ -131,20 +170,22 @@ impl fmt::Display for Trace {
         )?;
         for (index, call) in self.calls.iter().enumerate() {
             let at = call.superstep;
-            let before = &self.lengths[at.saturating_sub(BEFORE)..at];
             let (present, planned) = call.predicted.unwrap_or((f64::NAN, f64::NAN));
             write!(
                 formatter,
                 "  call after {at:>3}, {:>4} ms: superstep {} ms, predicted {} ms; ",
                 milliseconds(call.cost),
-                milliseconds(median(before)),
+                milliseconds(self.before(at)),
                 milliseconds(present),
             )?;
             if call.moved == 0 {
                 writeln!(formatter, "no moves")?;
                 continue;
             }
-            let (from, to) = (crossings(&self.sets[index]), crossings(&self.sets[index + 1]));
+            let (from, to) = (
+                crossings(&self.sets[index]),
+                crossings(&self.sets[index + 1]),
+            );
             writeln!(
                 formatter,
                 "{} moves, {from} -> {to} crossings, predicted {} ms; {} longer",
@@ -168,7 +209,10 @@ impl fmt::Display for Trace {
 /// Pairs of neighbours of a ring that are in different Sets.
 fn crossings(sets: &[String]) -> usize {
     let after = sets.iter().cycle().skip(1);
-    sets.iter().zip(after).filter(|(one, next)| one != next).count()
+    sets.iter()
+        .zip(after)
+        .filter(|(one, next)| one != next)
+        .count()
 }
 
 /// The Set of a host, which is named after it.
@@ -178,7 +222,9 @@ fn set(host: &str) -> String {
 
 fn names(list: &Value) -> Vec<String> {
     let names = list.as_array().unwrap().iter();
-    names.map(|name| name.as_str().unwrap().to_owned()).collect()
+    names
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn number(value: &Value) -> usize {
@@ -189,6 +235,21 @@ fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// How far a prediction is from what was measured, as a part of it.
+fn error(predicted: f64, measured: f64) -> f64 {
+    (predicted / measured - 1.0).abs()
+}
+
+/// Numbers of errors, with their median and the 95th percentile.
+pub(super) fn quantiles(mut errors: Vec<f64>) -> (usize, f64, f64) {
+    errors.sort_by(f64::total_cmp);
+    let at = |part: usize| {
+        let index = (errors.len() * part / 100).min(errors.len().saturating_sub(1));
+        errors.get(index).copied().unwrap_or_default()
+    };
+    (errors.len(), at(50), at(95))
 }
 
 fn milliseconds(seconds: f64) -> String {
