@@ -57,6 +57,8 @@ impl Network {
 
     /// Certificates, a list of hosts, and a node process for each of them.
     pub(super) fn start_nodes(&mut self, folder: &Folder) {
+        // Many runs take minutes, in which another build may replace the binary.
+        fs::copy(BINARY, folder.path().join("migbsp")).unwrap();
         folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
         folder.stdout(&[
             "cert", "issue", "--role", "client", "--name", "me", "--dir", "ca",
@@ -73,9 +75,8 @@ impl Network {
             fs::write(folder.path().join(&file), section).unwrap();
             hosts += &format!("{name} slots=1 set={} addr={address}\n", SETS[set]);
             let node = self
-                .inside(set, &["node", "--conf", &file])
-                .current_dir(folder.path())
-                .stdin(Stdio::null())
+                .inside(set, folder, &["node", "--conf", &file])
+                .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .spawn();
             self.nodes.push(node.unwrap());
@@ -86,10 +87,8 @@ impl Network {
     /// Runs a command of a client beside the nodes of the first Set.
     pub(super) fn client(&self, folder: &Folder, words: &[&str]) -> Ended {
         let output = self
-            .inside(0, words)
+            .inside(0, folder, words)
             .args(["--cluster", "hosts", "--identity", "ca"])
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
             .output()
             .unwrap();
         Ended {
@@ -100,10 +99,11 @@ impl Network {
     }
 
     /// The binary in the namespace of a Set.
-    fn inside(&self, set: usize, words: &[&str]) -> Command {
+    fn inside(&self, set: usize, folder: &Folder, words: &[&str]) -> Command {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.spaces[set], BINARY]);
-        command.args(words);
+        command.args(["netns", "exec", &self.spaces[set], "./migbsp"]);
+        command.args(words).current_dir(folder.path());
+        command.stdin(Stdio::null());
         command
     }
 }
