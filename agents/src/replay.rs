@@ -198,6 +198,7 @@ impl Replay {
         let Some(deciding) = &mut self.deciding else {
             return Ok(());
         };
+        let lasted = (superstep.ended - superstep.started).max(Seconds::ZERO);
         deciding.when.observe(&Elapsed {
             completed,
             slowest: superstep.computation,
@@ -205,6 +206,7 @@ impl Replay {
                 superstep: completed,
                 gap: Gap::Version,
             })?,
+            took: superstep.took.unwrap_or(lasted),
         });
         self.is_due = deciding.is_due(completed);
         Ok(())

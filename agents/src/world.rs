@@ -2,7 +2,7 @@
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::Reception;
+use migbsp::{Incoming, Path, Reception};
 use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 use smallvec::SmallVec;
 
@@ -61,6 +61,8 @@ pub struct Exchange {
     pub longest: Seconds,
     /// Bytes received and their time in transfer, summed per Set of the sender.
     pub receptions: SmallVec<[Reception; 1]>,
+    /// The same by sender, of the heaviest ones; empty if no plan needs it.
+    pub incoming: Vec<Incoming>,
 }
 
 /// A process's agent on its new host.
@@ -144,8 +146,8 @@ pub trait World {
     /// The time that a byte takes from one Set's Manager to another's, in seconds per byte.
     fn transfer_rate(&self, from: SetId, to: SetId) -> f64;
 
-    /// The time that an empty message takes from a host of one Set to one of another.
-    fn latency(&self, from: SetId, to: SetId) -> Seconds;
+    /// What a message takes from a host of one Set to one of another while nothing else is under way.
+    fn path(&self, from: SetId, to: SetId) -> Path;
 
     /// Adds an event to the record of the run.
     fn record(&mut self, event: record::Event);

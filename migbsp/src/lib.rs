@@ -25,8 +25,9 @@ mod when;
 
 pub use acceptance::{CostBenefit, Gate, Verdict};
 pub use knowledge::{
-    Assignment, Contention, Forecast, Host, Load, MigrationCost, MigrationSchedule, MigrationTime,
-    Move, PlanningAssumptions, Processor, Received, Sharing, Snapshot, Traffic, capacity,
+    Assignment, BarrierTime, Edge, Forecast, Graph, Host, Incoming, Lesson, Load, Message,
+    MigrationCost, MigrationSchedule, MigrationTime, Move, Neighbours, Network, Path,
+    PlanningAssumptions, Processor, Received, Snapshot, capacity,
 };
 pub use paper::{
     Answer, BestStays, CandidateOrder, CandidateWork, Config, ConfigError, Digest, EmptySuperstep,

@@ -139,6 +139,7 @@ mod tests {
             slowest: Rank(0),
             computation: Seconds::ZERO,
             mean: None,
+            took: None,
             messages: 0,
         })
     }

@@ -61,6 +61,7 @@ fn those_who_arrive_are_reported_together_and_told_apart() {
         received: 2,
         slowest: (Seconds::new(2.0).unwrap(), Rank(2)),
         computation: 3,
+            took: Seconds::ZERO,
     });
     let manager = Address::SetManager(SetId(0));
     assert_eq!(

@@ -153,7 +153,8 @@ impl Observations {
                 .filter_map(|process| self.load(process))
                 .collect(),
             rates: evaluated.transfer_rates.clone(),
-            barrier_delay: evaluated.barrier_delay.unwrap_or_default(),
+            paths: evaluated.paths.clone(),
+            barrier: evaluated.barrier.unwrap_or_default(),
         };
         self.sets().map(inventory).collect()
     }
@@ -168,6 +169,7 @@ impl Observations {
             finished: observed.finished,
             image: observed.image,
             received: observed.received.clone(),
+            edges: observed.edges.clone(),
         })
     }
 }

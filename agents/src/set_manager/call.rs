@@ -224,12 +224,17 @@ impl SetManager {
         let transfer_rates = sets
             .map(|set| world.transfer_rate(self.set, *set))
             .collect();
+        let paths = scheduler.plans().then(|| {
+            let sets = call.capacities.keys();
+            sets.map(|set| world.path(self.set, *set)).collect()
+        });
         world.record(record::Event::Evaluated(record::Evaluated {
             superstep: call.superstep + 1,
             set: self.set,
             transfer_rates,
             hosts: record::Hosts::of(&call.measured),
-            barrier_delay: scheduler.plans().then(|| self.barrier_delay(rules, world)),
+            paths: paths.unwrap_or_default(),
+            barrier: scheduler.plans().then(|| self.barrier_time(rules, world)),
             processes: reports
                 .iter()
                 .map(|report| record::Evaluation::of(report))

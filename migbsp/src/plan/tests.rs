@@ -5,8 +5,8 @@ use bsp::{HostId, Image, Rank, SetId};
 use proptest::prelude::*;
 
 use crate::{
-    Assignment, Load, MigrationCost, MigrationTime, PlanningAssumptions, Processor, Received,
-    Sharing, Snapshot,
+    Assignment, BarrierTime, Edge, Load, MigrationCost, MigrationTime, PlanningAssumptions,
+    Processor, Received, Snapshot,
 };
 
 use super::*;
@@ -32,6 +32,16 @@ pub(crate) fn snapshot(speeds: &[f64], loads: &[(u32, f64)]) -> Snapshot {
 
 /// The same in several Sets, with messages: rank, sender's Set and megabytes, which take 40 ms each between Sets.
 fn scattered(sets: &[Vec<f64>], loads: &[(u32, f64)], received: &[(usize, u32, f64)]) -> Snapshot {
+    connected(sets, loads, received, &[])
+}
+
+/// The same with messages between processes: sender, receiver and megabytes.
+fn connected(
+    sets: &[Vec<f64>],
+    loads: &[(u32, f64)],
+    received: &[(usize, u32, f64)],
+    edges: &[(usize, usize, f32)],
+) -> Snapshot {
     let mut host = 0..;
     let processors = sets.iter().map(|speeds| {
         let processor = |speed: &f64| Processor {
@@ -62,6 +72,16 @@ fn scattered(sets: &[Vec<f64>], loads: &[(u32, f64)], received: &[(usize, u32, f
                 time: megabytes * 80e-3,
             })
             .collect(),
+        edges: edges
+            .iter()
+            .filter(|(_, to, _)| *to == rank)
+            .map(|(from, _, megabytes)| Edge {
+                from: Rank(u32::try_from(*from).unwrap()),
+                messages: 1.0,
+                bytes: megabytes * 1e6,
+                time: megabytes * 40e-3,
+            })
+            .collect(),
     };
     let rate = |from: usize, to: usize| if from == to { 8e-9 } else { 40e-9 };
     let number = sets.len();
@@ -75,9 +95,19 @@ fn scattered(sets: &[Vec<f64>], loads: &[(u32, f64)], received: &[(usize, u32, f
             horizon: 20.0,
             cost_factor: 1.0,
             migration_time: MigrationTime::SharedLinks,
-            sharing: Sharing::default(),
+            lessons: Vec::new(),
         },
     )
+}
+
+/// A ring of `size` processes with equal work, on the hosts that `host` gives for the ranks; two Sets of four hosts.
+pub(super) fn ring(size: u32, host: impl Fn(u32) -> u32) -> Snapshot {
+    let loads: Vec<(u32, f64)> = (0..size).map(|rank| (host(rank), 1.0)).collect();
+    let number = loads.len();
+    let next = (0..number).map(|rank| (rank, (rank + 1) % number, 0.1));
+    let previous = (0..number).map(|rank| (rank, (rank + number - 1) % number, 0.1));
+    let edges: Vec<_> = next.chain(previous).collect();
+    connected(&[vec![1.0; 4], vec![1.0; 4]], &loads, &[], &edges)
 }
 
 /// Snapshots of all kinds.

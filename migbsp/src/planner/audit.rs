@@ -38,6 +38,11 @@ impl PlanAudit {
         Self { credit, ..self }
     }
 
+    /// The processes that moved.
+    pub(super) fn moved(&self) -> impl Iterator<Item = Rank> + '_ {
+        self.former.iter().map(|(rank, _)| *rank)
+    }
+
     /// Seconds of the call that the predicted gain was to pay for.
     pub(super) const fn credit(&self) -> f64 {
         self.credit

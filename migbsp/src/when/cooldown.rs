@@ -2,12 +2,15 @@
 
 use crate::when::pause::Pause;
 use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, Spacing, When};
+use crate::when::trial::Trial;
 
-/// Calls when a rule does, but not in the first supersteps of a run, and not during the pause after a call.
+/// Calls when a rule does, but not in the first supersteps of a run, and not during the pause after a call; and when a
+/// plan has made supersteps longer.
 #[derive(Debug)]
 pub(crate) struct Cooldown {
     rule: Box<dyn When>,
     pause: Pause,
+    trial: Trial,
 }
 
 impl Cooldown {
@@ -16,6 +19,7 @@ impl Cooldown {
         Self {
             rule,
             pause: Pause::new(first),
+            trial: Trial::default(),
         }
     }
 }
@@ -23,16 +27,20 @@ impl Cooldown {
 impl When for Cooldown {
     fn observe(&mut self, elapsed: &Elapsed) {
         self.pause.observe(elapsed);
+        self.trial.observe(elapsed);
         self.rule.observe(elapsed);
     }
 
     fn is_due(&self, completed: u64) -> bool {
-        self.pause.is_over() && self.rule.is_due(completed)
+        self.trial.has_failed() || self.pause.is_over() && self.rule.is_due(completed)
     }
 
     fn conclude(&mut self, call: &CallOutcome<'_>) {
-        let Spacing { pause, took, .. } = call.spacing;
+        let Spacing {
+            pause, took, limit, ..
+        } = call.spacing;
         self.pause.begin(pause, took);
+        self.trial.begin(limit.filter(|_| 0 < call.migrations));
         self.rule.conclude(call);
     }
 
@@ -61,6 +69,7 @@ mod tests {
             completed: 0,
             slowest: Seconds::new(*slowest).unwrap(),
             mean: Seconds::ZERO,
+            took: Seconds::ZERO,
         };
         for slowest in before {
             when.observe(&elapsed(slowest));
@@ -118,6 +127,7 @@ mod tests {
                     completed,
                     slowest: Seconds::new(count(completed)).unwrap(),
                     mean: Seconds::ZERO,
+                    took: Seconds::ZERO,
                 });
                 when.is_due(completed)
             };

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bsp::reference;
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
+use migbsp::Path;
 use protocol::{Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProcessImage};
 
 use super::{HostWorld, planning};
@@ -152,8 +153,11 @@ impl World for HostWorld {
         self.transfers.per_byte(to)
     }
 
-    fn latency(&self, _: SetId, to: SetId) -> Seconds {
-        self.transfers.latency(to)
+    fn path(&self, _: SetId, to: SetId) -> Path {
+        Path {
+            latency: self.transfers.latency(to),
+            per_byte: self.transfers.per_byte(to),
+        }
     }
 
     fn record(&mut self, event: record::Event) {

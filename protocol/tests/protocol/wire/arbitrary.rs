@@ -398,6 +398,7 @@ fn potential() -> impl Strategy<Value = Potential> {
             prediction_computation: computation.1,
             set_index: computation.2,
             computation: computation.3,
+            took: Seconds::ZERO,
             pattern_communication: communication.0,
             prediction_communication: communication.1,
             communication: communication.2,

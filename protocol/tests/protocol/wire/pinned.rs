@@ -137,6 +137,7 @@ fn superstep() -> [Message; 4] {
             received: 1 << 33,
             slowest: (seconds(0.25), Rank(3)),
             computation: 1_000_000_000,
+            took: Seconds::ZERO,
         })),
         Message::Agent(AgentMessage::StartCall(StartCall { superstep })),
     ]
