@@ -49,7 +49,7 @@ impl Network {
                 && does(&format!("ip -n {space} link set lo up"))
                 // What waits longer than this is dropped.
                 && does(&format!(
-                    "tc -n {space} qdisc add dev between root tbf rate {rate} burst 32kb latency 400ms"
+                    "tc -n {space} qdisc add dev between root tbf rate {rate} burst 6kb latency 400ms"
                 ))
         });
         (are_made && are_up).then_some(network)
