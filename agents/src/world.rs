@@ -140,6 +140,12 @@ pub trait World {
     /// The fraction of a host that other programs used, averaged over the last `window`.
     fn load(&self, host: HostId, window: Seconds) -> f64;
 
+    /// The same as the processes of the host felt it, in their computation: the fraction that they did not get. Where
+    /// processors are shared as the model says, there is no difference.
+    fn felt_load(&self, host: HostId, window: Seconds) -> f64 {
+        self.load(host, window)
+    }
+
     /// The time for which a host has been busy with the overhead of messages since the run began.
     fn overhead_busy(&self, host: HostId) -> Seconds;
 

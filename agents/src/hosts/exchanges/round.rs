@@ -62,20 +62,21 @@ impl Round {
         }
     }
 
-    /// Counts a message of `bytes` bytes from the process `from`, which counts for `set`, to `to`.
+    /// Counts a message of `bytes` bytes from the process `from`, which counts for `set`, to `to`. Of the time of its batch,
+    /// which `arrival` is, `part` counts for this message.
     pub(super) fn count(
         &mut self,
         (from, set): (Rank, SetId),
         to: Rank,
         bytes: u64,
-        took: Seconds,
+        (part, arrival): (Seconds, Seconds),
     ) {
         let received = self.received.entry(to).or_default();
         received.count = received.count.saturating_add(1);
         let (all, time) = received.by_set.entry(set).or_default();
         // A message without a value may be of any length.
         *all = all.saturating_add(bytes);
-        *time += took.get();
+        *time += part.get();
         if received.by_sender.len() == migbsp::Incoming::COMBINED_AT {
             migbsp::Incoming::combine(&mut received.by_sender);
         }
@@ -83,7 +84,7 @@ impl Round {
             from,
             messages: 1,
             bytes: Bytes(bytes),
-            time: took,
+            time: arrival,
         });
     }
 

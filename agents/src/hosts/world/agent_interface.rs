@@ -144,6 +144,11 @@ impl World for HostWorld {
         self.machine.load.load(window)
     }
 
+    fn felt_load(&self, host: HostId, window: Seconds) -> f64 {
+        let felt = self.computation.felt_load(window);
+        felt.unwrap_or_else(|| self.load(host, window))
+    }
+
     fn overhead_busy(&self, _: HostId) -> Seconds {
         // The thread that carries messages is the one that calls this.
         seconds(thread_time())
