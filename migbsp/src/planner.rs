@@ -40,6 +40,7 @@ mod lifetime;
 mod model_error;
 mod pacing;
 mod rejected;
+mod steadiness;
 
 use bsp::units::{Instant, Seconds};
 
@@ -53,6 +54,7 @@ use costs::LearnedCosts;
 use lifetime::Lifetime;
 use model_error::ModelError;
 use pacing::CallPacing;
+use steadiness::Steadiness;
 
 pub use decision::{Decision, PlanAssessment, PlannedMove};
 pub use inventory::Inventory;
@@ -70,6 +72,7 @@ pub struct Planner {
     pacing: CallPacing,
     lifetime: Lifetime,
     model_error: ModelError,
+    steadiness: Steadiness,
     /// What has been learnt of the messages between Sets.
     lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
@@ -114,6 +117,7 @@ impl Planner {
             pacing: CallPacing::new(planning.overhead),
             lifetime: Lifetime::new(planning.horizon),
             model_error: ModelError::default(),
+            steadiness: Steadiness::default(),
             lessons: Vec::new(),
             balance: None,
         })
@@ -240,6 +244,12 @@ impl Planner {
         };
         let overhead = self.costs.overhead();
         let (pause_min, again) = self.pacing.pauses(overhead);
+        let completed = self.pacing.completed();
+        let is_idle = verdict == Verdict::Unchanged;
+        let predicted = call.present.longest();
+        self.steadiness
+            .observe(completed, predicted, call.superstep, !is_idle);
+        let again = again.max(self.steadiness.supersteps(completed));
         Decision {
             moves,
             assessment: PlanAssessment {
