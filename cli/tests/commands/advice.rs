@@ -5,13 +5,11 @@ use serde_json::Value;
 use crate::invocation::{Folder, root};
 
 /// Shipped experiments whose own policy leaves much to save, with the number of pieces of advice.
-const WANTING: [(&str, usize); 7] = [
+const WANTING: [(&str, usize); 5] = [
     ("conf/lu.toml", 1),
-    ("conf/lu-kernel.toml", 1),
     ("conf/synthetic.toml", 1),
     ("conf/dynamic/drift-few.toml", 1),
     ("conf/dynamic/heterogeneous.toml", 2),
-    ("conf/dynamic/hotspot.toml", 2),
     ("conf/dynamic/noise-few.toml", 1),
 ];
 
