@@ -11,6 +11,7 @@ mod counter;
 mod exchanges;
 mod execution;
 mod failure;
+mod felt_load;
 mod input;
 mod input_memory;
 mod job;

@@ -85,7 +85,7 @@ impl Node {
                 let load = world.load(self.host, window);
                 let recent = rules.scheduler.as_ref().filter(|s| s.plans());
                 let load_recent =
-                    recent.map_or(0.0, |s| world.load(self.host, s.planning.load_window));
+                    recent.map_or(0.0, |s| world.felt_load(self.host, s.planning.load_window));
                 let measured = Measured {
                     superstep: order.superstep,
                     host: self.host,

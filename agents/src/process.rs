@@ -143,6 +143,7 @@ impl Process {
                     instructions: self.work,
                     computation_time: self.computation,
                     receptions: &exchange.receptions,
+                    incoming: &exchange.incoming,
                     reception_longest: exchange.longest,
                 },
             );
@@ -164,6 +165,7 @@ impl Process {
             received: exchange.received.into(),
             slowest: (self.computation, self.rank),
             computation: nanoseconds(self.computation),
+            took: Seconds::ZERO,
         };
         let first = Address::SetManager(rules.first);
         let (to, cost) = match rules.barrier.shape {
@@ -216,6 +218,7 @@ impl Process {
             forecast: load.map(|load| load.instructions),
             finished: load.and_then(|load| load.finished),
             received: load.map_or_else(Vec::new, |load| load.received.clone()),
+            edges: load.map_or_else(Vec::new, |load| load.edges.clone()),
         }));
         let message = AgentMessage::Reported(Box::new(report));
         world.send(

@@ -14,7 +14,10 @@ mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::{Answer, Entry, NotSelected, PlanAssessment, PlannedMove, Potential, Received};
+use migbsp::{
+    Answer, BarrierTime, Edge, Entry, NotSelected, Path, PlanAssessment, PlannedMove, Potential,
+    Received,
+};
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +82,9 @@ pub struct Superstep {
     /// The mean time of computation of the processes, if there is a scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<Seconds>,
+    /// The length of the superstep before, as all Managers know it, with a hierarchical barrier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<Seconds>,
     /// The number of messages exchanged.
     pub messages: u64,
 }
@@ -104,6 +110,9 @@ pub struct Observed {
     /// The bytes that it is expected to receive in a superstep; empty where plans do not use them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub received: Vec<Received>,
+    /// The heaviest of these by sender.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<Edge>,
 }
 
 /// The observations of one Set in a call.
@@ -118,9 +127,12 @@ pub struct Evaluated {
     /// The hosts of this Set, in order.
     #[serde(default)]
     pub hosts: Vec<Hosts>,
-    /// Seconds that each process here adds to every superstep, where plans name processors.
+    /// What messages take from this Set to each, by Set, where plans name processors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Path>,
+    /// What the barrier adds for the processes of this Set, where plans name processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub barrier_delay: Option<f64>,
+    pub barrier: Option<BarrierTime>,
     /// By rank.
     pub processes: Vec<Evaluation>,
 }

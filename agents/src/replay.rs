@@ -198,6 +198,7 @@ impl Replay {
         let Some(deciding) = &mut self.deciding else {
             return Ok(());
         };
+        let lasted = (superstep.ended - superstep.started).max(Seconds::ZERO);
         deciding.when.observe(&Elapsed {
             completed,
             slowest: superstep.computation,
@@ -205,6 +206,7 @@ impl Replay {
                 superstep: completed,
                 gap: Gap::Version,
             })?,
+            took: superstep.took.unwrap_or(lasted),
         });
         self.is_due = deciding.is_due(completed);
         Ok(())
@@ -256,7 +258,7 @@ impl Replay {
             }
             let decided = deciding.decide(self.barrier, &observations, found);
             checked.candidates = decided.candidates();
-            let recomputed = deciding.conclude(self.barrier, call, decided);
+            let recomputed = deciding.conclude(self.barrier, &observations, call, decided);
             let moves = &recomputed.migrations;
             checked.moves = moves.len();
             self.epoch += u64::from(!moves.is_empty());

@@ -4,11 +4,9 @@ mod barrier;
 mod call;
 mod placement_view;
 
-use std::collections::BTreeSet;
-
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Elapsed, Planner, When};
+use migbsp::{Elapsed, Migrants, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
 
 use crate::check::check;
@@ -36,8 +34,8 @@ pub struct SetManager {
     epoch: u64,
     /// Whether the first process has not halted and runs on the host of the first Manager.
     is_home: bool,
-    /// Hosts of this Set that have taken a migrant in this run.
-    has_migrant: BTreeSet<HostId>,
+    /// Processes that have migrated to hosts of this Set.
+    migrants: Migrants,
     when: Option<Box<dyn When>>,
     /// The planner of the first Manager, where plans name processors; absent while a plan is made.
     planner: Option<Planner>,
@@ -45,6 +43,8 @@ pub struct SetManager {
     /// The superstep being executed, from 0, and when it was started.
     superstep: u64,
     started: Instant,
+    /// How long the superstep before took.
+    took: Seconds,
     /// Messages that were sent in the last superstep and count as received in this one.
     unreceived: u64,
     /// Overhead of the first Manager's host at the end of the last superstep.
@@ -75,7 +75,7 @@ impl SetManager {
             barrier: Barrier::new(rules, set, &hosts),
             hosts,
             epoch: 0,
-            has_migrant: BTreeSet::new(),
+            migrants: Migrants::default(),
             when: scheduler
                 .map(|scheduler| scheduler.policy.when(&scheduler.model, &scheduler.planning)),
             planner: scheduler
@@ -83,6 +83,7 @@ impl SetManager {
                 .and_then(Scheduler::planner),
             superstep: 0,
             started: Instant::START,
+            took: Seconds::ZERO,
             unreceived: 0,
             busy: Seconds::ZERO,
             barrier_busy: Vec::new(),
@@ -192,6 +193,13 @@ impl SetManager {
             // The first process waits for the others once it has computed, sent and received.
             self.listen(rules, arrived.superstep, Some(arrived.slowest.1), world);
         }
+        let arrived = match from {
+            Address::Node(_) => Arrived {
+                took: self.took,
+                ..arrived
+            },
+            Address::Process(_) | Address::SetManager(_) | Address::Client => arrived,
+        };
         if let Some(own_set) = self.barrier.arrive(rules, self.set, from, arrived) {
             let cost = Cost::Network(rules.barrier.message);
             self.send_to_managers(rules, &AgentMessage::Arrived(own_set), cost, world);
@@ -211,6 +219,12 @@ impl SetManager {
     ) -> Result<(), String> {
         self.check_received(&all)?;
         let ended = world.now();
+        self.took = (ended - self.started).max(Seconds::ZERO);
+        let took = match rules.barrier.shape {
+            // All Managers decide from the same number.
+            Shape::Hierarchical => all.took,
+            Shape::Central | Shape::Ideal => self.took,
+        };
         let is_first = self.set == rules.first;
         if is_first {
             world.record(record::Event::Superstep(record::Superstep {
@@ -220,6 +234,7 @@ impl SetManager {
                 slowest: all.slowest.1,
                 computation: all.slowest.0,
                 mean: self.when.is_some().then(|| all.mean()),
+                took: (rules.barrier.shape == Shape::Hierarchical).then_some(took),
                 messages: all.sent,
             }));
             if self.when.is_some() {
@@ -228,7 +243,7 @@ impl SetManager {
                     .push(busy - std::mem::replace(&mut self.busy, busy));
             }
         }
-        if self.calls(rules, &all) && !self.barrier.is_over() {
+        if self.calls(rules, &all, took) && !self.barrier.is_over() {
             if rules.barrier.shape != Shape::Hierarchical {
                 let confer = AgentMessage::StartCall(StartCall {
                     superstep: self.superstep,
@@ -259,8 +274,8 @@ impl SetManager {
         Ok(())
     }
 
-    /// Whether a call follows the superstep that `all` sums up.
-    fn calls(&mut self, rules: &Rules, all: &Arrived) -> bool {
+    /// Whether a call follows the superstep that `all` sums up; it or the one before took `took`.
+    fn calls(&mut self, rules: &Rules, all: &Arrived, took: Seconds) -> bool {
         let Some(when) = &mut self.when else {
             return false;
         };
@@ -268,6 +283,7 @@ impl SetManager {
             completed: self.superstep + 1,
             slowest: all.slowest.0,
             mean: all.mean(),
+            took,
         });
         let completed = self.superstep + 1;
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");

@@ -2,7 +2,7 @@
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::Reception;
+use migbsp::{Incoming, Path, Reception};
 use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 use smallvec::SmallVec;
 
@@ -61,6 +61,8 @@ pub struct Exchange {
     pub longest: Seconds,
     /// Bytes received and their time in transfer, summed per Set of the sender.
     pub receptions: SmallVec<[Reception; 1]>,
+    /// The same by sender, of the heaviest ones; empty if no plan needs it.
+    pub incoming: Vec<Incoming>,
 }
 
 /// A process's agent on its new host.
@@ -138,14 +140,20 @@ pub trait World {
     /// The fraction of a host that other programs used, averaged over the last `window`.
     fn load(&self, host: HostId, window: Seconds) -> f64;
 
+    /// The same as the processes of the host felt it, in their computation: the fraction that they did not get. Where
+    /// processors are shared as the model says, there is no difference.
+    fn felt_load(&self, host: HostId, window: Seconds) -> f64 {
+        self.load(host, window)
+    }
+
     /// The time for which a host has been busy with the overhead of messages since the run began.
     fn overhead_busy(&self, host: HostId) -> Seconds;
 
     /// The time that a byte takes from one Set's Manager to another's, in seconds per byte.
     fn transfer_rate(&self, from: SetId, to: SetId) -> f64;
 
-    /// The time that an empty message takes from a host of one Set to one of another.
-    fn latency(&self, from: SetId, to: SetId) -> Seconds;
+    /// What a message takes from a host of one Set to one of another while nothing else is under way.
+    fn path(&self, from: SetId, to: SetId) -> Path;
 
     /// Adds an event to the record of the run.
     fn record(&mut self, event: record::Event);

@@ -2,23 +2,31 @@
 
 mod assignment;
 mod assumptions;
-mod contention;
-mod dominant_set;
+mod barrier;
+mod flows;
 mod forecast;
+mod graph;
+mod host;
 mod load;
 mod migration;
 mod migration_schedule;
+mod neighbours;
+mod network;
+mod path;
 mod processor;
 mod snapshot;
-mod traffic;
 
 pub use assignment::Assignment;
 pub use assumptions::PlanningAssumptions;
-pub use contention::{Contention, Sharing};
+pub use barrier::BarrierTime;
 pub use forecast::Forecast;
+pub use graph::{Graph, Message};
+pub use host::Host;
 pub use load::{Load, Received};
 pub use migration::{MigrationCost, MigrationTime, Move};
 pub use migration_schedule::MigrationSchedule;
+pub use neighbours::{Edge, Incoming, Neighbours};
+pub use network::{Lesson, Network};
+pub use path::Path;
 pub use processor::{Processor, capacity};
-pub use snapshot::{Host, Snapshot};
-pub use traffic::Traffic;
+pub use snapshot::Snapshot;

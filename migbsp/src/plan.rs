@@ -7,6 +7,7 @@ mod bonorden_distributed;
 mod draft;
 mod greedy_refine;
 mod list;
+mod partition;
 mod portfolio;
 mod rebalanced;
 mod relief;

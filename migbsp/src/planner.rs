@@ -39,19 +39,22 @@ mod inventory;
 mod lifetime;
 mod model_error;
 mod pacing;
+mod rejected;
+mod steadiness;
 
 use bsp::units::{Instant, Seconds};
 
 use crate::bounded::seconds;
 use crate::{
-    Alternative, Assignment, Config, CostBenefit, Draft, Gate, MigrationCost, MigrationTime, Plan,
-    Planning, PlanningAssumptions, Policy, Sharing, Snapshot, Spacing, Verdict,
+    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationCost,
+    MigrationTime, Plan, Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
 };
 use audit::PlanAudit;
 use costs::LearnedCosts;
 use lifetime::Lifetime;
 use model_error::ModelError;
 use pacing::CallPacing;
+use steadiness::Steadiness;
 
 pub use decision::{Decision, PlanAssessment, PlannedMove};
 pub use inventory::Inventory;
@@ -69,8 +72,9 @@ pub struct Planner {
     pacing: CallPacing,
     lifetime: Lifetime,
     model_error: ModelError,
-    /// How far messages have been seen to share links.
-    sharing: Sharing,
+    steadiness: Steadiness,
+    /// What has been learnt of the messages between Sets.
+    lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
     balance: Option<CostBenefit>,
 }
@@ -113,7 +117,8 @@ impl Planner {
             pacing: CallPacing::new(planning.overhead),
             lifetime: Lifetime::new(planning.horizon),
             model_error: ModelError::default(),
-            sharing: Sharing::default(),
+            steadiness: Steadiness::default(),
+            lessons: Vec::new(),
             balance: None,
         })
     }
@@ -130,16 +135,17 @@ impl Planner {
             horizon: self.lifetime.horizon(completed),
             cost_factor: self.costs.factor(),
             migration_time: self.migration_time,
-            sharing: self.sharing,
+            lessons: std::mem::take(&mut self.lessons),
         };
+        let horizon = assumptions.horizon;
         let snapshot = inventory::snapshot(sets, cost, assumptions);
-        self.sharing = snapshot.contention().sharing();
+        self.lessons = snapshot.network().lessons().to_vec();
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
         let present = Assignment::present(&snapshot);
         let call = Call {
             snapshot: &snapshot,
-            horizon: assumptions.horizon,
+            horizon,
             superstep,
             unexplained: superstep - present.longest(),
             present,
@@ -160,7 +166,9 @@ impl Planner {
             horizon: call.horizon,
         };
         let least = call.superstep.max(self.model_error.seconds() / NOTICEABLE);
-        let verdict = if draft.places == call.snapshot.places() || !is_noticeable(&balance, least) {
+        let is_idle = draft.places == call.snapshot.places() || !is_noticeable(&balance, least);
+        let is_rejected = |error: &mut ModelError| error.is_rejected(call.snapshot, &draft.places);
+        let verdict = if is_idle || is_rejected(&mut self.model_error) {
             Verdict::Unchanged
         } else {
             self.gate.admit(&balance)
@@ -176,8 +184,7 @@ impl Planner {
     /// Takes back the last plan, if it has made supersteps longer and going back pays.
     fn undo(&mut self, call: &Call<'_>) -> Option<Proposal> {
         let failed = self.model_error.failed_plan(call.unexplained)?;
-        // Its gain has not paid for the call.
-        self.pacing.spend(failed.credit());
+        self.model_error.reject(call.snapshot, &failed);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
         let before = reverted.longest() + failed.unexplained();
@@ -237,11 +244,18 @@ impl Planner {
         };
         let overhead = self.costs.overhead();
         let (pause_min, again) = self.pacing.pauses(overhead);
+        let completed = self.pacing.completed();
+        let is_idle = verdict == Verdict::Unchanged;
+        let predicted = call.present.longest();
+        self.steadiness
+            .observe(completed, predicted, call.superstep, !is_idle);
+        let again = again.max(self.steadiness.supersteps(completed));
         Decision {
             moves,
             assessment: PlanAssessment {
                 balance,
                 verdict,
+                measured: seconds(call.superstep),
                 alternatives: draft.alternatives,
             },
             spacing: Spacing {
@@ -249,6 +263,7 @@ impl Planner {
                 pause: pause.max(pause_min),
                 again: again.max(self.planning.pause),
                 took: seconds(call.superstep),
+                limit: is_audited.then(|| seconds(call.superstep * LONGER)),
             },
         }
     }
@@ -264,11 +279,12 @@ impl Planner {
             return;
         };
         self.costs.observe_moves(took, balance.cost.get());
-        let spent = took + self.costs.deferred();
-        let credit = spent.min(balance.gain());
-        self.pacing.spend(spent - credit);
+        // What the moves cost has been weighed against their gain.
+        let spent = took + self.costs.deferred() - balance.gain();
+        let idle = self.costs.overhead().unwrap_or_default();
+        self.pacing.spend(spent.clamp(0.0, idle));
         if let Some(audit) = proposed {
-            self.model_error.carry_out(audit.with_credit(credit));
+            self.model_error.carry_out(audit);
             self.lifetime.replace(self.pacing.completed());
         }
     }
@@ -278,6 +294,9 @@ impl Planner {
 fn is_noticeable(balance: &CostBenefit, superstep: f64) -> bool {
     NOTICEABLE * superstep < (balance.present - balance.planned).get()
 }
+
+/// A plan has failed if supersteps after it take this many times as long as before.
+const LONGER: f64 = 1.02;
 
 /// A smaller part of a superstep may be an error of prediction.
 const NOTICEABLE: f64 = 0.05;

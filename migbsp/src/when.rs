@@ -12,6 +12,7 @@ mod menon;
 mod metalb;
 mod pause;
 mod timing;
+mod trial;
 
 use crate::rule::Rule;
 

@@ -3,7 +3,7 @@
 //! A cluster member with a valid certificate may be hostile. [`check`] therefore walks over a head before
 //! `rmp-serde` decodes it, and refuses what that would accept:
 //!
-//! * **NaN, infinities and extreme numbers.** `rmp-serde` takes them for any plain `f64`. A capacity or a tolerance
+//! * **NaN, infinities and extreme numbers.** `rmp-serde` takes them for any plain float. A capacity or a tolerance
 //!   that is NaN, or a time whose sum with others overflows, would reach the arithmetic of another Set Manager and end
 //!   its job there, instead of the connection of the sender.
 //! * **Bytes after the message**, which `rmp-serde` leaves unread.
@@ -130,8 +130,11 @@ fn skip(rest: &mut &[u8], offset: usize) -> Result<u64, HeadError> {
         Marker::U16 => return number(2).map(|_| 0),
         Marker::U32 => return number(4).map(|_| 0),
         Marker::U64 => return number(8).map(|_| 0),
-        Marker::F64 => {
-            let found = rest.try_get_f64().map_err(ended)?;
+        Marker::F32 | Marker::F64 => {
+            let found = match marker {
+                Marker::F32 => rest.try_get_f32().map_err(ended)?.into(),
+                _ => rest.try_get_f64().map_err(ended)?,
+            };
             return is_moderate(found)
                 .then_some(0)
                 .ok_or(HeadError::Number { offset, found });
@@ -305,7 +308,6 @@ mod tests {
     fn types_that_no_message_contains_are_refused() {
         for (head, marker) in [
             (&[0xff][..], "FixNeg(-1)"),
-            (&[0xca, 0, 0, 0, 0], "F32"),
             (&[0xc4, 1, 7], "Bin8"),
             (&[0xd4, 1, 7], "FixExt1"),
             (&[0x80], "FixMap(0)"),

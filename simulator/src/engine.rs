@@ -153,6 +153,19 @@ impl Engine {
         self.network.idle_latency(from, to)
     }
 
+    /// Seconds that a byte of a long message takes from one host to another while nothing else is under way.
+    ///
+    /// # Errors
+    ///
+    /// If the platform has no route between the hosts.
+    ///
+    /// # Panics
+    ///
+    /// If the platform has no such host.
+    pub fn time_per_byte(&self, from: HostId, to: HostId) -> Result<f64, NoRoute> {
+        self.network.idle_rate(from, to)
+    }
+
     /// Starts a timer that ends `after` from now; one that lies in the past ends now.
     pub fn wake(&mut self, after: Seconds, token: Activity) {
         let sequence = self.start();

@@ -227,6 +227,22 @@ impl Network {
         Ok(overhead.send + phase + overhead.receive)
     }
 
+    /// Seconds that a byte of a long message takes while nothing else is under way: the slowest link's, or more if the
+    /// window and the latency of the route limit the message.
+    pub(crate) fn idle_rate(&self, from: HostId, to: HostId) -> Result<f64, NoRoute> {
+        let mut links = Vec::new();
+        self.platform.route(from, to, &mut links)?;
+        let (mut latency, mut rate) = (0.0, 0.0_f64);
+        for link in links {
+            let nominal = &self.nominal[link.index()];
+            latency += nominal.latency;
+            let bandwidth = self.factors.bandwidth * nominal.bandwidth;
+            rate = rate.max(1.0 / bandwidth.max(BANDWIDTH_MIN));
+        }
+        let window = 2.0 * latency / (self.factors.bandwidth * self.factors.window);
+        Ok(rate.max(window))
+    }
+
     /// The overhead of a message at its two hosts.
     pub(crate) fn overhead(&mut self, from: HostId, to: HostId) -> Overhead {
         self.route(from, to).overhead

@@ -5,14 +5,15 @@
 //! scheme). The plate is cut into one strip of rows a process. A superstep is one time step: the rows
 //! beside the strip are received, every cell is computed, and the outermost rows are sent to the
 //! neighbours. The plate begins as one of its modes, which keeps its shape and decays by a factor that
-//! is known exactly ([`Mode`]), so that the result can be checked.
+//! is known exactly ([`Mode`]), so that the result can be checked. A plate may be bent into a pipe
+//! ([`Parameters::periodic`]): the lowest row is then the neighbour of the uppermost, and the strips form a ring.
 
 mod mode;
 mod parameters;
 mod strip;
 
 use bsp::units::Instructions;
-use bsp::{Image, Program, Step, Superstep};
+use bsp::{Image, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use self::parameters::diffusion;
@@ -28,6 +29,7 @@ pub struct Heat {
     supersteps: u64,
     diffusion: f64,
     work: Instructions,
+    periodic: bool,
     strip: Strip,
 }
 
@@ -54,7 +56,12 @@ pub struct Heat {
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Heat>, Error> {
     let supersteps = common.required_supersteps()?;
-    let Parameters { width, height, .. } = *parameters;
+    let Parameters {
+        width,
+        height,
+        periodic,
+        ..
+    } = *parameters;
     at_least(
         ("height", height),
         common.processes,
@@ -73,6 +80,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Heat>, E
             supersteps,
             diffusion,
             work: Instructions(work.0.saturating_mul(cells)),
+            periodic,
             strip,
         })
     })?;
@@ -87,11 +95,18 @@ impl Program for Heat {
     type Output = Vec<f64>;
 
     fn superstep(&mut self, ctx: &mut Superstep<'_, Vec<f64>>) -> Step<Vec<f64>> {
-        for (from, row) in ctx.receive() {
-            if from < ctx.rank() {
-                self.strip.set_above(row);
+        let (above, below) = self.neighbours(ctx);
+        for (index, (from, row)) in ctx.receive().enumerate() {
+            // A ring of one or two strips has the same neighbour on both sides, which sends its uppermost row first.
+            let is_below = if above == below {
+                index == 0
             } else {
+                below == Some(from)
+            };
+            if is_below {
                 self.strip.set_below(row);
+            } else {
+                self.strip.set_above(row);
             }
         }
         self.strip.advance(self.diffusion);
@@ -99,10 +114,10 @@ impl Program for Heat {
         if ctx.index() + 1 == self.supersteps {
             return Step::Halt(self.strip.take_cells());
         }
-        if let Some(above) = ctx.left() {
+        if let Some(above) = above {
             ctx.send(above, self.strip.first().to_vec());
         }
-        if let Some(below) = ctx.right() {
+        if let Some(below) = below {
             ctx.send(below, self.strip.last().to_vec());
         }
         Step::Continue
@@ -111,6 +126,19 @@ impl Program for Heat {
     /// Without this, every call would encode the strip to see how long it is.
     fn memory(&self) -> Option<Image> {
         Some(self.strip.encoded_bytes().into())
+    }
+}
+
+impl Heat {
+    /// The processes with the strips above and below.
+    fn neighbours(&self, ctx: &Superstep<'_, Vec<f64>>) -> (Option<Rank>, Option<Rank>) {
+        let (above, below) = (ctx.left(), ctx.right());
+        if self.periodic {
+            let lowest = Rank(ctx.size() - 1);
+            (above.or(Some(lowest)), below.or(Some(Rank(0))))
+        } else {
+            (above, below)
+        }
     }
 }
 

@@ -166,7 +166,7 @@ impl Exchanges {
             for incoming in self.inboxes.get(*to) {
                 if let Some(took) = incoming.late {
                     let set = self.census.set_of_sender(incoming.from);
-                    round.count(set, *to, incoming.content.len(), took);
+                    round.count((incoming.from, set), *to, incoming.content.len(), (took, took));
                 }
             }
         }
@@ -205,7 +205,8 @@ impl Exchanges {
                     late: None,
                 };
                 round.incoming.push((to, incoming));
-                round.count(self.census.set_of_sender(rank), to, bytes, Seconds::ZERO);
+                let sender = (rank, self.census.set_of_sender(rank));
+                round.count(sender, to, bytes, (Seconds::ZERO, Seconds::ZERO));
                 continue;
             }
             let longest = Limits::default().payload;
@@ -341,7 +342,7 @@ impl Exchanges {
         }
         for (to, bytes, took_alone, incoming) in unpack(batch, took) {
             let set = self.census.set_of_sender(incoming.from);
-            round.count(set, to, bytes, took_alone);
+            round.count((incoming.from, set), to, bytes, (took_alone, took));
             round.lengthen(to, took);
             round.incoming.push((to, incoming));
         }

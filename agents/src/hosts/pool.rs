@@ -52,6 +52,8 @@ pub(super) struct Done {
     pub(super) work: Instructions,
     /// The time for which it had a processor.
     pub(super) held: Seconds,
+    /// What of that the process paid first, without computing.
+    pub(super) delay: Seconds,
 }
 
 impl Pool {
@@ -164,6 +166,7 @@ fn execute(task: Task, processor: ProcessorSpeed, mut counter: Option<&mut Count
         result,
         work: instructions(worth * speed),
         held: Seconds::new(began.elapsed().as_secs_f64()).expect("a duration is finite"),
+        delay,
     }
 }
 

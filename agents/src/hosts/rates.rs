@@ -25,14 +25,16 @@ impl Rates {
         self.0.insert(set, Rate { latency, per_byte });
     }
 
-    /// Moves the estimate towards a measurement: `bytes` bytes took `took`.
+    /// Moves the estimate towards a measurement: `bytes` bytes took `took`. An empty message takes no longer: probes may
+    /// have waited for the processes that were sent at the same time.
     pub(super) fn learn(&mut self, set: SetId, bytes: u64, took: Seconds) {
-        if bytes < BYTES_MIN {
-            return;
-        }
         let Some(rate) = self.0.get_mut(&set) else {
             return;
         };
+        rate.latency = rate.latency.min(took);
+        if bytes < BYTES_MIN {
+            return;
+        }
         let met = per_byte(took.get() - rate.latency.get(), bytes);
         rate.per_byte += WEIGHT * (met - rate.per_byte);
     }
@@ -88,6 +90,8 @@ mod tests {
             rates.learn(far, 1_000_000, seconds(0.021));
         }
         assert!((rates.per_byte(far) - 2e-8).abs() < 1e-13, "{rates:?}");
+        rates.learn(far, 10, seconds(0.0004));
+        assert!((rates.latency(far).get() - 0.0004).abs() < 1e-12);
         // Links without a measurement have no estimate.
         rates.learn(near, 1_000_000, seconds(1.0));
         assert_eq!(

@@ -56,6 +56,7 @@ fn superstep(test_world: &mut TestWorld, process: &mut Process, index: u64, halt
         received: 2,
         longest: seconds(0.25),
         receptions: [reception(0), reception(1)].into_iter().collect(),
+        incoming: Vec::new(),
     };
     tell(test_world, process, Event::Exchanged(exchange));
 }
@@ -71,6 +72,7 @@ fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
             received: 2,
             slowest: (seconds(2.0), Rank(1)),
             computation: 2_000_000_000,
+            took: Seconds::ZERO,
         })
     };
     let manager = Address::SetManager(SetId(0));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bsp::units::Instructions;
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Inventory, Load, Processor};
 
@@ -129,6 +130,12 @@ impl Observations {
         &self.observed[&rank]
     }
 
+    /// Whether a process computed in the last superstep; one that has halted did not.
+    pub(super) fn computed(&self, rank: Rank) -> bool {
+        self.positions.contains_key(&rank)
+            && Instructions::ZERO < self.evaluation(rank).instructions
+    }
+
     /// The evaluation of a process, if it took part.
     pub(super) fn evaluation(&self, rank: Rank) -> &Evaluation {
         let (set, position) = self.positions[&rank];
@@ -153,7 +160,8 @@ impl Observations {
                 .filter_map(|process| self.load(process))
                 .collect(),
             rates: evaluated.transfer_rates.clone(),
-            barrier_delay: evaluated.barrier_delay.unwrap_or_default(),
+            paths: evaluated.paths.clone(),
+            barrier: evaluated.barrier.unwrap_or_default(),
         };
         self.sets().map(inventory).collect()
     }
@@ -168,6 +176,7 @@ impl Observations {
             finished: observed.finished,
             image: observed.image,
             received: observed.received.clone(),
+            edges: observed.edges.clone(),
         })
     }
 }

@@ -329,6 +329,7 @@ mod tests {
             received: 3,
             slowest: (Seconds::ZERO, Rank(rank)),
             computation: 0,
+            took: Seconds::ZERO,
         }
     }
 

@@ -156,12 +156,14 @@ impl SetManager {
 
     /// Sends the capacity of this Set, once all hosts have answered.
     fn send_capacity(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
+        let set_load = scheduler.model.parameters().set_load;
         let call = self.call.as_mut().expect("a call is being held");
         call.measured.sort_by_key(|measured| measured.host);
         let capacity = Capacity {
             superstep: call.superstep,
             set: self.set,
-            capacity: migbsp::capacity(&call.processors(|measured| measured.load)),
+            capacity: migbsp::capacity(set_load, &call.processors(|measured| measured.load)),
             processes: self.placement_view.processes(),
             processors: call.measured.iter().map(|measured| measured.cores).sum(),
         };
@@ -224,12 +226,17 @@ impl SetManager {
         let transfer_rates = sets
             .map(|set| world.transfer_rate(self.set, *set))
             .collect();
+        let paths = scheduler.plans().then(|| {
+            let sets = call.capacities.keys();
+            sets.map(|set| world.path(self.set, *set)).collect()
+        });
         world.record(record::Event::Evaluated(record::Evaluated {
             superstep: call.superstep + 1,
             set: self.set,
             transfer_rates,
             hosts: record::Hosts::of(&call.measured),
-            barrier_delay: scheduler.plans().then(|| self.barrier_delay(rules, world)),
+            paths: paths.unwrap_or_default(),
+            barrier: scheduler.plans().then(|| self.barrier_time(rules, world)),
             processes: reports
                 .iter()
                 .map(|report| record::Evaluation::of(report))
@@ -369,7 +376,9 @@ impl SetManager {
             }
             self.barrier.moved(rules, self.set, (order.from, order.to));
             if rules.sets[order.to.index()] == self.set {
-                self.has_migrant.insert(order.to);
+                self.migrants.arrive(order.rank, order.to);
+            } else {
+                self.migrants.leave(order.rank);
             }
         }
         if !moves.is_empty() {

@@ -248,6 +248,7 @@ fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
             received: 0,
             slowest: (Seconds::ZERO, Rank(rank)),
             computation: 0,
+            took: Seconds::ZERO,
         }),
     }
 }

@@ -2,14 +2,37 @@
 
 use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{Rank, SetId};
-use migbsp::Reception;
+use migbsp::{Incoming, Reception};
 use smallvec::SmallVec;
 
 use crate::programs::SuperstepPlan;
+use crate::setup::Scheduler;
 use crate::world::Exchange;
 
 /// No flight.
 const NONE: u32 = u32::MAX;
+
+/// What is kept of receptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Observing {
+    /// Nothing: there is no scheduler.
+    Nothing,
+    /// Sums by Set of the sender.
+    Sets,
+    /// These, and the heaviest senders.
+    Senders,
+}
+
+impl Observing {
+    /// What `scheduler` needs.
+    pub(super) fn new(scheduler: Option<&Scheduler>) -> Self {
+        match scheduler {
+            None => Self::Nothing,
+            Some(scheduler) if scheduler.policy.memory().forecast => Self::Senders,
+            Some(_) => Self::Sets,
+        }
+    }
+}
 
 /// The messages that every process has still to send and to receive in this superstep.
 #[derive(Debug)]
@@ -18,8 +41,10 @@ pub(super) struct Traffic {
     flights: Vec<Flight>,
     /// The first free place in `flights`; they are chained.
     free: u32,
-    /// Whether receptions are kept, for a scheduler.
-    observing: bool,
+    /// What is kept of receptions.
+    observing: Observing,
+    /// By receiver, if senders are observed: what each has received.
+    incoming: Vec<Vec<Incoming>>,
     pub(super) messages: u64,
     pub(super) bytes: Bytes,
 }
@@ -52,12 +77,18 @@ pub(super) struct Flight {
 }
 
 impl Traffic {
-    pub(super) fn new(size: usize, observing: bool) -> Self {
+    pub(super) fn new(size: usize, observing: Observing) -> Self {
+        let observed = if observing == Observing::Senders {
+            size
+        } else {
+            0
+        };
         Self {
             processes: vec![Progress::default(); size],
             flights: Vec::new(),
             free: NONE,
             observing,
+            incoming: vec![Vec::new(); observed],
             messages: 0,
             bytes: Bytes::ZERO,
         }
@@ -147,7 +178,7 @@ impl Traffic {
         let receiver = &mut self.processes[flight.to.index()];
         receiver.receives_left -= 1;
         receiver.received += 1;
-        if self.observing {
+        if self.observing != Observing::Nothing {
             let time = now - flight.started;
             receiver.longest = receiver.longest.max(time);
             let set = set(flight.from);
@@ -166,8 +197,25 @@ impl Traffic {
                     time,
                 }),
             }
+            self.observe_sender(flight, time);
         }
         (flight.from, flight.to)
+    }
+
+    /// Keeps what a process has received, by sender, if that is observed.
+    fn observe_sender(&mut self, flight: Flight, time: Seconds) {
+        let Some(incoming) = self.incoming.get_mut(flight.to.index()) else {
+            return;
+        };
+        if incoming.len() == Incoming::COMBINED_AT {
+            Incoming::combine(incoming);
+        }
+        incoming.push(Incoming {
+            from: flight.from,
+            messages: 1,
+            bytes: flight.bytes,
+            time,
+        });
     }
 
     /// The exchange of `rank`, once, if it has computed and all its messages have been sent and received.
@@ -179,11 +227,15 @@ impl Traffic {
         process.computed = false;
         let mut receptions = std::mem::take(&mut process.receptions);
         receptions.sort_unstable_by_key(|reception| reception.set);
+        let incoming = self.incoming.get_mut(rank.index());
+        let mut incoming = incoming.map(std::mem::take).unwrap_or_default();
+        Incoming::combine(&mut incoming);
         Some(Exchange {
             sent: std::mem::take(&mut process.sent),
             received: std::mem::take(&mut process.received),
             longest: std::mem::take(&mut process.longest),
             receptions,
+            incoming,
         })
     }
 }
@@ -223,7 +275,7 @@ mod tests {
 
     #[test]
     fn messages_that_wait_leave_in_the_order_in_which_they_came() {
-        let mut traffic = Traffic::new(2, false);
+        let mut traffic = Traffic::new(2, Observing::Nothing);
         let plan = plan(2, &[(0, 1, 1), (0, 1, 2), (0, 1, 3)]);
         for round in 0..2 {
             traffic.begin(&plan);
@@ -267,7 +319,8 @@ mod tests {
                 .map(|(from, to, bytes)| (from % size, to % size, bytes))
                 .collect();
             let plan = plan(size, &sends);
-            let mut traffic = Traffic::new(size, observing);
+            let kept = if observing { Observing::Senders } else { Observing::Nothing };
+            let mut traffic = Traffic::new(size, kept);
             let mut order = order.into_iter().cycle();
             let set = |rank: Rank| SetId(rank.0 % 2);
             let mut tick = 0;

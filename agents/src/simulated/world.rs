@@ -14,7 +14,7 @@ use super::activity::{ActivityKind, pack, unpack};
 use super::recorded::Recorded;
 use super::rendezvous::Rendezvous;
 use super::supersteps::Supersteps;
-use super::traffic::Traffic;
+use super::traffic::{Observing, Traffic};
 use super::transfers::{Transfer, Transfers};
 use crate::error::RunError;
 use crate::outcome::Outcome;
@@ -62,7 +62,7 @@ impl SimulatedWorld {
             supersteps: Supersteps::new(programs, size),
             hosts: setup.placement.clone(),
             starts: setup.senders_stay().then(|| setup.placement.clone()),
-            traffic: Traffic::new(size, setup.scheduler.is_some()),
+            traffic: Traffic::new(size, Observing::new(setup.scheduler.as_ref())),
             transfers: Transfers::new(setup.platform.sets().len()),
             rendezvous,
             deliveries: VecDeque::new(),

@@ -2,6 +2,7 @@
 
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
+use migbsp::Path;
 use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 
 use super::{Act, Pending, TestWorld};
@@ -139,11 +140,11 @@ impl World for TestWorld {
         if from == to { 1e-8 } else { 1e-7 }
     }
 
-    fn latency(&self, from: SetId, to: SetId) -> Seconds {
-        if from == to {
-            Seconds::ZERO
-        } else {
-            Seconds::new(1e-3).expect("a millisecond")
+    fn path(&self, from: SetId, to: SetId) -> Path {
+        let latency = if from == to { 0.0 } else { 1e-3 };
+        Path {
+            latency: Seconds::new(latency).expect("a millisecond"),
+            per_byte: self.transfer_rate(from, to),
         }
     }
 

@@ -14,6 +14,7 @@ mod files;
 mod flows;
 mod invocation;
 mod kernels;
+mod limited_link;
 mod live;
 mod misuse;
 mod names;

@@ -19,7 +19,7 @@ struct Network {
 }
 
 /// Whether a command of the system succeeds.
-fn does(words: &str) -> bool {
+pub(crate) fn does(words: &str) -> bool {
     let mut words = words.split(' ');
     let command = Command::new(words.next().unwrap())
         .args(words)

@@ -1,27 +1,25 @@
 //! Where each process is while a plan is being made, and how long supersteps take.
 
-mod tally;
-
-use std::cell::Cell;
+mod computing;
 
 use bsp::SetId;
 use bsp::units::Seconds;
 
 use crate::bounded::seconds;
-use crate::knowledge::dominant_set::DominantSets;
-use crate::{MigrationSchedule, Snapshot, Traffic};
-use tally::{HostTime, Tally};
+use crate::knowledge::flows::Flows;
+use crate::{Message, MigrationSchedule, Snapshot};
+use computing::Computing;
 
-/// Processes on hosts, and how long each host takes for a superstep: all that plans ask of a placement.
+/// Processes on hosts, and how long a superstep takes: all that plans, gates and explanations ask of a placement.
 ///
-/// `time(p) = max(Σ I(r) / (cores · rate), max I(r) / rate) + max(max Comm(r), traffic)` over the processes
-/// `r` on `p`, with the [`Traffic`] of its Set; a superstep takes as long as the slowest host and the barrier delays
-/// of all processes ([`Snapshot::barrier_delay`]). Equation `HOST-TIME` of `docs/model.md`.
+/// Equation `SUPERSTEP` of `docs/model.md`. A process starts when the barrier releases it, computes, and sends its
+/// messages; it arrives at the barrier when all messages that it has sent, and all that it receives, have arrived. A host
+/// takes as long as the last of its processes until the barrier knows of its messages. The superstep takes as long as
+/// the slowest host, or as the messages from one Set to another, whichever is longer.
 ///
 /// A complete assignment ([`Assignment::present`], [`Assignment::new`]) holds every process; processes are moved
 /// with [`put`](Assignment::put). A partial one ([`Assignment::empty`]) holds none at first; a list scheduler
-/// [adds](Assignment::add) them one after the other. As long as the senders are not placed, traffic, dominant Sets
-/// and barrier delays are not known: a partial assignment leaves them out.
+/// [adds](Assignment::add) them one after the other. It leaves messages out, because not all receivers are placed.
 ///
 /// Negotiations between Managers do not use this: a Manager knows only the processes of its own Set, and counts the
 /// instructions of the last superstep ([`Processors`](crate::Processors)). Neither does [`rebalance`](crate::rebalance),
@@ -31,26 +29,42 @@ pub struct Assignment<'a> {
     snapshot: &'a Snapshot,
     /// The host of each process; of one that is not placed yet, the present one.
     places: Vec<usize>,
-    /// By host, in rank order; of a partial assignment in the order of placement.
-    residents: Vec<Vec<usize>>,
-    /// By host: of all its processes.
-    tallies: Vec<Tally>,
-    /// By process: of the others on its host, if computed since they changed.
-    tallies_of_others: Vec<Cell<Option<Tally>>>,
-    traffic: Traffic<'a>,
-    dominant_sets: DominantSets,
-    /// The barrier delays of all processes, in seconds.
-    barrier_delays: f64,
-    is_partial: bool,
+    computing: Computing,
+    /// `None` in a partial assignment.
+    flows: Option<Flows<'a>>,
+    /// By host: seconds until its last process is known to have arrived at the barrier.
+    times: Vec<f64>,
+    /// From Set to Set: when the last process that sends there has computed.
+    senders_end: Vec<f64>,
+    /// The number of processes in each Set.
+    members: Vec<u32>,
+    /// What all processes add to a superstep, in seconds.
+    barrier: f64,
 }
+
+/// Processes with hosts that differ from those of the assignment.
+type Changes<'a> = &'a [(usize, usize)];
 
 impl<'a> Assignment<'a> {
     /// The processes on the hosts `places`, by process.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot, places: &[usize]) -> Self {
-        let mut assignment = Self::present(snapshot);
+        let mut assignment = Self::empty(snapshot);
+        assignment.places.copy_from_slice(places);
         for (process, host) in places.iter().enumerate() {
-            assignment.put(process, *host);
+            assignment.enter(process, *host);
+        }
+        assignment.flows = Some(Flows::new(
+            snapshot.graph(),
+            snapshot.hosts(),
+            snapshot.places(),
+            places,
+        ));
+        for host in 0..snapshot.hosts().len() {
+            assignment.times[host] = assignment.host_time(host, None, None, &[]);
+        }
+        for set in (0..snapshot.sets()).map(SetId::from_index) {
+            assignment.update_senders(set);
         }
         assignment
     }
@@ -58,67 +72,104 @@ impl<'a> Assignment<'a> {
     /// The present placement.
     #[must_use]
     pub fn present(snapshot: &'a Snapshot) -> Self {
-        let mut assignment = Self::empty(snapshot);
-        assignment.is_partial = false;
-        for (process, host) in snapshot.places().iter().enumerate() {
-            assignment.residents[*host].push(process);
-        }
-        let sets = &assignment.dominant_sets;
-        assignment.traffic = Traffic::new(snapshot, snapshot.places(), sets);
-        let delays = snapshot.places().iter();
-        assignment.barrier_delays = delays.map(|host| assignment.barrier_delay(*host)).sum();
-        assignment.count_all();
-        assignment
+        Self::new(snapshot, snapshot.places())
     }
 
     /// No process is on a host yet; [`Assignment::places`] says where each one runs at present.
     #[must_use]
     pub fn empty(snapshot: &'a Snapshot) -> Self {
-        let hosts = snapshot.hosts().len();
+        let (hosts, sets) = (snapshot.hosts().len(), snapshot.sets());
         Self {
             snapshot,
             places: snapshot.places().to_vec(),
-            residents: vec![Vec::new(); hosts],
-            tallies: vec![Tally::default(); hosts],
-            tallies_of_others: vec![Cell::new(None); snapshot.places().len()],
-            traffic: Traffic::none(snapshot),
-            dominant_sets: DominantSets::present(snapshot),
-            barrier_delays: 0.0,
-            is_partial: true,
+            computing: Computing::empty(hosts, snapshot.places().len()),
+            flows: None,
+            times: vec![0.0; hosts],
+            senders_end: vec![0.0; sets * sets],
+            members: vec![0; sets],
+            barrier: 0.0,
         }
     }
 
     /// Places `process`, which was not placed yet, on `host` of a partial assignment.
     pub fn add(&mut self, process: usize, host: usize) {
-        // The sum grows in the order of placement: sums in another order differ in their last digit, which breaks ties.
-        self.tallies[host] = self.joined(self.tallies[host], process, host);
-        self.residents[host].push(process);
         self.places[process] = host;
+        self.enter(process, host);
+        self.times[host] = self.host_time(host, None, None, &[]);
     }
 
     /// Moves `process` to `host` in a complete assignment.
     pub fn put(&mut self, process: usize, host: usize) {
-        let from = std::mem::replace(&mut self.places[process], host);
+        let from = self.places[process];
         if from == host {
             return;
         }
-        self.residents[from].retain(|resident| *resident != process);
-        let position = self.residents[host].partition_point(|resident| *resident < process);
-        self.residents[host].insert(position, process);
-        self.count(from);
-        self.count(host);
-        let sets = (self.set(from), self.set(host));
-        if sets.0 == sets.1 {
+        let machine = &self.snapshot.hosts()[from];
+        let loads = self.snapshot.processes();
+        self.computing.remove(loads, machine, from, process);
+        self.members[machine.set.index()] -= 1;
+        self.barrier -= self.snapshot.barrier(machine.set).process();
+        self.enter(process, host);
+        if let Some(flows) = &mut self.flows {
+            flows.relocate(&self.places, process, host);
+        }
+        self.places[process] = host;
+        self.update(process, [from, host]);
+    }
+
+    fn enter(&mut self, process: usize, host: usize) {
+        let machine = &self.snapshot.hosts()[host];
+        let loads = self.snapshot.processes();
+        self.computing.insert(loads, machine, host, process);
+        self.members[machine.set.index()] += 1;
+        self.barrier += self.snapshot.barrier(machine.set).process();
+    }
+
+    /// Recomputes the times that the move of `process` between two hosts has changed.
+    fn update(&mut self, process: usize, changed: [usize; 2]) {
+        let graph = self.snapshot.graph();
+        let mut hosts = changed.to_vec();
+        for host in changed {
+            let residents = self.computing.residents(host).iter();
+            for resident in residents.chain([&process]) {
+                let senders = graph.incoming(*resident).iter();
+                hosts.extend(senders.map(|message| self.places[message.other]));
+            }
+        }
+        hosts.sort_unstable();
+        hosts.dedup();
+        let mut sets: Vec<SetId> = hosts.iter().map(|host| self.set(*host)).collect();
+        for host in hosts {
+            self.times[host] = self.host_time(host, None, None, &[]);
+        }
+        if self.flows.as_ref().is_some_and(Flows::has_crowds) {
+            sets = (0..self.snapshot.sets()).map(SetId::from_index).collect();
+        }
+        sets.sort_unstable();
+        sets.dedup();
+        for set in sets {
+            self.update_senders(set);
+        }
+    }
+
+    /// Recomputes when the last process of `set` that sends to each other Set has computed.
+    fn update_senders(&mut self, set: SetId) {
+        let Some(flows) = &self.flows else {
             return;
+        };
+        let members = self.snapshot.members(set);
+        for to in (0..self.snapshot.sets()).map(SetId::from_index) {
+            if to == set {
+                continue;
+            }
+            let all = flows.has_crowd(set, to);
+            let senders = members
+                .iter()
+                .filter(|host| all || flows.leaves(**host, to));
+            let ends = senders.map(|host| self.computing.host_end(*host));
+            self.senders_end[set.index() * self.snapshot.sets() + to.index()] =
+                ends.fold(0.0, f64::max);
         }
-        let home = self.set(self.snapshot.places()[process]);
-        if self.dominant_sets.relocate(home, sets.0, sets.1) {
-            self.traffic = Traffic::new(self.snapshot, &self.places, &self.dominant_sets);
-            self.count_all();
-        } else {
-            self.traffic.relocate(process, sets, &self.dominant_sets);
-        }
-        self.barrier_delays += self.barrier_delay(host) - self.barrier_delay(from);
     }
 
     /// The host of each process, by process.
@@ -127,30 +178,29 @@ impl<'a> Assignment<'a> {
         &self.places
     }
 
-    /// The processes on a host, in rank order.
+    /// The processes on a host, the lightest first.
     #[must_use]
     pub fn residents(&self, host: usize) -> &[usize] {
-        &self.residents[host]
+        self.computing.residents(host)
     }
 
-    /// Seconds that a host takes for a superstep.
+    /// Seconds from the release of a superstep until the last process of a host has arrived at the barrier; zero for an
+    /// empty host.
     #[must_use]
     pub fn time(&self, host: usize) -> f64 {
-        self.host_time(host).with(self.traffic.busy(self.set(host)))
+        self.times[host]
     }
 
-    /// Seconds that `host` would take for a superstep if `process` were on it, too; without the traffic that would come
-    /// with it.
+    /// Seconds that `host` would take for a superstep if `process` were on it, too.
     #[must_use]
     pub fn time_with(&self, process: usize, host: usize) -> f64 {
-        self.host_time_with(host, None, Some(process))
-            .with(self.traffic.busy(self.set(host)))
+        self.host_time(host, None, Some(process), &[(process, host)])
     }
 
     /// The host that [would take least](Assignment::time_with) with `process`, the first one among equals.
     #[must_use]
     pub fn fastest_host(&self, process: usize) -> usize {
-        self.fastest_of(process, 0..self.residents.len())
+        self.fastest_of(process, 0..self.times.len())
     }
 
     /// The same among `hosts`, in their order.
@@ -167,27 +217,37 @@ impl<'a> Assignment<'a> {
         leaving: Option<usize>,
         coming: Option<usize>,
     ) -> f64 {
-        self.host_time_with(host, leaving, coming).computation
+        let mut last = 0.0;
+        let here = (host, &self.snapshot.hosts()[host]);
+        let loads = self.snapshot.processes();
+        self.computing
+            .with(loads, here, (leaving, coming), |_, end| last = end);
+        last
     }
 
-    /// Seconds that the slower of the two hosts takes that would change if `process` went to `host`, or
-    /// the slowest host of a Set that would receive more because of it.
+    /// Seconds that the slowest of those hosts would take that change if `process` went to `host`, or the messages
+    /// between their Sets.
     #[must_use]
     pub fn after_move(&self, process: usize, host: usize) -> f64 {
         let from = self.places[process];
-        let left = self.host_time_with(from, Some(process), None);
-        let taken = self.host_time_with(host, None, Some(process));
-        self.after(process, (from, left), (host, taken))
+        let changes = [(process, host)];
+        let left = self.host_time(from, Some(process), None, &changes);
+        let taken = self.host_time(host, None, Some(process), &changes);
+        let sets = [self.set(from), self.set(host)];
+        let delay = |set: SetId| self.snapshot.barrier(set).process();
+        let others = self.others_after(&changes, [from, host]);
+        left.max(taken).max(others) + delay(sets[1]) - delay(sets[0])
     }
 
     /// The same if `process` and `other` changed places.
     #[must_use]
     pub fn after_swap(&self, process: usize, other: usize) -> f64 {
         let (from, host) = (self.places[process], self.places[other]);
-        let left = self.host_time_with(from, Some(process), Some(other));
-        let taken = self.host_time_with(host, Some(other), Some(process));
-        let there = self.after(process, (from, left), (host, taken));
-        there.max(self.after(other, (host, taken), (from, left)))
+        let changes = [(process, host), (other, from)];
+        let left = self.host_time(from, Some(process), Some(other), &changes);
+        let taken = self.host_time(host, Some(other), Some(process), &changes);
+        left.max(taken)
+            .max(self.others_after(&changes, [from, host]))
     }
 
     /// Whether `one` executes less than `other`.
@@ -201,13 +261,26 @@ impl<'a> Assignment<'a> {
     #[must_use]
     pub fn slowest(&self) -> usize {
         let mut slowest = (0, f64::NEG_INFINITY);
-        for host in 0..self.residents.len() {
-            let time = self.time(host);
-            if slowest.1 < time {
-                slowest = (host, time);
+        for (host, time) in self.times.iter().enumerate() {
+            if slowest.1 < *time {
+                slowest = (host, *time);
             }
         }
         slowest.0
+    }
+
+    /// The two Sets whose messages take longer than the slowest host, and how many seconds; `None` if that is the
+    /// slowest of all.
+    #[must_use]
+    pub fn slowest_link(&self) -> Option<((SetId, SetId), f64)> {
+        let mut slowest = (self.times.iter().copied().fold(0.0, f64::max), None);
+        for (from, to) in self.pairs() {
+            let time = self.link_time((from, to), (0.0, 0), 0.0);
+            if slowest.0 < time {
+                slowest = (time, Some((from, to)));
+            }
+        }
+        slowest.1.map(|link| (link, slowest.0))
     }
 
     /// How long a superstep takes.
@@ -231,8 +304,9 @@ impl<'a> Assignment<'a> {
 
     /// How long a superstep takes, as a bare number of seconds.
     pub(crate) fn longest(&self) -> f64 {
-        let hosts = 0..self.residents.len();
-        self.barrier_delays + hosts.map(|host| self.time(host)).fold(0.0, f64::max)
+        let hosts = self.times.iter().copied().fold(0.0, f64::max);
+        let links = self.pairs().map(|pair| self.link_time(pair, (0.0, 0), 0.0));
+        self.barrier + self.barrier_exchange() + links.fold(hosts, f64::max)
     }
 
     fn fastest_of(&self, process: usize, hosts: impl Iterator<Item = usize>) -> usize {
@@ -246,118 +320,170 @@ impl<'a> Assignment<'a> {
         best.0
     }
 
-    fn after(&self, process: usize, from: (usize, HostTime), to: (usize, HostTime)) -> f64 {
-        let (left, taken) = (self.set(from.0), self.set(to.0));
-        if left == taken {
-            let traffic = self.traffic.busy(left);
-            return from.1.with(traffic).max(to.1.with(traffic));
-        }
-        let sets = &self.dominant_sets;
-        let [left_busy, taken_busy] = self.traffic.busy_after(process, (left, taken), sets);
-        let both = from.1.with(left_busy).max(to.1.with(taken_busy));
-        let others = self
-            .crowded(left, left_busy)
-            .max(self.crowded(taken, taken_busy));
-        both.max(others) + self.barrier_delay(to.0) - self.barrier_delay(from.0)
-    }
-
-    /// Seconds that the slowest host of a Set takes if its connection is busy for longer than now; zero if it is not.
-    fn crowded(&self, set: SetId, busy: f64) -> f64 {
-        if busy <= self.traffic.busy(set) {
-            return 0.0;
-        }
-        let members = self.snapshot.members(set).iter();
-        members
-            .map(|host| self.host_time(*host).with(busy))
-            .fold(0.0, f64::max)
-    }
-
-    fn host_time(&self, host: usize) -> HostTime {
-        self.time_of(self.tallies[host], host)
-    }
-
-    fn host_time_with(
+    /// Seconds until all processes have arrived that `host` has without `leaving` and with `coming`.
+    fn host_time(
         &self,
         host: usize,
         leaving: Option<usize>,
         coming: Option<usize>,
-    ) -> HostTime {
-        let staying = leaving.map_or(self.tallies[host], |process| self.tally_of_others(process));
-        let all = coming.map_or(staying, |process| self.joined(staying, process, host));
-        self.time_of(all, host)
-    }
-
-    fn time_of(&self, tally: Tally, host: usize) -> HostTime {
+        changes: Changes<'_>,
+    ) -> f64 {
         let machine = &self.snapshot.hosts()[host];
-        tally.time(machine.cores, self.unit(host))
-    }
-
-    fn tally_of_others(&self, process: usize) -> Tally {
-        let known = &self.tallies_of_others[process];
-        known.get().unwrap_or_else(|| {
-            let host = self.places[process];
-            let residents = self.residents[host].iter();
-            let others = residents.filter(|resident| **resident != process);
-            let tally = self.tally(others, host);
-            known.set(Some(tally));
-            tally
-        })
-    }
-
-    /// Recomputes the tallies of all hosts.
-    fn count_all(&mut self) {
-        for host in 0..self.residents.len() {
-            self.count(host);
+        let mut last = 0.0_f64;
+        let mut none = true;
+        let loads = self.snapshot.processes();
+        self.computing
+            .with(loads, (host, machine), (leaving, coming), |process, end| {
+                none = false;
+                last = last.max(end + self.delivery(process, host, changes));
+            });
+        if none {
+            return 0.0;
         }
+        self.snapshot.barrier(machine.set).release() + last
     }
 
-    /// Recomputes the tally of `host`.
-    fn count(&mut self, host: usize) {
-        self.tallies[host] = self.tally(&self.residents[host], host);
-        for resident in &self.residents[host] {
-            self.tallies_of_others[*resident].set(None);
+    /// Seconds from the end of the computation of `process` on `host` until it and all receivers of its messages have
+    /// arrived at the barrier, as far as they wait for these messages.
+    fn delivery(&self, process: usize, host: usize, changes: Changes<'_>) -> f64 {
+        let arrival = |host: usize| self.snapshot.barrier(self.set(host)).arrival();
+        let own = arrival(host);
+        let Some(flows) = &self.flows else {
+            return own;
+        };
+        let messages = self.snapshot.graph().outgoing(process).iter();
+        let times = messages.map(|message| {
+            let to = self.place(message.other, changes);
+            if to == host {
+                return own;
+            }
+            self.message(flows, message, (host, to)) + own.max(arrival(to))
+        });
+        times.fold(own, f64::max)
+    }
+
+    /// Seconds that a message takes between two hosts, messages between Sets that share a link not counted.
+    fn message(&self, flows: &Flows<'_>, message: &Message, (from, to): (usize, usize)) -> f64 {
+        let network = self.snapshot.network();
+        let sets = (self.set(from), self.set(to));
+        let sending = flows.sent(from) * network.per_byte(sets.0, sets.0);
+        let receiving = flows.received(to) * network.per_byte(sets.1, sets.1);
+        let alone = message.bytes * network.per_byte(sets.0, sets.1);
+        network.message(sets.0, sets.1, alone, sending.max(receiving))
+    }
+
+    /// The longest time, after `changes` that concern `hosts`, of a process elsewhere that sends to a process that moves,
+    /// and of the links whose messages change.
+    fn others_after(&self, changes: Changes<'_>, hosts: [usize; 2]) -> f64 {
+        let graph = self.snapshot.graph();
+        let mut last = 0.0_f64;
+        let mut links: Vec<((SetId, SetId), (f64, i32), f64)> = Vec::new();
+        for (process, _) in changes {
+            for message in graph.incoming(*process) {
+                let sender = message.other;
+                let host = self.place(sender, changes);
+                if !hosts.contains(&host) {
+                    let release = self.snapshot.barrier(self.set(host)).release();
+                    let end = self.computing.end(sender);
+                    last = last.max(release + end + self.delivery(sender, host, changes));
+                }
+                self.redirect((sender, *process), message.bytes, changes, &mut links);
+            }
+            for message in graph.outgoing(*process) {
+                // A message between two processes that move is counted at its receiver.
+                if changes.iter().all(|(other, _)| *other != message.other) {
+                    self.redirect(
+                        (*process, message.other),
+                        message.bytes,
+                        changes,
+                        &mut links,
+                    );
+                }
+            }
         }
-    }
-
-    fn tally<'b>(&self, processes: impl IntoIterator<Item = &'b usize>, host: usize) -> Tally {
-        let none = Tally::default();
-        let processes = processes.into_iter();
-        processes.fold(none, |tally, process| self.joined(tally, *process, host))
-    }
-
-    fn joined(&self, tally: Tally, process: usize, host: usize) -> Tally {
-        let communication = self.communication(process, self.set(host));
-        tally.with(self.work(process, host), communication)
-    }
-
-    /// Work of `process` on `host`: in instructions, but in a partial assignment in seconds. The two sums are equal but
-    /// for rounding, and greedy plans break ties between equal hosts by the last digit of the second one.
-    fn work(&self, process: usize, host: usize) -> f64 {
-        if self.is_partial {
-            return self.snapshot.computation(process, host);
+        for (pair, added, end) in links {
+            last = last.max(self.link_time(pair, added, end));
         }
-        self.snapshot.processes()[process].instructions
+        last
     }
 
-    /// How many units of [`work`](Self::work) one core of `host` does in a second.
-    fn unit(&self, host: usize) -> f64 {
-        if self.is_partial {
-            return 1.0;
+    /// Adds to `links` how `changes` redirect a message.
+    fn redirect(
+        &self,
+        (from, to): (usize, usize),
+        bytes: f64,
+        changes: Changes<'_>,
+        links: &mut Vec<((SetId, SetId), (f64, i32), f64)>,
+    ) {
+        let before = (self.set(self.places[from]), self.set(self.places[to]));
+        let after = (
+            self.set(self.place(from, changes)),
+            self.set(self.place(to, changes)),
+        );
+        if before == after {
+            return;
         }
-        self.snapshot.hosts()[host].rate
+        let mut add = |pair: (SetId, SetId), bytes: f64, number: i32, end: f64| {
+            if pair.0 == pair.1 {
+                return;
+            }
+            match links.iter_mut().find(|(other, ..)| *other == pair) {
+                Some((_, added, last)) => {
+                    *added = (added.0 + bytes, added.1 + number);
+                    *last = end.max(*last);
+                }
+                None => links.push((pair, (bytes, number), end)),
+            }
+        };
+        add(before, -bytes, -1, 0.0);
+        add(after, bytes, 1, self.computing.end(from));
     }
 
-    fn communication(&self, process: usize, set: SetId) -> f64 {
-        if self.dominant_sets.are_present() {
-            return self.snapshot.communication(process, set);
+    /// Seconds until the messages from one Set to another have arrived, if they share the link between them, with
+    /// `added` bytes and messages; the last of their senders has computed at `end` or later.
+    fn link_time(&self, (from, to): (SetId, SetId), added: (f64, i32), end: f64) -> f64 {
+        let Some(flows) = &self.flows else {
+            return 0.0;
+        };
+        let (bytes, number) = flows.crossing(from, to);
+        let (bytes, number) = (bytes + added.0, number.saturating_add_signed(added.1));
+        if number == 0 {
+            return 0.0;
         }
-        let load = &self.snapshot.processes()[process];
-        self.snapshot
-            .reception(load, set, |sender| self.dominant_sets.location(sender))
+        let network = self.snapshot.network();
+        let alone = bytes.max(0.0) / f64::from(number) * network.per_byte(from, to);
+        let occupied = bytes.max(0.0) * self.snapshot.rate(from, to);
+        let barrier = [from, to].map(|set| self.snapshot.barrier(set));
+        let arrival = barrier[0].arrival().max(barrier[1].arrival());
+        let pair = from.index() * self.snapshot.sets() + to.index();
+        let sent = barrier[0].release() + end.max(self.senders_end[pair]);
+        sent + network.message(from, to, alone, occupied) + arrival
     }
 
-    fn barrier_delay(&self, host: usize) -> f64 {
-        self.snapshot.barrier_delay(self.set(host))
+    /// Seconds that Managers of Sets with processes wait for each other's messages at the end of a superstep.
+    fn barrier_exchange(&self) -> f64 {
+        if !self.snapshot.has_hierarchical_barrier() {
+            return 0.0;
+        }
+        let is_in_use = |set: SetId| 0 < self.members[set.index()];
+        let pairs = self
+            .pairs()
+            .filter(|(from, to)| is_in_use(*from) && is_in_use(*to));
+        let latencies = pairs.map(|(from, to)| self.snapshot.network().latency(from, to));
+        latencies.fold(0.0, f64::max)
+    }
+
+    /// All pairs of different Sets.
+    fn pairs(&self) -> impl Iterator<Item = (SetId, SetId)> + use<> {
+        let sets = self.snapshot.sets();
+        let all = (0..sets).flat_map(move |from| (0..sets).map(move |to| (from, to)));
+        let different = all.filter(|(from, to)| from != to);
+        different.map(|(from, to)| (SetId::from_index(from), SetId::from_index(to)))
+    }
+
+    fn place(&self, process: usize, changes: Changes<'_>) -> usize {
+        let changed = changes.iter().find(|(other, _)| *other == process);
+        changed.map_or(self.places[process], |(_, host)| *host)
     }
 
     fn set(&self, host: usize) -> SetId {

@@ -3,6 +3,7 @@
 use bsp::{HostId, Image, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
+use crate::Edge;
 use crate::bounded::{count, non_negative};
 
 /// A process as a planner has to know it to place it.
@@ -20,6 +21,8 @@ pub struct Load {
     pub image: Image,
     /// What it is predicted to receive in a superstep.
     pub received: Vec<Received>,
+    /// The heaviest of these, by sender.
+    pub edges: Vec<Edge>,
 }
 
 /// What a process receives in a superstep from the processes of one Set.
@@ -40,6 +43,9 @@ impl Load {
         for received in &mut self.received {
             received.bytes = non_negative(received.bytes);
             received.time = non_negative(received.time);
+        }
+        for edge in &mut self.edges {
+            *edge = edge.sound();
         }
         self
     }
@@ -85,6 +91,7 @@ mod tests {
             finished,
             image: Image::default(),
             received: Vec::new(),
+            edges: Vec::new(),
         };
         let mut loads: Vec<Load> = loads.iter().map(load).collect();
         fill_in_idle(&mut loads);

@@ -1,10 +1,16 @@
 //! Hosts, processes and the network as they are at a call.
 
-use bsp::{HostId, Image, SetId};
+use bsp::units::Seconds;
+use bsp::{HostId, Image, Rank, SetId};
 
 use crate::bounded::non_negative;
+use crate::knowledge::flows::Flows;
 use crate::knowledge::load::fill_in_idle;
-use crate::{Contention, Load, MigrationCost, MigrationTime, PlanningAssumptions, Processor};
+use crate::knowledge::network::Sample;
+use crate::{
+    BarrierTime, Graph, Host, Load, MigrationCost, MigrationTime, Network, Path,
+    PlanningAssumptions, Processor,
+};
 
 /// Hosts, processes and the network as they are at a call, for plans that name hosts.
 ///
@@ -19,29 +25,15 @@ pub struct Snapshot {
     rates: Vec<Vec<f64>>,
     /// The hosts of each Set.
     members: Vec<Vec<usize>>,
-    /// Seconds that each process would spend receiving in each Set: process × Set.
-    receptions: Vec<f64>,
-    /// Seconds that a process in each Set adds to every superstep, by Set.
-    barrier_delays: Vec<f64>,
-    contention: Contention,
+    graph: Graph,
+    network: Network,
+    /// What the barrier adds for the processes of each Set, by Set.
+    barriers: Vec<BarrierTime>,
     cost: MigrationCost,
     migration_time: MigrationTime,
     /// Measured migration time as a multiple of what [`MigrationCost`] predicts.
     cost_factor: f64,
     horizon: f64,
-}
-
-/// A host that processes may be placed on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Host {
-    /// Its number on the platform.
-    pub id: HostId,
-    /// Its Set.
-    pub set: SetId,
-    /// What other programs leave of one core, in instructions per second; above zero.
-    pub rate: f64,
-    /// How many processes can compute at the same time; at least 1.
-    pub cores: f64,
 }
 
 impl Snapshot {
@@ -69,37 +61,69 @@ impl Snapshot {
         for (number, host) in hosts.iter().enumerate() {
             members[host.set.index()].push(number);
         }
-        let contention = {
-            let sets = places.iter().map(|host| hosts[*host].set);
-            let rate = |from, to| rate_between(&rates, from, to);
-            let loads = sets.zip(&processes);
-            Contention::measured(loads, processors.len(), rate, assumptions.sharing)
-        };
-        let mut snapshot = Self {
+        Self {
+            graph: Graph::new(&processes, &places, &hosts),
+            network: Network::new(&alone(&rates), &assumptions.lessons),
             hosts,
             processes,
             places,
             rates,
             members,
-            receptions: Vec::new(),
-            barrier_delays: Vec::new(),
-            contention,
+            barriers: Vec::new(),
             cost,
             migration_time: assumptions.migration_time,
             cost_factor: non_negative(assumptions.cost_factor),
             horizon: non_negative(assumptions.horizon),
-        };
-        snapshot.receptions = snapshot.reception_times();
-        snapshot
+        }
     }
 
-    /// The same with seconds that each process adds to every superstep because the barrier handles processes one
-    /// after the other, by Set; without a call of this method they are zero.
+    /// The same with what the barrier adds for the processes of each Set; without a call of this method it adds
+    /// nothing.
     #[must_use]
-    pub fn with_barrier_delays(self, barrier_delays: Vec<f64>) -> Self {
-        Self {
-            barrier_delays,
-            ..self
+    pub fn with_barriers(self, barriers: Vec<BarrierTime>) -> Self {
+        Self { barriers, ..self }
+    }
+
+    /// The same with the `paths` of messages from every Set to every Set, from which and from the messages of the
+    /// processes the network is learnt; without a call of this method messages take what bytes take by the rates.
+    #[must_use]
+    pub fn with_paths(mut self, paths: &[Vec<Path>]) -> Self {
+        self.network = Network::new(paths, self.network.lessons());
+        self.learn();
+        self
+    }
+
+    /// Learns from what the messages of the present placement took.
+    fn learn(&mut self) {
+        let sets = self.sets();
+        let flows = Flows::new(&self.graph, &self.hosts, &self.places, &self.places);
+        let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); sets * sets];
+        for (process, from) in self.places.iter().enumerate() {
+            for message in self.graph.outgoing(process) {
+                let to = self.places[message.other];
+                if *from == to {
+                    continue;
+                }
+                let pair = (self.hosts[*from].set, self.hosts[to].set);
+                let rate = |from, to| self.network.per_byte(from, to);
+                let sending = flows.sent(*from) * rate(pair.0, pair.0);
+                let receiving = flows.received(to) * rate(pair.1, pair.1);
+                let crossing = flows.crossing(pair.0, pair.1).0 * self.rate(pair.0, pair.1);
+                samples[pair.0.index() * sets + pair.1.index()].push(Sample {
+                    alone: message.bytes * rate(pair.0, pair.1),
+                    occupied: sending.max(receiving).max(crossing),
+                    took: message.time,
+                });
+            }
+        }
+        for (pair, samples) in samples
+            .iter()
+            .enumerate()
+            .filter(|(_, all)| !all.is_empty())
+        {
+            let (from, to) = (pair / sets, pair % sets);
+            self.network
+                .learn(SetId::from_index(from), SetId::from_index(to), samples);
         }
     }
 
@@ -113,6 +137,13 @@ impl Snapshot {
     #[must_use]
     pub fn processes(&self) -> &[Load] {
         &self.processes
+    }
+
+    /// The number of the process `rank`, if it has not halted.
+    #[must_use]
+    pub fn process(&self, rank: Rank) -> Option<usize> {
+        let found = self.processes.binary_search_by_key(&rank, |load| load.rank);
+        found.ok()
     }
 
     /// The host of each process, by process.
@@ -145,10 +176,16 @@ impl Snapshot {
         rate_between(&self.rates, from, to)
     }
 
-    /// What messages between Sets take, as measured.
+    /// Who sends how much to whom.
     #[must_use]
-    pub fn contention(&self) -> &Contention {
-        &self.contention
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// What messages take.
+    #[must_use]
+    pub fn network(&self) -> &Network {
+        &self.network
     }
 
     /// Seconds that `process` computes in a superstep if it is alone on `host`.
@@ -157,18 +194,14 @@ impl Snapshot {
         self.processes[process].instructions / self.hosts[host].rate
     }
 
-    /// Seconds that `process` spends receiving in a superstep if it runs in `set`.
-    #[must_use]
-    pub fn communication(&self, process: usize, set: SetId) -> f64 {
-        self.receptions[process * self.sets() + set.index()]
+    /// What the barrier adds for the processes of `set`.
+    pub(crate) fn barrier(&self, set: SetId) -> BarrierTime {
+        self.barriers.get(set.index()).copied().unwrap_or_default()
     }
 
-    /// Seconds that a process in `set` adds to every superstep because the barrier handles processes one after the
-    /// other.
-    #[must_use]
-    pub fn barrier_delay(&self, set: SetId) -> f64 {
-        let delay = self.barrier_delays.get(set.index());
-        non_negative(delay.copied().unwrap_or_default())
+    /// Whether the Managers of Sets wait for each other at the end of a superstep.
+    pub(crate) fn has_hierarchical_barrier(&self) -> bool {
+        self.barriers.contains(&BarrierTime::Hierarchical)
     }
 
     /// Seconds that `process` takes to move from the host it runs on to `host`; zero if that is the same one.
@@ -182,49 +215,18 @@ impl Snapshot {
         self.image_transfer(image, self.hosts[from].set, self.hosts[host].set)
     }
 
-    /// Seconds that a process with this image takes to move from one Set to another.
+    /// Seconds that a process with this image takes to move from one Set to another, at the rate between them or, if
+    /// that is slower, at the one that messages have been measured to have.
     pub(crate) fn image_transfer(&self, image: Image, from: SetId, to: SetId) -> f64 {
-        self.cost_factor * self.cost.time(image, self.rate(from, to)).get()
+        let measured = self.network.per_byte(from, to) * self.network.slowness(from, to);
+        let rate = self.rate(from, to).max(measured);
+        self.cost_factor * self.cost.time(image, rate).get()
     }
 
     /// How long the moves of one call take together.
     #[must_use]
     pub fn migration_time(&self) -> MigrationTime {
         self.migration_time
-    }
-
-    /// Process × Set.
-    fn reception_times(&self) -> Vec<f64> {
-        let sets = (0..self.sets()).map(SetId::from_index);
-        let processes = self.processes.iter();
-        processes
-            .flat_map(|load| {
-                let sets = sets.clone();
-                sets.map(move |set| self.reception(load, set, |sender| sender))
-            })
-            .collect()
-    }
-
-    /// Seconds that `load` spends receiving in a superstep if it runs in `set`, where `location` is the Set that the
-    /// messages of each Set's processes come from.
-    pub(crate) fn reception(
-        &self,
-        load: &Load,
-        set: SetId,
-        location: impl Fn(SetId) -> SetId,
-    ) -> f64 {
-        let (mut time, mut latency) = (0.0, 0.0);
-        for received in &load.received {
-            let sender = location(received.set);
-            let alone = received.bytes * self.rate(sender, set);
-            if sender == set {
-                time += alone;
-            } else if 0.0 < alone {
-                time += alone * self.contention.slowness(set);
-                latency = self.contention.latency();
-            }
-        }
-        time + latency
     }
 }
 
@@ -260,129 +262,14 @@ impl Snapshot {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use bsp::units::{Bytes, InstructionsPerSecond};
-    use bsp::{HostId, Rank};
-
-    use crate::knowledge::dominant_set::DominantSets;
-    use crate::{Received, Sharing, Traffic};
-
-    use super::*;
-
-    /// A megabyte takes 8 ms inside a Set and 40 ms between the two, by rates.
-    fn rates() -> Vec<Vec<f64>> {
-        vec![vec![8e-9, 40e-9], vec![40e-9, 8e-9]]
-    }
-
-    /// A megabyte from `set` that took `time` seconds.
-    fn megabyte(set: u32, time: f64) -> Received {
-        Received {
-            set: SetId(set),
-            bytes: 1e6,
-            time,
-        }
-    }
-
-    /// Two Sets of one host; process after process on the host of that number, with what it received.
-    fn snapshot(processes: Vec<(u32, Vec<Received>)>) -> Snapshot {
-        let processor = |host| Processor {
-            host: HostId(host),
-            speed: InstructionsPerSecond::new(1e9).unwrap(),
-            cores: 1,
-            load: 0.0,
-            residents: Vec::new(),
-        };
-        let loads = (0..).zip(processes).map(|(rank, (host, received))| Load {
-            rank: Rank(rank),
-            host: HostId(host),
-            instructions: 1e9,
-            finished: None,
-            image: Image {
-                data: Bytes::ZERO,
-                fixed: Bytes::ZERO,
-            },
-            received,
-        });
-        Snapshot::new(
-            &[vec![processor(0)], vec![processor(1)]],
-            loads.collect(),
-            rates(),
-            MigrationCost::default(),
-            PlanningAssumptions {
-                horizon: 1.0,
-                cost_factor: 1.0,
-                migration_time: MigrationTime::SharedLinks,
-                sharing: Sharing::default(),
-            },
-        )
-    }
-
-    fn close(value: f64, expected: f64) {
-        assert!(
-            (value - expected).abs() < 1e-9,
-            "{value} against {expected}"
-        );
-    }
-
-    #[test]
-    fn only_messages_of_other_sets_meet_contention() {
-        // Both processes run in Set 0; each receives a megabyte from Set 1, in 41 ms and in 601 ms, and one a
-        // megabyte from its own Set.
-        let snapshot = snapshot(vec![
-            (0, vec![megabyte(0, 0.5), megabyte(1, 0.041)]),
-            (0, vec![megabyte(1, 0.601)]),
-        ]);
-        // Equation CONTENTION: a latency of 1 ms, and eight times as long as predicted. Both messages share the
-        // connection, by a degree of (1 + 0.5 / 2) / (1 + 1 / 2) with the initial weight of a half.
-        let degree = 1.25 / 1.5;
-        let slowness = 8.0 / (1.0 + degree);
-        close(snapshot.contention().latency(), 1e-3);
-        close(snapshot.contention().slowness(SetId(0)), slowness);
-        close(
-            snapshot.communication(0, SetId(0)),
-            8e-3 + 40e-3 * slowness + 1e-3,
-        );
-        close(snapshot.communication(1, SetId(0)), 40e-3 * slowness + 1e-3);
-        // In Set 1 the sides change, and no message is known to have been slow there.
-        close(snapshot.communication(0, SetId(1)), 40e-3 + 8e-3 + 1e-3);
-        close(snapshot.communication(1, SetId(1)), 8e-3);
-    }
-
-    #[test]
-    fn messages_between_sets_keep_their_connections_busy() {
-        // Set 0 receives two megabytes from Set 1, and that one from Set 0; within a Set nothing counts.
-        let snapshot = snapshot(vec![
-            (0, vec![megabyte(1, 40e-3), megabyte(0, 8e-3)]),
-            (0, vec![megabyte(1, 40e-3)]),
-            (1, vec![megabyte(0, 40e-3)]),
-        ]);
-        let sets = DominantSets::present(&snapshot);
-        let mut traffic = Traffic::new(&snapshot, snapshot.places(), &sets);
-        let degree = snapshot.contention().sharing().degree();
-        let slowness = |set| snapshot.contention().slowness(SetId(set));
-        // Equation TRAFFIC.
-        close(traffic.busy(SetId(0)), 2.0 * 40e-3 * degree * slowness(0));
-        close(traffic.busy(SetId(1)), 40e-3 * degree * slowness(1));
-        // What the first process receives from Set 1, and sends to it, is local in Set 1; what it receives from its
-        // present Set is not.
-        let ways = (SetId(0), SetId(1));
-        let after = traffic.busy_after(0, ways, &sets);
-        traffic.relocate(0, ways, &sets);
-        for (set, after) in (0..).zip(after) {
-            close(traffic.busy(SetId(set)), after);
-        }
-        close(after[1], 40e-3 * degree * slowness(1));
-    }
-
-    #[test]
-    fn a_migration_costs_what_its_image_takes_between_its_sets() {
-        let mut snapshot = snapshot(vec![(0, Vec::new()), (1, Vec::new())]);
-        snapshot.processes[0].image.data = Bytes(1_000_000);
-        close(snapshot.migration(0, 0), 0.0);
-        close(snapshot.migration(0, 1), 40e-3);
-        close(snapshot.migration(1, 0), 0.0);
-        snapshot.cost_factor = 3.0;
-        close(snapshot.migration(0, 1), 120e-3);
-    }
+/// Paths without latency.
+fn alone(rates: &[Vec<f64>]) -> Vec<Vec<Path>> {
+    let path = |rate: &f64| Path {
+        latency: Seconds::ZERO,
+        per_byte: *rate,
+    };
+    let rates = rates.iter();
+    rates
+        .map(|rates| rates.iter().map(path).collect())
+        .collect()
 }

@@ -4,6 +4,8 @@ use bsp::SetId;
 use bsp::units::{Bytes, Instructions, Seconds};
 use serde::{Deserialize, Serialize};
 
+use crate::Incoming;
+
 /// One superstep of one process, as measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation<'a> {
@@ -13,6 +15,8 @@ pub struct Observation<'a> {
     pub computation_time: Seconds,
     /// What was received, by the senders' Sets; a Set that sent nothing is left out.
     pub receptions: &'a [Reception],
+    /// What was received, by sender, of the heaviest ones; empty if no plan needs it.
+    pub incoming: &'a [Incoming],
     /// How long the longest single reception took.
     pub reception_longest: Seconds,
 }

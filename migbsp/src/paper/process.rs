@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::bounded::seconds;
 use crate::paper::observation::{Observation, Reception};
 use crate::{
-    Config, Forecast, IdleResident, Load, Memory, Patterns, Potential, ProcessTimes, Received,
+    Config, Forecast, IdleResident, Load, Memory, Neighbours, Patterns, Potential, ProcessTimes,
+    Received,
 };
 use aging::{Aging, is_close};
 use sender::{Sender, sum_from};
@@ -42,8 +43,15 @@ pub struct Process {
     is_fresh: bool,
     /// One per superstep since the last call, if the policy needs them.
     times: Option<Vec<ProcessTimes>>,
-    /// Prediction of its load, if the policy needs one.
-    forecast: Option<Box<Forecast>>,
+    /// Predictions of its load and messages, if the policy needs them.
+    outlook: Option<Box<Outlook>>,
+}
+
+/// What a process predicts for plans.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Outlook {
+    forecast: Forecast,
+    neighbours: Neighbours,
 }
 
 impl Process {
@@ -61,7 +69,7 @@ impl Process {
             senders: Vec::new(),
             is_fresh: true,
             times: memory.times.then(Vec::new),
-            forecast: memory.forecast.then(Box::default),
+            outlook: memory.forecast.then(Box::default),
         }
     }
 
@@ -85,7 +93,7 @@ impl Process {
             senders: potentials.iter().map(sender).collect(),
             is_fresh: true,
             times: None,
-            forecast: None,
+            outlook: None,
         }
     }
 
@@ -102,6 +110,7 @@ impl Process {
             instructions,
             computation_time,
             receptions,
+            incoming,
             reception_longest,
         } = observation;
 
@@ -116,14 +125,15 @@ impl Process {
             self.instructions_resident = instructions;
         }
 
-        self.receive(aging, parameters.beta, receptions);
+        self.receive(aging, config, receptions);
 
         if let Some(times) = &mut self.times {
             let computation = computed.then_some(computation_time);
             times.push(ProcessTimes::new(computation, reception_longest, None));
         }
-        if let Some(forecast) = &mut self.forecast {
-            forecast.observe(instructions);
+        if let Some(outlook) = &mut self.outlook {
+            outlook.forecast.observe(instructions);
+            outlook.neighbours.observe(aging.old, incoming);
         }
     }
 
@@ -158,7 +168,10 @@ impl Process {
     #[must_use]
     pub fn load(&self, rank: Rank, host: HostId, image: Image) -> Option<Load> {
         let received = self.senders.iter();
-        let forecast = self.forecast.as_ref()?;
+        let Outlook {
+            forecast,
+            neighbours,
+        } = self.outlook.as_deref()?;
         Some(Load {
             rank,
             host,
@@ -172,6 +185,7 @@ impl Process {
                     time: sender.time_predicted,
                 })
                 .collect(),
+            edges: neighbours.heaviest(),
         })
     }
 
@@ -225,18 +239,18 @@ impl Process {
         seconds(self.sender(set).time_predicted)
     }
 
-    fn receive(&mut self, aging: Aging, beta: f64, receptions: &[Reception]) {
+    fn receive(&mut self, aging: Aging, config: &Config, receptions: &[Reception]) {
         let known = self.senders.iter().map(|sender| sender.set);
         // Most processes receive from the same Sets, in their order, in every superstep.
         if known.eq(receptions.iter().map(|reception| reception.set)) {
             for (sender, reception) in self.senders.iter_mut().zip(receptions) {
-                sender.observe(aging, beta, reception.bytes, reception.time.get());
+                sender.observe(aging, config, reception.bytes, reception.time.get());
             }
             return;
         }
         for sender in &mut self.senders {
             let (bytes, time) = sum_from(sender.set, receptions);
-            sender.observe(aging, beta, bytes, time);
+            sender.observe(aging, config, bytes, time);
         }
         for reception in receptions {
             if let Err(position) = self
@@ -245,7 +259,7 @@ impl Process {
             {
                 let mut sender = Sender::silent(reception.set);
                 let (bytes, time) = sum_from(reception.set, receptions);
-                sender.observe(aging, beta, bytes, time);
+                sender.observe(aging, config, bytes, time);
                 self.senders.insert(position, sender);
             }
         }

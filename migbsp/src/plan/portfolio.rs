@@ -1,9 +1,8 @@
 //! Several plans, and the best of them.
 
-use bsp::SetId;
-
 use crate::plan::draft::{Alternative, Draft, Plan};
 use crate::plan::greedy_refine::{GreedyRefine, greedy_among, within_sets};
+use crate::plan::partition::partitions;
 use crate::plan::search::search;
 use crate::plan::trim::trim;
 use crate::rule::Rule;
@@ -12,9 +11,8 @@ use crate::{Assignment, Snapshot};
 /// Makes several plans, drops the moves that do not pay from each, and proposes the plan whose
 /// supersteps and moves take least over the horizon; the present placement is always one of them.
 ///
-/// [`GreedyRefine`] with four tolerances, refinement inside Sets, a greedy assignment from scratch, all processes
-/// in one of the fastest Sets, and local search from the slowest host, once from the present placement and once
-/// from the best of all others.
+/// [`GreedyRefine`] with four tolerances, refinement inside Sets, a greedy assignment from scratch, the graph divided
+/// among Sets, and local search from the present placement and from the best of all others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Portfolio;
 
@@ -23,6 +21,8 @@ struct Best {
     objective: f64,
     places: Vec<usize>,
     alternatives: Vec<Alternative>,
+    /// Every plan with its objective.
+    seeds: Vec<(f64, Vec<usize>)>,
 }
 
 impl Plan for Portfolio {
@@ -31,6 +31,7 @@ impl Plan for Portfolio {
             objective: Assignment::present(snapshot).objective(),
             places: snapshot.places().to_vec(),
             alternatives: Vec::new(),
+            seeds: Vec::new(),
         };
         for (name, tolerance) in REFINEMENTS {
             let places = GreedyRefine::new(tolerance).places(snapshot);
@@ -46,21 +47,10 @@ impl Plan for Portfolio {
             snapshot,
             Assignment::new(snapshot, &greedy(snapshot)),
         );
-        for set in fastest_sets(snapshot) {
-            best.consider(
-                "gathered",
-                snapshot,
-                Assignment::new(snapshot, &gathered(snapshot, set)),
-            );
+        for (name, places) in partitions(snapshot) {
+            best.consider(name, snapshot, Assignment::new(snapshot, &places));
         }
-        let mut searched = Assignment::present(snapshot);
-        search(snapshot, &mut searched);
-        best.consider("search", snapshot, searched);
-        if best.places != snapshot.places() {
-            let mut polished = Assignment::new(snapshot, &best.places);
-            search(snapshot, &mut polished);
-            best.consider("polished", snapshot, polished);
-        }
+        best.search(snapshot);
         Draft {
             places: best.places,
             alternatives: best.alternatives,
@@ -74,32 +64,29 @@ impl Best {
         let objective = assignment.objective();
         self.alternatives
             .push(Alternative::new(name, snapshot, assignment.places()));
+        self.seeds.push((objective, assignment.places().to_vec()));
         if objective < self.objective {
             self.objective = objective;
             self.places = assignment.places().to_vec();
         }
     }
-}
 
-/// The Sets that compute fastest, at most [`GATHERED_MAX`] of them, with all cores of their hosts.
-fn fastest_sets(snapshot: &Snapshot) -> Vec<SetId> {
-    let speed = |set: SetId| -> f64 {
-        let hosts = snapshot
-            .members(set)
-            .iter()
-            .map(|host| &snapshot.hosts()[*host]);
-        hosts.map(|host| host.rate * host.cores).sum()
-    };
-    let mut sets: Vec<SetId> = (0..snapshot.sets()).map(SetId::from_index).collect();
-    sets.sort_by(|one, other| speed(*other).total_cmp(&speed(*one)).then(one.cmp(other)));
-    sets.truncate(GATHERED_MAX);
-    sets.retain(|set| !snapshot.members(*set).is_empty());
-    sets
-}
-
-/// All processes in one Set: heaviest first, each to the host that ends first with it.
-fn gathered(snapshot: &Snapshot, set: SetId) -> Vec<usize> {
-    greedy_among(snapshot, |_| snapshot.members(set))
+    /// Searches from the present placement, and from the best plans.
+    fn search(&mut self, snapshot: &Snapshot) {
+        let mut seeds = std::mem::take(&mut self.seeds);
+        seeds.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut searched = vec![snapshot.places().to_vec()];
+        for (_, places) in seeds {
+            if searched.len() <= SEARCHED && !searched.contains(&places) {
+                searched.push(places);
+            }
+        }
+        for places in searched {
+            let mut assignment = Assignment::new(snapshot, &places);
+            search(snapshot, &mut assignment);
+            self.consider("search", snapshot, assignment);
+        }
+    }
 }
 
 /// Heaviest process first, each to the host that ends first with it.
@@ -108,8 +95,8 @@ fn greedy(snapshot: &Snapshot) -> Vec<usize> {
     greedy_among(snapshot, |_| &hosts)
 }
 
-/// How many Sets are tried for all processes.
-const GATHERED_MAX: usize = 4;
+/// How many plans a search begins from, in addition to the present placement.
+const SEARCHED: usize = 3;
 
 /// `portfolio`.
 pub(crate) const RULE: Rule<dyn Plan> = Rule::new(

@@ -1,12 +1,14 @@
-//! Local search: repeatedly take the move that most relieves the slowest host.
+//! Local search: repeatedly take the move that most relieves what makes supersteps long.
 
 use crate::{Assignment, MigrationSchedule, Snapshot};
 
-/// Moves and swaps processes of the slowest host as long as a step makes it faster without making
-/// another as slow, and returns to the best assignment met by the snapshot's objective.
+/// Moves and swaps processes as long as a step makes the slowest host, or the slowest link between Sets, faster without
+/// making another as slow, and returns to the best assignment met by the snapshot's objective.
 ///
-/// Of all such moves the one is made whose slower host and migration take least over the horizon; two processes are
-/// swapped only if there is no such move.
+/// Candidates are the processes of the slowest host and those that they send to, or the processes whose messages cross
+/// the slowest link; they go to the hosts of those that they exchange messages with, and to the hosts of each Set that
+/// have least to do. Of all such moves the one is made whose slowest host and migration take least over the horizon; two
+/// processes are swapped only if there is no such move.
 pub(super) fn search(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
     let mut schedule = MigrationSchedule::new(snapshot, assignment.places());
     let objective = |assignment: &Assignment<'_>, schedule: &MigrationSchedule<'_>| {
@@ -14,12 +16,14 @@ pub(super) fn search(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
     };
     let mut best = objective(assignment, &schedule);
     let mut since_best = Vec::new();
+    let mut without_gain = 0;
+    let mut evaluated = 0;
     for _ in 0..STEPS_PER_HOST * snapshot.hosts().len() {
-        let slowest = assignment.slowest();
         let before = assignment.longest();
-        let Some(step) =
-            best_move(snapshot, assignment, slowest).or_else(|| best_swap(assignment, slowest))
-        else {
+        let critical = Critical::new(snapshot, assignment);
+        let step = critical.best_move(snapshot, assignment, &mut evaluated);
+        let step = step.or_else(|| critical.best_swap(snapshot, assignment, &mut evaluated));
+        let Some(step) = step else {
             break;
         };
         for (process, host) in step.into_iter().flatten() {
@@ -29,11 +33,14 @@ pub(super) fn search(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
             assignment.put(process, host);
         }
         let now = objective(assignment, &schedule);
+        without_gain += 1;
         if now < best {
             best = now;
             since_best.clear();
-        } else if before < assignment.longest() {
-            // The effect of a move on third Sets is not predicted; here it made supersteps longer.
+            without_gain = 0;
+        }
+        let is_worse = before < assignment.longest();
+        if is_worse || WITHOUT_GAIN_MAX < without_gain || EVALUATED_MAX < evaluated {
             break;
         }
     }
@@ -45,50 +52,165 @@ pub(super) fn search(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
 /// One or two processes, each with its new host.
 type Step = [Option<(usize, usize)>; 2];
 
-/// The best move off `slowest`; `None`: none makes it faster.
-fn best_move(snapshot: &Snapshot, assignment: &Assignment<'_>, slowest: usize) -> Option<Step> {
-    let limit = assignment.time(slowest) * NOTICEABLE;
-    let mut best = (f64::INFINITY, None);
-    for process in assignment.residents(slowest) {
-        for host in (0..snapshot.hosts().len()).filter(|host| *host != slowest) {
-            let after = assignment.after_move(*process, host);
-            if limit <= after {
-                continue;
-            }
-            let score = snapshot.horizon() * after + snapshot.migration(*process, host);
-            if score < best.0 {
-                best = (score, Some([Some((*process, host)), None]));
-            }
-        }
-    }
-    best.1
+/// What makes supersteps long.
+struct Critical {
+    /// Seconds.
+    time: f64,
+    /// The processes whose moves may help.
+    processes: Vec<usize>,
+    /// The hosts of each Set that have least to do.
+    idlest: Vec<usize>,
 }
 
-/// The best exchange of a process of `slowest` for a lighter one; `None`: none makes it faster.
-fn best_swap(assignment: &Assignment<'_>, slowest: usize) -> Option<Step> {
-    let mut best = (assignment.time(slowest) * NOTICEABLE, None);
-    for process in assignment.residents(slowest) {
-        for (other, host) in assignment.places().iter().enumerate() {
-            if *host == slowest || !assignment.is_lighter(other, *process) {
-                continue;
+impl Critical {
+    fn new(snapshot: &Snapshot, assignment: &Assignment<'_>) -> Self {
+        let graph = snapshot.graph();
+        let places = assignment.places();
+        let set = |process: usize| snapshot.hosts()[places[process]].set;
+        let slowest = assignment.slowest();
+        let mut processes = Vec::new();
+        let mut time = assignment.time(slowest);
+        if let Some((link, busy)) = assignment.slowest_link() {
+            time = busy;
+            for process in (0..places.len()).filter(|process| set(*process) == link.0) {
+                let crossing = graph.outgoing(process).iter();
+                let crossing = crossing.filter(|message| set(message.other) == link.1);
+                for message in crossing {
+                    processes.extend([process, message.other]);
+                }
+                if CROSSING_MAX < processes.len() {
+                    break;
+                }
             }
-            let after = assignment.after_swap(*process, other);
-            if after < best.0 {
-                best = (
-                    after,
-                    Some([Some((*process, *host)), Some((other, slowest))]),
-                );
+        } else {
+            let residents = assignment.residents(slowest);
+            processes.extend(residents);
+            for resident in residents {
+                let receivers = graph
+                    .outgoing(*resident)
+                    .iter()
+                    .map(|message| message.other);
+                processes.extend(receivers.filter(|other| places[*other] != slowest));
             }
         }
+        processes.sort_unstable();
+        processes.dedup();
+        Self {
+            time,
+            processes,
+            idlest: idlest(snapshot, assignment),
+        }
     }
-    best.1
+
+    /// The hosts that `process` may go to.
+    fn targets(
+        &self,
+        snapshot: &Snapshot,
+        assignment: &Assignment<'_>,
+        process: usize,
+    ) -> Vec<usize> {
+        let places = assignment.places();
+        let neighbours = snapshot.graph().neighbours(process);
+        let near = neighbours.map(|message| places[message.other]);
+        let home = snapshot.places()[process];
+        let mut targets: Vec<usize> = near
+            .chain(self.idlest.iter().copied())
+            .chain([home])
+            .collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets.retain(|host| *host != places[process]);
+        targets
+    }
+
+    /// The best move; `None`: none helps.
+    fn best_move(
+        &self,
+        snapshot: &Snapshot,
+        assignment: &Assignment<'_>,
+        evaluated: &mut usize,
+    ) -> Option<Step> {
+        let limit = self.time * NOTICEABLE;
+        let mut best = (f64::INFINITY, None);
+        for process in &self.processes {
+            for host in self.targets(snapshot, assignment, *process) {
+                *evaluated += 1;
+                let after = assignment.after_move(*process, host);
+                if limit <= after {
+                    continue;
+                }
+                let score = snapshot.horizon() * after + snapshot.migration(*process, host);
+                if score < best.0 {
+                    best = (score, Some([Some((*process, host)), None]));
+                }
+            }
+        }
+        best.1
+    }
+
+    /// The best exchange of a process for one of another host; `None`: none helps.
+    fn best_swap(
+        &self,
+        snapshot: &Snapshot,
+        assignment: &Assignment<'_>,
+        evaluated: &mut usize,
+    ) -> Option<Step> {
+        let places = assignment.places();
+        let mut best = (self.time * NOTICEABLE, None);
+        for process in &self.processes {
+            let own = places[*process];
+            for host in self.targets(snapshot, assignment, *process) {
+                for other in assignment.residents(host) {
+                    *evaluated += 1;
+                    let after = assignment.after_swap(*process, *other);
+                    if after < best.0 {
+                        best = (after, Some([Some((*process, host)), Some((*other, own))]));
+                    }
+                }
+            }
+        }
+        best.1
+    }
 }
 
-/// A step has to bring the slowest host below this part of its time.
+/// The hosts of each Set that have least to do, and in small snapshots all.
+fn idlest(snapshot: &Snapshot, assignment: &Assignment<'_>) -> Vec<usize> {
+    let sets = (0..snapshot.sets()).map(bsp::SetId::from_index);
+    let mut hosts = Vec::new();
+    for set in sets {
+        let mut members = snapshot.members(set).to_vec();
+        if IDLEST < members.len() {
+            let by_time = |a: &usize, b: &usize| {
+                assignment
+                    .time(*a)
+                    .total_cmp(&assignment.time(*b))
+                    .then(a.cmp(b))
+            };
+            members.select_nth_unstable_by(IDLEST - 1, by_time);
+            members.truncate(IDLEST);
+        }
+        hosts.extend(members);
+    }
+    hosts
+}
+
+/// A step has to bring what is slowest below this part of its time.
 const NOTICEABLE: f64 = 1.0 - 1e-6;
 
 /// Bounds the search; a host seldom takes part in more steps.
 const STEPS_PER_HOST: usize = 8;
+
+/// Steps in a row that gain nothing.
+const WITHOUT_GAIN_MAX: usize = 16;
+
+/// Moves and swaps that a search looks at.
+const EVALUATED_MAX: usize = 20_000;
+
+/// Processes of a link that are looked at.
+const CROSSING_MAX: usize = 64;
+
+/// Hosts of a Set that are looked at.
+const IDLEST: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -37,6 +37,9 @@ pub struct PlanAssessment {
     pub balance: CostBenefit,
     /// The decision of the gate.
     pub verdict: Verdict,
+    /// The measured length of a superstep since the last call, of which [`CostBenefit::present`] is the prediction.
+    #[serde(default)]
+    pub measured: Seconds,
     /// The plans that were compared.
     pub alternatives: Vec<Alternative>,
 }

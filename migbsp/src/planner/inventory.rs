@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Load, MigrationCost, PlanningAssumptions, Processor, Snapshot};
+use crate::{BarrierTime, Load, MigrationCost, Path, PlanningAssumptions, Processor, Snapshot};
 
 /// What is known of one Set at a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,8 +13,10 @@ pub struct Inventory {
     pub loads: Vec<Load>,
     /// Seconds that a byte takes from this Set to every Set.
     pub rates: Vec<f64>,
-    /// Seconds that each process here adds to every superstep, because the barrier handles one after the other.
-    pub barrier_delay: f64,
+    /// What messages take from this Set to every Set.
+    pub paths: Vec<Path>,
+    /// What the barrier adds for the processes of this Set.
+    pub barrier: BarrierTime,
 }
 
 /// The reports of all Sets as one snapshot.
@@ -24,12 +26,15 @@ pub(super) fn snapshot(
     assumptions: PlanningAssumptions,
 ) -> Snapshot {
     let (mut processors, mut loads) = (Vec::new(), Vec::new());
-    let (mut rates, mut barrier_delays) = (Vec::new(), Vec::new());
+    let (mut rates, mut paths, mut barriers) = (Vec::new(), Vec::new(), Vec::new());
     for set in sets {
         processors.push(set.processors);
         loads.extend(set.loads);
         rates.push(set.rates);
-        barrier_delays.push(set.barrier_delay);
+        paths.push(set.paths);
+        barriers.push(set.barrier);
     }
-    Snapshot::new(&processors, loads, rates, cost, assumptions).with_barrier_delays(barrier_delays)
+    Snapshot::new(&processors, loads, rates, cost, assumptions)
+        .with_barriers(barriers)
+        .with_paths(&paths)
 }

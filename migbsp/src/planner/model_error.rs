@@ -1,6 +1,8 @@
 //! How far the model may be wrong, learned from plans that failed.
 
+use crate::Snapshot;
 use crate::planner::audit::PlanAudit;
+use crate::planner::rejected::RejectedPlan;
 
 /// The error of the model's predictions, learned from the plans that were carried out.
 #[derive(Debug, Default)]
@@ -11,6 +13,8 @@ pub(super) struct ModelError {
     carried_out: Option<PlanAudit>,
     /// Seconds by which plans have made supersteps longer than predicted; a smaller predicted gain may be an error.
     seconds: f64,
+    /// Plans that failed, as long as what they were made from holds.
+    rejected: Vec<RejectedPlan>,
 }
 
 impl ModelError {
@@ -25,6 +29,22 @@ impl ModelError {
         };
         self.seconds = self.seconds.max(error);
         Some(audit)
+    }
+
+    /// Rejects plans like the one that `audit` describes, which was carried out in `snapshot`.
+    pub(super) fn reject(&mut self, snapshot: &Snapshot, audit: &PlanAudit) {
+        self.rejected
+            .push(RejectedPlan::new(snapshot, audit.moved()));
+        if REJECTED_MAX < self.rejected.len() {
+            self.rejected.remove(0);
+        }
+    }
+
+    /// Whether `places` are like a plan that failed, and what that was made from holds.
+    pub(super) fn is_rejected(&mut self, snapshot: &Snapshot, places: &[usize]) -> bool {
+        self.rejected.retain(|rejected| rejected.holds(snapshot));
+        let mut rejected = self.rejected.iter();
+        rejected.any(|rejected| rejected.is_like(snapshot, places))
     }
 
     /// Proposes a plan in the call being held; `None`: there is nothing to audit.
@@ -47,6 +67,9 @@ impl ModelError {
         self.seconds
     }
 }
+
+/// The most failed plans that are remembered.
+const REJECTED_MAX: usize = 8;
 
 /// Decay per call.
 const REMEMBERED: f64 = 0.9375;

@@ -2,12 +2,15 @@
 
 use crate::when::pause::Pause;
 use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, Spacing, When};
+use crate::when::trial::Trial;
 
-/// Calls when a rule does, but not in the first supersteps of a run, and not during the pause after a call.
+/// Calls when a rule does, but not in the first supersteps of a run, and not during the pause after a call; and when a
+/// plan has made supersteps longer.
 #[derive(Debug)]
 pub(crate) struct Cooldown {
     rule: Box<dyn When>,
     pause: Pause,
+    trial: Trial,
 }
 
 impl Cooldown {
@@ -16,6 +19,7 @@ impl Cooldown {
         Self {
             rule,
             pause: Pause::new(first),
+            trial: Trial::default(),
         }
     }
 }
@@ -23,16 +27,20 @@ impl Cooldown {
 impl When for Cooldown {
     fn observe(&mut self, elapsed: &Elapsed) {
         self.pause.observe(elapsed);
+        self.trial.observe(elapsed);
         self.rule.observe(elapsed);
     }
 
     fn is_due(&self, completed: u64) -> bool {
-        self.pause.is_over() && self.rule.is_due(completed)
+        self.trial.has_failed() || self.pause.is_over() && self.rule.is_due(completed)
     }
 
     fn conclude(&mut self, call: &CallOutcome<'_>) {
-        let Spacing { pause, took, .. } = call.spacing;
+        let Spacing {
+            pause, took, limit, ..
+        } = call.spacing;
         self.pause.begin(pause, took);
+        self.trial.begin(limit.filter(|_| 0 < call.migrations));
         self.rule.conclude(call);
     }
 
@@ -53,17 +61,18 @@ mod tests {
 
     const SUPERSTEP: f64 = 2.0;
 
-    /// After how many supersteps a rule that would always call does, if supersteps take two seconds before a
-    /// pause, and compute for `before` and `after` seconds.
+    /// After how many supersteps a rule that would always call does, if supersteps take `before` and `after` seconds, and
+    /// the call takes those before it for two seconds each.
     fn over_after(before: &[f64], pause: u64, after: &[f64]) -> Option<usize> {
         let mut when = Cooldown::new(Box::new(Budgeted::default()), 0);
-        let elapsed = |slowest: &f64| Elapsed {
+        let elapsed = |took: &f64| Elapsed {
             completed: 0,
-            slowest: Seconds::new(*slowest).unwrap(),
+            slowest: Seconds::ZERO,
             mean: Seconds::ZERO,
+            took: Seconds::new(*took).unwrap(),
         };
-        for slowest in before {
-            when.observe(&elapsed(slowest));
+        for took in before {
+            when.observe(&elapsed(took));
         }
         let spacing = Spacing {
             pause,
@@ -74,8 +83,8 @@ mod tests {
             spacing,
             ..call_outcome(0, 1.0, pause)
         });
-        let due = after.iter().position(|slowest| {
-            when.observe(&elapsed(slowest));
+        let due = after.iter().position(|took| {
+            when.observe(&elapsed(took));
             when.is_due(100)
         });
         due.map(|supersteps| supersteps + 1)
@@ -91,8 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_shorter_if_supersteps_compute_longer() {
-        // Of 50 that take two seconds, ten are over when they have computed 80 seconds longer.
+    fn a_pause_is_shorter_if_supersteps_take_longer() {
+        // Of 50 that take two seconds, ten are over when they have taken 80 seconds longer.
         assert_eq!(over_after(&[0.5, 1.5], 50, &[9.0; 60]), Some(10));
         assert_eq!(over_after(&[0.5, 1.5], 50, &[1e3; 60]), Some(8));
         assert_eq!(over_after(&[0.5, 1.5], 7, &[1e3; 60]), Some(7));
@@ -118,6 +127,7 @@ mod tests {
                     completed,
                     slowest: Seconds::new(count(completed)).unwrap(),
                     mean: Seconds::ZERO,
+                    took: Seconds::ZERO,
                 });
                 when.is_due(completed)
             };

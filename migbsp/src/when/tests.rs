@@ -29,6 +29,7 @@ pub(crate) fn called_at(
             completed,
             slowest: Seconds::new(1.0 + imbalance).unwrap(),
             mean: Seconds::new(1.0).unwrap(),
+            took: Seconds::ZERO,
         });
         if when.is_due(completed) {
             return Some(completed);

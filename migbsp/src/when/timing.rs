@@ -40,6 +40,8 @@ pub struct Elapsed {
     pub slowest: Seconds,
     /// The mean computation, over all processes, `a`.
     pub mean: Seconds,
+    /// How long the superstep took, or with a hierarchical barrier the one before.
+    pub took: Seconds,
 }
 
 /// What a call observed and did.
@@ -68,6 +70,8 @@ pub struct Spacing {
     pub again: u64,
     /// The mean length of a superstep since the call before.
     pub took: Seconds,
+    /// Supersteps after the moves of this call must not take longer, or another call follows; `None`: any length.
+    pub limit: Option<Seconds>,
 }
 
 /// The schedule of calls.

@@ -71,6 +71,8 @@ pub struct Arrived {
     pub slowest: (Seconds, Rank),
     /// The sum of their computations, in whole nanoseconds: it does not depend on the order of arrival.
     pub computation: u64,
+    /// The length of the superstep before, as the reporting Manager measured it; zero in other reports.
+    pub took: Seconds,
 }
 
 impl Arrived {
@@ -112,6 +114,7 @@ impl Arrived {
                 self.slowest
             },
             computation: self.computation.saturating_add(other.computation),
+            took: self.took.max(other.took),
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::parameters::{Error, at_least_one};
 /// `y` from 1 to `h`. A time step multiplies it by `λ = 1 − 4 r (sin²(j π / (2 (w + 1))) +
 /// sin²(k π / (2 (h + 1))))`, exactly.
 ///
+/// Around a pipe it is `u(x, y) = sin(j π x / (w + 1)) cos(2 k π y / h)`, and the second sine of `λ` is
+/// `sin(k π / h)`.
+///
 /// | symbol | argument |
 /// |---|---|
 /// | `w`, `h` | [`Parameters::width`], [`Parameters::height`] |
@@ -22,6 +25,7 @@ pub struct Mode {
     across: Vec<f64>,
     waves: u64,
     height: u64,
+    periodic: bool,
     decay: f64,
 }
 
@@ -43,7 +47,12 @@ impl Mode {
     ///
     /// If the plate has no such mode or no cell, or the scheme is unstable.
     pub fn new(parameters: &Parameters) -> Result<Self, Error> {
-        let Parameters { width, height, .. } = *parameters;
+        let Parameters {
+            width,
+            height,
+            periodic,
+            ..
+        } = *parameters;
         let [across, down] = parameters.mode;
         at_least_one("width", width.into())?;
         at_least_one("height", height.into())?;
@@ -64,17 +73,20 @@ impl Mode {
         }
         check_memory(width, height)?;
         let [width, height, across, down] = [width, height, across, down].map(u64::from);
-        let square = |waves, cells| {
-            let sine = sine_of_pi(waves, 2 * (cells + 1));
-            sine * sine
+        let square = |sine: f64| sine * sine;
+        let down_sine = if periodic {
+            sine_of_pi(down, height)
+        } else {
+            sine_of_pi(down, 2 * (height + 1))
         };
-        let decay =
-            1.0 - 4.0 * diffusion(parameters)? * (square(across, width) + square(down, height));
+        let squares = square(sine_of_pi(across, 2 * (width + 1))) + square(down_sine);
+        let decay = 1.0 - 4.0 * diffusion(parameters)? * squares;
         let factors = (1..=width).map(|x| sine_of_pi(across * x, width + 1));
         Ok(Self {
             across: factors.collect(),
             waves: down,
             height,
+            periodic,
             decay,
         })
     }
@@ -124,9 +136,14 @@ impl Mode {
         self.across.len()
     }
 
-    /// The cells of row `y`, counted from 0, the border.
+    /// The cells of row `y`, counted from 0, the border; of a pipe, from 0, the lowest row.
     pub(super) fn row(&self, y: u64) -> impl Iterator<Item = f64> + '_ {
-        let factor = sine_of_pi(self.waves * y, self.height + 1);
+        let factor = if self.periodic {
+            // A cosine is a sine a quarter of a turn later.
+            sine_of_pi(4 * self.waves * y + self.height, 2 * self.height)
+        } else {
+            sine_of_pi(self.waves * y, self.height + 1)
+        };
         self.across.iter().map(move |across| across * factor)
     }
 }

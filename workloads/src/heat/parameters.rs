@@ -12,8 +12,11 @@ pub struct Parameters {
     pub width: u32,
     /// Rows; at least one a process.
     pub height: u32,
+    /// Whether the lowest row is the neighbour of the uppermost: a plate bent into a pipe, whose strips form a
+    /// ring.
+    pub periodic: bool,
     /// How many half waves the plate begins with from the left to the right, and from the top to the
-    /// bottom.
+    /// bottom; around a pipe, how many whole waves.
     pub mode: [u32; 2],
     /// What part of the difference between two neighbouring cells flows in a time step: the time step
     /// over the square of the cells' distance. Beyond a quarter the scheme is unstable.
@@ -28,6 +31,7 @@ impl Default for Parameters {
         Self {
             width: 256,
             height: 256,
+            periodic: false,
             mode: [1, 1],
             diffusion: DIFFUSION_MAX,
             instructions_per_cell: INSTRUCTIONS_PER_CELL,

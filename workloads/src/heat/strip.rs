@@ -94,5 +94,5 @@ impl Strip {
     }
 }
 
-/// Bytes of the lengths of three lists, and of three numbers.
+/// Bytes of the lengths of three lists, of three numbers, and of a flag.
 const HEADS: u64 = 64;

@@ -22,21 +22,24 @@ fn plate(parameters: &Parameters, processes: u32, supersteps: u64) -> Vec<f64> {
 #[test]
 fn every_mode_decays_by_its_factor() {
     let (width, height) = (7, 5);
-    for across in 1..=width {
-        for down in 1..=height {
-            for diffusion in [0.25, 0.1] {
-                let parameters = Parameters {
-                    width,
-                    height,
-                    mode: [across, down],
-                    diffusion,
-                    ..Parameters::default()
-                };
-                let mode = Mode::new(&parameters).unwrap();
-                for steps in [1, 60] {
-                    let deviation = mode.deviation(&plate(&parameters, 3, steps), steps);
-                    assert!(deviation.is_rounding(), "{parameters:?}: {deviation:?}");
-                }
+    let plates = [false, true].into_iter().flat_map(|periodic| {
+        let modes = (1..=width).flat_map(|across| (1..=height).map(move |down| [across, down]));
+        modes.map(move |mode| (periodic, mode))
+    });
+    for (periodic, mode) in plates {
+        for diffusion in [0.25, 0.1] {
+            let parameters = Parameters {
+                width,
+                height,
+                periodic,
+                mode,
+                diffusion,
+                ..Parameters::default()
+            };
+            let mode = Mode::new(&parameters).unwrap();
+            for steps in [1, 60] {
+                let deviation = mode.deviation(&plate(&parameters, 3, steps), steps);
+                assert!(deviation.is_rounding(), "{parameters:?}: {deviation:?}");
             }
         }
     }
@@ -77,20 +80,43 @@ fn other_plates_are_not_taken_for_rounding() {
 
 #[test]
 fn the_number_of_processes_changes_no_bit() {
+    for periodic in [false, true] {
+        let parameters = Parameters {
+            width: 9,
+            height: 23,
+            periodic,
+            mode: [2, 5],
+            ..Parameters::default()
+        };
+        let bits = |processes| {
+            let plate = plate(&parameters, processes, 50);
+            plate.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+        };
+        let alone = bits(1);
+        for processes in [2, 3, 7, 23] {
+            assert_eq!(
+                bits(processes),
+                alone,
+                "{processes} processes, periodic: {periodic}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_pipe_has_no_border_at_its_ends() {
     let parameters = Parameters {
-        width: 9,
-        height: 23,
-        mode: [2, 5],
+        width: 3,
+        height: 6,
+        periodic: true,
+        // Around the pipe nothing changes, and nothing flows.
+        mode: [2, 6],
         ..Parameters::default()
     };
-    let bits = |processes| {
-        let plate = plate(&parameters, processes, 50);
-        plate.into_iter().map(f64::to_bits).collect::<Vec<_>>()
-    };
-    let alone = bits(1);
-    for processes in [2, 3, 7, 23] {
-        assert_eq!(bits(processes), alone, "{processes} processes");
-    }
+    let plate = plate(&parameters, 4, 10);
+    let (first, others) = plate.split_at(3);
+    assert!(others.chunks(3).all(|row| row == first), "{plate:?}");
+    assert!(first[0].abs() > 1e-6, "{plate:?}");
 }
 
 #[test]

@@ -38,6 +38,8 @@ struct Received {
     longest: Seconds,
     /// Bytes and times in transfer, by Set of the sender.
     by_set: BTreeMap<SetId, (u64, f64)>,
+    /// By sender.
+    by_sender: Vec<migbsp::Incoming>,
 }
 
 impl Round {
@@ -60,14 +62,30 @@ impl Round {
         }
     }
 
-    /// Counts a message of `bytes` bytes from a process of `set` to `to`.
-    pub(super) fn count(&mut self, set: SetId, to: Rank, bytes: u64, took: Seconds) {
+    /// Counts a message of `bytes` bytes from the process `from`, which counts for `set`, to `to`. Of the time of its batch,
+    /// which `arrival` is, `part` counts for this message.
+    pub(super) fn count(
+        &mut self,
+        (from, set): (Rank, SetId),
+        to: Rank,
+        bytes: u64,
+        (part, arrival): (Seconds, Seconds),
+    ) {
         let received = self.received.entry(to).or_default();
         received.count = received.count.saturating_add(1);
         let (all, time) = received.by_set.entry(set).or_default();
         // A message without a value may be of any length.
         *all = all.saturating_add(bytes);
-        *time += took.get();
+        *time += part.get();
+        if received.by_sender.len() == migbsp::Incoming::COMBINED_AT {
+            migbsp::Incoming::combine(&mut received.by_sender);
+        }
+        received.by_sender.push(migbsp::Incoming {
+            from,
+            messages: 1,
+            bytes: Bytes(bytes),
+            time: arrival,
+        });
     }
 
     /// Notes the time that a batch with a message to `to` took.
@@ -90,12 +108,14 @@ impl Round {
     pub(super) fn exchanges(self) -> Vec<(Rank, Exchange)> {
         let mut received = self.received;
         let exchanged = self.sent.into_iter().map(|(rank, sent)| {
-            let received = received.remove(&rank).unwrap_or_default();
+            let mut received = received.remove(&rank).unwrap_or_default();
+            migbsp::Incoming::combine(&mut received.by_sender);
             let exchange = Exchange {
                 sent,
                 received: received.count,
                 longest: received.longest,
                 receptions: received.receptions().collect(),
+                incoming: received.by_sender,
             };
             (rank, exchange)
         });

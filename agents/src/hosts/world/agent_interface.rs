@@ -5,6 +5,7 @@ use std::time::Duration;
 use bsp::reference;
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
+use migbsp::Path;
 use protocol::{Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProcessImage};
 
 use super::{HostWorld, planning};
@@ -143,6 +144,11 @@ impl World for HostWorld {
         self.machine.load.load(window)
     }
 
+    fn felt_load(&self, host: HostId, window: Seconds) -> f64 {
+        let felt = self.computation.felt_load(window);
+        felt.unwrap_or_else(|| self.load(host, window))
+    }
+
     fn overhead_busy(&self, _: HostId) -> Seconds {
         // The thread that carries messages is the one that calls this.
         seconds(thread_time())
@@ -152,8 +158,11 @@ impl World for HostWorld {
         self.transfers.per_byte(to)
     }
 
-    fn latency(&self, _: SetId, to: SetId) -> Seconds {
-        self.transfers.latency(to)
+    fn path(&self, _: SetId, to: SetId) -> Path {
+        Path {
+            latency: self.transfers.latency(to),
+            per_byte: self.transfers.per_byte(to),
+        }
     }
 
     fn record(&mut self, event: record::Event) {

@@ -1,13 +1,15 @@
 //! The programs on a host, and the supersteps that they execute.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
-use bsp::units::{Instructions, Seconds};
+use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{Image, Rank};
 use tokio::sync::mpsc;
 
 use crate::error::RunError;
 use crate::hosts::Machine;
+use crate::hosts::felt_load::FeltLoad;
 use crate::hosts::pool::{Done, Pool, Task};
 use crate::hosts::sharing::shared;
 use crate::programs::{Executed, HostedProgram, Turn};
@@ -17,6 +19,9 @@ use crate::world::Event;
 pub(super) struct Computation {
     /// The processors that the host offers.
     processors: u32,
+    /// The speed of one of them.
+    speed: InstructionsPerSecond,
+    felt_load: FeltLoad,
     pool: Pool,
     /// The programs that do not execute a superstep.
     programs: BTreeMap<Rank, Box<dyn HostedProgram>>,
@@ -33,6 +38,8 @@ struct Computed {
     work: Instructions,
     /// The time for which it had a processor.
     held: Seconds,
+    /// What of that it did not compute.
+    delay: Seconds,
     halted: bool,
 }
 
@@ -41,6 +48,8 @@ impl Computation {
     pub(super) fn new(machine: &Machine, done: &mpsc::UnboundedSender<Vec<Done>>) -> Self {
         Self {
             processors: machine.processors.get(),
+            speed: machine.offered(),
+            felt_load: FeltLoad::default(),
             pool: Pool::new(
                 machine.processors,
                 machine.processor,
@@ -66,6 +75,12 @@ impl Computation {
     /// Whether the program of `rank` is here and does not execute a superstep.
     pub(super) fn contains(&self, rank: Rank) -> bool {
         self.programs.contains_key(&rank)
+    }
+
+    /// The external load as the processes felt it in the last `window` of their computation; `None` if none has computed
+    /// here lately.
+    pub(super) fn felt_load(&self, window: Seconds) -> Option<f64> {
+        self.felt_load.load(Instant::now(), window)
     }
 
     /// The memory that a process occupies.
@@ -106,6 +121,7 @@ impl Computation {
             result,
             work,
             held,
+            delay,
         } = done;
         let executed = result?;
         self.computed.push(Computed {
@@ -113,6 +129,7 @@ impl Computation {
             program,
             work,
             held,
+            delay,
             halted: executed.output.is_some(),
         });
         Ok(executed)
@@ -123,6 +140,10 @@ impl Computation {
     pub(super) fn finish(&mut self) -> Vec<(Rank, Event)> {
         let mut computed = std::mem::take(&mut self.computed);
         computed.sort_by_key(|computed| computed.rank);
+        let work = computed.iter().map(|computed| computed.work);
+        let alone = work.sum::<Instructions>() / self.speed;
+        let took = computed.iter().map(|computed| computed.held - computed.delay);
+        self.felt_load.add(Instant::now(), alone, took.sum());
         let held: Vec<Seconds> = computed.iter().map(|computed| computed.held).collect();
         let times = shared(&held, self.processors);
         let mut events = Vec::with_capacity(times.len());

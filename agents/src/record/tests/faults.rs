@@ -12,6 +12,7 @@ fn supersteps_that_are_missing_or_there_twice_are_noticed() {
             slowest: Rank(0),
             computation: Seconds::ZERO,
             mean: None,
+            took: None,
             messages: 0,
         }))
     };
@@ -185,6 +186,7 @@ fn events_that_nobody_asks_for_are_looked_at_but_not_given() {
         slowest: Rank(0),
         computation: Seconds::ZERO,
         mean: None,
+        took: None,
         messages: 0,
     });
     let folder = write(&[run(), later, end_after(1)], true);

@@ -10,6 +10,7 @@ fn superstep(index: u64) -> Event {
         slowest: Rank(1),
         computation: Seconds::ZERO,
         mean: None,
+        took: None,
         messages: 0,
     })
 }

@@ -1,6 +1,6 @@
 //! Plans that name processors: the first Manager makes them, all carry them out.
 
-use migbsp::Inventory;
+use migbsp::{BarrierTime, Inventory};
 use protocol::{AgentMessage, CallMessage, Planned};
 
 use super::outcome::ordered;
@@ -23,20 +23,29 @@ impl SetManager {
                 .filter_map(|report| report.load.clone())
                 .collect(),
             rates: sets
+                .clone()
                 .map(|set| world.transfer_rate(self.set, *set))
                 .collect(),
-            barrier_delay: self.barrier_delay(rules, world),
+            paths: sets.map(|set| world.path(self.set, *set)).collect(),
+            barrier: self.barrier_time(rules, world),
         }
     }
 
-    /// Seconds by which a superstep is longer for each process of this Set: the first Manager takes the
-    /// messages of a central barrier by rank, and waits for each of them.
-    pub(super) fn barrier_delay(&self, rules: &Rules, world: &dyn World) -> f64 {
-        let barrier = &rules.barrier;
-        if barrier.shape != Shape::Central || barrier.collection != Collection::ByRank {
-            return 0.0;
+    /// What the barrier adds for the processes of this Set.
+    pub(super) fn barrier_time(&self, rules: &Rules, world: &dyn World) -> BarrierTime {
+        let latency = |from, to| world.path(from, to).latency.get();
+        let (release, arrival) = (
+            latency(rules.first, self.set),
+            latency(self.set, rules.first),
+        );
+        match (rules.barrier.shape, rules.barrier.collection) {
+            (Shape::Ideal, _) => BarrierTime::Ideal,
+            (Shape::Hierarchical, _) => BarrierTime::Hierarchical,
+            (Shape::Central, Collection::AsTheyCome) => BarrierTime::Central { release, arrival },
+            (Shape::Central, Collection::ByRank) => BarrierTime::ByRank {
+                process: release + arrival,
+            },
         }
-        (world.latency(self.set, rules.first) + world.latency(rules.first, self.set)).get()
     }
 
     /// Asks for a plan made from the inventories of all Sets.
@@ -113,20 +122,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_waited_for_one_by_one_makes_supersteps_longer() {
+    fn a_set_far_from_the_first_manager_starts_later_and_is_waited_for() {
+        let central = BarrierTime::Central {
+            release: 1e-3,
+            arrival: 1e-3,
+        };
         let all = [
-            (Shape::Central, Collection::ByRank, 2e-3),
-            (Shape::Central, Collection::AsTheyCome, 0.0),
-            (Shape::Hierarchical, Collection::ByRank, 0.0),
-            (Shape::Ideal, Collection::ByRank, 0.0),
+            (
+                Shape::Central,
+                Collection::ByRank,
+                BarrierTime::ByRank { process: 2e-3 },
+            ),
+            (Shape::Central, Collection::AsTheyCome, central),
+            (
+                Shape::Hierarchical,
+                Collection::ByRank,
+                BarrierTime::Hierarchical,
+            ),
+            (Shape::Ideal, Collection::ByRank, BarrierTime::Ideal),
         ];
         for (shape, collection, far) in all {
             let test_world = TestWorld::new(shape, collection, &[0, 3], &[1, 1], None);
             let managers = test_world.agents().managers;
-            let barrier_delay =
-                |set: usize| managers[set].barrier_delay(&test_world.rules, &test_world);
-            assert!(barrier_delay(0).abs() < 1e-12, "{shape:?}");
-            assert!((barrier_delay(1) - far).abs() < 1e-12, "{shape:?}");
+            let time = |set: usize| managers[set].barrier_time(&test_world.rules, &test_world);
+            assert_eq!(time(1), far, "{shape:?}");
         }
     }
 }

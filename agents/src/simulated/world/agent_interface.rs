@@ -2,6 +2,7 @@
 
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
+use migbsp::Path;
 use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 
 use super::SimulatedWorld;
@@ -175,10 +176,16 @@ impl World for SimulatedWorld {
         routes::transfer_rate(&self.platform, source, target)
     }
 
-    fn latency(&self, from: SetId, to: SetId) -> Seconds {
+    fn path(&self, from: SetId, to: SetId) -> Path {
         let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
         // Without a route, the first message to that Manager ends the run.
-        self.engine.latency(source, target).unwrap_or_default()
+        Path {
+            latency: self.engine.latency(source, target).unwrap_or_default(),
+            per_byte: self
+                .engine
+                .time_per_byte(source, target)
+                .unwrap_or_default(),
+        }
     }
 
     fn record(&mut self, event: record::Event) {

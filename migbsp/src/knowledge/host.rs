@@ -1,0 +1,16 @@
+//! A host that processes may be placed on.
+
+use bsp::{HostId, SetId};
+
+/// A host that processes may be placed on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Host {
+    /// Its number on the platform.
+    pub id: HostId,
+    /// Its Set.
+    pub set: SetId,
+    /// What other programs leave of one core, in instructions per second; above zero.
+    pub rate: f64,
+    /// How many processes can compute at the same time; at least 1.
+    pub cores: f64,
+}

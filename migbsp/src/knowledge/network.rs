@@ -1,0 +1,152 @@
+//! What messages take between hosts, as predicted from paths and corrected by measurements.
+
+use bsp::SetId;
+use serde::{Deserialize, Serialize};
+
+use crate::Path;
+use crate::bounded::non_negative;
+
+/// The paths between all Sets, with what has been learnt about them.
+///
+/// Equation `MESSAGE` of `docs/model.md`: a message of `b` bytes takes `L + s (b r + d max(0, o - b r))`, with the
+/// latency `L` and the time per byte `r` of its path, and `o` seconds in which the busiest of the host's two
+/// connections and the link between the Sets is occupied by all messages that use it. Learnt are the slowness `s`
+/// and the degree of sharing `d`, in `[0, 1]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Network {
+    sets: usize,
+    /// From Set to Set.
+    paths: Vec<Path>,
+    lessons: Vec<Lesson>,
+}
+
+/// What measurements say about the messages from one Set to another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lesson {
+    /// By how many seconds messages shared connections, and by how many they could have at most.
+    shared: f64,
+    shared_most: f64,
+    /// `None`: nothing has been measured.
+    slowness: Option<f64>,
+}
+
+/// A message as predicted, and as measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    /// Seconds of its bytes alone.
+    pub(crate) alone: f64,
+    /// Seconds in which its connections are occupied.
+    pub(crate) occupied: f64,
+    /// Measured seconds.
+    pub(crate) took: f64,
+}
+
+impl Default for Lesson {
+    /// Without measurements: a degree of one half, with the weight of one microsecond, and no slowness.
+    fn default() -> Self {
+        Self {
+            shared: 0.5e-6,
+            shared_most: 1e-6,
+            slowness: None,
+        }
+    }
+}
+
+impl Lesson {
+    fn degree(self) -> f64 {
+        (self.shared / self.shared_most).clamp(0.0, 1.0)
+    }
+
+    /// Learns from the messages of one call, which weigh as much as those of all calls before.
+    fn learn(&mut self, latency: f64, samples: &[Sample]) {
+        let transfer = |sample: &Sample| (sample.took - latency).max(0.0);
+        let excess = |sample: &Sample| (sample.occupied - sample.alone).max(0.0);
+        let took: f64 = samples.iter().map(transfer).sum();
+        let alone: f64 = samples.iter().map(|sample| sample.alone).sum();
+        let most: f64 = samples.iter().map(excess).sum();
+        if 0.0 < most {
+            self.shared = self.shared / 2.0 + (took - alone).clamp(0.0, most);
+            self.shared_most = self.shared_most / 2.0 + most;
+        }
+        let predicted = alone + self.degree() * most;
+        // Of messages that are nearly empty the latency is all that counts.
+        if NEGLIGIBLE * latency < predicted {
+            let slowness = (took / predicted).clamp(1.0 / SLOWNESS_MAX, SLOWNESS_MAX);
+            let before = self.slowness.unwrap_or(slowness);
+            self.slowness = Some(before + WEIGHT * (slowness - before));
+        }
+    }
+}
+
+impl Network {
+    /// The `paths` from every Set to every Set, and `lessons` from the calls before.
+    pub(crate) fn new(paths: &[Vec<Path>], lessons: &[Lesson]) -> Self {
+        let sets = paths.len();
+        let all = (0..sets).flat_map(|from| (0..sets).map(move |to| (from, to)));
+        let path = |(from, to): (usize, usize)| paths[from].get(to).copied().unwrap_or_default();
+        let lesson = |index| lessons.get(index).copied().unwrap_or_default();
+        Self {
+            sets,
+            paths: all.map(path).collect(),
+            lessons: (0..sets * sets).map(lesson).collect(),
+        }
+    }
+
+    /// Learns from the messages between two Sets in the supersteps before this call.
+    pub(crate) fn learn(&mut self, from: SetId, to: SetId, samples: &[Sample]) {
+        let latency = self.latency(from, to);
+        let index = self.index(from, to);
+        self.lessons[index].learn(latency, samples);
+    }
+
+    /// What has been learnt.
+    pub(crate) fn lessons(&self) -> &[Lesson] {
+        &self.lessons
+    }
+
+    /// Seconds that an empty message takes.
+    #[must_use]
+    pub fn latency(&self, from: SetId, to: SetId) -> f64 {
+        self.paths[self.index(from, to)].latency.get().max(0.0)
+    }
+
+    /// Seconds that a byte of a message takes that shares its path with no other.
+    #[must_use]
+    pub fn per_byte(&self, from: SetId, to: SetId) -> f64 {
+        non_negative(self.paths[self.index(from, to)].per_byte)
+    }
+
+    /// How many times as long as predicted messages have been measured to take, latency excluded.
+    #[must_use]
+    pub fn slowness(&self, from: SetId, to: SetId) -> f64 {
+        self.lessons[self.index(from, to)].slowness.unwrap_or(1.0)
+    }
+
+    /// From 0, each message has its path to itself, to 1, all share it.
+    #[must_use]
+    pub fn degree(&self, from: SetId, to: SetId) -> f64 {
+        self.lessons[self.index(from, to)].degree()
+    }
+
+    /// Seconds that a message takes whose bytes alone take `alone` seconds, and whose connections are `occupied` for so
+    /// long.
+    pub(crate) fn message(&self, from: SetId, to: SetId, alone: f64, occupied: f64) -> f64 {
+        let index = self.index(from, to);
+        let lesson = self.lessons[index];
+        let transfer = alone + lesson.degree() * (occupied - alone).max(0.0);
+        self.paths[index].latency.get().max(0.0) + lesson.slowness.unwrap_or(1.0) * transfer
+    }
+
+    fn index(&self, from: SetId, to: SetId) -> usize {
+        from.index() * self.sets + to.index()
+    }
+}
+
+/// Weight of the newest call.
+const WEIGHT: f64 = 0.5;
+
+/// Bound of the slowness, and of its inverse.
+const SLOWNESS_MAX: f64 = 32.0;
+
+/// Bytes that take a smaller part of the latency say nothing about how fast bytes are.
+const NEGLIGIBLE: f64 = 0.01;
