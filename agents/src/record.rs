@@ -14,7 +14,10 @@ mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::{Answer, BarrierTime, Edge, Entry, NotSelected, PlanAssessment, Path, PlannedMove, Potential, Received};
+use migbsp::{
+    Answer, BarrierTime, Edge, Entry, NotSelected, Path, PlanAssessment, PlannedMove, Potential,
+    Received,
+};
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 

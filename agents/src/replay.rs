@@ -258,7 +258,7 @@ impl Replay {
             }
             let decided = deciding.decide(self.barrier, &observations, found);
             checked.candidates = decided.candidates();
-            let recomputed = deciding.conclude(self.barrier, call, decided);
+            let recomputed = deciding.conclude(self.barrier, &observations, call, decided);
             let moves = &recomputed.migrations;
             checked.moves = moves.len();
             self.epoch += u64::from(!moves.is_empty());

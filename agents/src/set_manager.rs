@@ -4,11 +4,9 @@ mod barrier;
 mod call;
 mod placement_view;
 
-use std::collections::BTreeSet;
-
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Elapsed, Planner, When};
+use migbsp::{Elapsed, Migrants, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
 
 use crate::check::check;
@@ -36,8 +34,8 @@ pub struct SetManager {
     epoch: u64,
     /// Whether the first process has not halted and runs on the host of the first Manager.
     is_home: bool,
-    /// Hosts of this Set that have taken a migrant in this run.
-    has_migrant: BTreeSet<HostId>,
+    /// Processes that have migrated to hosts of this Set.
+    migrants: Migrants,
     when: Option<Box<dyn When>>,
     /// The planner of the first Manager, where plans name processors; absent while a plan is made.
     planner: Option<Planner>,
@@ -77,7 +75,7 @@ impl SetManager {
             barrier: Barrier::new(rules, set, &hosts),
             hosts,
             epoch: 0,
-            has_migrant: BTreeSet::new(),
+            migrants: Migrants::default(),
             when: scheduler
                 .map(|scheduler| scheduler.policy.when(&scheduler.model, &scheduler.planning)),
             planner: scheduler

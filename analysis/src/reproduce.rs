@@ -49,11 +49,29 @@ pub use text::text;
 ///
 /// If an experiment is at fault, which a test excludes for all that are in the binary.
 pub fn reproduce(part: Part, ties: &[Variant], batch: Batch<'_>) -> Result<Report, Failure> {
+    let others = [Variant::I, Variant::Ii, Variant::Forced];
+    let variants: Vec<Variant> = others.iter().chain(ties).copied().collect();
+    reproduce_with(part, &variants, &[], batch)
+}
+
+/// [`reproduce`] in the scenarios `variants` alone, and with other values of keys, as
+/// `scheduler.idle_candidate=judged`: another reading of the papers.
+///
+/// # Errors
+///
+/// If a key or a value does not exist.
+pub fn reproduce_with(
+    part: Part,
+    variants: &[Variant],
+    reading: &[String],
+    batch: Batch<'_>,
+) -> Result<Report, Failure> {
+    let ties: Vec<Variant> = variants.iter().copied().filter(Variant::decides).collect();
     let stated = stated::stated();
     let cells: Vec<(Cell, Vec<Run>)> = part
         .tables()
         .flat_map(Table::cells)
-        .map(|cell| (cell, runs_of(&cell, ties, &stated)))
+        .map(|cell| (cell, runs_of(&cell, variants, &stated)))
         .collect();
     let mut runs: Vec<Run> = cells.iter().flat_map(|(_, runs)| runs).copied().collect();
     if part.has_migrations() {
@@ -67,9 +85,9 @@ pub fn reproduce(part: Part, ties: &[Variant], batch: Batch<'_>) -> Result<Repor
     if part == Part::All {
         runs.extend(gain::runs());
     }
-    let outcomes = outcomes(runs, batch, &stated)?;
+    let outcomes = outcomes(runs, batch, &stated, reading)?;
     let migrations = if part.has_migrations() {
-        compare(&stated, ties, &outcomes)
+        compare(&stated, &ties, &outcomes)
     } else {
         Vec::new()
     };
@@ -82,15 +100,18 @@ pub fn reproduce(part: Part, ties: &[Variant], batch: Batch<'_>) -> Result<Repor
 }
 
 /// The runs that `cell` is compared with.
-fn runs_of(cell: &Cell, ties: &[Variant], stated: &[Stated]) -> Vec<Run> {
+fn runs_of(cell: &Cell, variants: &[Variant], stated: &[Stated]) -> Vec<Run> {
     let is_wanted = |run: &Run| match run.variant {
-        Variant::I | Variant::Ii => true,
+        Variant::I | Variant::Ii => variants.contains(&run.variant),
         // The barrier of Table 6 is compared with scenario iii without a fixed plan.
         Variant::Iii if !cell.table.is_makespans() => true,
         Variant::Iii | Variant::ReceiveTime => {
-            ties.contains(&run.variant) && cell.table.is_makespans()
+            variants.contains(&run.variant) && cell.table.is_makespans()
         }
-        Variant::Forced => cell.table.is_makespans() && forced(run, stated).is_some(),
+        Variant::Forced => {
+            let is_wanted = variants.contains(&run.variant) && cell.table.is_makespans();
+            is_wanted && forced(run, stated).is_some()
+        }
     };
     Variant::ALL
         .into_iter()
@@ -105,11 +126,12 @@ fn outcomes(
     mut runs: Vec<Run>,
     batch: Batch<'_>,
     stated: &[Stated],
+    reading: &[String],
 ) -> Result<BTreeMap<Run, Outcome>, Failure> {
     // The longest first, so that no core ends with a long run.
     runs.sort_unstable_by_key(|run| (Reverse(run.weight()), *run));
     runs.dedup();
-    let outcomes = batch.run(&runs, |run| execute(run, stated))?;
+    let outcomes = batch.run(&runs, |run| execute(run, stated, reading))?;
     Ok(runs.into_iter().zip(outcomes).collect())
 }
 

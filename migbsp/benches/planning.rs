@@ -6,8 +6,8 @@ use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use criterion::{Criterion, criterion_group, criterion_main};
 use migbsp::{
-    Load, MigrationCost, MigrationTime, Plan, PlanningAssumptions, Portfolio, Processor, Received,
-    Sharing, Snapshot,
+    Edge, Load, MigrationCost, MigrationTime, Plan, PlanningAssumptions, Portfolio, Processor,
+    Received, Snapshot,
 };
 
 /// Hosts of seven speeds in Sets of 35, processes of eleven weights in a row over them, each hearing from its
@@ -36,13 +36,23 @@ fn snapshot(hosts: u32, processes: u32) -> Snapshot {
             bytes: 1e5,
             time: 1e-3,
         }],
+        edges: [rank.wrapping_sub(1), rank + 1]
+            .into_iter()
+            .filter(|from| *from < processes)
+            .map(|from| Edge {
+                from: Rank(from),
+                messages: 1.0,
+                bytes: 1e5,
+                time: 1e-3,
+            })
+            .collect(),
     };
     let rates = vec![vec![1e-8; sets.len()]; sets.len()];
     let assumptions = PlanningAssumptions {
         horizon: 50.0,
         cost_factor: 1.0,
         migration_time: MigrationTime::SharedLinks,
-        sharing: Sharing::default(),
+        lessons: Vec::new(),
     };
     let cost = MigrationCost {
         base: Seconds::new(1e-3).expect("finite"),

@@ -30,10 +30,11 @@ pub use knowledge::{
     PlanningAssumptions, Processor, Received, Snapshot, capacity,
 };
 pub use paper::{
-    Answer, BestStays, CandidateOrder, CandidateWork, Config, ConfigError, Digest, EmptySuperstep,
-    Entry, Evaluation, Heuristic, IdleProcesses, IdleResident, Memory, NotSelected, Observation,
-    OwnSet, Parameters, Patterns, Potential, Process, ProcessTime, ProcessTimes, Processors,
-    Reception, Refusal, Request, Selection, SenderSet, SetIndex, SetView, Situation, TieBreak,
+    Answer, BestStays, BytesSuperstep, CandidateOrder, CandidateWork, Config, ConfigError, Digest,
+    EmptySuperstep, Entry, Evaluation, Heuristic, IdleCandidate, IdleProcesses, IdleResident,
+    Memory, Migrants, NotSelected, Observation, OccupiedBy, OwnSet, Parameters, Patterns,
+    Potential, Process, ProcessTime, ProcessTimes, Processors, Reception, Refusal, Request,
+    Selection, SenderSet, SetIndex, SetLoad, SetView, Situation, ThresholdOver, TieBreak,
     ToleranceFloor, merge, select,
 };
 pub use plan::{Alternative, Draft, GreedyRefine, Plan, Portfolio};

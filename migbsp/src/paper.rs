@@ -5,6 +5,7 @@ mod destination;
 mod digest;
 mod evaluation;
 mod memory;
+mod migrants;
 mod observation;
 mod parameters;
 mod potential;
@@ -17,11 +18,12 @@ pub use destination::{Answer, Processors, Refusal, Request};
 pub use digest::Digest;
 pub use evaluation::{Evaluation, SetView, Situation};
 pub use memory::Memory;
+pub use migrants::Migrants;
 pub use observation::{Observation, Reception};
 pub use parameters::{
-    BestStays, CandidateOrder, CandidateWork, EmptySuperstep, Heuristic, IdleProcesses,
-    IdleResident, OwnSet, Parameters, Patterns, ProcessTime, SenderSet, SetIndex, TieBreak,
-    ToleranceFloor,
+    BestStays, BytesSuperstep, CandidateOrder, CandidateWork, EmptySuperstep, Heuristic,
+    IdleCandidate, IdleProcesses, IdleResident, OccupiedBy, OwnSet, Parameters, Patterns,
+    ProcessTime, SenderSet, SetIndex, SetLoad, ThresholdOver, TieBreak, ToleranceFloor,
 };
 pub use potential::Potential;
 pub use process::Process;

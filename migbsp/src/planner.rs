@@ -40,19 +40,21 @@ mod lifetime;
 mod model_error;
 mod pacing;
 mod rejected;
+mod steadiness;
 
 use bsp::units::{Instant, Seconds};
 
 use crate::bounded::seconds;
 use crate::{
-    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationCost, MigrationTime, Plan,
-    Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
+    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationCost,
+    MigrationTime, Plan, Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
 };
 use audit::PlanAudit;
 use costs::LearnedCosts;
 use lifetime::Lifetime;
 use model_error::ModelError;
 use pacing::CallPacing;
+use steadiness::Steadiness;
 
 pub use decision::{Decision, PlanAssessment, PlannedMove};
 pub use inventory::Inventory;
@@ -70,6 +72,7 @@ pub struct Planner {
     pacing: CallPacing,
     lifetime: Lifetime,
     model_error: ModelError,
+    steadiness: Steadiness,
     /// What has been learnt of the messages between Sets.
     lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
@@ -114,6 +117,7 @@ impl Planner {
             pacing: CallPacing::new(planning.overhead),
             lifetime: Lifetime::new(planning.horizon),
             model_error: ModelError::default(),
+            steadiness: Steadiness::default(),
             lessons: Vec::new(),
             balance: None,
         })
@@ -180,8 +184,6 @@ impl Planner {
     /// Takes back the last plan, if it has made supersteps longer and going back pays.
     fn undo(&mut self, call: &Call<'_>) -> Option<Proposal> {
         let failed = self.model_error.failed_plan(call.unexplained)?;
-        // Its gain has not paid for the call.
-        self.pacing.spend(failed.credit());
         self.model_error.reject(call.snapshot, &failed);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
@@ -242,6 +244,12 @@ impl Planner {
         };
         let overhead = self.costs.overhead();
         let (pause_min, again) = self.pacing.pauses(overhead);
+        let completed = self.pacing.completed();
+        let is_idle = verdict == Verdict::Unchanged;
+        let predicted = call.present.longest();
+        self.steadiness
+            .observe(completed, predicted, call.superstep, !is_idle);
+        let again = again.max(self.steadiness.supersteps(completed));
         Decision {
             moves,
             assessment: PlanAssessment {
@@ -271,11 +279,12 @@ impl Planner {
             return;
         };
         self.costs.observe_moves(took, balance.cost.get());
-        let spent = took + self.costs.deferred();
-        let credit = spent.min(balance.gain());
-        self.pacing.spend(spent - credit);
+        // What the moves cost has been weighed against their gain.
+        let spent = took + self.costs.deferred() - balance.gain();
+        let idle = self.costs.overhead().unwrap_or_default();
+        self.pacing.spend(spent.clamp(0.0, idle));
         if let Some(audit) = proposed {
-            self.model_error.carry_out(audit.with_credit(credit));
+            self.model_error.carry_out(audit);
             self.lifetime.replace(self.pacing.completed());
         }
     }

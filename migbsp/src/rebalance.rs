@@ -37,6 +37,7 @@ pub use bound::bound;
 pub use budget::Budget;
 pub use groups::{Family, Group, UnknownGroup, Workloads};
 pub use method::{Method, UnknownMethod};
+pub use mparv::{Opt, Partition};
 pub use problem::{Machine, MoveCost, Problem, ProblemError, Resident};
 pub use search_result::SearchResult;
 pub use solution::Solution;

@@ -181,6 +181,7 @@ impl Run<'_> {
                     all[rank]
                 },
                 receptions: &receptions,
+                incoming: &[],
                 reception_longest: receptions.first().map_or(Seconds::ZERO, |one| one.time),
             };
             process.observe(&self.config, observation);
@@ -262,7 +263,7 @@ impl Run<'_> {
 
     fn view(&self, from: usize, to: usize) -> SetView {
         SetView {
-            capacity: capacity(&self.hosts_of(to)[..1]),
+            capacity: capacity(self.config.parameters().set_load, &self.hosts_of(to)[..1]),
             processes: 0,
             processors: SETS[to].0,
             transfer_rate: 1.0 / SETS[from].2 + 1.0 / SETS[to].2,

@@ -19,7 +19,7 @@ use crate::head::{self, HeadError};
 use crate::message::{Address, AgentMessage, CallMessage, Message, NodeMessage, ProcessImage};
 
 /// The version of the encoding, the same at both ends; it changes whenever any byte of any frame does.
-pub const WIRE_VERSION: u8 = 2;
+pub const WIRE_VERSION: u8 = 3;
 
 /// Bytes of the prefix of a frame.
 pub const PREFIX_LEN: usize = 16;

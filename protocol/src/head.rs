@@ -308,7 +308,6 @@ mod tests {
     fn types_that_no_message_contains_are_refused() {
         for (head, marker) in [
             (&[0xff][..], "FixNeg(-1)"),
-            (&[0xca, 0, 0, 0, 0], "F32"),
             (&[0xc4, 1, 7], "Bin8"),
             (&[0xd4, 1, 7], "FixExt1"),
             (&[0x80], "FixMap(0)"),

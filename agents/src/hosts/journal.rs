@@ -153,6 +153,7 @@ mod tests {
             forecast: None,
             finished: None,
             received: Vec::new(),
+            edges: Vec::new(),
         })
     }
 
@@ -171,7 +172,8 @@ mod tests {
             set: SetId(set),
             transfer_rates: Vec::new(),
             hosts: Vec::new(),
-            barrier_delay: None,
+            paths: Vec::new(),
+            barrier: None,
             processes: vec![found],
         })
     }

@@ -37,6 +37,7 @@ fn arrived(rank: u32, halted: u32) -> AgentMessage {
         received: 1,
         slowest: (Seconds::new(f64::from(rank)).unwrap(), Rank(rank)),
         computation: u64::from(rank),
+        took: Seconds::ZERO,
     })
 }
 
@@ -61,7 +62,7 @@ fn those_who_arrive_are_reported_together_and_told_apart() {
         received: 2,
         slowest: (Seconds::new(2.0).unwrap(), Rank(2)),
         computation: 3,
-            took: Seconds::ZERO,
+        took: Seconds::ZERO,
     });
     let manager = Address::SetManager(SetId(0));
     assert_eq!(

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use bsp::units::InstructionsPerSecond;
-use migbsp::{Digest, Refusal, Request};
+use migbsp::{BarrierTime, Digest, Edge, Refusal, Request};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -158,7 +158,9 @@ prop_compose! {
         forecast in prop::option::of(0.0..1e12),
         finished in prop::option::of(0.0..1e12),
         received in prop::collection::vec((any::<u32>(), 0.0..1e9, 0.0..1e9), 0..3),
+        edges in prop::collection::vec((any::<u32>(), [0.0..1e9_f32, 0.0..1e9, 0.0..1e9]), 0..3),
     ) -> Event {
+        let edge = |(from, [messages, bytes, time]): (u32, [f32; 3])| Edge { from: Rank(from), messages, bytes, time };
         let received = received.into_iter();
         Event::Observed(Observed {
             superstep,
@@ -170,6 +172,7 @@ prop_compose! {
             received: received
                 .map(|(set, bytes, time)| Received { set: SetId(set), bytes, time })
                 .collect(),
+            edges: edges.into_iter().map(edge).collect(),
         })
     }
 }
@@ -225,8 +228,12 @@ prop_compose! {
         (instructions, bytes) in any::<(u64, u64)>(),
         potentials in prop::collection::vec(potential(), 0..4),
         transfer_rates in prop::collection::vec(0.0..1e-6, 0..4),
-        (hosts, barrier_delay) in (prop::collection::vec(hosts(), 0..4), prop::option::of(0.0..1.0)),
+        (hosts, process) in (prop::collection::vec(hosts(), 0..4), prop::option::of(0.0..1.0)),
+        paths in prop::collection::vec((seconds(), 0.0..1e-6), 0..4),
     ) -> Event {
+        let barrier = process.map(|process| BarrierTime::ByRank { process });
+        let path = |(latency, per_byte)| migbsp::Path { latency, per_byte };
+        let paths = paths.into_iter().map(path).collect();
         let evaluation = Evaluation {
             rank: Rank(rank),
             host: HostId(host),
@@ -236,7 +243,8 @@ prop_compose! {
             potentials,
         };
         Event::Evaluated(Evaluated {
-            superstep, set: SetId(set), transfer_rates, hosts, barrier_delay, processes: vec![evaluation],
+            superstep, set: SetId(set), transfer_rates, hosts, paths, barrier,
+            processes: vec![evaluation],
         })
     }
 }
@@ -246,9 +254,10 @@ prop_compose! {
         (index, slowest, messages) in any::<(u64, u32, u64)>(),
         (started, ended, computation) in (instant(), instant(), seconds()),
         mean in prop::option::of(seconds()),
+        took in prop::option::of(seconds()),
     ) -> Event {
         Event::Superstep(Superstep {
-            index, started, ended, slowest: Rank(slowest), computation, mean, messages,
+            index, started, ended, slowest: Rank(slowest), computation, mean, took, messages,
         })
     }
 }

@@ -1,10 +1,10 @@
 //! The planner or the model that decides again, with its state from call to call.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use bsp::HostId;
+use bsp::SetId;
 use bsp::units::{Instant, Seconds};
-use migbsp::{CallOutcome, Decision, Digest, Entry, Planner, Selection, Spacing, When};
+use migbsp::{CallOutcome, Decision, Digest, Entry, Migrants, Planner, Selection, Spacing, When};
 use protocol::Considered;
 
 use super::evaluation::Found;
@@ -20,8 +20,8 @@ pub(super) struct Deciding {
     pub(super) scheduler: Scheduler,
     pub(super) when: Box<dyn When>,
     planner: Option<Planner>,
-    /// Hosts that have taken a migrant.
-    has_migrant: BTreeSet<HostId>,
+    /// The processes that have migrated to each Set.
+    migrants: BTreeMap<SetId, Migrants>,
 }
 
 /// The end of a superstep.
@@ -48,7 +48,7 @@ impl Deciding {
         Self {
             when: scheduler.policy.when(&scheduler.model, &scheduler.planning),
             planner: scheduler.planner(),
-            has_migrant: BTreeSet::new(),
+            migrants: BTreeMap::new(),
             scheduler,
         }
     }
@@ -96,7 +96,7 @@ impl Deciding {
                 .collect(),
             places: orders.map(script::places),
         };
-        let considered = negotiation.settle(model, &self.has_migrant, &selection.candidates);
+        let considered = negotiation.settle(model, &self.migrants, &selection.candidates);
         Decided {
             list,
             selection,
@@ -105,15 +105,26 @@ impl Deciding {
         }
     }
 
-    /// The call at `barrier` is over: how the record of it should read. Only what it took, and how its
+    /// The call at `barrier`, in which this was observed, is over: how the record of it should read. Only what it took, and how its
     /// supersteps went, is taken from `recorded`.
-    pub(super) fn conclude(&mut self, barrier: Barrier, recorded: &Call, decided: Decided) -> Call {
+    pub(super) fn conclude(
+        &mut self,
+        barrier: Barrier,
+        observations: &Observations,
+        recorded: &Call,
+        decided: Decided,
+    ) -> Call {
         let migrations = decided.migrations(self.scheduler.moves);
         if let Some(planner) = &mut self.planner {
             planner.conclude(recorded.cost, !migrations.is_empty());
         }
-        self.has_migrant
-            .extend(migrations.iter().map(|step| step.to));
+        for step in &migrations {
+            for here in self.migrants.values_mut() {
+                here.leave(step.rank);
+            }
+            let target = self.migrants.entry(observations.set(step.to));
+            target.or_default().arrive(step.rank, step.to);
+        }
         let judged = recorded.judged.iter();
         let supersteps: Vec<Digest> = judged.clone().map(|judged| judged.digest).collect();
         let barrier_busy: Vec<Seconds> = judged.map(|judged| judged.barrier_busy).collect();

@@ -35,7 +35,7 @@ pub(super) fn evaluate(
     observations: &Observations,
     lives: &[HostId],
 ) -> Vec<Found> {
-    let views = views(observations, lives);
+    let views = views(model, observations, lives);
     let evaluate = |recorded: &Evaluation| {
         let rank = recorded.rank;
         let history = migbsp::Process::recalled(&recorded.potentials);
@@ -57,13 +57,14 @@ pub(super) fn evaluate(
 }
 
 /// All Sets as processes of each see them; `lives` gives the host of each process.
-fn views(observations: &Observations, lives: &[HostId]) -> Vec<Vec<SetView>> {
+fn views(model: &Config, observations: &Observations, lives: &[HostId]) -> Vec<Vec<SetView>> {
+    let set_load = model.parameters().set_load;
     let mut processes = vec![0; observations.sets().count()];
     for host in lives {
         processes[observations.set(*host).index()] += 1;
     }
     let offer = |(set, evaluated): (SetId, &Evaluated)| SetView {
-        capacity: migbsp::capacity(&observations.processors(set, |hosts| hosts.load)),
+        capacity: migbsp::capacity(set_load, &observations.processors(set, |hosts| hosts.load)),
         processes: processes[set.index()],
         processors: cores(evaluated),
         transfer_rate: 0.0,

@@ -1,9 +1,9 @@
 //! The negotiations of a call, one after the other, as if all Managers were one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use bsp::{HostId, Rank};
-use migbsp::{Answer, Config, Entry, Evaluation, Processors, Request};
+use bsp::{HostId, Rank, SetId};
+use migbsp::{Answer, Config, Entry, Evaluation, Migrants, Processors, Request};
 use protocol::Considered;
 
 use super::observations::Observations;
@@ -23,10 +23,10 @@ impl Negotiation<'_> {
     pub(super) fn settle(
         &self,
         model: &Config,
-        has_migrant: &BTreeSet<HostId>,
+        migrants: &BTreeMap<SetId, Migrants>,
         candidates: &[Entry],
     ) -> Vec<Considered> {
-        let mut sets = self.processors(model, has_migrant);
+        let mut sets = self.processors(model, migrants);
         let settle = |candidate: &Entry| {
             let (own, target) = (candidate.own.index(), candidate.target.index());
             let request = self.request(candidate, &sets[own]);
@@ -48,7 +48,7 @@ impl Negotiation<'_> {
     }
 
     /// The processors of every Set, with the processes on them.
-    fn processors(&self, model: &Config, has_migrant: &BTreeSet<HostId>) -> Vec<Processors> {
+    fn processors(&self, model: &Config, migrants: &BTreeMap<SetId, Migrants>) -> Vec<Processors> {
         let sets = self.observations.sets();
         let processors = sets.map(|(set, evaluated)| {
             let mut residents: BTreeMap<HostId, Vec<_>> = BTreeMap::new();
@@ -62,7 +62,11 @@ impl Negotiation<'_> {
                 processor.residents = residents.remove(&processor.host).unwrap_or_default();
             }
             let rate = evaluated.transfer_rates[set.index()];
-            Processors::new(model, rate, processors, has_migrant)
+            let computed = |rank| self.observations.computed(rank);
+            let occupied = migrants
+                .get(&set)
+                .map(|here| here.occupied(model, computed));
+            Processors::new(model, rate, processors, &occupied.unwrap_or_default())
         });
         processors.collect()
     }
@@ -75,7 +79,7 @@ impl Negotiation<'_> {
         let t2 = own.stay(rank, observed.bytes, rate);
         Request {
             rank,
-            instructions: observed.instructions,
+            instructions: own.work(rank, observed.instructions),
             bytes: observed.bytes,
             migration: self.evaluations[&rank].potentials[target].migration,
             t2: t2.expect("a candidate lives in its own Set"),

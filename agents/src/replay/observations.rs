@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bsp::units::Instructions;
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Inventory, Load, Processor};
 
@@ -127,6 +128,12 @@ impl Observations {
     /// A process's observations of itself, if it took part.
     pub(super) fn of(&self, rank: Rank) -> &Observed {
         &self.observed[&rank]
+    }
+
+    /// Whether a process computed in the last superstep; one that has halted did not.
+    pub(super) fn computed(&self, rank: Rank) -> bool {
+        self.positions.contains_key(&rank)
+            && Instructions::ZERO < self.evaluation(rank).instructions
     }
 
     /// The evaluation of a process, if it took part.

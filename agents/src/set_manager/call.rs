@@ -156,12 +156,14 @@ impl SetManager {
 
     /// Sends the capacity of this Set, once all hosts have answered.
     fn send_capacity(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
+        let set_load = scheduler.model.parameters().set_load;
         let call = self.call.as_mut().expect("a call is being held");
         call.measured.sort_by_key(|measured| measured.host);
         let capacity = Capacity {
             superstep: call.superstep,
             set: self.set,
-            capacity: migbsp::capacity(&call.processors(|measured| measured.load)),
+            capacity: migbsp::capacity(set_load, &call.processors(|measured| measured.load)),
             processes: self.placement_view.processes(),
             processors: call.measured.iter().map(|measured| measured.cores).sum(),
         };
@@ -374,7 +376,9 @@ impl SetManager {
             }
             self.barrier.moved(rules, self.set, (order.from, order.to));
             if rules.sets[order.to.index()] == self.set {
-                self.has_migrant.insert(order.to);
+                self.migrants.arrive(order.rank, order.to);
+            } else {
+                self.migrants.leave(order.rank);
             }
         }
         if !moves.is_empty() {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use migbsp::rebalance::{
-    Budget, Exchanges, Method, Penalised, Problem, SearchResult, Thresholds, Variant,
+    Budget, Exchanges, Method, Opt, Partition, Penalised, Problem, SearchResult, Thresholds,
+    Variant,
 };
 
 use settings::Named;
@@ -16,9 +17,18 @@ use settings::nearest;
 pub struct Algorithm {
     /// The text of the argument.
     label: String,
-    method: Method,
-    /// Its parameters, if it has any.
-    variant: Option<Variant>,
+    search: Search,
+}
+
+/// An algorithm with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Search {
+    /// Without parameters.
+    Method(Method),
+    /// IMLP, ISLP and MLP.
+    Variant(Variant),
+    /// MPARV.
+    Partition(Partition),
 }
 
 impl Algorithm {
@@ -30,9 +40,10 @@ impl Algorithm {
         budget: Budget<'_>,
         seed: u64,
     ) -> SearchResult {
-        match &self.variant {
-            Some(variant) => variant.search(problem, target, budget),
-            None => self.method.search(problem, target, budget, seed),
+        match &self.search {
+            Search::Method(method) => method.search(problem, target, budget, seed),
+            Search::Variant(variant) => variant.search(problem, target, budget),
+            Search::Partition(partition) => partition.search(problem, target, budget),
         }
     }
 }
@@ -41,8 +52,7 @@ impl From<Method> for Algorithm {
     fn from(method: Method) -> Self {
         Self {
             label: method.to_string(),
-            method,
-            variant: None,
+            search: Search::Method(method),
         }
     }
 }
@@ -64,22 +74,31 @@ impl FromStr for Algorithm {
         if parameters.is_empty() {
             return Ok(Self::from(method));
         }
-        let base = match method {
-            Method::Imlp => Variant::IMLP,
-            Method::Islp => Variant::ISLP,
-            Method::Mlp => Variant::MLP,
-            Method::Tabu | Method::Mparv | Method::Hyb | Method::Best => {
+        let local = |base: Variant| {
+            let variant = parameters.iter().copied().try_fold(base, with)?;
+            Ok::<_, String>(Search::Variant(variant))
+        };
+        let search = match method {
+            Method::Imlp => local(Variant::IMLP)?,
+            Method::Islp => local(Variant::ISLP)?,
+            Method::Mlp => local(Variant::MLP)?,
+            Method::Mparv => {
+                let base = Partition::default();
+                let partition = parameters.iter().copied().try_fold(base, with_opt)?;
+                Search::Partition(partition)
+            }
+            Method::Tabu | Method::Hyb | Method::Best => {
                 return Err(format!(
-                    "`{name}` has no parameters; `imlp`, `islp` and `mlp` have {}",
-                    list(&KEYS)
+                    "`{name}` has no parameters; `imlp`, `islp` and `mlp` have {}, and `mparv` has \
+                     {}",
+                    list(&KEYS),
+                    list(&KEYS_MPARV)
                 ));
             }
         };
-        let variant = parameters.into_iter().try_fold(base, with)?;
         Ok(Self {
             label: text.trim().to_owned(),
-            method,
-            variant: Some(variant),
+            search,
         })
     }
 }
@@ -101,7 +120,7 @@ fn method(text: &str) -> Result<Method, String> {
 
 /// `variant` with the parameter `key`.
 fn with(mut variant: Variant, (key, value): (&str, &str)) -> Result<Variant, String> {
-    let met = |expected: &str| format!("invalid value `{value}` for `{key}`: must be {expected}");
+    let met = |expected: &str| invalid(key, value, expected);
     match key {
         "levels" => {
             let levels = value.parse().ok();
@@ -139,14 +158,33 @@ fn with(mut variant: Variant, (key, value): (&str, &str)) -> Result<Variant, Str
                     ))
                 })?;
         }
-        _ => {
-            return Err(match nearest(key, &KEYS) {
-                Some(nearest) => format!("unknown key `{key}`; did you mean `{nearest}`?"),
-                None => format!("unknown key `{key}`, must be one of {}", list(&KEYS)),
-            });
-        }
+        _ => return Err(unknown(key, &KEYS)),
     }
     Ok(variant)
+}
+
+/// `partition` with the parameter `key`.
+fn with_opt(mut partition: Partition, (key, value): (&str, &str)) -> Result<Partition, String> {
+    if key != KEYS_MPARV[0] {
+        return Err(unknown(key, &KEYS_MPARV));
+    }
+    partition.opt = match value {
+        "level" => Opt::Level,
+        "workload" => Opt::Workload,
+        _ => return Err(invalid(key, value, "`level` or `workload`")),
+    };
+    Ok(partition)
+}
+
+fn invalid(key: &str, value: &str, expected: &str) -> String {
+    format!("invalid value `{value}` for `{key}`: must be {expected}")
+}
+
+fn unknown(key: &str, keys: &[&str]) -> String {
+    match nearest(key, keys) {
+        Some(nearest) => format!("unknown key `{key}`; did you mean `{nearest}`?"),
+        None => format!("unknown key `{key}`, must be one of {}", list(keys)),
+    }
 }
 
 fn thresholds(text: &str) -> Option<Thresholds> {
@@ -162,6 +200,7 @@ fn thresholds(text: &str) -> Option<Thresholds> {
 }
 
 const KEYS: [&str; 5] = ["levels", "thresholds", "penalisation", "gamma", "exchanges"];
+const KEYS_MPARV: [&str; 1] = ["opt"];
 
 /// More make no difference.
 const LEVELS_MAX: u32 = 1000;
@@ -186,8 +225,18 @@ mod tests {
             gamma: 0.25,
             ..Variant::IMLP
         };
-        assert_eq!(algorithm.variant, Some(expected));
-        assert_eq!(read("mlp:gamma=2").variant.unwrap().iterations, 1);
+        assert_eq!(algorithm.search, Search::Variant(expected));
+        let expected = Variant {
+            gamma: 2.0,
+            ..Variant::MLP
+        };
+        assert_eq!(read("mlp:gamma=2").search, Search::Variant(expected));
+        for (text, opt) in [
+            ("mparv:opt=level", Opt::Level),
+            ("mparv:opt=workload", Opt::Workload),
+        ] {
+            assert_eq!(read(text).search, Search::Partition(Partition { opt }));
+        }
     }
 
     #[test]
@@ -196,6 +245,13 @@ mod tests {
             ("impl", "did you mean `imlp`?"),
             ("", "unknown algorithm ``, must be one of imlp, "),
             ("tabu:levels=3", "`tabu` has no parameters"),
+            ("tabu:levels=3", "and `mparv` has `opt`"),
+            (
+                "mparv:opt=capacity",
+                "for `opt`: must be `level` or `workload`",
+            ),
+            ("mparv:otp=level", "did you mean `opt`?"),
+            ("mparv:levels=3", "must be one of `opt`"),
             ("imlp:", "must be KEY=VALUE"),
             ("imlp:,", "must be KEY=VALUE"),
             ("imlp:levels", "must be KEY=VALUE"),

@@ -5,6 +5,7 @@ use agents::{Programs, Scheduler, Shape, WindowRule, simulate};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use migbsp::SenderSet;
+use simulator::Platform;
 
 use crate::relay::Relay;
 use crate::setups::{SHAPES, scheduler, scripted, setup};
@@ -141,6 +142,37 @@ fn everything_sent_is_received() {
         .unwrap();
         assert_eq!(messages, outcome.end.messages);
         assert_eq!(messages, 25 * 2 * 29);
+    }
+}
+
+/// Whether `T(i, j)` is measured from the host of process `i` or from its Manager makes no difference on the papers'
+/// testbed.
+#[test]
+fn all_hosts_of_a_set_are_as_far_from_other_managers_as_their_own() {
+    let text = include_str!("../../../conf/platforms/testbed.toml");
+    let testbed = Platform::from_toml(text).unwrap();
+    let bandwidth = |from, to| {
+        let mut links = Vec::new();
+        testbed.route(from, to, &mut links).unwrap();
+        let links = links
+            .iter()
+            .map(|link| testbed.links()[link.index()].bandwidth);
+        links
+            .min_by(|one, other| one.get().total_cmp(&other.get()))
+            .unwrap()
+    };
+    for own in testbed.sets() {
+        for other in testbed.sets().iter().filter(|other| other.name != own.name) {
+            let manager = other.hosts[0];
+            let of_managers = bandwidth(own.hosts[0], manager);
+            for host in &own.hosts {
+                assert_eq!(
+                    bandwidth(*host, manager),
+                    of_managers,
+                    "{host} and {manager}"
+                );
+            }
+        }
     }
 }
 

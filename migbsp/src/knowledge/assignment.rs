@@ -6,8 +6,8 @@ use bsp::SetId;
 use bsp::units::Seconds;
 
 use crate::bounded::seconds;
-use crate::{Message, MigrationSchedule, Snapshot};
 use crate::knowledge::flows::Flows;
+use crate::{Message, MigrationSchedule, Snapshot};
 use computing::Computing;
 
 /// Processes on hosts, and how long a superstep takes: all that plans, gates and explanations ask of a placement.
@@ -142,6 +142,9 @@ impl<'a> Assignment<'a> {
         for host in hosts {
             self.times[host] = self.host_time(host, None, None, &[]);
         }
+        if self.flows.as_ref().is_some_and(Flows::has_crowds) {
+            sets = (0..self.snapshot.sets()).map(SetId::from_index).collect();
+        }
         sets.sort_unstable();
         sets.dedup();
         for set in sets {
@@ -160,7 +163,9 @@ impl<'a> Assignment<'a> {
                 continue;
             }
             let all = flows.has_crowd(set, to);
-            let senders = members.iter().filter(|host| all || flows.leaves(**host, to));
+            let senders = members
+                .iter()
+                .filter(|host| all || flows.leaves(**host, to));
             let ends = senders.map(|host| self.computing.host_end(*host));
             self.senders_end[set.index() * self.snapshot.sets() + to.index()] =
                 ends.fold(0.0, f64::max);
@@ -241,7 +246,8 @@ impl<'a> Assignment<'a> {
         let changes = [(process, host), (other, from)];
         let left = self.host_time(from, Some(process), Some(other), &changes);
         let taken = self.host_time(host, Some(other), Some(process), &changes);
-        left.max(taken).max(self.others_after(&changes, [from, host]))
+        left.max(taken)
+            .max(self.others_after(&changes, [from, host]))
     }
 
     /// Whether `one` executes less than `other`.
@@ -386,7 +392,12 @@ impl<'a> Assignment<'a> {
             for message in graph.outgoing(*process) {
                 // A message between two processes that move is counted at its receiver.
                 if changes.iter().all(|(other, _)| *other != message.other) {
-                    self.redirect((*process, message.other), message.bytes, changes, &mut links);
+                    self.redirect(
+                        (*process, message.other),
+                        message.bytes,
+                        changes,
+                        &mut links,
+                    );
                 }
             }
         }
@@ -455,7 +466,9 @@ impl<'a> Assignment<'a> {
             return 0.0;
         }
         let is_in_use = |set: SetId| 0 < self.members[set.index()];
-        let pairs = self.pairs().filter(|(from, to)| is_in_use(*from) && is_in_use(*to));
+        let pairs = self
+            .pairs()
+            .filter(|(from, to)| is_in_use(*from) && is_in_use(*to));
         let latencies = pairs.map(|(from, to)| self.snapshot.network().latency(from, to));
         latencies.fold(0.0, f64::max)
     }

@@ -138,6 +138,11 @@ impl<'a> Flows<'a> {
         (self.crossing[pair].max(0.0) + crowd, number)
     }
 
+    /// Whether some senders are known by Set alone.
+    pub(crate) fn has_crowds(&self) -> bool {
+        self.crowds.is_some()
+    }
+
     /// Whether any process of a Set may send to another one.
     pub(crate) fn has_crowd(&self, from: SetId, to: SetId) -> bool {
         let crowds = self.crowds.as_ref();
@@ -191,6 +196,11 @@ impl Crowds {
             let part = self.located[crowd * sets + from] / self.members[crowd];
             part * self.bytes[crowd * sets + to].max(0.0)
         });
-        bytes.sum()
+        let bytes: f64 = bytes.sum();
+        // Less is the rounding of what has come and gone.
+        if bytes < BYTES_MIN { 0.0 } else { bytes }
     }
 }
+
+/// Fewer bytes are none.
+const BYTES_MIN: f64 = 1e-3;

@@ -82,8 +82,14 @@ impl Graph {
         }
         let size = processes.len();
         Self {
-            outgoing: Adjacency::new(size, pairs.iter().map(|(from, to, b, t)| (*from, *to, *b, *t))),
-            incoming: Adjacency::new(size, pairs.iter().map(|(from, to, b, t)| (*to, *from, *b, *t))),
+            outgoing: Adjacency::new(
+                size,
+                pairs.iter().map(|(from, to, b, t)| (*from, *to, *b, *t)),
+            ),
+            incoming: Adjacency::new(
+                size,
+                pairs.iter().map(|(from, to, b, t)| (*to, *from, *b, *t)),
+            ),
             rest,
         }
     }

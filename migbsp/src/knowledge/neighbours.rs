@@ -89,7 +89,12 @@ impl Incoming {
             }
             is_same
         });
-        keep_heaviest(messages, KEPT, |message| message.bytes, |message| message.from);
+        keep_heaviest(
+            messages,
+            KEPT,
+            |message| message.bytes,
+            |message| message.from,
+        );
     }
 
     /// Entries after which a list of messages is [combined](Self::combine), so that it stays short.
@@ -200,14 +205,17 @@ mod tests {
     fn messages_of_one_sender_are_one_entry() {
         let mut messages = vec![incoming(3, 10), incoming(1, 5), incoming(3, 20)];
         Incoming::combine(&mut messages);
-        let found: Vec<_> = messages.iter().map(|one| (one.from.0, one.messages, one.bytes.0));
+        let found = messages.iter();
+        let found = found.map(|one| (one.from.0, one.messages, one.bytes.0));
         assert_eq!(found.collect::<Vec<_>>(), [(1, 1, 5), (3, 2, 30)]);
         assert!((messages[1].time.get() - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn only_the_heaviest_senders_are_kept_and_the_lowest_ranks_among_equals() {
-        let mut messages: Vec<_> = (0..1000).map(|from| incoming(from, u64::from(from == 700))).collect();
+        let mut messages: Vec<_> = (0..1000)
+            .map(|from| incoming(from, u64::from(from == 700)))
+            .collect();
         Incoming::combine(&mut messages);
         let ranks: Vec<u32> = messages.iter().map(|one| one.from.0).collect();
         let expected: Vec<u32> = (0..15).chain([700]).collect();
@@ -233,7 +241,9 @@ mod tests {
     fn a_process_that_receives_from_all_reports_no_more_than_others() {
         let mut neighbours = Neighbours::default();
         for superstep in 0..20 {
-            let mut all: Vec<_> = (0..10_000).map(|from| incoming(from, u64::from(from + superstep))).collect();
+            let mut all: Vec<_> = (0..10_000)
+                .map(|from| incoming(from, u64::from(from + superstep)))
+                .collect();
             Incoming::combine(&mut all);
             neighbours.observe(0.5, &all);
         }

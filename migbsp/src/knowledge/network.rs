@@ -26,7 +26,8 @@ pub struct Lesson {
     /// By how many seconds messages shared connections, and by how many they could have at most.
     shared: f64,
     shared_most: f64,
-    slowness: f64,
+    /// `None`: nothing has been measured.
+    slowness: Option<f64>,
 }
 
 /// A message as predicted, and as measured.
@@ -46,7 +47,7 @@ impl Default for Lesson {
         Self {
             shared: 0.5e-6,
             shared_most: 1e-6,
-            slowness: 1.0,
+            slowness: None,
         }
     }
 }
@@ -71,7 +72,8 @@ impl Lesson {
         // Of messages that are nearly empty the latency is all that counts.
         if NEGLIGIBLE * latency < predicted {
             let slowness = (took / predicted).clamp(1.0 / SLOWNESS_MAX, SLOWNESS_MAX);
-            self.slowness += WEIGHT * (slowness - self.slowness);
+            let before = self.slowness.unwrap_or(slowness);
+            self.slowness = Some(before + WEIGHT * (slowness - before));
         }
     }
 }
@@ -117,7 +119,7 @@ impl Network {
     /// How many times as long as predicted messages have been measured to take, latency excluded.
     #[must_use]
     pub fn slowness(&self, from: SetId, to: SetId) -> f64 {
-        self.lessons[self.index(from, to)].slowness
+        self.lessons[self.index(from, to)].slowness.unwrap_or(1.0)
     }
 
     /// From 0, each message has its path to itself, to 1, all share it.
@@ -132,7 +134,7 @@ impl Network {
         let index = self.index(from, to);
         let lesson = self.lessons[index];
         let transfer = alone + lesson.degree() * (occupied - alone).max(0.0);
-        self.paths[index].latency.get().max(0.0) + lesson.slowness * transfer
+        self.paths[index].latency.get().max(0.0) + lesson.slowness.unwrap_or(1.0) * transfer
     }
 
     fn index(&self, from: SetId, to: SetId) -> usize {

@@ -4,6 +4,7 @@ use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
+use crate::SetLoad;
 use crate::bounded::seconds;
 
 /// A host and our processes on it, as its Set Manager knows them at a call.
@@ -34,6 +35,16 @@ impl Processor {
         self.speed.get() * share
     }
 
+    /// What a core adds to the capacity of its Set, in instructions per second.
+    fn capacity(&self, set_load: SetLoad) -> f64 {
+        match set_load {
+            SetLoad::Subtracted => self.rate(),
+            // A load that is not a number counts as none.
+            SetLoad::Multiplied if 0.0 < self.load => self.speed.get() * self.load.min(1.0),
+            SetLoad::Multiplied => 0.0,
+        }
+    }
+
     /// Equation `TIME` of `docs/model.md`: how long the host takes for its residents and `extra` work.
     ///
     /// One core executes everything one after the other. Several share the sum, but a single process
@@ -52,15 +63,15 @@ impl Processor {
     }
 }
 
-/// `capacity(j)`: the mean over the cores of a Set of `(1 − load(p))·cpu(p)`, in instructions per
-/// second; zero without processors.
+/// `capacity(j)`: the mean over the cores of a Set of `(1 − load(p))·cpu(p)`, or as `set_load` says, in instructions
+/// per second; zero without processors.
 ///
 /// Implements equation `CAPACITY` of `docs/model.md`.
 #[must_use]
-pub fn capacity(processors: &[Processor]) -> f64 {
+pub fn capacity(set_load: SetLoad, processors: &[Processor]) -> f64 {
     let (mut sum, mut number) = (0.0, 0.0);
     for processor in processors {
-        sum += processor.width() * processor.rate();
+        sum += processor.width() * processor.capacity(set_load);
         number += processor.width();
     }
     if 0.0 < number { sum / number } else { 0.0 }

@@ -8,8 +8,8 @@ use crate::knowledge::flows::Flows;
 use crate::knowledge::load::fill_in_idle;
 use crate::knowledge::network::Sample;
 use crate::{
-    BarrierTime, Graph, Host, Load, MigrationCost, MigrationTime, Network, Path, PlanningAssumptions,
-    Processor,
+    BarrierTime, Graph, Host, Load, MigrationCost, MigrationTime, Network, Path,
+    PlanningAssumptions, Processor,
 };
 
 /// Hosts, processes and the network as they are at a call, for plans that name hosts.
@@ -116,7 +116,11 @@ impl Snapshot {
                 });
             }
         }
-        for (pair, samples) in samples.iter().enumerate().filter(|(_, all)| !all.is_empty()) {
+        for (pair, samples) in samples
+            .iter()
+            .enumerate()
+            .filter(|(_, all)| !all.is_empty())
+        {
             let (from, to) = (pair / sets, pair % sets);
             self.network
                 .learn(SetId::from_index(from), SetId::from_index(to), samples);
@@ -211,9 +215,12 @@ impl Snapshot {
         self.image_transfer(image, self.hosts[from].set, self.hosts[host].set)
     }
 
-    /// Seconds that a process with this image takes to move from one Set to another.
+    /// Seconds that a process with this image takes to move from one Set to another, at the rate between them or, if
+    /// that is slower, at the one that messages have been measured to have.
     pub(crate) fn image_transfer(&self, image: Image, from: SetId, to: SetId) -> f64 {
-        self.cost_factor * self.cost.time(image, self.rate(from, to)).get()
+        let measured = self.network.per_byte(from, to) * self.network.slowness(from, to);
+        let rate = self.rate(from, to).max(measured);
+        self.cost_factor * self.cost.time(image, rate).get()
     }
 
     /// How long the moves of one call take together.
@@ -255,7 +262,6 @@ impl Snapshot {
     }
 }
 
-
 /// Paths without latency.
 fn alone(rates: &[Vec<f64>]) -> Vec<Vec<Path>> {
     let path = |rate: &f64| Path {
@@ -263,5 +269,7 @@ fn alone(rates: &[Vec<f64>]) -> Vec<Vec<Path>> {
         per_byte: *rate,
     };
     let rates = rates.iter();
-    rates.map(|rates| rates.iter().map(path).collect()).collect()
+    rates
+        .map(|rates| rates.iter().map(path).collect())
+        .collect()
 }

@@ -8,7 +8,7 @@ use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{non_negative, seconds};
-use crate::{CandidateWork, Config, Processor};
+use crate::{CandidateWork, Config, IdleCandidate, Processor};
 
 /// The processors of one Set during one call, kept up to date while candidates come and go.
 ///
@@ -21,13 +21,14 @@ use crate::{CandidateWork, Config, Processor};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Processors {
     candidate_work: CandidateWork,
+    idle_candidate: IdleCandidate,
     one_migrant: bool,
     /// Seconds per byte inside the Set.
     transfer_rate: f64,
     /// By host.
     processors: Vec<Processor>,
-    /// Hosts to which a process has migrated in this run.
-    has_migrant: BTreeSet<HostId>,
+    /// Hosts that a process which migrated occupies.
+    occupied: BTreeSet<HostId>,
     /// Rank → position of its processor.
     residences: BTreeMap<Rank, usize>,
 }
@@ -37,7 +38,7 @@ pub struct Processors {
 pub struct Request {
     /// The candidate, `i`.
     pub rank: Rank,
-    /// Its instructions in the last superstep.
+    /// Its instructions in the last superstep, or what [`Processors::work`] takes for them.
     pub instructions: Instructions,
     /// The bytes that it received in the last superstep from processes of the target Set, `B(i, j)`.
     pub bytes: Bytes,
@@ -84,14 +85,14 @@ pub enum Refusal {
 }
 
 impl Processors {
-    /// The `processors` of a Set inside which a byte takes `transfer_rate` seconds; `has_migrant`
-    /// holds the hosts to which a process migrated earlier in the run.
+    /// The `processors` of a Set inside which a byte takes `transfer_rate` seconds; processes that migrated earlier
+    /// occupy the hosts `occupied` ([`Migrants::occupied`](crate::Migrants::occupied)).
     #[must_use]
     pub fn new(
         config: &Config,
         transfer_rate: f64,
         mut processors: Vec<Processor>,
-        has_migrant: &BTreeSet<HostId>,
+        occupied: &BTreeSet<HostId>,
     ) -> Self {
         let parameters = config.parameters();
         processors.sort_by_key(|processor| processor.host);
@@ -102,24 +103,26 @@ impl Processors {
         }
         Self {
             candidate_work: parameters.candidate_work,
+            idle_candidate: parameters.idle_candidate,
             one_migrant: parameters.one_migrant_per_processor,
             transfer_rate: non_negative(transfer_rate),
             processors,
-            has_migrant: has_migrant.clone(),
+            occupied: occupied.clone(),
             residences,
         }
     }
 
     /// Answers a request; an offer puts the candidate in its place.
     pub fn answer(&mut self, request: &Request) -> Answer {
-        if request.instructions == Instructions::ZERO {
+        let is_idle = request.instructions == Instructions::ZERO;
+        if is_idle && self.idle_candidate == IdleCandidate::Refused {
             return Answer::Refuse(Refusal::Idle);
         }
         let mut best: Option<(usize, Seconds)> = None;
         let mut second: Option<(usize, Seconds)> = None;
         let home = self.residences.get(&request.rank).copied();
         for (position, processor) in self.processors.iter().enumerate() {
-            let is_taken = self.one_migrant && self.has_migrant.contains(&processor.host);
+            let is_taken = self.one_migrant && self.occupied.contains(&processor.host);
             if Some(position) == home || is_taken {
                 continue;
             }
@@ -183,7 +186,7 @@ impl Processors {
         processor
             .residents
             .push((request.rank, request.instructions));
-        self.has_migrant.insert(processor.host);
+        self.occupied.insert(processor.host);
         self.residences.insert(request.rank, position);
     }
 
@@ -195,6 +198,21 @@ impl Processors {
         let reception = bytes.as_f64() * non_negative(transfer_rate);
         let time = processor.time(Instructions::ZERO);
         Some(seconds(time.get() + reception))
+    }
+
+    /// The work with which the candidate `rank` of this Set is judged, given the `instructions` of its last superstep:
+    /// these or, where idle candidates are judged, what it adds to its processor's time.
+    #[must_use]
+    pub fn work(&self, rank: Rank, instructions: Instructions) -> Instructions {
+        let residence = self.residences.get(&rank).copied();
+        match (self.idle_candidate, residence) {
+            (IdleCandidate::Judged, Some(position)) => {
+                let mut residents = self.processors[position].residents.iter();
+                let resident = residents.find(|(resident, _)| *resident == rank);
+                resident.map_or(instructions, |(_, work)| *work)
+            }
+            (IdleCandidate::Judged, None) | (IdleCandidate::Refused, _) => instructions,
+        }
     }
 
     /// Our processes, by host, as placed so far.

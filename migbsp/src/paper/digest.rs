@@ -4,7 +4,7 @@ use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::seconds;
-use crate::{Config, IdleProcesses, ProcessTimes};
+use crate::{Config, IdleProcesses, ProcessTime, ProcessTimes};
 
 /// Times of several processes in one superstep, as far as the balance depends on them.
 ///
@@ -16,7 +16,8 @@ pub struct Digest {
     pub counted: u32,
     /// How many of them computed.
     pub computed: u32,
-    /// The longest computation among those that count.
+    /// The longest time among those that count: of the computation, and with [`ProcessTime::Own`] of the process's
+    /// own reception.
     pub slowest: Seconds,
     /// The shortest.
     pub fastest: Seconds,
@@ -40,11 +41,16 @@ impl Digest {
                 ..Self::default()
             };
         }
+        let own = match config.parameters().process_time {
+            ProcessTime::Own | ProcessTime::OwnWithoutBarrier => times.reception(),
+            ProcessTime::Whole | ProcessTime::Computation => Seconds::ZERO,
+        };
+        let time = times.computation() + own;
         Self {
             counted: 1,
             computed: u32::from(times.computed()),
-            slowest: times.computation(),
-            fastest: times.computation(),
+            slowest: time,
+            fastest: time,
             computation: times.computation(),
             reception: times.reception(),
             wait,

@@ -33,14 +33,22 @@ pub struct Parameters {
     /// Potentials that differ by no more than this are equal: enough for the rounding of dates late
     /// in a long run, and less than a message takes.
     pub tie_width: Seconds,
-    /// Whether a processor takes at most one migrated process during a run.
+    /// What of the merged list the threshold of [`Heuristic::Above`] is a part of.
+    pub threshold_over: ThresholdOver,
+    /// Whether a processor takes at most one migrated process, for as long as [`OccupiedBy`] says.
     pub one_migrant_per_processor: bool,
+    /// Which processes that migrated occupy a processor, so that it takes no other.
+    pub occupied_by: OccupiedBy,
     /// Whether a process's own Set competes with the others for its highest potential.
     pub own_set: OwnSet,
     /// What follows under [`Heuristic::Best`] if the head of the list prefers its own Set.
     pub best_stays: BestStays,
     /// What a Set's capacity is compared with.
     pub set_index: SetIndex,
+    /// How background load enters the capacity of a Set.
+    pub set_load: SetLoad,
+    /// Whether a candidate is judged that did not compute in the last superstep.
+    pub idle_candidate: IdleCandidate,
     /// Whether the time of a target processor includes the candidate's own work.
     pub candidate_work: CandidateWork,
     /// What a process that did not compute in the last superstep adds to its processor's time.
@@ -57,6 +65,8 @@ pub struct Parameters {
     pub tolerance_floor: ToleranceFloor,
     /// Whether the patterns of regularity outlive a call.
     pub patterns: Patterns,
+    /// Which superstep's bytes the pattern of communication judges.
+    pub bytes_superstep: BytesSuperstep,
     /// For which Set a message counts whose sender has moved.
     pub sender_set: SenderSet,
     /// What moving a process costs.
@@ -83,6 +93,32 @@ pub enum TieBreak {
     Rank,
     /// The one that spends least time receiving, then the lowest rank.
     ReceiveTime,
+}
+
+/// What of the merged list the threshold of [`Heuristic::Above`] is a part of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThresholdOver {
+    /// The highest potential of all processes.
+    #[default]
+    All,
+    /// The highest potential of the processes that prefer another Set than their own.
+    Movers,
+}
+
+/// Which processes that migrated occupy a processor, so that it takes no other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OccupiedBy {
+    /// Any that went there in this run: the processor never takes another one.
+    #[default]
+    AnyMigrant,
+    /// Those that are there and computed in the last superstep: the processor is free again when its migrant is idle,
+    /// has halted or has left.
+    ComputingMigrant,
+    /// Any that went there, while one that went to its Set computes: all processors of a Set are free again when none
+    /// of its migrants computed in the last superstep.
+    ComputingSet,
 }
 
 /// Whether a process's own Set competes with the others for its highest potential.
@@ -119,6 +155,29 @@ pub enum SetIndex {
     /// As [`SetIndex::Own`], a Set's capacity being shared by the processes on each processor where
     /// there are more processes than processors.
     SharedByProcesses,
+}
+
+/// How background load enters the capacity of a Set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetLoad {
+    /// What it leaves of a processor counts, as in equation `TIME`.
+    #[default]
+    Subtracted,
+    /// The load is multiplied by the speed of the processor, as the text is written. Sets without load have no
+    /// capacity then, and where no Set has any, all are alike.
+    Multiplied,
+}
+
+/// Whether a candidate is judged that did not compute in the last superstep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleCandidate {
+    /// It is refused.
+    #[default]
+    Refused,
+    /// It is judged by `T1` and `T2`, as every candidate, with the work of an idle resident ([`IdleResident`]).
+    Judged,
 }
 
 /// Whether the time of a target processor includes the candidate's own work.
@@ -162,6 +221,10 @@ pub enum ProcessTime {
     /// all processes, so that they soften what differences of computation weigh.
     #[default]
     Whole,
+    /// Its computation, its own longest reception and the cost of the barrier, which is common to all.
+    Own,
+    /// Its computation and its own longest reception.
+    OwnWithoutBarrier,
     /// Its computation alone.
     Computation,
 }
@@ -210,6 +273,18 @@ pub enum Patterns {
     Restart,
 }
 
+/// Which superstep's bytes the pattern of communication judges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BytesSuperstep {
+    /// The current one's, as the pattern of computation does.
+    #[default]
+    Current,
+    /// Those of the first superstep after a call, as figure 6 prints its index. Their prediction is equal to them, so
+    /// that the pattern never falls.
+    First,
+}
+
 /// For which Set a message counts whose sender has moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -233,10 +308,14 @@ impl Default for Parameters {
             x: 0.8,
             tie_break: TieBreak::default(),
             tie_width: Seconds::new(1e-9).expect("a nanosecond is finite"),
+            threshold_over: ThresholdOver::default(),
             one_migrant_per_processor: true,
+            occupied_by: OccupiedBy::default(),
             own_set: OwnSet::default(),
             best_stays: BestStays::default(),
             set_index: SetIndex::default(),
+            set_load: SetLoad::default(),
+            idle_candidate: IdleCandidate::default(),
             candidate_work: CandidateWork::default(),
             idle_resident: IdleResident::default(),
             candidate_order: CandidateOrder::default(),
@@ -245,6 +324,7 @@ impl Default for Parameters {
             empty_superstep: EmptySuperstep::default(),
             tolerance_floor: ToleranceFloor::default(),
             patterns: Patterns::default(),
+            bytes_superstep: BytesSuperstep::default(),
             sender_set: SenderSet::default(),
             migration: MigrationCost::default(),
         }

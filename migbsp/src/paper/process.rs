@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::bounded::seconds;
 use crate::paper::observation::{Observation, Reception};
 use crate::{
-    Config, Forecast, IdleResident, Load, Memory, Neighbours, Patterns, Potential, ProcessTimes, Received,
+    Config, Forecast, IdleResident, Load, Memory, Neighbours, Patterns, Potential, ProcessTimes,
+    Received,
 };
 use aging::{Aging, is_close};
 use sender::{Sender, sum_from};
@@ -124,7 +125,7 @@ impl Process {
             self.instructions_resident = instructions;
         }
 
-        self.receive(aging, parameters.beta, receptions);
+        self.receive(aging, config, receptions);
 
         if let Some(times) = &mut self.times {
             let computation = computed.then_some(computation_time);
@@ -238,18 +239,18 @@ impl Process {
         seconds(self.sender(set).time_predicted)
     }
 
-    fn receive(&mut self, aging: Aging, beta: f64, receptions: &[Reception]) {
+    fn receive(&mut self, aging: Aging, config: &Config, receptions: &[Reception]) {
         let known = self.senders.iter().map(|sender| sender.set);
         // Most processes receive from the same Sets, in their order, in every superstep.
         if known.eq(receptions.iter().map(|reception| reception.set)) {
             for (sender, reception) in self.senders.iter_mut().zip(receptions) {
-                sender.observe(aging, beta, reception.bytes, reception.time.get());
+                sender.observe(aging, config, reception.bytes, reception.time.get());
             }
             return;
         }
         for sender in &mut self.senders {
             let (bytes, time) = sum_from(sender.set, receptions);
-            sender.observe(aging, beta, bytes, time);
+            sender.observe(aging, config, bytes, time);
         }
         for reception in receptions {
             if let Err(position) = self
@@ -258,7 +259,7 @@ impl Process {
             {
                 let mut sender = Sender::silent(reception.set);
                 let (bytes, time) = sum_from(reception.set, receptions);
-                sender.observe(aging, beta, bytes, time);
+                sender.observe(aging, config, bytes, time);
                 self.senders.insert(position, sender);
             }
         }

@@ -6,7 +6,7 @@ use bsp::units::Seconds;
 use bsp::{Rank, SetId};
 use serde::{Deserialize, Serialize};
 
-use crate::{BestStays, CandidateOrder, Config, Heuristic, TieBreak};
+use crate::{BestStays, CandidateOrder, Config, Heuristic, ThresholdOver, TieBreak};
 
 /// The highest potential of one process, as Managers exchange it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,7 +78,14 @@ pub fn merge(config: &Config, mut entries: Vec<Entry>) -> Vec<Entry> {
 pub fn select(config: &Config, list: &[Entry]) -> Selection {
     let parameters = config.parameters();
     let threshold = match parameters.heuristic {
-        Heuristic::Above => list.first().map(|head| head.potential * parameters.x),
+        Heuristic::Above => {
+            let counts = |entry: &&Entry| match parameters.threshold_over {
+                ThresholdOver::All => true,
+                ThresholdOver::Movers => entry.target != entry.own,
+            };
+            let highest = list.iter().find(counts);
+            highest.map(|entry| entry.potential * parameters.x)
+        }
         Heuristic::Best => None,
     };
     let mut selection = Selection {
@@ -198,6 +205,27 @@ mod tests {
         assert_eq!(candidates(&Config::default(), entries.clone()), [0_u32; 0]);
         let skipped = config(|parameters| parameters.best_stays = BestStays::Skipped);
         assert_eq!(candidates(&skipped, entries), [1]);
+    }
+
+    #[test]
+    fn the_threshold_is_a_part_of_the_highest_of_all_or_of_those_that_would_move() {
+        let entries = vec![entry(0, 0, 20.0), entry(1, 1, 10.0), entry(2, 1, 8.5)];
+        let above = |threshold_over| {
+            config(|parameters| {
+                parameters.heuristic = Heuristic::Above;
+                parameters.threshold_over = threshold_over;
+            })
+        };
+        assert_eq!(
+            candidates(&above(ThresholdOver::All), entries.clone()),
+            [0_u32; 0]
+        );
+        assert_eq!(candidates(&above(ThresholdOver::Movers), entries), [1, 2]);
+        let staying = vec![entry(0, 0, 20.0)];
+        assert_eq!(
+            select(&above(ThresholdOver::Movers), &staying).threshold,
+            None
+        );
     }
 
     #[test]

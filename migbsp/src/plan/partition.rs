@@ -90,7 +90,9 @@ impl Quotas {
             let hosts = hosts.map(|host| &snapshot.hosts()[*host]);
             let seconds = (limit - offsets[index]).max(0.0);
             let whole = |capacity: f64| (capacity / mean * (1.0 + ROUNDING)).floor() * mean;
-            hosts.map(|host| whole(seconds * host.rate * host.cores)).sum()
+            hosts
+                .map(|host| whole(seconds * host.rate * host.cores))
+                .sum()
         };
         let all = |limit: f64| (0..sets.len()).map(|index| room(limit, index)).sum::<f64>();
         let (mut low, mut high) = (0.0, 1e-9);
@@ -125,7 +127,9 @@ fn offset(snapshot: &Snapshot, sets: &[SetId], set: SetId, crosses: bool) -> f64
     let others = sets.iter().filter(|other| **other != set);
     let latency = |other: &SetId| {
         let network = snapshot.network();
-        network.latency(set, *other).max(network.latency(*other, set))
+        network
+            .latency(set, *other)
+            .max(network.latency(*other, set))
     };
     let crossing = if crosses {
         others.map(latency).fold(0.0, f64::max)
@@ -328,7 +332,9 @@ mod tests {
         let snapshot = ring(8, |rank| rank % 2 * 4 + rank / 2);
         let crossings = |places: &[usize]| {
             let set = |process: usize| places[process % 8] / 4;
-            (0..8).filter(|process| set(*process) != set(*process + 1)).count()
+            (0..8)
+                .filter(|process| set(*process) != set(*process + 1))
+                .count()
         };
         assert_eq!(crossings(snapshot.places()), 8);
         let plans = partitions(&snapshot);

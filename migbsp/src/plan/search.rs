@@ -86,7 +86,10 @@ impl Critical {
             let residents = assignment.residents(slowest);
             processes.extend(residents);
             for resident in residents {
-                let receivers = graph.outgoing(*resident).iter().map(|message| message.other);
+                let receivers = graph
+                    .outgoing(*resident)
+                    .iter()
+                    .map(|message| message.other);
                 processes.extend(receivers.filter(|other| places[*other] != slowest));
             }
         }
@@ -110,7 +113,10 @@ impl Critical {
         let neighbours = snapshot.graph().neighbours(process);
         let near = neighbours.map(|message| places[message.other]);
         let home = snapshot.places()[process];
-        let mut targets: Vec<usize> = near.chain(self.idlest.iter().copied()).chain([home]).collect();
+        let mut targets: Vec<usize> = near
+            .chain(self.idlest.iter().copied())
+            .chain([home])
+            .collect();
         targets.sort_unstable();
         targets.dedup();
         targets.retain(|host| *host != places[process]);
@@ -174,8 +180,12 @@ fn idlest(snapshot: &Snapshot, assignment: &Assignment<'_>) -> Vec<usize> {
     for set in sets {
         let mut members = snapshot.members(set).to_vec();
         if IDLEST < members.len() {
-            let by_time =
-                |a: &usize, b: &usize| assignment.time(*a).total_cmp(&assignment.time(*b)).then(a.cmp(b));
+            let by_time = |a: &usize, b: &usize| {
+                assignment
+                    .time(*a)
+                    .total_cmp(&assignment.time(*b))
+                    .then(a.cmp(b))
+            };
             members.select_nth_unstable_by(IDLEST - 1, by_time);
             members.truncate(IDLEST);
         }

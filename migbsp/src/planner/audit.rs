@@ -17,8 +17,6 @@ pub(super) struct PlanAudit {
     gain: f64,
     /// Seconds that a superstep took beyond its prediction before the plan.
     unexplained: f64,
-    /// Seconds of the call that the predicted gain pays for.
-    credit: f64,
 }
 
 impl PlanAudit {
@@ -29,23 +27,12 @@ impl PlanAudit {
             former,
             gain,
             unexplained,
-            credit: 0.0,
         }
-    }
-
-    /// The same with `credit` seconds of the call that the predicted gain pays for.
-    pub(super) fn with_credit(self, credit: f64) -> Self {
-        Self { credit, ..self }
     }
 
     /// The processes that moved.
     pub(super) fn moved(&self) -> impl Iterator<Item = Rank> + '_ {
         self.former.iter().map(|(rank, _)| *rank)
-    }
-
-    /// Seconds of the call that the predicted gain was to pay for.
-    pub(super) const fn credit(&self) -> f64 {
-        self.credit
     }
 
     /// Seconds that a superstep took beyond its prediction before the plan.

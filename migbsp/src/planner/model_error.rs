@@ -33,7 +33,8 @@ impl ModelError {
 
     /// Rejects plans like the one that `audit` describes, which was carried out in `snapshot`.
     pub(super) fn reject(&mut self, snapshot: &Snapshot, audit: &PlanAudit) {
-        self.rejected.push(RejectedPlan::new(snapshot, audit.moved()));
+        self.rejected
+            .push(RejectedPlan::new(snapshot, audit.moved()));
         if REJECTED_MAX < self.rejected.len() {
             self.rejected.remove(0);
         }

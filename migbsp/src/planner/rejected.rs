@@ -24,8 +24,14 @@ impl RejectedPlan {
         });
         let found: Vec<_> = found.collect();
         Self {
-            moved: found.iter().map(|(rank, host, work)| (*rank, host.id, *work)).collect(),
-            rates: found.iter().map(|(_, host, _)| (host.id, host.rate)).collect(),
+            moved: found
+                .iter()
+                .map(|(rank, host, work)| (*rank, host.id, *work))
+                .collect(),
+            rates: found
+                .iter()
+                .map(|(_, host, _)| (host.id, host.rate))
+                .collect(),
         }
     }
 
@@ -35,10 +41,13 @@ impl RejectedPlan {
             let host = snapshot.hosts().iter().find(|host| host.id == *id);
             host.is_some_and(|host| is_similar(host.rate, *rate))
         });
-        hosts && self.moved.iter().all(|(rank, _, work)| {
-            let process = snapshot.process(*rank);
-            process.is_some_and(|process| is_similar(snapshot.processes()[process].instructions, *work))
-        })
+        hosts
+            && self.moved.iter().all(|(rank, _, work)| {
+                let process = snapshot.process(*rank);
+                process.is_some_and(|process| {
+                    is_similar(snapshot.processes()[process].instructions, *work)
+                })
+            })
     }
 
     /// Whether `places` are like the plan: most of the processes that it moved are where it moved them, or in the Set

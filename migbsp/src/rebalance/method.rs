@@ -7,7 +7,7 @@ use crate::rebalance::best::best;
 use crate::rebalance::budget::Meter;
 use crate::rebalance::hyb::hyb;
 use crate::rebalance::incumbent::Incumbent;
-use crate::rebalance::mparv::mparv;
+use crate::rebalance::mparv::Partition;
 use crate::rebalance::tabu::tabu;
 use crate::rebalance::{Budget, Problem, SearchResult, Solution, Variant};
 
@@ -86,7 +86,7 @@ impl Method {
             Self::Islp => Variant::ISLP.improve(problem, incumbent, meter),
             Self::Mlp => Variant::MLP.improve(problem, incumbent, meter),
             Self::Tabu => tabu(problem, seed, incumbent, meter),
-            Self::Mparv => mparv(problem, incumbent, meter),
+            Self::Mparv => Partition::default().improve(problem, incumbent, meter),
             Self::Hyb => hyb(problem, seed, incumbent, meter),
             Self::Best => best(problem, seed, incumbent, meter),
         }

@@ -2,39 +2,89 @@
 
 use std::cmp::Ordering;
 
-use crate::rebalance::budget::Meter;
+use crate::rebalance::budget::{Budget, Meter};
 use crate::rebalance::incumbent::Incumbent;
+use crate::rebalance::search_result::SearchResult;
 use crate::rebalance::solution::highest;
 use crate::rebalance::state::{Entry, State};
 use crate::rebalance::{Machine, Problem};
 
-/// Partitions for the target and for every lower level at which the partition may be another one.
+/// M-PARTITION with falling levels: partitions for the target and for every lower level at which the partition may be
+/// another one.
 ///
 /// Chen, Wang and Lau 2008, algorithm 3: a variant of M-PARTITION (Aggarwal, Motwani and Zhu 2006).
-pub(super) fn mparv(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
-    let homes = State::at_home(problem);
-    let mut levels = breakpoints(&homes);
-    levels.retain(|&level| level < incumbent.target());
-    levels.push(incumbent.target());
-    for &level in levels.iter().rev() {
-        if meter.is_spent() {
-            return;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Partition {
+    /// What a level is compared with.
+    pub opt: Opt,
+}
+
+/// What the level of a partition, OPT, is compared with to find large processes and the last level. M-PARTITION is for
+/// machines of capacity 1; algorithm 3 compares OPT with the least workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Opt {
+    /// The level of a process alone on the mean machine.
+    #[default]
+    Level,
+    /// The workload of a process, as algorithm 3 is written.
+    Workload,
+}
+
+impl Partition {
+    /// The cheapest assignment it finds in `problem` whose level is at most `target`; if it finds none, the
+    /// one with the lowest level.
+    #[must_use]
+    pub fn search(self, problem: &Problem, target: f64, budget: Budget<'_>) -> SearchResult {
+        let mut incumbent = Incumbent::at_home(problem, target);
+        let mut meter = Meter::new(budget);
+        if !incumbent.is_feasible() {
+            self.improve(problem, &mut incumbent, &mut meter);
         }
-        let state = partition(&homes, level, meter);
-        incumbent.see(&state, meter.steps());
+        SearchResult::of(problem, incumbent, &meter)
+    }
+
+    /// Tries one level after the other, from the target on.
+    pub(super) fn improve(
+        self,
+        problem: &Problem,
+        incumbent: &mut Incumbent,
+        meter: &mut Meter<'_>,
+    ) {
+        let homes = State::at_home(problem);
+        let unit = self.opt.unit(problem);
+        let mut levels = breakpoints(&homes, unit);
+        levels.retain(|&level| level < incumbent.target());
+        levels.push(incumbent.target());
+        for &level in levels.iter().rev() {
+            if meter.is_spent() {
+                return;
+            }
+            let state = partition(&homes, level, unit, meter);
+            incumbent.see(&state, meter.steps());
+        }
+    }
+}
+
+impl Opt {
+    /// The workload that a level of 1 is compared with.
+    fn unit(self, problem: &Problem) -> f64 {
+        match self {
+            Self::Level => mean_capacity(problem),
+            Self::Workload => 1.0,
+        }
     }
 }
 
 /// A partition that is meant to have a level of at most `level`.
 ///
-/// Large are those that take more than half of the mean machine. Of each machine's large ones, all but the
+/// Large are those whose workload is more than half of the level, in a `unit` of work. Of each machine's large ones, all but the
 /// smallest leave. As many machines as there are large ones are chosen to hold one, those that it costs fewest
 /// more departures; from these, small ones leave until they take half of the machine, and from the others, the process that is
 /// largest leaves until the rest fits. Then those that left are put, the largest first, where the
 /// level is lowest with them.
-fn partition<'a>(homes: &State<'a>, level: f64, meter: &mut Meter<'_>) -> State<'a> {
+fn partition<'a>(homes: &State<'a>, level: f64, unit: f64, meter: &mut Meter<'_>) -> State<'a> {
     let problem = homes.problem();
-    let bound = level * mean_capacity(problem) / 2.0;
+    let bound = level * unit / 2.0;
     let machines = 0..problem.machines().len();
     let mut departures: Vec<_> = machines
         .map(|machine| Departures::of(homes, machine, level, bound))
@@ -136,10 +186,9 @@ fn fitting(list: &[Entry], room: f64) -> usize {
 }
 
 /// The levels at which a process becomes large, or one more has to leave a machine, in ascending order:
-/// not below that of the smallest process alone on the mean machine.
-fn breakpoints(homes: &State<'_>) -> Vec<f64> {
+/// not below that of the smallest process, in a `unit` of work.
+fn breakpoints(homes: &State<'_>, unit: f64) -> Vec<f64> {
     let problem = homes.problem();
-    let mean = mean_capacity(problem);
     let mut smallest = f64::INFINITY;
     let mut levels = Vec::new();
     for (machine, &Machine { capacity, .. }) in problem.machines().iter().enumerate() {
@@ -148,13 +197,13 @@ fn breakpoints(homes: &State<'_>) -> Vec<f64> {
             load += entry.workload;
             smallest = smallest.min(entry.workload);
             levels.extend([
-                2.0 * entry.workload / mean,
+                2.0 * entry.workload / unit,
                 load / capacity,
                 2.0 * load / capacity,
             ]);
         }
     }
-    levels.retain(|&level| smallest / mean <= level);
+    levels.retain(|&level| smallest / unit <= level);
     levels.sort_unstable_by(f64::total_cmp);
     levels.dedup();
     levels
@@ -210,7 +259,7 @@ mod tests {
     fn check(machines: &[&[f64]], level: f64, expect: &[usize]) {
         let problem = problem(machines);
         let mut meter = Meter::new(Budget::Steps(u64::MAX));
-        let state = partition(&State::at_home(&problem), level, &mut meter);
+        let state = partition(&State::at_home(&problem), level, 1.0, &mut meter);
         assert_eq!(state.assignment(), expect);
     }
 
@@ -233,14 +282,42 @@ mod tests {
     fn a_level_is_tried_wherever_the_partition_may_change() {
         let problem = problem(&[&[2.0, 4.0], &[1.0]]);
         let expect = [1.0, 2.0, 4.0, 6.0, 8.0, 12.0];
-        assert_eq!(breakpoints(&State::at_home(&problem)), expect);
+        assert_eq!(breakpoints(&State::at_home(&problem), 1.0), expect);
     }
 
     #[test]
     fn levels_do_not_depend_on_the_unit_of_work() {
         let machines: [&[f64]; 2] = [&[2.0, 4.0], &[1.0, 0.25]];
-        let levels = |unit| breakpoints(&State::at_home(&problem_in(unit, &machines)));
+        let levels = |unit| {
+            let problem = problem_in(unit, &machines);
+            breakpoints(&State::at_home(&problem), Opt::Level.unit(&problem))
+        };
         assert_eq!(levels(8.0), levels(1.0));
         assert_eq!(levels(0.5), levels(1.0));
+    }
+
+    #[test]
+    fn more_processes_are_large_where_a_level_is_compared_with_workloads() {
+        // On machines of capacity 8, a level of 10 is a workload of 80: 12 is small beside it, and large beside 10.
+        let machines: [&[f64]; 2] = [&[1.5, 1.5, 1.5], &[]];
+        let problem = problem_in(8.0, &machines);
+        let partition = |opt: Opt| {
+            let mut meter = Meter::new(Budget::Steps(u64::MAX));
+            let homes = State::at_home(&problem);
+            let state = partition(&homes, 10.0, opt.unit(&problem), &mut meter);
+            let away = state.assignment().iter().filter(|machine| **machine == 1);
+            away.count()
+        };
+        assert_eq!(partition(Opt::Level), 0);
+        // Two leave; the second is as well off at home.
+        assert_eq!(partition(Opt::Workload), 1);
+    }
+
+    #[test]
+    fn units_make_no_difference_on_machines_of_capacity_1() {
+        let problem = problem(&[&[6.0, 7.0], &[2.0], &[3.0, 1.0]]);
+        let search = |opt| Partition { opt }.search(&problem, 8.0, Budget::Steps(u64::MAX));
+        let [level, workload] = [Opt::Level, Opt::Workload].map(search);
+        assert_eq!(level.solution.assignment, workload.solution.assignment);
     }
 }

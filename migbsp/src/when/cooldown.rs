@@ -61,18 +61,18 @@ mod tests {
 
     const SUPERSTEP: f64 = 2.0;
 
-    /// After how many supersteps a rule that would always call does, if supersteps take two seconds before a
-    /// pause, and compute for `before` and `after` seconds.
+    /// After how many supersteps a rule that would always call does, if supersteps take `before` and `after` seconds, and
+    /// the call takes those before it for two seconds each.
     fn over_after(before: &[f64], pause: u64, after: &[f64]) -> Option<usize> {
         let mut when = Cooldown::new(Box::new(Budgeted::default()), 0);
-        let elapsed = |slowest: &f64| Elapsed {
+        let elapsed = |took: &f64| Elapsed {
             completed: 0,
-            slowest: Seconds::new(*slowest).unwrap(),
+            slowest: Seconds::ZERO,
             mean: Seconds::ZERO,
-            took: Seconds::ZERO,
+            took: Seconds::new(*took).unwrap(),
         };
-        for slowest in before {
-            when.observe(&elapsed(slowest));
+        for took in before {
+            when.observe(&elapsed(took));
         }
         let spacing = Spacing {
             pause,
@@ -83,8 +83,8 @@ mod tests {
             spacing,
             ..call_outcome(0, 1.0, pause)
         });
-        let due = after.iter().position(|slowest| {
-            when.observe(&elapsed(slowest));
+        let due = after.iter().position(|took| {
+            when.observe(&elapsed(took));
             when.is_due(100)
         });
         due.map(|supersteps| supersteps + 1)
@@ -100,8 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_shorter_if_supersteps_compute_longer() {
-        // Of 50 that take two seconds, ten are over when they have computed 80 seconds longer.
+    fn a_pause_is_shorter_if_supersteps_take_longer() {
+        // Of 50 that take two seconds, ten are over when they have taken 80 seconds longer.
         assert_eq!(over_after(&[0.5, 1.5], 50, &[9.0; 60]), Some(10));
         assert_eq!(over_after(&[0.5, 1.5], 50, &[1e3; 60]), Some(8));
         assert_eq!(over_after(&[0.5, 1.5], 7, &[1e3; 60]), Some(7));

@@ -140,11 +140,15 @@ pub fn is_balanced(config: &Config, times: &Digest, barrier: Seconds, tolerance:
         return parameters.empty_superstep == EmptySuperstep::Balanced;
     }
     let number = f64::from(times.counted);
-    let common = match parameters.process_time {
-        ProcessTime::Whole => times.reception.get() / number + barrier.get(),
-        ProcessTime::Computation => 0.0,
+    let reception = times.reception.get() / number;
+    // What every process has in common, and what only the mean lacks: the extremes contain their own receptions.
+    let (common, missing) = match parameters.process_time {
+        ProcessTime::Whole => (reception + barrier.get(), 0.0),
+        ProcessTime::Own => (barrier.get(), reception),
+        ProcessTime::OwnWithoutBarrier => (0.0, reception),
+        ProcessTime::Computation => (0.0, 0.0),
     };
-    let mean = times.computation.get() / number + common;
+    let mean = times.computation.get() / number + common + missing;
     let (slowest, fastest) = (times.slowest.get() + common, times.fastest.get() + common);
     slowest < mean * (1.0 + tolerance) && mean * (1.0 - tolerance) < fastest
 }

@@ -167,6 +167,7 @@ mod tests {
                 completed,
                 slowest: Seconds::new(slowest).unwrap(),
                 mean: Seconds::new(mean).unwrap(),
+                took: Seconds::ZERO,
             });
             if metalb.is_due(completed) {
                 return Some(completed);

@@ -33,7 +33,7 @@ impl Pause {
 
     pub(super) fn observe(&mut self, elapsed: &Elapsed) {
         self.number += 1.0;
-        self.computation += elapsed.slowest.get();
+        self.computation += elapsed.took.get();
     }
 
     pub(super) fn is_over(&self) -> bool {

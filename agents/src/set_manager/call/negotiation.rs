@@ -44,7 +44,8 @@ impl SetManager {
                 .push(resident);
         }
         let rate = world.transfer_rate(self.set, self.set);
-        let processors = Processors::new(model, rate, processors, &self.has_migrant);
+        let occupied = self.migrants.occupied(model, |rank| call.computed(rank));
+        let processors = Processors::new(model, rate, processors, &occupied);
         call.negotiation = Some(Negotiation {
             selection,
             processors,
@@ -205,7 +206,9 @@ fn request(
         .stay(report.rank, report.bytes, transfer_rate);
     Request {
         rank: report.rank,
-        instructions: report.instructions,
+        instructions: negotiation
+            .processors
+            .work(report.rank, report.instructions),
         bytes: report.bytes,
         migration: report.evaluation.potentials[target.index()].migration,
         t2: t2.expect("a candidate lives in its own Set"),

@@ -128,9 +128,17 @@ mod tests {
             arrival: 1e-3,
         };
         let all = [
-            (Shape::Central, Collection::ByRank, BarrierTime::ByRank { process: 2e-3 }),
+            (
+                Shape::Central,
+                Collection::ByRank,
+                BarrierTime::ByRank { process: 2e-3 },
+            ),
             (Shape::Central, Collection::AsTheyCome, central),
-            (Shape::Hierarchical, Collection::ByRank, BarrierTime::Hierarchical),
+            (
+                Shape::Hierarchical,
+                Collection::ByRank,
+                BarrierTime::Hierarchical,
+            ),
             (Shape::Ideal, Collection::ByRank, BarrierTime::Ideal),
         ];
         for (shape, collection, far) in all {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::check;
-use bsp::units::Instant;
+use bsp::units::{Instant, Instructions};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Answer, Digest, Entry, PlanAssessment, Processor, Processors, Request, Selection};
 use protocol::{
@@ -73,6 +73,12 @@ impl Call {
             residents: Vec::new(),
         };
         self.measured.iter().map(processor).collect()
+    }
+
+    /// Whether a process of the own Set computed in the last superstep.
+    pub(super) fn computed(&self, rank: Rank) -> bool {
+        let report = self.reports.get(&rank);
+        report.is_some_and(|report| Instructions::ZERO < report.instructions)
     }
 
     /// Keeps the evaluations of processes of a host; `host_of` is the host of a process.

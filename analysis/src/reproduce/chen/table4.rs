@@ -17,6 +17,9 @@ const METHODS: [Method; 3] = [Method::Islp, Method::Mparv, Method::Tabu];
 /// ISLP as in the paper's numbers: two processes swap only where no single move meets the target.
 const NEEDED: &str = "islp:exchanges=needed";
 
+/// MPARV with the units that algorithm 3 prints.
+const WORKLOAD: &str = "mparv:opt=workload";
+
 /// The algorithms on one instance.
 #[derive(Clone, Copy, Debug)]
 struct Case {
@@ -50,7 +53,7 @@ pub(super) fn compare(
         (Reverse(work), case.number, case.seed)
     });
     let outcomes = batch.run(&cases, |case| Ok(outcome(case)))?;
-    let mut by_block: BTreeMap<usize, Vec<[Trial; 4]>> = BTreeMap::new();
+    let mut by_block: BTreeMap<usize, Vec<[Trial; 5]>> = BTreeMap::new();
     for (case, outcome) in cases.iter().zip(outcomes) {
         by_block.entry(case.number).or_default().push(outcome);
     }
@@ -63,6 +66,9 @@ pub(super) fn compare(
             cells.extend(method(*group, &paper.algorithm, paper, trials(index)));
             if paper.algorithm == METHODS[0].to_string() {
                 cells.extend(method(*group, NEEDED, paper, trials(METHODS.len())));
+            }
+            if paper.algorithm == METHODS[1].to_string() {
+                cells.extend(method(*group, WORKLOAD, paper, trials(METHODS.len() + 1)));
             }
         }
         numbers.push([0, 1, 2].map(|index| {
@@ -93,21 +99,21 @@ pub(super) fn compare(
     Ok((cells, claims))
 }
 
-/// Results of each of [`METHODS`], and of [`NEEDED`].
-fn outcome(case: &Case) -> [Trial; 4] {
+/// Results of each of [`METHODS`], of [`NEEDED`] and of [`WORKLOAD`].
+fn outcome(case: &Case) -> [Trial; 5] {
     let problem = uniform(&case.group.draw(case.seed));
     let steps = budget(&problem, case.target);
     let run =
         |algorithm: &Algorithm, steps| trial(algorithm, &problem, case.target, steps, case.seed);
     let [islp, mparv, tabu] = METHODS.map(Algorithm::from);
-    let needed = NEEDED
-        .parse()
-        .expect("an algorithm with a parameter it has");
+    let [needed, workload] =
+        [NEEDED, WORKLOAD].map(|text| text.parse().expect("an algorithm with a parameter it has"));
     [
         run(&islp, steps),
         run(&mparv, STEPS_MPARV),
         run(&tabu, steps),
         run(&needed, steps),
+        run(&workload, STEPS_MPARV),
     ]
 }
 

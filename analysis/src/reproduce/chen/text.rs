@@ -28,7 +28,7 @@ pub(super) fn preface(part: Part, instances: u32) -> String {
             "{drawn}\n{budget} steps of one take longer than those\nof another. The paper's times are those of its machine, and it does not say for which targets they are; it\nprints no costs, but an order of them. Costs are means where all four meet the target."
         ),
         Part::Table4 => format!(
-            "{drawn}\nISLP and TABU have the steps of sixteen first iterations of IMLP; MPARV ends by itself. Moves are means where\nthe target is met. With exchanges=needed two processes change places only where no single move meets the\ntarget, as the paper's numbers suggest and its text does not. Where the paper has nothing, its target is not met, or its number cannot be read."
+            "{drawn}\nISLP and TABU have the steps of sixteen first iterations of IMLP; MPARV ends by itself. Moves are means where\nthe target is met. With exchanges=needed two processes change places only where no single move meets the\ntarget, as the paper's numbers suggest and its text does not. With opt=workload a level is compared\nwith workloads, as algorithm 3 of the paper is written. Where the paper has nothing, its target is not met, or its\nnumber cannot be read."
         ),
         Part::Figures => format!(
             "{drawn}\n{budget} the paper draws its curves and\nprints no numbers of them: what its text says is counted above. A cost is there where the target is met on\nall instances. The group of figures 4 and 5 is not named in the paper. `best` is not in it; it has a million\nsteps."

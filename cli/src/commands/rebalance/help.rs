@@ -28,6 +28,9 @@ imlp, islp and mlp take parameters, as imlp:levels=3,thresholds=as,penalisation=
   gamma=1           weight of a penalty, in units of level
   exchanges=always  two processes swap where that is best; needed: only where no single
                     move brings both machines to the target, which takes fewer moves
+mparv takes one, as mparv:opt=workload:
+  opt=level         a process is large if it takes more than half of a level of the mean machine;
+                    workload: if its work is more than half of the level
 
 Budgets, for each target:
   time   \"100 ms\", \"2.5 s\"; bare numbers are seconds

@@ -58,7 +58,9 @@ impl Computing {
     fn update(&mut self, loads: &[Load], machine: &Host, host: usize) {
         let ends = &mut self.ends;
         let residents = self.residents[host].iter().copied();
-        sharing(loads, machine, residents, |process, end| ends[process] = end);
+        sharing(loads, machine, residents, |process, end| {
+            ends[process] = end
+        });
     }
 
     /// Calls `each` with every process that `host` would have without `leaving` and with `coming`, and when it would
@@ -151,7 +153,11 @@ mod tests {
         computing.with(loads, (0, &hosts[0]), (Some(1), Some(2)), each);
         computing.remove(loads, &hosts[0], 0, 1);
         computing.insert(loads, &hosts[0], 0, 2);
-        let after: Vec<_> = computing.residents(0).iter().map(|one| (*one, computing.end(*one))).collect();
+        let after: Vec<_> = computing
+            .residents(0)
+            .iter()
+            .map(|one| (*one, computing.end(*one)))
+            .collect();
         assert_eq!(predicted, after);
     }
 }

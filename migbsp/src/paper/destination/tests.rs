@@ -2,7 +2,7 @@ use bsp::units::InstructionsPerSecond;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Parameters, capacity};
+use crate::{Parameters, SetLoad, capacity};
 
 fn config(change: impl FnOnce(&mut Parameters)) -> Config {
     let mut parameters = Parameters::default();
@@ -90,8 +90,8 @@ fn an_offer_stands_for_the_candidates_behind_it() {
 #[test]
 fn a_processor_that_took_a_migrant_earlier_takes_no_other() {
     let processors = vec![processor(0, 1, &[]), processor(1, 1, &[])];
-    let has_migrant = BTreeSet::from([HostId(0)]);
-    let mut set = Processors::new(&Config::default(), 0.5, processors, &has_migrant);
+    let occupied = BTreeSet::from([HostId(0)]);
+    let mut set = Processors::new(&Config::default(), 0.5, processors, &occupied);
     assert_eq!(set.answer(&request(9, 9.0)), offer(1, 2.0, None));
 }
 
@@ -118,6 +118,39 @@ fn an_idle_candidate_stays() {
         ..request(9, 9.0)
     };
     assert_eq!(set.answer(&idle), Answer::Refuse(Refusal::Idle));
+}
+
+#[test]
+fn an_idle_candidate_is_judged_by_the_times_if_told_to() {
+    let judged = config(|parameters| parameters.idle_candidate = IdleCandidate::Judged);
+    let own = set(&judged, vec![processor(5, 1, &[(9, 30), (8, 10)])]);
+    assert_eq!(
+        own.work(Rank(9), Instructions::ZERO),
+        Instructions(30),
+        "the work of an idle resident"
+    );
+    let idle = Request {
+        instructions: Instructions::ZERO,
+        ..request(9, 2.5)
+    };
+    let processors = vec![processor(0, 1, &[])];
+    assert_eq!(
+        set(&judged, processors.clone()).answer(&idle),
+        offer(0, 2.0, None)
+    );
+    let late = Request {
+        t2: time(2.0),
+        ..idle
+    };
+    assert!(matches!(
+        set(&judged, processors.clone()).answer(&late),
+        Answer::Refuse(Refusal::NoFasterPlace { .. })
+    ));
+    let refused = set(&Config::default(), vec![processor(5, 1, &[(9, 30)])]);
+    assert_eq!(
+        refused.work(Rank(9), Instructions::ZERO),
+        Instructions::ZERO
+    );
 }
 
 #[test]
@@ -166,19 +199,33 @@ fn the_load_of_others_slows_a_processor_down() {
     for full in [1.0, 7.0, f64::NAN, f64::INFINITY] {
         assert!(time(1e5) < stay(full), "a load of {full}");
     }
+    let capacity = |processors: &[Processor]| time(capacity(SetLoad::Subtracted, processors));
     assert_eq!(
-        time(capacity(&[with_load(0.5), processor(1, 3, &[])])),
+        capacity(&[with_load(0.5), processor(1, 3, &[])]),
         time((5.0 + 30.0) / 4.0)
     );
-    assert_eq!(time(capacity(&[])), Seconds::ZERO);
+    assert_eq!(capacity(&[]), Seconds::ZERO);
+}
+
+#[test]
+fn a_capacity_that_is_multiplied_by_the_load_grows_with_it() {
+    let with_load = |load| Processor {
+        load,
+        ..processor(0, 1, &[])
+    };
+    let capacity = |load| time(capacity(SetLoad::Multiplied, &[with_load(load)]));
+    assert_eq!(capacity(0.0), Seconds::ZERO);
+    assert_eq!(capacity(0.25), time(2.5));
+    assert_eq!(capacity(7.0), time(10.0));
+    assert_eq!(capacity(f64::NAN), Seconds::ZERO);
 }
 
 #[test]
 fn the_fourteen_free_processors_of_the_papers_take_fourteen_of_sixteen() {
     // LU with 50 processes: Aquario has 20 processors and took six migrants before.
     let processors = (0..20).map(|host| processor(host, 1, &[])).collect();
-    let has_migrant = (0..6).map(HostId).collect();
-    let mut aquario = Processors::new(&Config::default(), 0.5, processors, &has_migrant);
+    let occupied = (0..6).map(HostId).collect();
+    let mut aquario = Processors::new(&Config::default(), 0.5, processors, &occupied);
     let answers = (20..36).map(|rank| aquario.answer(&request(rank, 9.0)));
     let moved = answers.filter(|answer| matches!(answer, Answer::Offer { .. }));
     assert_eq!(moved.count(), 14);
@@ -206,8 +253,14 @@ proptest! {
     fn a_plan_keeps_every_rank_once_and_every_move_is_faster(
         [first, second] in two_sets(),
         one_migrant in any::<bool>(),
+        judged in any::<bool>(),
     ) {
-        let config = config(|parameters| parameters.one_migrant_per_processor = one_migrant);
+        let config = config(|parameters| {
+            parameters.one_migrant_per_processor = one_migrant;
+            if judged {
+                parameters.idle_candidate = IdleCandidate::Judged;
+            }
+        });
         let residents: Vec<_> = first.iter().flat_map(|host| host.residents.clone()).collect();
         let size = residents.len()
             + second.iter().map(|host| host.residents.len()).sum::<usize>();

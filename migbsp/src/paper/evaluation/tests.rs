@@ -51,6 +51,7 @@ fn process(seconds: f64) -> Process {
             instructions: Instructions(1_000_000),
             computation_time: Seconds::new(seconds).unwrap(),
             receptions: &[reception],
+            incoming: &[],
             reception_longest: reception.time,
         },
     );
@@ -219,6 +220,7 @@ proptest! {
                 instructions: Instructions(work),
                 computation_time: Seconds::new(Instructions(work).as_f64() * 0.3).unwrap(),
                 receptions: if 4 < set { &[] } else { &[reception] },
+                incoming: &[],
                 reception_longest: reception.time,
             };
             process.observe(&config, observation);

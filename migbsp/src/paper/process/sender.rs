@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::paper::observation::Reception;
 use crate::paper::process::aging::{Aging, is_close};
+use crate::{BytesSuperstep, Config};
 
 /// What is known of the processes of one Set as senders.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,11 +30,17 @@ impl Sender {
         }
     }
 
-    pub(super) fn observe(&mut self, aging: Aging, beta: f64, bytes: Bytes, time: f64) {
+    pub(super) fn observe(&mut self, aging: Aging, config: &Config, bytes: Bytes, time: f64) {
+        let parameters = config.parameters();
         self.bytes_last = bytes;
         self.bytes_predicted = aging.aged(self.bytes_predicted, bytes.as_f64());
         self.time_predicted = aging.aged(self.time_predicted, time);
-        let regular = is_close(self.bytes_predicted, bytes.as_f64(), beta);
+        let regular = match parameters.bytes_superstep {
+            BytesSuperstep::Current => {
+                is_close(self.bytes_predicted, bytes.as_f64(), parameters.beta)
+            }
+            BytesSuperstep::First => true,
+        };
         self.pattern = aging.pattern(self.pattern, regular);
     }
 }

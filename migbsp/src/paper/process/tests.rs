@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Parameters;
+use crate::{BytesSuperstep, Parameters};
 
 /// What a process records for MigBSP.
 const MIGBSP: Memory = Memory {
@@ -35,6 +35,7 @@ fn receive(process: &mut Process, config: &Config, instructions: u64, from: &[(u
             instructions: Instructions(instructions),
             computation_time,
             receptions: &receptions,
+            incoming: &[],
             reception_longest: Seconds::ZERO,
         },
     );
@@ -105,6 +106,21 @@ fn patterns_begin_again_if_told_to() {
     process.restart(4);
     compute(&mut process, &config, 7);
     close(process.pattern_computation(), 1.0);
+}
+
+#[test]
+fn a_pattern_of_communication_falls_unless_it_judges_the_first_superstep_alone() {
+    for (bytes_superstep, expected) in [
+        (BytesSuperstep::Current, 0.25),
+        (BytesSuperstep::First, 1.0),
+    ] {
+        let config = config(|parameters| parameters.bytes_superstep = bytes_superstep);
+        let mut process = Process::new(MIGBSP, 4);
+        for bytes in [1, 1000, 1, 1000] {
+            receive(&mut process, &config, 7, &[(2, bytes)]);
+        }
+        close(process.pattern_communication(SetId(2)), expected);
+    }
 }
 
 #[test]

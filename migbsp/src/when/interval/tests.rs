@@ -141,6 +141,34 @@ fn what_all_wait_for_softens_what_differs() {
 }
 
 #[test]
+fn a_reception_counts_for_its_process_alone() {
+    let times = [(1.0, 5.0), (5.0, 1.0)].map(|(computation, reception)| {
+        ProcessTimes::new(Some(seconds(computation)), seconds(reception), None)
+    });
+    let check = |process_time, barrier| {
+        let config = config(|parameters| parameters.process_time = process_time);
+        is_balanced(&config, &digest(&config, &times), seconds(barrier), 0.3)
+    };
+    // Both take six seconds, of which they compute one and five.
+    assert!(check(ProcessTime::Own, 0.0));
+    assert!(check(ProcessTime::OwnWithoutBarrier, 0.0));
+    assert!(!check(ProcessTime::Whole, 0.0));
+    // The mean of both receptions, and a barrier, soften differences of computations; the barrier alone those of
+    // whole times.
+    let times = [(1.0, 0.0), (1.0, 5.0)].map(|(computation, reception)| {
+        ProcessTimes::new(Some(seconds(computation)), seconds(reception), None)
+    });
+    let check = |process_time, barrier| {
+        let config = config(|parameters| parameters.process_time = process_time);
+        is_balanced(&config, &digest(&config, &times), seconds(barrier), 0.3)
+    };
+    assert!(check(ProcessTime::Whole, 0.0));
+    assert!(!check(ProcessTime::Own, 0.0));
+    assert!(check(ProcessTime::Own, 10.0));
+    assert!(!check(ProcessTime::OwnWithoutBarrier, 10.0));
+}
+
+#[test]
 fn a_barrier_costs_what_the_last_to_arrive_waited_or_its_master_worked() {
     let mut when = Interval::new(&Config::default());
     let history = |computation, waits: [Option<f64>; 3]| {
@@ -177,6 +205,28 @@ fn a_process_that_halted_no_longer_counts() {
 }
 
 proptest! {
+    #[test]
+    fn equal_receptions_are_as_good_as_their_mean(
+        computations in prop::collection::vec(1..9_u32, 1..8),
+        reception in 0..9_u32,
+        barrier in 0..9_u32,
+        tolerance in 0.01..0.99,
+    ) {
+        let times: Vec<_> = computations
+            .iter()
+            .map(|computation| {
+                let computation = Some(seconds(f64::from(*computation)));
+                ProcessTimes::new(computation, seconds(f64::from(reception)), None)
+            })
+            .collect();
+        let check = |process_time| {
+            let config = config(|parameters| parameters.process_time = process_time);
+            let barrier = seconds(f64::from(barrier));
+            is_balanced(&config, &digest(&config, &times), barrier, tolerance)
+        };
+        prop_assert_eq!(check(ProcessTime::Own), check(ProcessTime::Whole));
+    }
+
     #[test]
     fn interval_and_tolerance_stay_in_their_ranges(
         initial in 1..6_u32,

@@ -112,7 +112,8 @@ fn set_report() -> Message {
         }],
         loads: Vec::new(),
         rates: Vec::new(),
-        barrier_delay: 0.0,
+        paths: Vec::new(),
+        barrier: migbsp::BarrierTime::Ideal,
     };
     Message::Call(CallMessage::SetReport(Box::new(SetReport {
         superstep: 0,

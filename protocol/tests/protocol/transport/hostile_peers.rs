@@ -36,7 +36,7 @@ fn arrived() -> Vec<u8> {
             received: 0,
             slowest: (bsp::units::Seconds::ZERO, bsp::Rank(0)),
             computation: 0,
-            took: Seconds::ZERO,
+            took: bsp::units::Seconds::ZERO,
         })),
     )
 }

@@ -3,8 +3,8 @@
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Digest, Entry, Evaluation, Inventory, Load, Move, Potential, ProcessTimes, Processor,
-    Received, Refusal, Request, SetView,
+    Answer, BarrierTime, Digest, Edge, Entry, Evaluation, Inventory, Load, Move, Path, Potential,
+    ProcessTimes, Processor, Received, Refusal, Request, SetView,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -56,10 +56,10 @@ fn small() -> impl Strategy<Value = Message> {
         (count(), any::<u32>(), any::<u32>()),
         (count(), count()),
         (seconds(), rank()),
-        count(),
+        (count(), seconds()),
     );
     let arrived = arrived.prop_map(
-        |((superstep, processes, halted), (sent, received), slowest, computation)| {
+        |((superstep, processes, halted), (sent, received), slowest, (computation, took))| {
             Message::Agent(AgentMessage::Arrived(Arrived {
                 superstep,
                 processes,
@@ -68,6 +68,7 @@ fn small() -> impl Strategy<Value = Message> {
                 received,
                 slowest,
                 computation,
+                took,
             }))
         },
     );
@@ -178,8 +179,9 @@ fn negotiating() -> impl Strategy<Value = Message> {
             })))
         });
     let moves = vec(movement(), 0..20);
-    let planned = (count(), moves, [seconds(), seconds()], [count(), count()]).prop_map(
-        |(superstep, moves, [cost, took], [pause, again])| {
+    let times = (seconds(), seconds(), option::of(seconds()));
+    let planned = (count(), moves, times, [count(), count()]).prop_map(
+        |(superstep, moves, (cost, took, limit), [pause, again])| {
             Message::Call(CallMessage::Planned(Box::new(Planned {
                 superstep,
                 moves,
@@ -188,6 +190,7 @@ fn negotiating() -> impl Strategy<Value = Message> {
                     pause,
                     again,
                     took,
+                    limit,
                 },
             })))
         },
@@ -287,14 +290,24 @@ fn movement() -> impl Strategy<Value = migbsp::PlannedMove> {
 
 fn inventory() -> impl Strategy<Value = Inventory> {
     let lists = (vec(processor(), 0..20), vec(load(), 0..20));
-    (lists, vec(float(), 0..20), float()).prop_map(|((processors, loads), rates, barrier_delay)| {
-        Inventory {
-            processors,
-            loads,
-            rates,
-            barrier_delay,
-        }
+    let paths = (seconds(), float()).prop_map(|(latency, per_byte)| Path { latency, per_byte });
+    let far = (vec(float(), 0..20), vec(paths, 0..20), barrier());
+    (lists, far).prop_map(|((processors, loads), (rates, paths, barrier))| Inventory {
+        processors,
+        loads,
+        rates,
+        paths,
+        barrier,
     })
+}
+
+fn barrier() -> impl Strategy<Value = BarrierTime> {
+    prop_oneof![
+        Just(BarrierTime::Ideal),
+        Just(BarrierTime::Hierarchical),
+        float().prop_map(|process| BarrierTime::ByRank { process }),
+        (float(), float()).prop_map(|(release, arrival)| BarrierTime::Central { release, arrival }),
+    ]
 }
 
 fn processor() -> impl Strategy<Value = Processor> {
@@ -314,6 +327,14 @@ fn load() -> impl Strategy<Value = Load> {
     let received =
         (set(), float(), float()).prop_map(|(set, bytes, time)| Received { set, bytes, time });
     let received = vec(received, 0..5);
+    let edge = (rank(), 0.0..1e6_f32, 0.0..1e12_f32, 0.0..1e6_f32);
+    let edge = edge.prop_map(|(from, messages, bytes, time)| Edge {
+        from,
+        messages,
+        bytes,
+        time,
+    });
+    let received = (received, vec(edge, 0..5));
     (
         rank(),
         host(),
@@ -322,7 +343,7 @@ fn load() -> impl Strategy<Value = Load> {
         received,
     )
         .prop_map(
-            |(rank, host, (instructions, finished), (data, fixed), received)| Load {
+            |(rank, host, (instructions, finished), (data, fixed), (received, edges))| Load {
                 rank,
                 host,
                 instructions,
@@ -332,6 +353,7 @@ fn load() -> impl Strategy<Value = Load> {
                     fixed: Bytes(fixed),
                 },
                 received,
+                edges,
             },
         )
 }
@@ -398,7 +420,6 @@ fn potential() -> impl Strategy<Value = Potential> {
             prediction_computation: computation.1,
             set_index: computation.2,
             computation: computation.3,
-            took: Seconds::ZERO,
             pattern_communication: communication.0,
             prediction_communication: communication.1,
             communication: communication.2,

@@ -113,7 +113,7 @@ fn messages_of_a_superstep_are_short() {
         received: 2,
         slowest: (Seconds::ZERO, Rank(0)),
         computation: 0,
-            took: Seconds::ZERO,
+        took: Seconds::ZERO,
     }));
     for message in [start, arrived] {
         assert!(message.frame_len(HERE, HERE) <= 80, "{message:?}");

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Digest, Entry, Evaluation, Inventory, Load, Move, Potential, ProcessTimes, Processor,
-    Received, Refusal, Request, SetView,
+    Answer, Digest, Edge, Entry, Evaluation, Inventory, Load, Move, Potential, ProcessTimes,
+    Processor, Received, Refusal, Request, SetView,
 };
 use protocol::{
     Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity,
@@ -298,6 +298,7 @@ fn planned() -> Message {
             pause: 8,
             again: 40,
             took: seconds(0.75),
+            limit: Some(seconds(0.8)),
         },
     })))
 }
@@ -436,6 +437,12 @@ fn load() -> Load {
             bytes: 1e5,
             time: 0.25,
         }],
+        edges: vec![Edge {
+            from: Rank(3),
+            messages: 1.0,
+            bytes: 1e5,
+            time: 0.25,
+        }],
     }
 }
 
@@ -450,7 +457,14 @@ fn inventory() -> Inventory {
         }],
         loads: vec![load()],
         rates: vec![8e-8, 1e-9],
-        barrier_delay: 6e-5,
+        paths: vec![migbsp::Path {
+            latency: seconds(2e-3),
+            per_byte: 1e-8,
+        }],
+        barrier: migbsp::BarrierTime::Central {
+            release: 6e-5,
+            arrival: 7e-5,
+        },
     }
 }
 
