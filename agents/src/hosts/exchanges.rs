@@ -166,7 +166,12 @@ impl Exchanges {
             for incoming in self.inboxes.get(*to) {
                 if let Some(took) = incoming.late {
                     let set = self.census.set_of_sender(incoming.from);
-                    round.count((incoming.from, set), *to, incoming.content.len(), (took, took));
+                    round.count(
+                        (incoming.from, set),
+                        *to,
+                        incoming.content.len(),
+                        (took, took),
+                    );
                 }
             }
         }

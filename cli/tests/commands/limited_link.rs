@@ -30,7 +30,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 use self::network::Network;
-use self::supersteps::{Plan, Trace, quantiles};
+use self::supersteps::{Errors, Plan, Trace, percent};
 use crate::invocation::{Folder, root};
 
 /// Crossings of the best placement: a ring in two parts is cut twice.
@@ -67,12 +67,17 @@ fn a_ring_placed_badly_ends_with_the_cut_of_the_best_placement() {
             trace
         })
         .collect();
-    let problems = problems(&traces);
+    let (of_placements, of_plans) = (
+        errors(&traces, Trace::errors),
+        errors(&traces, Trace::errors_of_plans),
+    );
+    eprintln!("errors of predictions: of placements in force {of_placements}; of plans {of_plans}");
+    let problems = problems(&traces, of_placements.median);
     assert!(runs.is_none() || problems.is_empty(), "{problems:#?}");
 }
 
 /// The conditions that runs do not keep.
-fn problems(traces: &[Trace]) -> Vec<String> {
+fn problems(traces: &[Trace], median: f64) -> Vec<String> {
     let mut problems = Vec::new();
     for (trace, number) in traces.iter().zip(1..) {
         let crossings = trace.crossings_at_the_end();
@@ -86,16 +91,6 @@ fn problems(traces: &[Trace]) -> Vec<String> {
             ));
         }
     }
-    let (calls, median, most) = quantiles(traces.iter().flat_map(Trace::errors).collect());
-    let (plans, planned, planned_most) =
-        quantiles(traces.iter().flat_map(Trace::errors_of_plans).collect());
-    eprintln!(
-        "errors of predictions: {} (95th percentile {}) of {calls} placements in force, {} ({}) of {plans} plans",
-        percent(median),
-        percent(most),
-        percent(planned),
-        percent(planned_most),
-    );
     if ERROR_MAX < median {
         let (median, max) = (percent(median), percent(ERROR_MAX));
         problems.push(format!(
@@ -105,8 +100,9 @@ fn problems(traces: &[Trace]) -> Vec<String> {
     problems
 }
 
-fn percent(part: f64) -> String {
-    format!("{:.1} %", 100.0 * part)
+/// The errors of all runs together.
+fn errors(traces: &[Trace], of: impl Fn(&Trace) -> Vec<f64>) -> Errors {
+    Errors::new(traces.iter().flat_map(of).collect())
 }
 
 /// Runs the ring on the nodes, into a record that `verify` confirms.

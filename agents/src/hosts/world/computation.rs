@@ -142,7 +142,9 @@ impl Computation {
         computed.sort_by_key(|computed| computed.rank);
         let work = computed.iter().map(|computed| computed.work);
         let alone = work.sum::<Instructions>() / self.speed;
-        let took = computed.iter().map(|computed| computed.held - computed.delay);
+        let took = computed
+            .iter()
+            .map(|computed| computed.held - computed.delay);
         self.felt_load.add(Instant::now(), alone, took.sum());
         let held: Vec<Seconds> = computed.iter().map(|computed| computed.held).collect();
         let times = shared(&held, self.processors);

@@ -37,6 +37,37 @@ pub(super) struct Plan {
     pub(super) longer: usize,
 }
 
+/// Errors of predictions.
+pub(super) struct Errors {
+    count: usize,
+    pub(super) median: f64,
+    /// The 95th percentile.
+    high: f64,
+}
+
+impl Errors {
+    pub(super) fn new(mut errors: Vec<f64>) -> Self {
+        errors.sort_by(f64::total_cmp);
+        let at = |part: usize| errors.get(errors.len() * part / 100).copied();
+        Self {
+            count: errors.len(),
+            median: at(50).unwrap_or_default(),
+            high: at(95).unwrap_or_default(),
+        }
+    }
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (median, high) = (percent(self.median), percent(self.high));
+        let count = self.count;
+        write!(
+            formatter,
+            "median {median}, 95th percentile {high} of {count}"
+        )
+    }
+}
+
 /// Supersteps before a plan whose median is the length before it.
 const BEFORE: usize = 10;
 
@@ -242,14 +273,9 @@ fn error(predicted: f64, measured: f64) -> f64 {
     (predicted / measured - 1.0).abs()
 }
 
-/// Numbers of errors, with their median and the 95th percentile.
-pub(super) fn quantiles(mut errors: Vec<f64>) -> (usize, f64, f64) {
-    errors.sort_by(f64::total_cmp);
-    let at = |part: usize| {
-        let index = (errors.len() * part / 100).min(errors.len().saturating_sub(1));
-        errors.get(index).copied().unwrap_or_default()
-    };
-    (errors.len(), at(50), at(95))
+/// A part as a percentage.
+pub(super) fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
 }
 
 fn milliseconds(seconds: f64) -> String {
