@@ -12,7 +12,7 @@
 //! in a call:
 //!   learn from the messages what paths between Sets take; T is predicted from the graph, loads, speeds and paths
 //!   S <- measured mean length of a superstep since the last call; e <- S - T(present)
-//!   H <- clamp(max(supersteps since the last plan, L), 1, 50), with L = 50 at first
+//!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first
 //!   if the last plan was predicted to gain g, and e has grown by d > g since that call:
 //!     E <- max(E, d); reject plans like it while the loads of its processes and hosts stay
 //!     if T(former hosts) + e then < S by more than 5 % of S, and by more than cost / H: move back
@@ -140,15 +140,14 @@ impl Planner {
             migration_time: self.migration_time,
             lessons: std::mem::take(&mut self.lessons),
         };
-        let horizon = assumptions.horizon;
-        let snapshot = inventory::snapshot(sets, cost, assumptions);
+        let snapshot = inventory::snapshot(sets, cost, &assumptions);
         self.lessons = snapshot.network().lessons().to_vec();
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
         let present = Assignment::present(&snapshot);
         let call = Call {
             snapshot: &snapshot,
-            horizon,
+            horizon: assumptions.horizon,
             superstep,
             unexplained: superstep - present.longest(),
             present,
