@@ -5,7 +5,7 @@ use bsp::SetId;
 use crate::bounded::non_negative;
 use crate::{Host, Load};
 
-/// Who sends how much to whom in a superstep, as the processes of a snapshot have reported it.
+/// What each process sends to each other in a superstep, as the processes of a snapshot have reported it.
 ///
 /// A process reports its heaviest senders by rank; the others are known by the Set that they were in. Processes are
 /// numbered as in the snapshot.

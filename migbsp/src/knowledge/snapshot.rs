@@ -176,7 +176,7 @@ impl Snapshot {
         rate_between(&self.rates, from, to)
     }
 
-    /// Who sends how much to whom.
+    /// What each process sends to each other.
     #[must_use]
     pub fn graph(&self) -> &Graph {
         &self.graph

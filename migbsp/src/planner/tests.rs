@@ -122,7 +122,7 @@ fn a_plan_is_judged_by_what_it_saves_and_what_it_costs() {
     close(balance.planned.get(), 2.0);
     // Both images leave the same host.
     close(balance.cost.get(), 0.2);
-    close(balance.horizon, 50.0);
+    close(balance.horizon, 100.0);
     assert_eq!(decision.assessment.verdict, Verdict::Admitted);
 }
 
@@ -193,7 +193,8 @@ fn calls_that_cost_nothing_pause_as_long_as_the_parameters_say() {
     run.conclude(0.0, false);
     let decision = run.call(10, 1.0, EVEN);
     assert_eq!(decision.assessment.verdict, Verdict::Unchanged);
-    assert_eq!((decision.spacing.pause, decision.spacing.again), (3, 3));
+    // Nothing has changed for ten supersteps.
+    assert_eq!((decision.spacing.pause, decision.spacing.again), (3, 10));
     // After a plan, nothing but the budget asks for a pause.
     run.conclude(0.0, false);
     let decision = run.call(10, 4.0, CROWDED);
@@ -254,14 +255,14 @@ fn plans_are_expected_to_last_as_long_as_those_before() {
         decision.assessment.balance.horizon
     };
     // Nothing is known before the first plan.
-    close(horizon(&mut run, 20, true), 50.0);
-    // L = mean(50, 20) = 35, and then mean(35, 10) = 22.5.
-    close(horizon(&mut run, 4, false), 35.0);
-    close(horizon(&mut run, 6, true), 35.0);
-    close(horizon(&mut run, 2, false), 22.5);
+    close(horizon(&mut run, 20, true), 100.0);
+    // L = mean(100, 20) = 60, and then mean(60, 10) = 35.
+    close(horizon(&mut run, 4, false), 60.0);
+    close(horizon(&mut run, 6, true), 60.0);
+    close(horizon(&mut run, 2, false), 35.0);
     // A plan that has lasted longer than that will last as long again.
-    close(horizon(&mut run, 28, false), 30.0);
-    close(horizon(&mut run, 100, false), 50.0);
+    close(horizon(&mut run, 38, false), 40.0);
+    close(horizon(&mut run, 100, false), 100.0);
 }
 
 #[test]
