@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads arguments or writes to stdout; a command calls a module and prints what it returns.
 
+pub mod advice;
 mod amortisation;
 pub mod certificates;
 pub mod chart;

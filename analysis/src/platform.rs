@@ -5,7 +5,7 @@ mod flows;
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId};
 use serde::Serialize;
-use simulator::{Host, Platform};
+use simulator::{Host, NetworkModel, Platform};
 
 use crate::text::Layout;
 use experiments::{CsvTable, Failure, Provenance, Published};
@@ -41,6 +41,7 @@ struct RouteView {
     to: String,
     links: usize,
     latency_seconds: f64,
+    lv08_latency_seconds: f64,
     bandwidth_bytes_per_second: f64,
 }
 
@@ -90,14 +91,29 @@ impl PlatformView {
                 route.to.clone(),
                 route.links.to_string(),
                 micro(route.latency_seconds),
+                micro(route.lv08_latency_seconds),
                 mega(route.bandwidth_bytes_per_second),
             ]
         });
         text.push('\n');
         text.push_str(&layout.table(
-            &["from", "to", "links", "latency [us]", "bandwidth [MB/s]"],
+            &[
+                "from",
+                "to",
+                "links",
+                "latency [us]",
+                "lv08 [us]",
+                "bandwidth [MB/s]",
+            ],
             routes,
         ));
+        if self.routes.iter().any(|route| 0.0 < route.latency_seconds) {
+            text.push_str(&format!(
+                "\nlv08: the latency that messages have under `network.model = \"lv08\"`, the default: {} times that \
+                 of the links.\n",
+                NetworkModel::Lv08.latency_factor()
+            ));
+        }
         if !few {
             text.push_str("\nThe routes between the Sets are in --format json.\n");
         }
@@ -167,6 +183,7 @@ impl RouteView {
             to: platform.set(to).name.clone(),
             links: route.len(),
             latency_seconds: latency.get(),
+            lv08_latency_seconds: latency.get() * NetworkModel::Lv08.latency_factor(),
             bandwidth_bytes_per_second: bandwidth.get(),
         })
     }

@@ -63,7 +63,7 @@ fn snapshot(hosts: u32, processes: u32) -> Snapshot {
         (0..processes).map(load).collect(),
         rates,
         cost,
-        assumptions,
+        &assumptions,
     )
 }
 

@@ -5,29 +5,32 @@
 //!
 //! ```text
 //! after superstep i since the last call, with u_i = slowest - mean computation:
-//!   call if the pause is over, and
+//!   call if each of supersteps 2, 3 and 4 after a plan took more than 1.02 times what they took before it, or
+//!   if the pause is over, and
 //!     sum of max(0, u_j - u_1) >= C  or  i u_i - sum of u_j >= C  or  `again` supersteps are over
 //!     (u_1 counts as 0, and C as 0, before the first call; no call in the first 4 supersteps)
 //! in a call:
+//!   learn from the messages what paths between Sets take; T is predicted from the graph, loads, speeds and paths
 //!   S <- measured mean length of a superstep since the last call; e <- S - T(present)
-//!   H <- clamp(max(supersteps since the last plan, L), 1, 50), with L = 50 at first
+//!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first
 //!   if the last plan was predicted to gain g, and e has grown by d > g since that call:
-//!     E <- max(E, d); idle <- idle + the part of its cost that g was to pay for
+//!     E <- max(E, d); reject plans like it while the loads of its processes and hosts stay
 //!     if T(former hosts) + e then < S by more than 5 % of S, and by more than cost / H: move back
 //!   else E <- 15/16 E
 //!   best <- present
 //!   for plan in greedy-refine(1, 1.03, 1.08, 1.2), greedy within each Set, greedy over all hosts,
-//!               all processes in one of the 4 fastest Sets, search from present, search from best:
+//!               the graph divided among each choice of Sets, search from present, search from the three best:
 //!     take back each move, the most expensive first, unless H T(plan) + cost(plan) grows by that
 //!     if H T(plan) + cost(plan) < H T(best) + cost(best): best <- plan
 //!   gain <- T(present) - T(best)
-//!   if best is present or gain <= max(5 % of S, E): no move; pause 2
+//!   if best is present, gain <= max(5 % of S, E), or best is rejected: no move; pause 2
 //!   else if H gain <= cost(best): no move; pause 2, then 4, then 8, until a plan is accepted
 //!   else: move
 //!   pause and again: at least until idle + C is 1 % and 0.5 % of the run; 6 before C is known
+//!   again: at least as long as calls have found nothing, and T(present) and S have stayed within 2 %
 //! after a call that took t:
 //!   no moves: C <- mean(C, t); idle <- idle + t; F <- F - (F - 16) / 16 if that lowers F
-//!   moves: F <- mean(F, F (t - C) / cost); idle <- idle + max(0, t - H gain)
+//!   moves: F <- mean(F, F (t - C) / cost); idle <- idle + clamp(t - H gain, 0, C)
 //!          L <- mean(L, supersteps since the plan before), if the moves were not moves back
 //! ```
 
@@ -137,15 +140,14 @@ impl Planner {
             migration_time: self.migration_time,
             lessons: std::mem::take(&mut self.lessons),
         };
-        let horizon = assumptions.horizon;
-        let snapshot = inventory::snapshot(sets, cost, assumptions);
+        let snapshot = inventory::snapshot(sets, cost, &assumptions);
         self.lessons = snapshot.network().lessons().to_vec();
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
         let present = Assignment::present(&snapshot);
         let call = Call {
             snapshot: &snapshot,
-            horizon,
+            horizon: assumptions.horizon,
             superstep,
             unexplained: superstep - present.longest(),
             present,

@@ -15,6 +15,7 @@ use crate::file::check_folder;
 use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
+use analysis::advice::{AdvisedReport, Evidence, Settings, advice};
 use analysis::simulate::{is_wanting, text, unfollowed};
 use settings::is_stdin;
 
@@ -85,10 +86,12 @@ pub(crate) fn command(
     if let Some(place) = &arguments.outputs {
         place.check()?;
     }
-    let mut last = None;
+    let (mut last, mut advised) = (None, Vec::new());
     for scenario in scenarios {
-        let (report, finished) = run(&prepared, *scenario, arguments, registry)?;
+        let mut evidence = Evidence::default();
+        let (report, finished) = run(&prepared, *scenario, arguments, registry, &mut evidence)?;
         runs.push(report);
+        advised = advice(&evidence, &Settings::new(scheduler, *scenario));
         last = Some(finished);
     }
     let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
@@ -107,12 +110,19 @@ pub(crate) fn command(
     match arguments.format {
         Format::Table => print_text(arguments.all, |layout| {
             let mut text = text(&report, layout);
-            if prepared.script.is_none() && is_wanting(&report) && !is_stdin(&arguments.file) {
+            for advice in &advised {
+                text.push_str(&format!("\n{}\n", advice.sentence()));
+            }
+            if advised.is_empty()
+                && prepared.script.is_none()
+                && is_wanting(&report)
+                && !is_stdin(&arguments.file)
+            {
                 text.push_str(&suggestion(arguments, registry));
             }
             text
         })?,
-        Format::Json => print_json(&provenance()?, &report)?,
+        Format::Json => print_json(&provenance()?, &AdvisedReport::new(&report, &advised))?,
         Format::Csv => print(&report.csv(&provenance()?)?)?,
     }
     written
@@ -131,6 +141,7 @@ fn run(
     scenario: Scenario,
     arguments: &SimulateArguments,
     registry: &Registry,
+    evidence: &mut Evidence,
 ) -> Result<(RunReport, Finished), Failure> {
     let mut recorder = match &arguments.out {
         Some(folder) => {
@@ -142,6 +153,7 @@ fn run(
     let mut progress = Progress::new(arguments.progress, scenario, supersteps, &prepared.platform);
     let mut observer = |event: &Event| {
         progress.observe(event);
+        evidence.observe(event);
         if let Some(recorder) = &mut recorder {
             recorder.observe(event);
         }
@@ -161,7 +173,8 @@ Run an experiment on a simulated platform, under a simulated clock.
 
 The experiment names the program, the platform and the policy. Scenario i is the application alone; in ii \
 calls are held and paid for, but no process migrates; in iii processes migrate. `scenario = \"all\"` runs \
-all three, and shows the gain of rescheduling.";
+all three, and shows the gain of rescheduling. Where the results show what holds the run up, the last lines say which \
+policy or setting to try.";
 
 pub(crate) const SIMULATE_HELP: &str = "\
 Configuration, later sources override earlier ones:

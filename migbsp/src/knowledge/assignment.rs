@@ -1,6 +1,8 @@
 //! Where each process is while a plan is being made, and how long supersteps take.
 
+mod choice;
 mod computing;
+mod link_changes;
 
 use bsp::SetId;
 use bsp::units::Seconds;
@@ -9,6 +11,7 @@ use crate::bounded::seconds;
 use crate::knowledge::flows::Flows;
 use crate::{Message, MigrationSchedule, Snapshot};
 use computing::Computing;
+use link_changes::{LinkChange, LinkChanges};
 
 /// Processes on hosts, and how long a superstep takes: all that plans, gates and explanations ask of a placement.
 ///
@@ -191,24 +194,6 @@ impl<'a> Assignment<'a> {
         self.times[host]
     }
 
-    /// Seconds that `host` would take for a superstep if `process` were on it, too.
-    #[must_use]
-    pub fn time_with(&self, process: usize, host: usize) -> f64 {
-        self.host_time(host, None, Some(process), &[(process, host)])
-    }
-
-    /// The host that [would take least](Assignment::time_with) with `process`, the first one among equals.
-    #[must_use]
-    pub fn fastest_host(&self, process: usize) -> usize {
-        self.fastest_of(process, 0..self.times.len())
-    }
-
-    /// The same among `hosts`, in their order.
-    #[must_use]
-    pub fn fastest_host_among(&self, process: usize, hosts: &[usize]) -> usize {
-        self.fastest_of(process, hosts.iter().copied())
-    }
-
     /// Seconds that a host would compute in a superstep without `leaving` and with `coming`.
     #[must_use]
     pub fn computation_with(
@@ -250,13 +235,6 @@ impl<'a> Assignment<'a> {
             .max(self.others_after(&changes, [from, host]))
     }
 
-    /// Whether `one` executes less than `other`.
-    #[must_use]
-    pub fn is_lighter(&self, one: usize, other: usize) -> bool {
-        let processes = self.snapshot.processes();
-        processes[one].instructions < processes[other].instructions
-    }
-
     /// The host that takes longest, the lowest number among equals.
     #[must_use]
     pub fn slowest(&self) -> usize {
@@ -275,7 +253,7 @@ impl<'a> Assignment<'a> {
     pub fn slowest_link(&self) -> Option<((SetId, SetId), f64)> {
         let mut slowest = (self.times.iter().copied().fold(0.0, f64::max), None);
         for (from, to) in self.pairs() {
-            let time = self.link_time((from, to), (0.0, 0), 0.0);
+            let time = self.link_time(LinkChange::none((from, to)));
             if slowest.0 < time {
                 slowest = (time, Some((from, to)));
             }
@@ -305,19 +283,9 @@ impl<'a> Assignment<'a> {
     /// How long a superstep takes, as a bare number of seconds.
     pub(crate) fn longest(&self) -> f64 {
         let hosts = self.times.iter().copied().fold(0.0, f64::max);
-        let links = self.pairs().map(|pair| self.link_time(pair, (0.0, 0), 0.0));
+        let links = self.pairs();
+        let links = links.map(|pair| self.link_time(LinkChange::none(pair)));
         self.barrier + self.barrier_exchange() + links.fold(hosts, f64::max)
-    }
-
-    fn fastest_of(&self, process: usize, hosts: impl Iterator<Item = usize>) -> usize {
-        let mut best = (0, f64::INFINITY);
-        for host in hosts {
-            let time = self.time_with(process, host);
-            if time < best.1 {
-                best = (host, time);
-            }
-        }
-        best.0
     }
 
     /// Seconds until all processes have arrived that `host` has without `leaving` and with `coming`.
@@ -377,7 +345,7 @@ impl<'a> Assignment<'a> {
     fn others_after(&self, changes: Changes<'_>, hosts: [usize; 2]) -> f64 {
         let graph = self.snapshot.graph();
         let mut last = 0.0_f64;
-        let mut links: Vec<((SetId, SetId), (f64, i32), f64)> = Vec::new();
+        let mut links = LinkChanges::default();
         for (process, _) in changes {
             for message in graph.incoming(*process) {
                 let sender = message.other;
@@ -401,8 +369,8 @@ impl<'a> Assignment<'a> {
                 }
             }
         }
-        for (pair, added, end) in links {
-            last = last.max(self.link_time(pair, added, end));
+        for change in links.iter() {
+            last = last.max(self.link_time(*change));
         }
         last
     }
@@ -413,40 +381,24 @@ impl<'a> Assignment<'a> {
         (from, to): (usize, usize),
         bytes: f64,
         changes: Changes<'_>,
-        links: &mut Vec<((SetId, SetId), (f64, i32), f64)>,
+        links: &mut LinkChanges,
     ) {
-        let before = (self.set(self.places[from]), self.set(self.places[to]));
-        let after = (
-            self.set(self.place(from, changes)),
-            self.set(self.place(to, changes)),
-        );
-        if before == after {
-            return;
-        }
-        let mut add = |pair: (SetId, SetId), bytes: f64, number: i32, end: f64| {
-            if pair.0 == pair.1 {
-                return;
-            }
-            match links.iter_mut().find(|(other, ..)| *other == pair) {
-                Some((_, added, last)) => {
-                    *added = (added.0 + bytes, added.1 + number);
-                    *last = end.max(*last);
-                }
-                None => links.push((pair, (bytes, number), end)),
-            }
-        };
-        add(before, -bytes, -1, 0.0);
-        add(after, bytes, 1, self.computing.end(from));
+        let before = [from, to].map(|process| self.set(self.places[process]));
+        let after = [from, to].map(|process| self.set(self.place(process, changes)));
+        let end = self.computing.end(from);
+        links.redirect((before[0], before[1]), (after[0], after[1]), bytes, end);
     }
 
-    /// Seconds until the messages from one Set to another have arrived, if they share the link between them, with
-    /// `added` bytes and messages; the last of their senders has computed at `end` or later.
-    fn link_time(&self, (from, to): (SetId, SetId), added: (f64, i32), end: f64) -> f64 {
+    /// Seconds until the messages from one Set to another have arrived, if they share the link between them, after
+    /// `change`.
+    fn link_time(&self, change: LinkChange) -> f64 {
         let Some(flows) = &self.flows else {
             return 0.0;
         };
+        let (from, to) = change.link;
         let (bytes, number) = flows.crossing(from, to);
-        let (bytes, number) = (bytes + added.0, number.saturating_add_signed(added.1));
+        let bytes = bytes + change.bytes;
+        let number = number.saturating_add_signed(change.number);
         if number == 0 {
             return 0.0;
         }
@@ -456,7 +408,7 @@ impl<'a> Assignment<'a> {
         let barrier = [from, to].map(|set| self.snapshot.barrier(set));
         let arrival = barrier[0].arrival().max(barrier[1].arrival());
         let pair = from.index() * self.snapshot.sets() + to.index();
-        let sent = barrier[0].release() + end.max(self.senders_end[pair]);
+        let sent = barrier[0].release() + change.end.max(self.senders_end[pair]);
         sent + network.message(from, to, alone, occupied) + arrival
     }
 

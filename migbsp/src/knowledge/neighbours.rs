@@ -85,7 +85,7 @@ impl Incoming {
             if is_same {
                 first.messages = first.messages.saturating_add(next.messages);
                 first.bytes = Bytes(first.bytes.0.saturating_add(next.bytes.0));
-                first.time = first.time + next.time;
+                first.time += next.time;
             }
             is_same
         });

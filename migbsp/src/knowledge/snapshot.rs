@@ -47,7 +47,7 @@ impl Snapshot {
         mut loads: Vec<Load>,
         rates: Vec<Vec<f64>>,
         cost: MigrationCost,
-        assumptions: PlanningAssumptions,
+        assumptions: &PlanningAssumptions,
     ) -> Self {
         let hosts = hosts_of(processors);
         let position = |host: HostId| hosts.binary_search_by_key(&host, |host| host.id).ok();

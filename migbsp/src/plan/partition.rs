@@ -1,12 +1,15 @@
 //! Plans that divide the communication graph among Sets.
 
-use std::collections::{BTreeSet, VecDeque};
+mod move_queue;
+
+use std::collections::VecDeque;
 
 use bsp::SetId;
 
 use crate::bounded::count;
 use crate::plan::greedy_refine::heaviest_first;
 use crate::{Assignment, Snapshot};
+use move_queue::{Cut, MoveQueue};
 
 /// How much work each Set takes, and until when each host computes.
 struct Quotas {
@@ -201,7 +204,7 @@ fn grown(snapshot: &Snapshot, quotas: &Quotas, start: usize) -> Vec<SetId> {
 }
 
 /// The Set of each process: those of Sets that have too much work go to Sets that have too little, first those whose
-/// move cuts fewest bytes; then pairs of neighbours change sides as long as that cuts less.
+/// move cuts fewest bytes; a process also moves if that cuts less.
 fn refined(snapshot: &Snapshot, quotas: &Quotas) -> Vec<SetId> {
     let set = |host: &usize| snapshot.hosts()[*host].set;
     let mut parts: Vec<SetId> = snapshot.places().iter().map(set).collect();
@@ -209,21 +212,19 @@ fn refined(snapshot: &Snapshot, quotas: &Quotas) -> Vec<SetId> {
     for (process, part) in parts.iter().enumerate() {
         used[part.index()] += snapshot.processes()[process].instructions;
     }
-    let mut queue: BTreeSet<(Order, usize, SetId)> = BTreeSet::new();
     let size = parts.len();
-    let mut keys: Vec<Option<(Order, SetId)>> = vec![None; size];
+    let mut queue = MoveQueue::new(size);
     for process in 0..size {
-        enqueue(snapshot, quotas, &parts, process, (&mut queue, &mut keys));
+        queue.set(process, best_move(snapshot, quotas, &parts, process));
     }
     let mut moves = 0;
-    while let Some((key, process, to)) = queue.pop_first() {
-        keys[process] = None;
+    while let Some((cut, process, to)) = queue.pop() {
         let from = parts[process];
         let work = snapshot.processes()[process].instructions;
-        let is_over = quotas.work[from.index()] < used[from.index()] - work / 2.0;
-        let has_room = used[to.index()] + work / 2.0 <= quotas.work[to.index()] * (1.0 + ROUNDING);
-        let cuts_less = key.0 < 0.0 && used[from.index()] - work / 2.0 <= quotas.work[from.index()];
-        if !has_room || !(is_over || cuts_less) || 4 * size < moves {
+        let over = used[from.index()] - work / 2.0 - quotas.work[from.index()];
+        let room = quotas.work[to.index()] * (1.0 + ROUNDING) - used[to.index()];
+        let helps = 0.0 < over || cut.0 < 0.0;
+        if room < work / 2.0 || !helps || MOVES_PER_PROCESS * size < moves {
             continue;
         }
         moves += 1;
@@ -232,57 +233,29 @@ fn refined(snapshot: &Snapshot, quotas: &Quotas) -> Vec<SetId> {
         used[to.index()] += work;
         for message in snapshot.graph().neighbours(process) {
             let other = message.other;
-            if keys[other].is_some() {
-                enqueue(snapshot, quotas, &parts, other, (&mut queue, &mut keys));
+            if queue.contains(other) {
+                queue.set(other, best_move(snapshot, quotas, &parts, other));
             }
         }
     }
     parts
 }
 
-/// A number by which entries of a queue are ordered.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Order(f64);
-
-impl Eq for Order {}
-
-impl PartialOrd for Order {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Order {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-/// Puts the best move of `process` to another Set of the quotas into the queue.
-fn enqueue(
+/// The move of `process` to another Set of the quotas that cuts least.
+fn best_move(
     snapshot: &Snapshot,
     quotas: &Quotas,
     parts: &[SetId],
     process: usize,
-    (queue, keys): (
-        &mut BTreeSet<(Order, usize, SetId)>,
-        &mut [Option<(Order, SetId)>],
-    ),
-) {
-    if let Some((key, to)) = keys[process].take() {
-        queue.remove(&(key, process, to));
-    }
+) -> Option<(Cut, SetId)> {
     let own = parts[process];
     let mut bytes = vec![0.0; snapshot.sets()];
     for message in snapshot.graph().neighbours(process) {
         bytes[parts[message.other].index()] += message.bytes;
     }
     let others = quotas.sets.iter().filter(|set| **set != own);
-    let cut = others.map(|set| (Order(bytes[own.index()] - bytes[set.index()]), *set));
-    if let Some((key, to)) = cut.min() {
-        keys[process] = Some((key, to));
-        queue.insert((key, process, to));
-    }
+    let cut = others.map(|set| (Cut(bytes[own.index()] - bytes[set.index()]), *set));
+    cut.min()
 }
 
 /// Hosts for processes whose Sets are `parts`: a process stays on its host if that keeps to the limit, the heaviest
@@ -308,7 +281,10 @@ fn placed(snapshot: &Snapshot, quotas: &Quotas, parts: &[SetId]) -> Vec<usize> {
     assignment.places().to_vec()
 }
 
-/// So many Sets are tried in all combinations.
+/// Bounds the moves of a refinement.
+const MOVES_PER_PROCESS: usize = 4;
+
+/// The most Sets that are tried in all combinations.
 const COMBINED_MAX: usize = 4;
 
 /// Longer than any superstep, in seconds.

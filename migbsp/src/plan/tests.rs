@@ -91,7 +91,7 @@ fn connected(
         loads.iter().enumerate().map(load).collect(),
         rates.collect(),
         MigrationCost::default(),
-        PlanningAssumptions {
+        &PlanningAssumptions {
             horizon: 20.0,
             cost_factor: 1.0,
             migration_time: MigrationTime::SharedLinks,

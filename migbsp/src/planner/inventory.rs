@@ -23,7 +23,7 @@ pub struct Inventory {
 pub(super) fn snapshot(
     sets: Vec<Inventory>,
     cost: MigrationCost,
-    assumptions: PlanningAssumptions,
+    assumptions: &PlanningAssumptions,
 ) -> Snapshot {
     let (mut processors, mut loads) = (Vec::new(), Vec::new());
     let (mut rates, mut paths, mut barriers) = (Vec::new(), Vec::new(), Vec::new());

@@ -29,7 +29,7 @@ pub struct Planning {
 impl Default for Planning {
     fn default() -> Self {
         Self {
-            horizon: 50.0,
+            horizon: 100.0,
             pause: 2,
             pause_max: 8,
             overhead: 0.01,

@@ -23,6 +23,17 @@ pub enum NetworkModel {
     Ideal,
 }
 
+impl NetworkModel {
+    /// What a platform's latencies are multiplied with.
+    #[must_use]
+    pub fn latency_factor(self) -> f64 {
+        match self {
+            Self::Lv08 => 13.01,
+            Self::Ideal => 1.0,
+        }
+    }
+}
+
 impl Default for NetworkOptions {
     fn default() -> Self {
         Self {
@@ -46,12 +57,12 @@ pub(super) struct Factors {
 
 impl From<NetworkOptions> for Factors {
     fn from(options: NetworkOptions) -> Self {
-        let (latency, bandwidth, weight_size) = match options.model {
-            NetworkModel::Lv08 => (13.01, 0.97, 20_537.0),
-            NetworkModel::Ideal => (1.0, 1.0, 0.0),
+        let (bandwidth, weight_size) = match options.model {
+            NetworkModel::Lv08 => (0.97, 20_537.0),
+            NetworkModel::Ideal => (1.0, 0.0),
         };
         Self {
-            latency,
+            latency: options.model.latency_factor(),
             bandwidth,
             weight_size,
             window: options.tcp_window.as_f64(),

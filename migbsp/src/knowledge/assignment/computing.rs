@@ -59,7 +59,7 @@ impl Computing {
         let ends = &mut self.ends;
         let residents = self.residents[host].iter().copied();
         sharing(loads, machine, residents, |process, end| {
-            ends[process] = end
+            ends[process] = end;
         });
     }
 

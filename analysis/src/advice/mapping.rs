@@ -1,0 +1,48 @@
+//! Advice where a better mapping of the processes would save much.
+
+use crate::advice::evidence::Evidence;
+use crate::advice::sentence::Advice;
+use crate::advice::settings::Settings;
+use crate::text::{counted, rounded};
+
+/// A policy that plans for all processes together, if the placements of the run leave much to save.
+pub(super) fn advice(evidence: &Evidence, settings: &Settings) -> Option<Advice> {
+    let left = evidence.attainable_seconds?;
+    let is_much = 0.0 < evidence.seconds && LEAST_SHARE * evidence.seconds <= left;
+    if !is_much || evidence.supersteps < LEAST_SUPERSTEPS || settings.policy == ADAPTIVE {
+        return None;
+    }
+    let share = left / evidence.seconds * 100.0;
+    let slowest = evidence.slowest.len();
+    let stayed = slowest
+        - evidence
+            .slowest
+            .keys()
+            .filter(|rank| evidence.moved.contains(rank))
+            .count();
+    let (rank, supersteps) = evidence
+        .slowest
+        .iter()
+        .max_by_key(|(_, supersteps)| **supersteps)?;
+    Some(Advice {
+        reason: format!(
+            "Better mappings would save up to {} s ({share:.1} %) of this run: {} had the longest computation of a \
+             superstep ({rank} in {supersteps} of {}), and {stayed} of these never moved",
+            rounded(left, 3),
+            counted(slowest, "process"),
+            evidence.supersteps,
+        ),
+        options: format!("--policy {ADAPTIVE}"),
+        seconds: left,
+    })
+}
+
+/// The policy that plans for all processes together.
+const ADAPTIVE: &str = "adaptive";
+
+/// The part of the run that better mappings must be able to save. Below it, costs of communication and of calls, which
+/// the best mapping ignores, decide whether another policy is faster.
+const LEAST_SHARE: f64 = 0.1;
+
+/// The number of supersteps below which the calls and moves of another policy may not pay.
+const LEAST_SUPERSTEPS: u64 = 100;

@@ -1,0 +1,95 @@
+//! When advice is given.
+
+use super::*;
+use bsp::Rank;
+
+fn evidence() -> Evidence {
+    Evidence {
+        seconds: 100.0,
+        supersteps: 400,
+        attainable_seconds: Some(20.0),
+        calls: 40,
+        call_seconds: 8.0,
+        slowest: [(Rank(0), 300), (Rank(4), 100)].into(),
+        moved: [Rank(4)].into(),
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        policy: "migbsp".to_owned(),
+        interval: 4,
+        can_be_advised: true,
+    }
+}
+
+fn options(evidence: &Evidence, settings: &Settings) -> Vec<String> {
+    let all = advice(evidence, settings);
+    all.into_iter().map(|advice| advice.options).collect()
+}
+
+#[test]
+fn the_most_valuable_advice_comes_first_and_states_its_evidence() {
+    let all = advice(&evidence(), &settings());
+    let sentences: Vec<String> = all.iter().map(Advice::sentence).collect();
+    assert_eq!(
+        sentences,
+        [
+            "Better mappings would save up to 20.000 s (20.0 %) of this run: 2 processes had the longest computation of \
+             a superstep (p1 in 300 of 400), and 1 of these never moved; try `--policy adaptive`.",
+            "40 calls took 8.000 s (8.0 %) of this run, one every 10 supersteps on average; try \
+             `--set scheduler.interval=16`.",
+        ]
+    );
+    let costly = Evidence {
+        call_seconds: 30.0,
+        ..evidence()
+    };
+    assert_eq!(
+        options(&costly, &settings()),
+        ["--set scheduler.interval=16", "--policy adaptive"]
+    );
+}
+
+#[test]
+fn without_evidence_there_is_no_advice() {
+    let none: [Evidence; 4] = [
+        Evidence::default(),
+        Evidence {
+            attainable_seconds: Some(9.0),
+            call_seconds: 4.0,
+            ..evidence()
+        },
+        Evidence {
+            attainable_seconds: None,
+            call_seconds: 0.0,
+            ..evidence()
+        },
+        Evidence {
+            supersteps: 60,
+            ..evidence()
+        },
+    ];
+    for evidence in none {
+        assert_eq!(advice(&evidence, &settings()), [], "{evidence:?}");
+    }
+}
+
+#[test]
+fn the_policy_in_effect_and_an_interval_that_grew_are_not_advised() {
+    let adaptive = Settings {
+        policy: "adaptive".to_owned(),
+        ..settings()
+    };
+    assert!(options(&evidence(), &adaptive).is_empty());
+    let grown = Evidence {
+        calls: 6,
+        ..evidence()
+    };
+    assert_eq!(options(&grown, &settings()), ["--policy adaptive"]);
+    let held_back = Settings {
+        can_be_advised: false,
+        ..settings()
+    };
+    assert!(options(&evidence(), &held_back).is_empty());
+}
