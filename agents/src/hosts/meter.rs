@@ -75,7 +75,10 @@ pub enum LoadScope {
 
 /// The external load of this machine, second by second.
 #[derive(Clone, Debug)]
-pub(super) struct LoadMeter(Arc<Mutex<History>>);
+pub(super) struct LoadMeter {
+    scope: LoadScope,
+    history: Arc<Mutex<History>>,
+}
 
 #[derive(Debug)]
 struct History {
@@ -90,11 +93,14 @@ impl LoadMeter {
     pub(super) fn begin(scope: LoadScope) -> Self {
         let average = System::load_average().map_or(0.0, |load| load.fifteen);
         let before = (average / f64::from(processors().get())).clamp(0.0, LOAD_MAX);
-        let meter = Self(Arc::new(Mutex::new(History {
-            samples: VecDeque::new(),
-            before,
-        })));
-        let history = Arc::downgrade(&meter.0);
+        let meter = Self {
+            scope,
+            history: Arc::new(Mutex::new(History {
+                samples: VecDeque::new(),
+                before,
+            })),
+        };
+        let history = Arc::downgrade(&meter.history);
         let watching = thread::Builder::new().name("load".to_owned());
         if let Err(error) = watching.spawn(move || watch(&history, scope)) {
             tracing::warn!(%error, "the load of this machine is not watched");
@@ -102,9 +108,15 @@ impl LoadMeter {
         meter
     }
 
+    /// Whether all that delays the processes of this node counts as load: in a trial on one machine its nodes delay each
+    /// other.
+    pub(super) fn counts_delays(&self) -> bool {
+        self.scope == LoadScope::Process
+    }
+
     /// The fraction of this machine that other programs used, averaged over the last `window`.
     pub(super) fn load(&self, window: Seconds) -> f64 {
-        self.0
+        self.history
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .mean(window)

@@ -5,9 +5,9 @@
 //! of the placement in force may be off by 15 % (median over all calls).
 //!
 //! Needs the right to make namespaces (root), the programs `ip` and `tc`, and the queueing discipline `tbf`; where one
-//! of them is missing, the test says so and does nothing. What the test suite runs is short and checks the outputs and
-//! the record, because times of one short run prove nothing. The long form prints the supersteps around every plan and
-//! checks all conditions:
+//! of them is missing, the test says so and does nothing. What the test suite runs is short and checks the outputs, the
+//! record, and that at most half of the crossings are left; times of one short run prove nothing. The long form prints
+//! the supersteps around every plan and checks all conditions:
 //!
 //! ```text
 //! LINK_RUNS=20 cargo test --workspace --test commands -- limited_link --nocapture
@@ -32,6 +32,9 @@ use serde_json::Value;
 use self::network::Network;
 use self::supersteps::{Errors, Plan, Trace, percent};
 use crate::invocation::{Folder, root};
+
+/// Crossings at the start: all pairs of neighbours.
+const CROSSINGS: usize = 16;
 
 /// Crossings of the best placement: a ring in two parts is cut twice.
 const BEST_CROSSINGS: usize = 2;
@@ -72,6 +75,11 @@ fn a_ring_placed_badly_ends_with_the_cut_of_the_best_placement() {
         errors(&traces, Trace::errors_of_plans),
     );
     eprintln!("errors of predictions: of placements in force {of_placements}; of plans {of_plans}");
+    let is_better = |trace: &Trace| 2 * trace.crossings_at_the_end() <= CROSSINGS;
+    assert!(
+        runs.is_some() || traces.iter().all(is_better),
+        "it keeps most crossings"
+    );
     let problems = problems(&traces, of_placements.median);
     assert!(runs.is_none() || problems.is_empty(), "{problems:#?}");
 }

@@ -146,6 +146,7 @@ impl World for HostWorld {
 
     fn felt_load(&self, host: HostId, window: Seconds) -> f64 {
         let felt = self.computation.felt_load(window);
+        let felt = felt.filter(|_| self.machine.load.counts_delays());
         felt.unwrap_or_else(|| self.load(host, window))
     }
 
