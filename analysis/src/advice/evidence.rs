@@ -19,7 +19,7 @@ pub struct Evidence {
     pub calls: usize,
     /// Time for which calls delayed the processes, in seconds.
     pub call_seconds: f64,
-    /// The number of supersteps in which a process had the longest computation, by process.
+    /// The number of supersteps in which a process had the longest computation, by process; one of equals counts.
     pub slowest: BTreeMap<Rank, u64>,
     /// Processes that have moved.
     pub moved: BTreeSet<Rank>,

@@ -13,24 +13,18 @@ pub(super) fn advice(evidence: &Evidence, settings: &Settings) -> Option<Advice>
         return None;
     }
     let share = left / evidence.seconds * 100.0;
-    let slowest = evidence.slowest.len();
-    let stayed = slowest
-        - evidence
-            .slowest
-            .keys()
-            .filter(|rank| evidence.moved.contains(rank))
-            .count();
     let (rank, supersteps) = evidence
         .slowest
         .iter()
         .max_by_key(|(_, supersteps)| **supersteps)?;
     Some(Advice {
+        // Of equally slow processes the record names one, so the sentence does not count them.
         reason: format!(
-            "Better mappings would save up to {} s ({share:.1} %) of this run: {} had the longest computation of a \
-             superstep ({rank} in {supersteps} of {}), and {stayed} of these never moved",
+            "Better mappings would save up to {} s ({share:.1} %) of this run: no process computed longer than {rank} \
+             in {supersteps} of {}, and {} moved",
             rounded(left, 3),
-            counted(slowest, "process"),
-            evidence.supersteps,
+            counted(usize::try_from(evidence.supersteps).ok()?, "superstep"),
+            counted(evidence.moved.len(), "process"),
         ),
         options: format!("--policy {ADAPTIVE}"),
         seconds: left,

@@ -35,8 +35,8 @@ fn the_most_valuable_advice_comes_first_and_states_its_evidence() {
     assert_eq!(
         sentences,
         [
-            "Better mappings would save up to 20.000 s (20.0 %) of this run: 2 processes had the longest computation of \
-             a superstep (p1 in 300 of 400), and 1 of these never moved; try `--policy adaptive`.",
+            "Better mappings would save up to 20.000 s (20.0 %) of this run: no process computed longer \
+             than p1 in 300 of 400 supersteps, and 1 process moved; try `--policy adaptive`.",
             "40 calls took 8.000 s (8.0 %) of this run, one every 10 supersteps on average; try \
              `--set scheduler.interval=16`.",
         ]
