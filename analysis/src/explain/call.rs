@@ -231,6 +231,7 @@ fn assessment(assessment: &PlanAssessment) -> AssessmentReport {
     AssessmentReport {
         present_seconds: balance.present.get(),
         planned_seconds: balance.planned.get(),
+        measured_seconds: assessment.measured.get(),
         cost_seconds: balance.cost.get(),
         horizon: balance.horizon,
         verdict,

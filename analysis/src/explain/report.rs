@@ -75,6 +75,8 @@ pub(super) struct AssessmentReport {
     pub(super) present_seconds: f64,
     /// Superstep time with the planned placement.
     pub(super) planned_seconds: f64,
+    /// Superstep time as measured since the last call, with the present placement.
+    pub(super) measured_seconds: f64,
     /// Cost of the migrations.
     pub(super) cost_seconds: f64,
     /// Supersteps for which the plan is expected to stay valid.

@@ -343,7 +343,7 @@ fn alternatives(assessment: &AssessmentReport, layout: Layout) -> String {
         rounded(assessment.present_seconds, 4),
         rounded(0.0, 4),
         "0".to_owned(),
-        String::new(),
+        measured(assessment),
     ]];
     let chosen = match assessment.verdict {
         "admitted" => "chosen",
@@ -362,6 +362,14 @@ fn alternatives(assessment: &AssessmentReport, layout: Layout) -> String {
         "\nPlans that were compared (seconds):\n\n{}",
         layout.reduced_table(&headers, rows, &[2])
     )
+}
+
+/// What supersteps took in the present placement; records of earlier versions do not say it.
+fn measured(assessment: &AssessmentReport) -> String {
+    if assessment.measured_seconds <= 0.0 {
+        return String::new();
+    }
+    format!("measured {}", rounded(assessment.measured_seconds, 4))
 }
 
 /// Number of rows of a list that are shown.
