@@ -15,6 +15,7 @@
 //!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first
 //!   if the last plan was predicted to gain g, and e has grown by d > g since that call:
 //!     E <- max(E, d); reject plans like it while the loads of its processes and hosts stay
+//!     (within 4 supersteps after the plan S itself is compared with what it was before)
 //!     if T(former hosts) + e then < S by more than 5 % of S, and by more than cost / H: move back
 //!   else E <- 15/16 E
 //!   best <- present
@@ -48,6 +49,7 @@ mod steadiness;
 use bsp::units::{Instant, Seconds};
 
 use crate::bounded::seconds;
+use crate::when::TRIAL;
 use crate::{
     Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationCost,
     MigrationTime, Plan, Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
@@ -100,6 +102,8 @@ struct Call<'a> {
     superstep: f64,
     /// Seconds of it beyond the prediction.
     unexplained: f64,
+    /// Whether the last plan is so recent that little but the plan can have changed supersteps.
+    is_trial: bool,
 }
 
 impl Planner {
@@ -150,6 +154,7 @@ impl Planner {
             horizon: assumptions.horizon,
             superstep,
             unexplained: superstep - present.longest(),
+            is_trial: completed - self.pacing.completed() <= TRIAL,
             present,
         };
         let proposal = self.undo(&call).unwrap_or_else(|| self.propose(&call));
@@ -185,11 +190,19 @@ impl Planner {
 
     /// Takes back the last plan, if it has made supersteps longer and going back pays.
     fn undo(&mut self, call: &Call<'_>) -> Option<Proposal> {
-        let failed = self.model_error.failed_plan(call.unexplained)?;
+        let longer = |audit: &PlanAudit| {
+            let longer = call.superstep - audit.superstep();
+            (call.is_trial && (LONGER - 1.0) * audit.superstep() < longer).then_some(longer)
+        };
+        let failed = self.model_error.failed_plan(call.unexplained, longer)?;
         self.model_error.reject(call.snapshot, &failed);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
-        let before = reverted.longest() + failed.unexplained();
+        let before = if call.is_trial {
+            failed.superstep()
+        } else {
+            (reverted.longest() + failed.unexplained()).max(0.0)
+        };
         let balance = CostBenefit {
             present: seconds(call.superstep),
             planned: seconds(before),
@@ -236,7 +249,7 @@ impl Planner {
                     .iter()
                     .map(|planned| (planned.step.rank, planned.step.from));
                 let gain = (balance.present - balance.planned).get();
-                PlanAudit::new(former.collect(), gain, call.unexplained)
+                PlanAudit::new(former.collect(), gain, (call.superstep, call.unexplained))
             }));
         self.balance = Some(balance);
         let pause = match verdict {

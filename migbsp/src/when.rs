@@ -21,6 +21,7 @@ pub(crate) use either::MENON_BOULMIER_BUDGETED;
 pub(crate) use interval::RULE as MIGBSP_INTERVAL;
 pub use interval::{Interval, is_balanced};
 pub use timing::{CallOutcome, CallSchedule, Elapsed, Spacing, When};
+pub(crate) use trial::TRIAL;
 
 /// The shipped rules.
 pub(crate) const WHENS: &[Rule<dyn When>] = &[

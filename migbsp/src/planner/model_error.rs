@@ -19,10 +19,17 @@ pub(super) struct ModelError {
 
 impl ModelError {
     /// The plan that was carried out last, if it failed: a superstep now takes `unexplained` seconds beyond its
-    /// prediction.
-    pub(super) fn failed_plan(&mut self, unexplained: f64) -> Option<PlanAudit> {
+    /// prediction, or the trial of the plan has shown supersteps to be `longer`, by that many seconds.
+    pub(super) fn failed_plan(
+        &mut self,
+        unexplained: f64,
+        longer: impl Fn(&PlanAudit) -> Option<f64>,
+    ) -> Option<PlanAudit> {
         let audit = self.carried_out.take();
-        let failed = audit.and_then(|audit| Some((audit.error(unexplained)?, audit)));
+        let failed = audit.and_then(|audit| {
+            let error = audit.error(unexplained).or_else(|| longer(&audit))?;
+            Some((error, audit))
+        });
         let Some((error, audit)) = failed else {
             self.seconds *= REMEMBERED;
             return None;
@@ -81,12 +88,15 @@ mod tests {
     #[test]
     fn a_failed_plan_raises_the_error_and_other_calls_lower_it() {
         let mut error = ModelError::default();
-        error.carry_out(PlanAudit::new(Vec::new(), 1.0, 0.0));
-        assert!(error.failed_plan(4.0).is_some());
+        error.carry_out(PlanAudit::new(Vec::new(), 1.0, (1.0, 0.0)));
+        assert!(error.failed_plan(4.0, |_| None).is_some());
         assert!((error.seconds() - 4.0).abs() < 1e-12);
-        assert!(error.failed_plan(4.0).is_none(), "a plan fails once");
+        assert!(
+            error.failed_plan(4.0, |_| None).is_none(),
+            "a plan fails once"
+        );
         assert!((error.seconds() - 3.75).abs() < 1e-12);
-        error.carry_out(PlanAudit::new(Vec::new(), 1.0, 0.0));
-        assert!(error.failed_plan(0.5).is_none());
+        error.carry_out(PlanAudit::new(Vec::new(), 1.0, (1.0, 0.0)));
+        assert!(error.failed_plan(0.5, |_| None).is_none());
     }
 }

@@ -42,11 +42,16 @@ impl Trial {
     }
 }
 
+/// Supersteps after which a plan has been tried.
+pub(crate) const TRIAL: u64 = 4;
+
 /// Supersteps after a plan that say nothing.
 const SKIPPED: u32 = 1;
 
 /// Supersteps after them that all have to take longer.
 const TRIED: u32 = 3;
+
+const _: () = assert!(SKIPPED + TRIED == 4, "together a trial");
 
 #[cfg(test)]
 mod tests {

@@ -120,7 +120,7 @@ const AGENTS: [&str; 11] = [
     r#"{"Start":{"superstep":0,"interval":null}}"#,
     r#"{"Start":{"superstep":1,"interval":4}}"#,
     r#""Finish""#,
-    r#"{"Arrived":{"superstep":0,"processes":1,"halted":0,"sent":0,"received":0,"slowest":[0.5,0],"computation":500000000}}"#,
+    r#"{"Arrived":{"superstep":0,"processes":1,"halted":0,"sent":0,"received":0,"slowest":[0.5,0],"computation":500000000,"took":0.5}}"#,
     r#"{"Confer":{"superstep":0}}"#,
     r#"{"Measure":{"superstep":0}}"#,
     r#"{"Evaluate":{"superstep":0,"sets":[{"capacity":1e9,"processes":1,"processors":1,"transfer_rate":1e-9}]}}"#,
@@ -139,7 +139,7 @@ const CALLS: [&str; 9] = [
     r#"{"Ask":{"superstep":0,"from":0,"request":{"rank":0,"instructions":5,"bytes":5,"migration":0.5,"t2":0.5}}}"#,
     r#"{"Answered":{"superstep":0,"rank":0,"answer":{"offer":{"host":0,"t1":0.5,"runner_up":null}}}}"#,
     r#"{"Decided":{"superstep":0,"set":0,"considered":[]}}"#,
-    r#"{"Planned":{"superstep":0,"moves":[{"step":{"rank":0,"from":0,"to":1},"cost":0.5,"before":0.5,"after":0.5}],"spacing":{"cost":0.5,"pause":1,"again":1,"took":0.5}}}"#,
+    r#"{"Planned":{"superstep":0,"moves":[{"step":{"rank":0,"from":0,"to":1},"cost":0.5,"before":0.5,"after":0.5}],"spacing":{"cost":0.5,"pause":1,"again":1,"took":0.5,"limit":0.5}}}"#,
 ];
 
 const NODES: [&str; 6] = [
