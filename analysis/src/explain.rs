@@ -9,6 +9,7 @@ mod durations;
 mod forces;
 mod history;
 mod narrative;
+mod neighbours;
 mod overview;
 mod payback;
 mod process;

@@ -56,7 +56,11 @@ pub(super) fn rows(
         Event::Evaluated(evaluated) => pending.push(evaluated),
         Event::Call(call) => {
             let evaluated = std::mem::take(&mut pending);
-            let detail = Detail { call, evaluated };
+            let detail = Detail {
+                call,
+                evaluated,
+                observed: Vec::new(),
+            };
             for row in rows_of(history, &detail, rank) {
                 if failed.is_none() {
                     failed = table.push(row).err();

@@ -152,13 +152,17 @@ impl History {
     ///
     /// If the record is no longer readable.
     pub(super) fn detail(&self, superstep: u64) -> Result<Detail, Failure> {
-        let (mut evaluated, mut held) = (Vec::new(), None);
+        let (mut evaluated, mut observed, mut held) = (Vec::new(), Vec::new(), None);
         let needed = |header: EventHeader| {
             header.superstep == Some(superstep)
-                && matches!(header.kind, EventKind::Evaluated | EventKind::Call)
+                && matches!(
+                    header.kind,
+                    EventKind::Evaluated | EventKind::Observed | EventKind::Call
+                )
         };
         record::scan(&self.folder, needed, |event| match event {
             Event::Evaluated(found) => evaluated.push(found),
+            Event::Observed(found) => observed.push(found),
             Event::Call(call) => held = Some(call),
             _ => {}
         })
@@ -172,6 +176,7 @@ impl History {
         Ok(Detail {
             call: held.ok_or_else(gone)?,
             evaluated,
+            observed,
         })
     }
 
@@ -222,6 +227,8 @@ pub(super) struct Detail {
     pub(super) call: Call,
     /// The findings of the processes of each Set.
     pub(super) evaluated: Vec<record::Evaluated>,
+    /// The observations of processes about themselves.
+    pub(super) observed: Vec<record::Observed>,
 }
 
 impl Detail {

@@ -12,6 +12,7 @@ use crate::explain::disposition::{Disposition, meaning};
 use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, History};
 use crate::explain::narrative::Narrative;
+use crate::explain::neighbours;
 use crate::explain::payback::Payback;
 use crate::explain::report::{Explanation, Predicted, ProcessReport, Row, Time};
 use crate::text::counted;
@@ -49,6 +50,9 @@ pub(super) fn explain(
             forces: answer.forces.as_ref(),
         };
         answer.sentences.push(narrative.why(disposition));
+        answer
+            .sentences
+            .extend(neighbours::sentence(rank, &process.neighbours));
         answer.sentences.extend(weighing(explained));
         answer.sentences.extend(narrative.what_it_won());
     } else {
@@ -103,6 +107,7 @@ fn describe(
         predicted: predicted(call, rank),
         own_work_counts: history.rules.own_work_counts,
         payback: Payback::of(history, index).filter(|_| has_moved),
+        neighbours: neighbours::neighbours(history, detail, rank),
         moved_with: others.map(|moved| moved.rank.to_string()).collect(),
         moved_after,
         dispositions,

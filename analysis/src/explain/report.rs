@@ -1,5 +1,6 @@
 //! The answer, as `--format json` shows it.
 
+use crate::explain::neighbours::Neighbour;
 use std::collections::BTreeMap;
 
 use experiments::{CallSummary, NamedMove, Published};
@@ -151,6 +152,8 @@ pub(super) struct ProcessReport {
     pub(super) predicted: Option<Predicted>,
     /// Gain of the call's migrations, if the process moved.
     pub(super) payback: Option<Payback>,
+    /// The processes that it exchanges messages with, where plans name hosts.
+    pub(super) neighbours: Vec<Neighbour>,
     /// Processes that moved in the same call.
     pub(super) moved_with: Vec<String>,
     /// Supersteps after which it moved in the whole run.

@@ -9,7 +9,8 @@ use crate::rule::Rule;
 use crate::{Assignment, Snapshot};
 
 /// Makes several plans, drops the moves that do not pay from each, and proposes the plan whose
-/// supersteps and moves take least over the horizon; the present placement is always one of them.
+/// supersteps and moves take least over the horizon, of nearly equal ones the one with fewest moves; the present
+/// placement is always one of them.
 ///
 /// [`GreedyRefine`] with four tolerances, refinement inside Sets, a greedy assignment from scratch, the graph divided
 /// among Sets, and local search from the present placement and from the best of all others.
@@ -18,7 +19,10 @@ pub struct Portfolio;
 
 /// The best plan so far.
 struct Best {
+    /// The least objective so far.
     objective: f64,
+    /// How many processes the plan moves.
+    moves: u32,
     places: Vec<usize>,
     alternatives: Vec<Alternative>,
     /// Every plan with its objective.
@@ -29,6 +33,7 @@ impl Plan for Portfolio {
     fn draft(&mut self, snapshot: &Snapshot) -> Draft {
         let mut best = Best {
             objective: Assignment::present(snapshot).objective(),
+            moves: 0,
             places: snapshot.places().to_vec(),
             alternatives: Vec::new(),
             seeds: Vec::new(),
@@ -62,13 +67,17 @@ impl Best {
     fn consider(&mut self, name: &str, snapshot: &Snapshot, mut assignment: Assignment<'_>) {
         trim(snapshot, &mut assignment);
         let objective = assignment.objective();
-        self.alternatives
-            .push(Alternative::new(name, snapshot, assignment.places()));
+        let alternative = Alternative::new(name, snapshot, assignment.places());
         self.seeds.push((objective, assignment.places().to_vec()));
-        if objective < self.objective {
-            self.objective = objective;
+        let is_better = objective < self.objective * (1.0 - EQUAL);
+        let is_simpler =
+            objective <= self.objective * (1.0 + EQUAL) && alternative.moves < self.moves;
+        if is_better || is_simpler {
+            self.objective = self.objective.min(objective);
+            self.moves = alternative.moves;
             self.places = assignment.places().to_vec();
         }
+        self.alternatives.push(alternative);
     }
 
     /// Searches from the present placement, and from the best plans.
@@ -94,6 +103,9 @@ fn greedy(snapshot: &Snapshot) -> Vec<usize> {
     let hosts: Vec<usize> = (0..snapshot.hosts().len()).collect();
     greedy_among(snapshot, |_| &hosts)
 }
+
+/// Part by which objectives may differ that count as equal; then the plan with fewer moves is the better one.
+const EQUAL: f64 = 1e-3;
 
 /// How many plans a search begins from, in addition to the present placement.
 const SEARCHED: usize = 3;
