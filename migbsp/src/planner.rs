@@ -13,9 +13,9 @@
 //!   learn from the messages what paths between Sets take; T is predicted from the graph, loads, speeds and paths
 //!   S <- measured mean length of a superstep since the last call; e <- S - T(present)
 //!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first
-//!   if the last plan was predicted to gain g, and e has grown by d > g since that call:
+//!   if the last plan was predicted to gain g, and e has grown by d > g since that call, or S by 2 % in 4 supersteps in
+//!   which T(former hosts) has stayed what it was:
 //!     E <- max(E, d); reject plans like it while the loads of its processes and hosts stay
-//!     (within 4 supersteps after the plan S itself is compared with what it was before)
 //!     if T(former hosts) + e then < S by more than 5 % of S, and by more than cost / H: move back
 //!   else E <- 15/16 E
 //!   best <- present
@@ -106,6 +106,15 @@ struct Call<'a> {
     is_trial: bool,
 }
 
+impl Call<'_> {
+    /// Whether supersteps can be compared as measured with those before the plan of `audit`: it was carried out a few
+    /// supersteps ago, and the prediction for `reverted`, the placement before it, is what it was then.
+    fn compares_with(&self, audit: &PlanAudit, reverted: &Assignment<'_>) -> bool {
+        let change = (reverted.longest() - audit.predicted()).abs();
+        self.is_trial && change <= (LONGER - 1.0) * audit.predicted()
+    }
+}
+
 impl Planner {
     /// A planner that has planned nothing yet; `None` if the policy's plans name no processors.
     #[must_use]
@@ -191,14 +200,17 @@ impl Planner {
     /// Takes back the last plan, if it has made supersteps longer and going back pays.
     fn undo(&mut self, call: &Call<'_>) -> Option<Proposal> {
         let longer = |audit: &PlanAudit| {
+            let places = audit.reverted(call.snapshot)?;
+            let reverted = Assignment::new(call.snapshot, &places);
             let longer = call.superstep - audit.superstep();
-            (call.is_trial && (LONGER - 1.0) * audit.superstep() < longer).then_some(longer)
+            let is_longer = (LONGER - 1.0) * audit.superstep() < longer;
+            (is_longer && call.compares_with(audit, &reverted)).then_some(longer)
         };
         let failed = self.model_error.failed_plan(call.unexplained, longer)?;
         self.model_error.reject(call.snapshot, &failed);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
-        let before = if call.is_trial {
+        let before = if call.compares_with(&failed, &reverted) {
             failed.superstep()
         } else {
             (reverted.longest() + failed.unexplained()).max(0.0)
@@ -249,7 +261,11 @@ impl Planner {
                     .iter()
                     .map(|planned| (planned.step.rank, planned.step.from));
                 let gain = (balance.present - balance.planned).get();
-                PlanAudit::new(former.collect(), gain, (call.superstep, call.unexplained))
+                PlanAudit::new(
+                    former.collect(),
+                    gain,
+                    (call.superstep, call.present.longest()),
+                )
             }));
         self.balance = Some(balance);
         let pause = match verdict {

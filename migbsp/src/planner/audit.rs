@@ -15,25 +15,25 @@ pub(super) struct PlanAudit {
     former: Vec<(Rank, HostId)>,
     /// The predicted gain of a superstep, in seconds.
     gain: f64,
-    /// Seconds that a superstep took beyond its prediction before the plan.
-    unexplained: f64,
     /// Seconds that a superstep took before the plan.
     superstep: f64,
+    /// Its prediction then.
+    predicted: f64,
 }
 
 impl PlanAudit {
     /// Of a plan that moves processes off the hosts `former` and is predicted to gain `gain` seconds per superstep,
-    /// at a time when a superstep took `superstep` seconds, `unexplained` of them beyond its prediction.
+    /// at a time when a superstep took `superstep` seconds and was predicted to take `predicted`.
     pub(super) const fn new(
         former: Vec<(Rank, HostId)>,
         gain: f64,
-        (superstep, unexplained): (f64, f64),
+        (superstep, predicted): (f64, f64),
     ) -> Self {
         Self {
             former,
             gain,
-            unexplained,
             superstep,
+            predicted,
         }
     }
 
@@ -44,7 +44,7 @@ impl PlanAudit {
 
     /// Seconds that a superstep took beyond its prediction before the plan.
     pub(super) const fn unexplained(&self) -> f64 {
-        self.unexplained
+        self.superstep - self.predicted
     }
 
     /// Seconds that a superstep took before the plan.
@@ -52,10 +52,15 @@ impl PlanAudit {
         self.superstep
     }
 
+    /// Its prediction then.
+    pub(super) const fn predicted(&self) -> f64 {
+        self.predicted
+    }
+
     /// The model error: by how many seconds the unexplained part of a superstep has grown to `unexplained`, if that is
     /// more than the predicted gain.
     pub(super) fn error(&self, unexplained: f64) -> Option<f64> {
-        let growth = unexplained - self.unexplained;
+        let growth = unexplained - self.unexplained();
         (self.gain < growth).then_some(growth)
     }
 
@@ -85,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_plan_fails_if_the_unexplained_time_grows_by_more_than_its_gain() {
-        let audit = PlanAudit::new(Vec::new(), 2.0, (1.0, -1.0));
+        let audit = PlanAudit::new(Vec::new(), 2.0, (1.0, 2.0));
         assert_eq!(audit.error(-1.0), None);
         assert_eq!(audit.error(0.9), None);
         assert_eq!(audit.error(1.5), Some(2.5));
@@ -94,12 +99,12 @@ mod tests {
     #[test]
     fn moved_processes_go_back_and_others_stay() {
         let snapshot = snapshot(&[1.0, 1.0, 1.0], &[(0, 1.0), (1, 1.0), (1, 1.0)]);
-        let back = |rank, host| PlanAudit::new(vec![(Rank(rank), HostId(host))], 1.0, (1.0, 0.0));
+        let back = |rank, host| PlanAudit::new(vec![(Rank(rank), HostId(host))], 1.0, (1.0, 1.0));
         assert_eq!(back(2, 0).reverted(&snapshot), Some(vec![0, 1, 0]));
         assert_eq!(back(2, 7).reverted(&snapshot), None);
         // Rank 9 has halted.
         let former = vec![(Rank(9), HostId(1)), (Rank(2), HostId(0))];
-        let some_halted = PlanAudit::new(former, 1.0, (1.0, 0.0));
+        let some_halted = PlanAudit::new(former, 1.0, (1.0, 1.0));
         assert_eq!(some_halted.reverted(&snapshot), Some(vec![0, 1, 0]));
     }
 }

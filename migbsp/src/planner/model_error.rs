@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_failed_plan_raises_the_error_and_other_calls_lower_it() {
         let mut error = ModelError::default();
-        error.carry_out(PlanAudit::new(Vec::new(), 1.0, (1.0, 0.0)));
+        error.carry_out(PlanAudit::new(Vec::new(), 1.0, (1.0, 1.0)));
         assert!(error.failed_plan(4.0, |_| None).is_some());
         assert!((error.seconds() - 4.0).abs() < 1e-12);
         assert!(
@@ -96,7 +96,7 @@ mod tests {
             "a plan fails once"
         );
         assert!((error.seconds() - 3.75).abs() < 1e-12);
-        error.carry_out(PlanAudit::new(Vec::new(), 1.0, (1.0, 0.0)));
+        error.carry_out(PlanAudit::new(Vec::new(), 1.0, (1.0, 1.0)));
         assert!(error.failed_plan(0.5, |_| None).is_none());
     }
 }
