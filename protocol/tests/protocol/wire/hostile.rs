@@ -125,7 +125,7 @@ fn errors_name_the_wrong_byte() {
     );
     check(
         with(confer(), 1, 9),
-        "byte 1: wire version 9, expected 2: run one build at both ends",
+        "byte 1: wire version 9, expected 3: run one build at both ends",
     );
     check(
         with(confer(), 2, 7),
