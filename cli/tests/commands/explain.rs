@@ -179,7 +179,8 @@ fn scripts_and_plans_are_explained_too() {
     );
 
     let policy = "scheduler.policy=adaptive";
-    let planned = recorded(&[policy, "application.supersteps=40"]);
+    let many = "application.processes=200";
+    let planned = recorded(&[policy, many, "application.supersteps=12"]);
     let run = json(&planned, &[]);
     let calls = run["calls"].as_array().unwrap();
     let moved = calls
@@ -200,7 +201,7 @@ fn scripts_and_plans_are_explained_too() {
             .iter()
             .all(|other| other["process"] != process.as_str())
     };
-    let stayer = (1..=25).map(|number| format!("p{number}")).find(stays);
+    let stayer = (1..=200).map(|number| format!("p{number}")).find(stays);
     says(
         &planned,
         &stayer.unwrap(),
