@@ -343,7 +343,12 @@ fn a_plan_that_was_tampered_with_is_named() {
                 "9.0",
                 "migrations #1 cost: recorded 9.0",
             ),
-            ("evaluated", "/barrier_delay", "1e3", ""),
+            (
+                "evaluated",
+                "/barrier",
+                "{\"by-rank\":{\"process\":1e3}}",
+                "",
+            ),
             ("observed", "/forecast", "1e12", ""),
         ],
     );
