@@ -79,6 +79,23 @@ pub enum Error {
         /// The beginning, a superstep.
         start: u64,
     },
+    /// Shifts that a pattern leaves no meaning.
+    #[error("`{key}` has no meaning beside `pattern`: remove one of them")]
+    ShiftsBesidePattern {
+        /// Name of the parameter.
+        key: &'static str,
+    },
+    /// A grid that has not one place for each process.
+    #[error(
+        "invalid value `{dimensions:?}` for `pattern.dimensions`: their product must be `processes`, which is \
+         {processes}"
+    )]
+    Grid {
+        /// The numbers of processes along each dimension.
+        dimensions: Vec<u32>,
+        /// The number of processes.
+        processes: u32,
+    },
     /// A matrix that cannot be dealt out to the processes.
     #[error(transparent)]
     Cyclic(#[from] CyclicError),

@@ -3,12 +3,16 @@
 //! Lists are given by rank: rank `r` takes the element at `r` modulo the list's length. In every
 //! superstep, the last one included, each process sends its bytes to its rank plus each shift, where
 //! that exists; with `ring`, modulo the number of processes. A shift of 0, or one that leads around
-//! the ring, sends to the process itself; a shift that is listed twice sends twice.
+//! the ring, sends to the process itself; a shift that is listed twice sends twice. A [`Pattern`] takes
+//! the place of shifts.
 
 mod change;
 mod dynamics;
+mod misplaced_key;
+mod pattern;
 mod variation;
 mod written;
+mod written_pattern;
 
 use bsp::units::{Bytes, Instructions};
 use bsp::{Image, Program, Rank, Step, Superstep};
@@ -20,6 +24,7 @@ use crate::tally::Tally;
 
 pub use change::{Change, Choice};
 pub use dynamics::Dynamics;
+pub use pattern::Pattern;
 
 /// How much each rank computes, sends and holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +38,9 @@ pub struct Parameters {
     pub shifts: Vec<i64>,
     /// Whether ranks are counted modulo the number of processes when shifted.
     pub ring: bool,
+    /// The partners of each process; by default shifts say which.
+    #[serde(with = "written_pattern", skip_serializing_if = "Pattern::is_shifts")]
+    pub pattern: Pattern,
     /// Bytes that a process occupies.
     pub memory: f64,
     /// How the instructions change while the program runs.
@@ -47,6 +55,7 @@ impl Default for Parameters {
             bytes: vec![1e5],
             shifts: vec![1],
             ring: false,
+            pattern: Pattern::default(),
             memory: 900e3,
             dynamics: Dynamics::default(),
         }
@@ -71,7 +80,8 @@ pub struct Synthetic {
 /// # Errors
 ///
 /// If there is no process or no superstep, if a list by rank is empty, if a number is negative, no
-/// number, or too large, or if the load grows beyond 2⁶³ instructions.
+/// number, or too large, if the load grows beyond 2⁶³ instructions, or if the pattern does not fit the
+/// number of processes or has shifts beside it.
 ///
 /// # Examples
 ///
@@ -102,6 +112,8 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Syntheti
     let memory = bytes("memory", parameters.memory)?;
     parameters.dynamics.check()?;
     let places = places(&parameters.dynamics, common);
+    parameters.check_shifts()?;
+    let partners = parameters.pattern.partners(common.processes)?;
     common.build(|rank| {
         let work = works[rank.index() % works.len()];
         let place = places
@@ -112,7 +124,10 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Syntheti
             work,
             bytes: sizes[rank.index() % sizes.len()],
             memory,
-            receivers: receivers(parameters, rank, common.processes),
+            receivers: match &partners {
+                None => receivers(parameters, rank, common.processes),
+                Some(partners) => partners[rank.index()].clone(),
+            },
             variation: Variation::new(&parameters.dynamics, work, (rank, place), common)
                 .map(Box::new),
             tally: Tally::default(),
@@ -142,6 +157,23 @@ impl Program for Synthetic {
 
     fn memory(&self) -> Option<Image> {
         Some(self.memory.into())
+    }
+}
+
+impl Parameters {
+    /// That nothing is said of shifts where a pattern takes their place.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ShiftsBesidePattern`].
+    fn check_shifts(&self) -> Result<(), Error> {
+        let Self { shifts, ring, .. } = Self::default();
+        match self.pattern {
+            Pattern::Shifts => Ok(()),
+            _ if self.shifts != shifts => Err(Error::ShiftsBesidePattern { key: "shifts" }),
+            _ if self.ring != ring => Err(Error::ShiftsBesidePattern { key: "ring" }),
+            _ => Ok(()),
+        }
     }
 }
 

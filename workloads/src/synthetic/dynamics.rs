@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::parameters::{AMOUNT_MAX, Error, at_least_one, instructions, within};
 use crate::synthetic::change::{Change, Choice};
-use crate::synthetic::written::{MisplacedKey, WrittenDynamics};
+use crate::synthetic::misplaced_key::MisplacedKey;
+use crate::synthetic::written::WrittenDynamics;
 
 /// How the instructions of a superstep change: a factor that depends on rank and superstep, and noise
 /// on top of it.

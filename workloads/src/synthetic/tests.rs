@@ -297,3 +297,56 @@ proptest! {
         prop_assert_ne!(&more[0], &more[1]);
     }
 }
+
+#[test]
+fn a_pattern_takes_the_place_of_shifts() {
+    let outputs = run(
+        "bytes = [10]\n[pattern]\nkind = 'grid'\ndimensions = [2, 3]",
+        common(6, 2),
+    );
+    let received: Vec<u64> = outputs.iter().map(|tally| tally.received.0).collect();
+    assert_eq!(received, [20, 30, 20, 20, 30, 20]);
+    let check = |text: &str, expected: &str| {
+        let error = processes(&read(text), common(6, 2)).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    };
+    let tree = "[pattern]\nkind = 'tree'";
+    check(
+        &format!("shifts = [1, 2]\n{tree}"),
+        "`shifts` has no meaning beside `pattern`: remove one of them",
+    );
+    check(
+        &format!("ring = true\n{tree}"),
+        "`ring` has no meaning beside `pattern`: remove one of them",
+    );
+}
+
+#[test]
+fn patterns_have_defaults_and_read_back_what_they_write() {
+    let patterns = [
+        ("shifts", Pattern::Shifts),
+        ("groups", Pattern::Groups { size: 4 }),
+        ("tree", Pattern::Tree { arity: 2 }),
+        ("random", Pattern::Random { links: 2, seed: 1 }),
+    ];
+    for (kind, pattern) in patterns {
+        let parameters = read(&format!("[pattern]\nkind = '{kind}'"));
+        assert_eq!(parameters.pattern, pattern);
+        let written = toml::to_string(&parameters).unwrap();
+        assert_eq!(read(&written), parameters, "{written}");
+        assert_eq!(written.contains("pattern"), kind != "shifts", "{written}");
+    }
+    let misplaced = |text: &str, expected: &str| {
+        let error = toml::from_str::<Parameters>(text).unwrap_err();
+        assert!(error.message().contains(expected), "{error}");
+    };
+    misplaced(
+        "[pattern]\nkind = 'tree'\nsize = 3",
+        "`kind = \"tree\"` takes no `size`; it takes arity",
+    );
+    misplaced(
+        "[pattern]\narity = 3",
+        "`kind = \"shifts\"` takes no `arity`; it takes no other keys",
+    );
+    misplaced("[pattern]\nkind = 'torus'", "unknown variant `torus`");
+}

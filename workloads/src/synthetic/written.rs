@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::synthetic::change::{Change, Choice};
+use crate::synthetic::misplaced_key::MisplacedKey;
 
 /// The table as it is written: flat, and with gaps.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -38,15 +39,6 @@ enum DynamicsKind {
     Noise,
 }
 
-/// A key that is known and means nothing here.
-#[derive(Debug, thiserror::Error)]
-#[error("`kind = \"{kind}\"` takes no `{key}`; it takes {}", .known.join(", "))]
-pub(super) struct MisplacedKey {
-    kind: &'static str,
-    key: &'static str,
-    known: &'static [&'static str],
-}
-
 impl DynamicsKind {
     const fn name(self) -> &'static str {
         match self {
@@ -71,7 +63,6 @@ impl DynamicsKind {
 impl WrittenDynamics {
     /// Nothing, if the kind takes all keys that are written.
     pub(super) fn check_keys(&self) -> Result<(), MisplacedKey> {
-        let known = self.kind.keys();
         let written = [
             ("choice", self.choice.is_some()),
             ("share", self.share.is_some()),
@@ -81,16 +72,7 @@ impl WrittenDynamics {
             ("step", self.step.is_some()),
             ("every", self.every.is_some()),
         ];
-        match written
-            .iter()
-            .find(|(key, is_written)| *is_written && !known.contains(key))
-        {
-            None => Ok(()),
-            Some(&(key, _)) => {
-                let kind = self.kind.name();
-                Err(MisplacedKey { kind, key, known })
-            }
-        }
+        MisplacedKey::check(self.kind.name(), self.kind.keys(), &written)
     }
 
     /// What changes, with the defaults of the kind.
