@@ -14,6 +14,7 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
+use crate::best_placement::{KnownBest, file_of};
 use crate::compare::ledger::{Entry, LEDGER_SCHEMA, Place};
 use experiments::Failure;
 use experiments::Loaded;
@@ -122,15 +123,34 @@ pub fn subjects(comparison: &Comparison<'_>, registry: &Registry) -> Result<Vec<
             let prepared = PreparedExperiment::new(case.load(comparison.set, registry)?);
             prepared.map_err(|failure| failure.of(&name))?;
         }
+        let best_placement = best_placement(file, comparison.set, registry)?;
         let draws = written.draws(registry)?;
         let seeds = if draws {
             comparison.seeds.all().to_vec()
         } else {
             vec![comparison.seeds.first()]
         };
-        subjects.push(Subject { name, draws, seeds });
+        subjects.push(Subject {
+            name,
+            draws,
+            seeds,
+            best_placement,
+        });
     }
     Ok(subjects)
+}
+
+/// The best placement of the experiment in `file`, if a file beside it names one.
+fn best_placement(
+    file: &Path,
+    set: &[String],
+    registry: &Registry,
+) -> Result<Option<KnownBest>, Failure> {
+    if !file_of(file).exists() {
+        return Ok(None);
+    }
+    let prepared = PreparedExperiment::new(experiments::load(file, set, registry)?)?;
+    KnownBest::of(file, &prepared)
 }
 
 /// Runs every experiment under every policy with every seed; what `ledger` has is not run again.

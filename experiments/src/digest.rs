@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::prepared::PreparedExperiment;
 use crate::registry::Registry;
 use crate::scheduler::Scenario;
-use settings::{Files, Node, Value};
+use settings::{Files, Node, Value, canonical};
 
 impl PreparedExperiment {
     /// A digest that differs if a run of `scenario` may: of the build, the configuration with its seed, the
@@ -28,6 +28,47 @@ impl PreparedExperiment {
         let scenario = scenario.name();
         write!(digest, "{build:?}\n{scenario}\n{effective}\n{platform:?}\n")
             .map_err(Failure::run)?;
+        let files = Files::new(&self.loaded.folder, &application.written);
+        digest.add_files("", &application.effective, files)?;
+        Ok(hex::encode(digest.0.finalize()))
+    }
+}
+
+impl PreparedExperiment {
+    /// A digest of all that the length of a superstep depends on under a given placement, if all supersteps are alike:
+    /// the application without its length, the platform, network and barrier, the files that the application names, and
+    /// where processes start, because Managers run there.
+    ///
+    /// It is the same in all builds, for any scheduler and seed.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read.
+    pub fn steady_digest(&self) -> Result<String, Failure> {
+        let experiment = &self.loaded.experiment;
+        let application = &experiment.application;
+        let effective = experiment.effective();
+        let mut digest = Hashed(Sha256::new());
+        for (section, node) in effective.entries() {
+            let left_out: &[&str] = match section.as_str() {
+                "scheduler" | "placement" | "run" => continue,
+                "application" => &["supersteps"],
+                "platform" => &["file"],
+                _ => &[],
+            };
+            let entries = node.entries().iter();
+            let kept = entries.filter(|(key, _)| !left_out.contains(&key.as_str()));
+            let kept = Node {
+                value: Value::Table(kept.cloned().collect()),
+                origin: None,
+            };
+            let text = canonical(&kept);
+            writeln!(digest, "{section} {text}").map_err(Failure::run)?;
+        }
+        for host in &self.placement {
+            writeln!(digest, "{}", host.index()).map_err(Failure::run)?;
+        }
+        digest.0.update(self.loaded.platform_text()?);
         let files = Files::new(&self.loaded.folder, &application.written);
         digest.add_files("", &application.effective, files)?;
         Ok(hex::encode(digest.0.finalize()))

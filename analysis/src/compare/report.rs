@@ -41,6 +41,7 @@ pub struct Row {
     call_seconds: f64,
     attainable_seconds: f64,
     imbalance_seconds: f64,
+    of_best_placement: Option<f64>,
     configuration_sha256: String,
 }
 
@@ -125,10 +126,7 @@ fn rows(results: &Results) -> Vec<Row> {
     let mut rows = Vec::new();
     for (experiment, policies) in results.experiments.iter().zip(&results.runs) {
         for (policy, runs) in results.policies.iter().zip(policies) {
-            rows.extend(
-                runs.iter()
-                    .map(|run| Row::new(&experiment.name, policy, run)),
-            );
+            rows.extend(runs.iter().map(|run| Row::new(experiment, policy, run)));
         }
     }
     rows
@@ -161,9 +159,9 @@ fn check(results: &Results, claim: &Claim, experiment: Option<usize>) -> Checked
 }
 
 impl Row {
-    fn new(experiment: &str, policy: &str, run: &Run) -> Self {
+    fn new(experiment: &Subject, policy: &str, run: &Run) -> Self {
         Self {
-            experiment: experiment.to_owned(),
+            experiment: experiment.name.clone(),
             policy: policy.to_owned(),
             seed: run.seed,
             seconds: run.seconds,
@@ -174,6 +172,7 @@ impl Row {
             call_seconds: run.call_seconds,
             attainable_seconds: run.attainable_seconds,
             imbalance_seconds: run.imbalance_seconds,
+            of_best_placement: experiment.of_best_placement(run),
             configuration_sha256: run.configuration_sha256.clone(),
         }
     }
@@ -223,9 +222,9 @@ mod tests {
         let lines: Vec<&str> = lines.collect();
         assert_eq!(
             lines[0],
-            "experiment,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,attainable_seconds,imbalance_seconds,configuration_sha256"
+            "experiment,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,attainable_seconds,imbalance_seconds,of_best_placement,configuration_sha256"
         );
-        assert_eq!(lines[4], "e0,b,2,8.5,10,2,1,1000000,0.1,2.0,4.0,ab12");
+        assert_eq!(lines[4], "e0,b,2,8.5,10,2,1,1000000,0.1,2.0,4.0,,ab12");
         assert_eq!(lines.len(), 5);
     }
 }

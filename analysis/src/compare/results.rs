@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use experiments::Finished;
 
+use crate::best_placement::KnownBest;
+
 /// Experiments, policies, and the runs of each experiment under each policy.
 #[derive(Clone, Debug)]
 pub struct Results {
@@ -18,7 +20,7 @@ pub struct Results {
 }
 
 /// An experiment of the comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Subject {
     /// Its file, as it was given.
     pub name: String,
@@ -26,6 +28,8 @@ pub struct Subject {
     pub draws: bool,
     /// The seeds of its runs.
     pub seeds: Vec<u64>,
+    /// Its best placement, if a file beside it names one.
+    pub best_placement: Option<KnownBest>,
 }
 
 /// Result of one run.
@@ -72,6 +76,14 @@ impl Results {
     }
 }
 
+impl Subject {
+    /// Ratio of the makespan of `run` to that of its supersteps under the best placement, where it is known.
+    pub fn of_best_placement(&self, run: &Run) -> Option<f64> {
+        let best = self.best_placement.as_ref()?;
+        best.ratio(run.seconds, run.supersteps)
+    }
+}
+
 impl Run {
     /// The result of the run `finished` with `seed`, of a configuration with this digest.
     pub fn new(seed: u64, finished: &Finished, configuration_sha256: &str) -> Self {
@@ -111,6 +123,7 @@ pub(super) mod tests {
             name: format!("e{index}"),
             draws: *draws,
             seeds: (1..).take(policies[0].len()).collect(),
+            best_placement: None,
         };
         let run = |(seed, seconds): (u64, &f64)| Run {
             seed,

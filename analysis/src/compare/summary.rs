@@ -31,6 +31,9 @@ pub struct Summary {
     pub share_of_balance: Option<f64>,
     /// The same for the best mapping of every superstep.
     pub share_of_mapping: Option<f64>,
+    /// Ratio of the makespan to that of all supersteps under the best placement from the start; `None`: it is not
+    /// known.
+    pub of_best_placement: Option<f64>,
     /// Rescheduling calls.
     pub calls: f64,
     /// Processes that moved.
@@ -138,6 +141,11 @@ impl Summary {
             gain_high: margin.map(|margin| gain(ratio - margin)),
             share_of_balance: share(|run| run.imbalance_seconds),
             share_of_mapping: share(|run| run.attainable_seconds),
+            of_best_placement: {
+                let subject = &results.experiments[experiment];
+                let ratios = runs.iter().map(|run| subject.of_best_placement(run));
+                ratios.collect::<Option<Vec<f64>>>().map(|all| mean(&all))
+            },
             calls: mean(&values(|run| real(run.calls))),
             migrations: mean(&values(|run| real(run.migrations))),
             moved_bytes: mean(&values(|run| Bytes(run.moved_bytes).as_f64())),

@@ -37,7 +37,15 @@ pub fn text(report: &Report, layout: Layout) -> String {
     if !report.claims.is_empty() {
         text.push('\n');
     }
-    text.push_str(&layout.paragraph(&legend(&report.reference)));
+    let mut legend = legend(&report.reference);
+    if report
+        .summaries
+        .iter()
+        .any(|summary| summary.of_best_placement.is_some())
+    {
+        legend.push_str(OF_BEST_PLACEMENT);
+    }
+    text.push_str(&layout.paragraph(&legend));
     text
 }
 
@@ -52,7 +60,7 @@ fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
         summary_row(summary, verdict)
     });
     let against = format!("against {}", report.reference);
-    let headers = [
+    let mut headers = vec![
         "policy",
         "seconds",
         "±",
@@ -66,12 +74,24 @@ fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
         "in calls",
         &against,
     ];
-    format!(
-        "{}, {}\n\n{}",
-        subject.name,
-        seeds(subject),
-        layout.reduced_table(&headers, rows, &DISPENSABLE)
-    )
+    let mut rows: Vec<Vec<String>> = rows.collect();
+    let known = subject.best_placement.as_ref();
+    if known.is_some_and(|best| best.seconds_per_superstep.is_some()) {
+        headers.push("of best placement");
+        for (row, summary) in rows.iter_mut().zip(report.summaries.iter().filter(of)) {
+            let ratio = summary.of_best_placement;
+            row.push(ratio.map_or_else(String::new, |ratio| format!("{ratio:.3}")));
+        }
+    }
+    let table = layout.reduced_table(&headers, rows, &DISPENSABLE);
+    let stale = known.filter(|best| best.seconds_per_superstep.is_none());
+    let stale = stale.map_or_else(String::new, |best| {
+        let file = &best.file;
+        layout.paragraph(&format!(
+            "\n{file} is of another experiment or an earlier form of this one.\n"
+        ))
+    });
+    format!("{}, {}\n\n{table}{stale}", subject.name, seeds(subject))
 }
 
 fn seeds(subject: &Subject) -> String {
@@ -187,11 +207,17 @@ fn percent(part: f64) -> String {
 /// best mapping and of balance, bytes moved, the share of calls, the margins, calls, moves.
 const DISPENSABLE: [usize; 8] = [6, 5, 9, 10, 4, 2, 7, 8];
 
+const OF_BEST_PLACEMENT: &str = "\
+`of best placement` is the makespan divided by the time of all supersteps under the best placement known, from the
+start.
+";
+
 const INFALLIBLE: &str = "a string takes everything";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::best_placement::KnownBest;
     use crate::compare::results::tests::results;
 
     #[test]
@@ -238,6 +264,45 @@ b < a on e1: DOES NOT HOLD (the ratio is 1.0500)
 and `of mapping` are shares of the computation that perfect balance, or the best mapping of every superstep,
 would have saved a. `in calls` is the share of the makespan that calls take.
 ";
+
+    #[test]
+    fn the_best_placement_has_a_column_where_it_is_known() {
+        let mut results = results(&[(false, &[&[10.0], &[5.0]]), (false, &[&[8.0], &[4.0]])]);
+        let known = |seconds_per_superstep| {
+            Some(KnownBest {
+                file: "e.best.json".to_owned(),
+                seconds_per_superstep,
+            })
+        };
+        // Ten supersteps.
+        results.experiments[0].best_placement = known(Some(0.4));
+        results.experiments[1].best_placement = known(None);
+        let report = Report::new(&results, &[], &[]);
+        let ratios: Vec<Option<f64>> = report
+            .summaries
+            .iter()
+            .map(|of| of.of_best_placement)
+            .collect();
+        assert_eq!(ratios, [Some(2.5), Some(1.25), None, None]);
+        let text = text(&report, Layout::default());
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[2].ends_with("against a  of best placement"), "{text}");
+        assert!(
+            lines[3].ends_with("2.500") && lines[4].ends_with("1.250"),
+            "{text}"
+        );
+        let second = text.split("e1, ").nth(1).unwrap();
+        let stale = "e.best.json is of another experiment or an earlier form of this one.";
+        assert!(second.contains(stale), "{text}");
+        assert!(
+            second.lines().nth(2).unwrap().ends_with("against a"),
+            "{text}"
+        );
+        assert!(
+            text.contains("`of best placement` is the makespan"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn a_single_policy_has_no_comparison() {

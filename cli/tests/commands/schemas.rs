@@ -199,6 +199,14 @@ fn all_json_is_as_its_schema_says() {
         let text = fs::read_to_string(folder.path().join(file)).unwrap();
         used.insert(check(&text, file));
     }
+    let ring = root().join("conf/dynamic/wan-ring.toml");
+    let best = fs::read_to_string(ring.with_extension("best.json")).unwrap();
+    used.insert(check(&best, "wan-ring.best.json"));
+    let ring = ring.to_str().unwrap();
+    for changed in ["application.supersteps=4", "application.processes=4"] {
+        let command = format!("compare {ring} --policy none --set {changed}");
+        check(&printed(&folder, &command, "json"), &command);
+    }
     let live = fs::read_to_string(folder.path().join("live/iii/run.json")).unwrap();
     let live: Value = serde_json::from_str(&live).unwrap();
     let set = json!([{"key": "scheduler.interval", "value": 2, "from": "--set"}]);

@@ -1,8 +1,15 @@
 //! Every experiment and platform that ships does what it is there for.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agents::Script;
+use agents::record::Event;
+use analysis::best_placement::{KnownBest, file_of};
+use bsp::Rank;
+use experiments::platform::find_host;
+use experiments::{PreparedExperiment, Registry, Scenario, load};
 use serde_json::Value;
 
 use crate::invocation::{Folder, root};
@@ -44,12 +51,56 @@ fn every_shipped_experiment_of_the_papers_runs() {
 
 #[test]
 fn every_shipped_experiment_with_changing_loads_runs() {
-    check_folder("conf/dynamic", 14);
+    check_folder("conf/dynamic", 22);
 }
 
 #[test]
 fn every_held_out_experiment_runs() {
-    check_folder("conf/held-out", 12);
+    check_folder("conf/held-out", 20);
+}
+
+#[test]
+fn every_shipped_best_placement_takes_what_its_file_says() {
+    let registry = Registry::shipped();
+    let mut held = 0;
+    for file in ["conf/dynamic", "conf/held-out"]
+        .into_iter()
+        .flat_map(files)
+    {
+        let best = file_of(&file);
+        let name = best.display();
+        if !best.is_file() {
+            continue;
+        }
+        let loaded = load(&file, &[], &registry).unwrap();
+        let mut prepared = PreparedExperiment::new(loaded).unwrap();
+        let known = KnownBest::of(&file, &prepared).unwrap().unwrap();
+        let expected = known.seconds_per_superstep;
+        let expected = expected.unwrap_or_else(|| panic!("{name} is of another experiment"));
+        let json: Value = serde_json::from_str(&fs::read_to_string(&best).unwrap()).unwrap();
+        let hosts = json["placement"].as_array().unwrap().iter();
+        let host = |name: &Value| find_host(name.as_str().unwrap(), &prepared.platform).unwrap();
+        let moves = hosts.zip(0..).map(|(name, rank)| (Rank(rank), host(name)));
+        let moves = moves.filter(|(rank, host)| prepared.placement[rank.index()] != *host);
+        prepared.script = Some(Script(BTreeMap::from([(1, moves.collect())])));
+        prepared.loaded.experiment.application.supersteps = Some(6);
+        let mut starts = Vec::new();
+        let mut observe = |event: &Event| {
+            if let Event::Superstep(superstep) = event {
+                starts.push(superstep.started.get());
+            }
+        };
+        prepared
+            .run(Scenario::Iii, &registry, &mut observe)
+            .unwrap();
+        let seconds = starts[4] - starts[3];
+        assert!(
+            (seconds - expected).abs() <= 1e-6 * expected,
+            "{name}: {seconds} s"
+        );
+        held += 1;
+    }
+    assert!(13 <= held, "{held} files");
 }
 
 /// Whether an experiment's program computes something that is whole or nothing.

@@ -1,0 +1,178 @@
+//! What the runs of `judge` say.
+
+use std::path::PathBuf;
+
+use analysis::text::Layout;
+use serde::Serialize;
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) seconds: f64,
+    /// What all supersteps would have taken at the best pace of the run.
+    pub(crate) own_pace: f64,
+    /// Ratio to what all supersteps would have taken under the best placement, where one is known.
+    pub(crate) of_best: Option<f64>,
+    pub(crate) calls: usize,
+    pub(crate) migrations: usize,
+}
+
+/// Results by file and policy, and over all files by policy.
+#[derive(Debug, Serialize)]
+pub(crate) struct Verdict {
+    results: Vec<Judged>,
+    policies: Vec<Overall>,
+}
+
+/// A run of a policy on an experiment.
+#[derive(Debug, Serialize)]
+struct Judged {
+    experiment: String,
+    policy: String,
+    seconds: f64,
+    /// Ratio to no rescheduling.
+    of_none: f64,
+    /// Ratio to what the own best pace would have taken.
+    of_own_pace: f64,
+    /// Ratio to what the best placement would have taken from the start, where a search has found it.
+    of_best_placement: Option<f64>,
+    calls: usize,
+    migrations: usize,
+}
+
+/// A policy on all experiments.
+#[derive(Debug, Serialize)]
+struct Overall {
+    policy: String,
+    of_none: Mean,
+    of_own_pace: Mean,
+    /// Of the experiments that have a valid file with their best placement.
+    of_best_placement: Option<Mean>,
+    /// Number of experiments in which it takes more than 1.02 times what no rescheduling takes.
+    harmed: usize,
+}
+
+/// A geometric mean, with the greatest value and the experiment that has it.
+#[derive(Debug, Serialize)]
+struct Mean {
+    mean: f64,
+    worst: f64,
+    worst_experiment: String,
+}
+
+impl Verdict {
+    /// The verdict on the runs of each file, one for each policy, the first of which is no rescheduling.
+    pub(crate) fn new(files: &[PathBuf], policies: Vec<String>, runs: &[Vec<Run>]) -> Self {
+        let mut results = Vec::new();
+        for (file, runs) in files.iter().zip(runs) {
+            for (policy, run) in policies.iter().zip(runs) {
+                results.push(Judged {
+                    experiment: file.display().to_string(),
+                    policy: policy.clone(),
+                    seconds: run.seconds,
+                    of_none: run.seconds / runs[0].seconds,
+                    of_own_pace: run.seconds / run.own_pace,
+                    of_best_placement: run.of_best,
+                    calls: run.calls,
+                    migrations: run.migrations,
+                });
+            }
+        }
+        let policies = policies
+            .into_iter()
+            .map(|policy| Overall::new(policy, &results))
+            .collect();
+        Self { results, policies }
+    }
+
+    /// For people; with `is_short`, without the rows of single experiments.
+    pub(crate) fn text(&self, is_short: bool) -> String {
+        let layout = Layout::default();
+        let mut text = String::new();
+        if !is_short {
+            let rows = self.results.iter().map(|judged| {
+                vec![
+                    judged.experiment.clone(),
+                    judged.policy.clone(),
+                    format!("{:.3}", judged.seconds),
+                    format!("{:.3}", judged.of_none),
+                    format!("{:.3}", judged.of_own_pace),
+                    ratio(judged.of_best_placement),
+                    judged.calls.to_string(),
+                    judged.migrations.to_string(),
+                ]
+            });
+            let headers = [
+                "experiment",
+                "policy",
+                "seconds",
+                "times none",
+                "of own pace",
+                "of best placement",
+                "calls",
+                "moves",
+            ];
+            text = layout.table(&headers, rows) + "\n\n";
+        }
+        let rows = self.policies.iter().map(|overall| {
+            let best = overall.of_best_placement.as_ref();
+            let means = [Some(&overall.of_none), Some(&overall.of_own_pace), best];
+            let cells = means.map(|mean| {
+                [
+                    ratio(mean.map(|mean| mean.mean)),
+                    ratio(mean.map(|mean| mean.worst)),
+                ]
+            });
+            let mut row = vec![overall.policy.clone()];
+            row.extend(cells.into_iter().flatten());
+            row.push(overall.harmed.to_string());
+            row
+        });
+        let headers = [
+            "policy",
+            "times none",
+            "worst",
+            "of own pace",
+            "worst",
+            "of best placement",
+            "worst",
+            "above 1.02",
+        ];
+        text + &layout.table(&headers, rows) + "\n"
+    }
+}
+
+impl Overall {
+    fn new(policy: String, results: &[Judged]) -> Self {
+        let own: Vec<&Judged> = results
+            .iter()
+            .filter(|judged| judged.policy == policy)
+            .collect();
+        let of_best = |judged: &Judged| judged.of_best_placement.unwrap_or(f64::NAN);
+        let mut with_best = own.clone();
+        with_best.retain(|judged| judged.of_best_placement.is_some());
+        Self {
+            of_none: Mean::new(&own, |judged| judged.of_none),
+            of_own_pace: Mean::new(&own, |judged| judged.of_own_pace),
+            of_best_placement: (!with_best.is_empty()).then(|| Mean::new(&with_best, of_best)),
+            harmed: own.iter().filter(|judged| 1.02 < judged.of_none).count(),
+            policy,
+        }
+    }
+}
+
+fn ratio(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| format!("{value:.3}"))
+}
+
+impl Mean {
+    fn new(results: &[&Judged], of: impl Fn(&Judged) -> f64) -> Self {
+        let logarithms: f64 = results.iter().map(|judged| of(judged).ln()).sum();
+        let worst = results.iter().max_by(|a, b| of(a).total_cmp(&of(b)));
+        Self {
+            mean: (logarithms / results.len() as f64).exp(),
+            worst: worst.map_or(f64::NAN, |judged| of(judged)),
+            worst_experiment: worst.map_or_else(String::new, |judged| judged.experiment.clone()),
+        }
+    }
+}
