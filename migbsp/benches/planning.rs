@@ -6,13 +6,13 @@ use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use criterion::{Criterion, criterion_group, criterion_main};
 use migbsp::{
-    Edge, Load, MigrationCost, MigrationTime, Plan, PlanningAssumptions, Portfolio, Processor,
-    Received, Snapshot,
+    Edge, Load, MigrationCost, MigrationTime, Path, Plan, PlanningAssumptions, Portfolio,
+    Processor, Received, Snapshot,
 };
 
-/// Hosts of seven speeds in Sets of 35, processes of eleven weights in a row over them, each hearing from its
-/// own Set.
-fn snapshot(hosts: u32, processes: u32) -> Snapshot {
+/// Hosts of seven speeds in Sets of `members`, processes of eleven weights in turn on them, each sending to those of the
+/// ranks before and after it, and to those [`FAR`] before and after it.
+fn snapshot(hosts: u32, members: u32, processes: u32) -> Snapshot {
     let processor = |host: u32| Processor {
         host: HostId(host),
         speed: InstructionsPerSecond::new(1e9 + 2e8 * f64::from(host % 7)).expect("above zero"),
@@ -21,7 +21,7 @@ fn snapshot(hosts: u32, processes: u32) -> Snapshot {
         residents: Vec::new(),
     };
     let all: Vec<Processor> = (0..hosts).map(processor).collect();
-    let sets: Vec<Vec<Processor>> = all.chunks(35).map(<[_]>::to_vec).collect();
+    let sets: Vec<Vec<Processor>> = all.chunks(members as usize).map(<[_]>::to_vec).collect();
     let load = |rank: u32| Load {
         rank: Rank(rank),
         host: HostId(rank % hosts),
@@ -32,12 +32,13 @@ fn snapshot(hosts: u32, processes: u32) -> Snapshot {
             fixed: Bytes::ZERO,
         },
         received: vec![Received {
-            set: SetId(rank % hosts / 35),
+            set: SetId(rank % hosts / members),
             bytes: 1e5,
             time: 1e-3,
         }],
-        edges: [rank.wrapping_sub(1), rank + 1]
+        edges: [-1, 1, -FAR, FAR]
             .into_iter()
+            .filter_map(|shift| rank.checked_add_signed(shift))
             .filter(|from| *from < processes)
             .map(|from| Edge {
                 from: Rank(from),
@@ -47,6 +48,15 @@ fn snapshot(hosts: u32, processes: u32) -> Snapshot {
             })
             .collect(),
     };
+    let path = |from: usize, to: usize| Path {
+        latency: Seconds::new(if from == to { 1e-4 } else { 2e-3 }).expect("finite"),
+        per_byte: 1e-8,
+    };
+    let number = 0..sets.len();
+    let paths = number
+        .clone()
+        .map(|from| number.clone().map(|to| path(from, to)).collect());
+    let paths: Vec<Vec<Path>> = paths.collect();
     let rates = vec![vec![1e-8; sets.len()]; sets.len()];
     let assumptions = PlanningAssumptions {
         horizon: 50.0,
@@ -65,19 +75,28 @@ fn snapshot(hosts: u32, processes: u32) -> Snapshot {
         cost,
         &assumptions,
     )
+    .with_paths(&paths)
 }
 
 fn portfolio(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("portfolio");
     group.sample_size(10);
-    for (processes, hosts) in [(100, 25), (200, 174), (10_000, 1000)] {
-        let snapshot = snapshot(hosts, processes);
+    for (processes, hosts, members) in [
+        (100, 25, 35),
+        (200, 174, 35),
+        (1000, 1000, 100),
+        (10_000, 1000, 100),
+    ] {
+        let snapshot = snapshot(hosts, members, processes);
         group.bench_function(format!("{processes} processes, {hosts} hosts"), |bencher| {
             bencher.iter(|| Portfolio.draft(black_box(&snapshot)));
         });
     }
     group.finish();
 }
+
+/// The distance, in ranks, of a process's neighbours in the second dimension.
+const FAR: i32 = 100;
 
 criterion_group!(benches, portfolio);
 criterion_main!(benches);

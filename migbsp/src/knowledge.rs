@@ -8,6 +8,7 @@ mod forecast;
 mod graph;
 mod host;
 mod load;
+mod maximum;
 mod migration;
 mod migration_schedule;
 mod neighbours;

@@ -15,11 +15,10 @@
 //!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first
 //!   if the last plan was predicted to gain g, and e has grown by d > g since that call, or S by 2 % in 4 supersteps in
 //!   which T(former hosts) has stayed what it was:
-//!     E <- max(E, d); reject plans like it while the loads of its processes and hosts stay
+//!     while the loads of its processes and hosts stay: reject plans like it, and E is at least d
 //!     if T(former hosts) + e then < S by more than 5 % of S, and by more than cost / H: move back
-//!   else E <- 15/16 E
 //!   best <- present
-//!   for plan in greedy-refine(1, 1.03, 1.08, 1.2), greedy within each Set, greedy over all hosts,
+//!   for plan in greedy-refine(1.03), greedy over all hosts,
 //!               the graph divided among each choice of Sets, search from present, search from the three best:
 //!     take back each move, the most expensive first, unless H T(plan) + cost(plan) grows by that
 //!     if H T(plan) + cost(plan) < H T(best) + cost(best): best <- plan
@@ -28,7 +27,6 @@
 //!   else if H gain <= cost(best): no move; pause 2, then 4, then 8, until a plan is accepted
 //!   else: move
 //!   pause and again: at least until idle + C is 1 % and 0.5 % of the run; 6 before C is known
-//!   again: at least as long as calls have found nothing, and T(present) and S have stayed within 2 %
 //! after a call that took t:
 //!   no moves: C <- mean(C, t); idle <- idle + t; F <- F - (F - 16) / 16 if that lowers F
 //!   moves: F <- mean(F, F (t - C) / cost); idle <- idle + clamp(t - H gain, 0, C)
@@ -44,7 +42,6 @@ mod lifetime;
 mod model_error;
 mod pacing;
 mod rejected;
-mod steadiness;
 
 use bsp::units::{Instant, Seconds};
 
@@ -59,7 +56,6 @@ use costs::LearnedCosts;
 use lifetime::Lifetime;
 use model_error::ModelError;
 use pacing::CallPacing;
-use steadiness::Steadiness;
 
 pub use decision::{Decision, PlanAssessment, PlannedMove};
 pub use inventory::Inventory;
@@ -77,7 +73,6 @@ pub struct Planner {
     pacing: CallPacing,
     lifetime: Lifetime,
     model_error: ModelError,
-    steadiness: Steadiness,
     /// What has been learnt of the messages between Sets.
     lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
@@ -133,7 +128,6 @@ impl Planner {
             pacing: CallPacing::new(planning.overhead),
             lifetime: Lifetime::new(planning.horizon),
             model_error: ModelError::default(),
-            steadiness: Steadiness::default(),
             lessons: Vec::new(),
             balance: None,
         })
@@ -181,10 +175,10 @@ impl Planner {
             cost: planned.migration_cost(),
             horizon: call.horizon,
         };
+        self.model_error.forget_outdated(call.snapshot);
         let least = call.superstep.max(self.model_error.seconds() / NOTICEABLE);
         let is_idle = draft.places == call.snapshot.places() || !is_noticeable(&balance, least);
-        let is_rejected = |error: &mut ModelError| error.is_rejected(call.snapshot, &draft.places);
-        let verdict = if is_idle || is_rejected(&mut self.model_error) {
+        let verdict = if is_idle || self.model_error.is_rejected(call.snapshot, &draft.places) {
             Verdict::Unchanged
         } else {
             self.gate.admit(&balance)
@@ -206,8 +200,8 @@ impl Planner {
             let is_longer = (LONGER - 1.0) * audit.superstep() < longer;
             (is_longer && call.compares_with(audit, &reverted)).then_some(longer)
         };
-        let failed = self.model_error.failed_plan(call.unexplained, longer)?;
-        self.model_error.reject(call.snapshot, &failed);
+        let (failed, error) = self.model_error.failed_plan(call.unexplained, longer)?;
+        self.model_error.reject(call.snapshot, &failed, error);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
         let before = if call.compares_with(&failed, &reverted) {
@@ -229,7 +223,7 @@ impl Planner {
         let draft = Draft {
             alternatives: vec![Alternative {
                 superstep: balance.planned,
-                ..Alternative::new("undo", call.snapshot, &places)
+                ..Alternative::new("undo", &reverted)
             }],
             places,
         };
@@ -275,12 +269,6 @@ impl Planner {
         };
         let overhead = self.costs.overhead();
         let (pause_min, again) = self.pacing.pauses(overhead);
-        let completed = self.pacing.completed();
-        let is_idle = verdict == Verdict::Unchanged;
-        let predicted = call.present.longest();
-        self.steadiness
-            .observe(completed, predicted, call.superstep, !is_idle);
-        let again = again.max(self.steadiness.supersteps(completed));
         Decision {
             moves,
             assessment: PlanAssessment {

@@ -1,17 +1,22 @@
 //! Where each process is while a plan is being made, and how long supersteps take.
 
+mod changes;
 mod choice;
 mod computing;
+mod hosts_by_work;
 mod link_changes;
+mod links;
 
 use bsp::SetId;
 use bsp::units::Seconds;
 
 use crate::bounded::seconds;
 use crate::knowledge::flows::Flows;
+use crate::knowledge::maximum::Maximum;
 use crate::{Message, MigrationSchedule, Snapshot};
 use computing::Computing;
-use link_changes::{LinkChange, LinkChanges};
+use hosts_by_work::HostsByWork;
+use links::Links;
 
 /// Processes on hosts, and how long a superstep takes: all that plans, gates and explanations ask of a placement.
 ///
@@ -33,16 +38,22 @@ pub struct Assignment<'a> {
     /// The host of each process; of one that is not placed yet, the present one.
     places: Vec<usize>,
     computing: Computing,
+    /// `None` in a complete assignment, where it would be of no use.
+    by_work: Option<HostsByWork>,
     /// `None` in a partial assignment.
     flows: Option<Flows<'a>>,
+    /// By process: seconds from the end of its computation until it and all receivers of its messages have arrived at
+    /// the barrier, as far as they wait for these messages.
+    deliveries: Vec<f64>,
     /// By host: seconds until its last process is known to have arrived at the barrier.
-    times: Vec<f64>,
-    /// From Set to Set: when the last process that sends there has computed.
-    senders_end: Vec<f64>,
+    times: Maximum,
+    links: Links<'a>,
     /// The number of processes in each Set.
     members: Vec<u32>,
     /// What all processes add to a superstep, in seconds.
     barrier: f64,
+    /// Seconds that Managers of Sets with processes wait for each other's messages at the end of a superstep.
+    exchange: f64,
 }
 
 /// Processes with hosts that differ from those of the assignment.
@@ -52,23 +63,23 @@ impl<'a> Assignment<'a> {
     /// The processes on the hosts `places`, by process.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot, places: &[usize]) -> Self {
-        let mut assignment = Self::empty(snapshot);
+        let mut assignment = Self::without_processes(snapshot);
         assignment.places.copy_from_slice(places);
+        assignment.computing = Computing::new(snapshot, places);
+        let (graph, hosts) = (snapshot.graph(), snapshot.hosts());
+        let flows = Flows::new(graph, hosts, snapshot.places(), places);
+        assignment.links.update_all((&flows, &assignment.computing));
+        assignment.flows = Some(flows);
         for (process, host) in places.iter().enumerate() {
-            assignment.enter(process, *host);
+            let set = assignment.set(*host);
+            assignment.members[set.index()] += 1;
+            assignment.barrier += snapshot.barrier(set).process();
+            assignment.deliveries[process] = assignment.delivery(process, *host, &[]);
         }
-        assignment.flows = Some(Flows::new(
-            snapshot.graph(),
-            snapshot.hosts(),
-            snapshot.places(),
-            places,
-        ));
-        for host in 0..snapshot.hosts().len() {
-            assignment.times[host] = assignment.host_time(host, None, None, &[]);
+        for host in 0..hosts.len() {
+            assignment.update_time(host);
         }
-        for set in (0..snapshot.sets()).map(SetId::from_index) {
-            assignment.update_senders(set);
-        }
+        assignment.exchange = assignment.barrier_exchange();
         assignment
     }
 
@@ -81,24 +92,40 @@ impl<'a> Assignment<'a> {
     /// No process is on a host yet; [`Assignment::places`] says where each one runs at present.
     #[must_use]
     pub fn empty(snapshot: &'a Snapshot) -> Self {
+        let mut assignment = Self::without_processes(snapshot);
+        assignment.by_work = Some(HostsByWork::new(snapshot, &assignment.computing));
+        assignment
+    }
+
+    fn without_processes(snapshot: &'a Snapshot) -> Self {
         let (hosts, sets) = (snapshot.hosts().len(), snapshot.sets());
         Self {
             snapshot,
             places: snapshot.places().to_vec(),
             computing: Computing::empty(hosts, snapshot.places().len()),
+            by_work: None,
             flows: None,
-            times: vec![0.0; hosts],
-            senders_end: vec![0.0; sets * sets],
+            deliveries: vec![0.0; snapshot.places().len()],
+            times: Maximum::zeros(hosts),
+            links: Links::without_messages(snapshot),
             members: vec![0; sets],
             barrier: 0.0,
+            exchange: 0.0,
         }
     }
 
     /// Places `process`, which was not placed yet, on `host` of a partial assignment.
     pub fn add(&mut self, process: usize, host: usize) {
         self.places[process] = host;
-        self.enter(process, host);
-        self.times[host] = self.host_time(host, None, None, &[]);
+        let before = self.computing.work(host);
+        if self.enter(process, host) {
+            self.exchange = self.barrier_exchange();
+        }
+        if let Some(hosts) = &mut self.by_work {
+            hosts.update(host, before, self.computing.work(host));
+        }
+        self.deliveries[process] = self.delivery(process, host, &[]);
+        self.update_time(host);
     }
 
     /// Moves `process` to `host` in a complete assignment.
@@ -110,9 +137,14 @@ impl<'a> Assignment<'a> {
         let machine = &self.snapshot.hosts()[from];
         let loads = self.snapshot.processes();
         self.computing.remove(loads, machine, from, process);
-        self.members[machine.set.index()] -= 1;
+        let members = &mut self.members[machine.set.index()];
+        *members -= 1;
+        let is_empty = *members == 0;
         self.barrier -= self.snapshot.barrier(machine.set).process();
-        self.enter(process, host);
+        let is_first = self.enter(process, host);
+        if is_empty || is_first {
+            self.exchange = self.barrier_exchange();
+        }
         if let Some(flows) = &mut self.flows {
             flows.relocate(&self.places, process, host);
         }
@@ -120,58 +152,74 @@ impl<'a> Assignment<'a> {
         self.update(process, [from, host]);
     }
 
-    fn enter(&mut self, process: usize, host: usize) {
+    /// Returns whether `process` is the first one of the Set of `host`.
+    fn enter(&mut self, process: usize, host: usize) -> bool {
         let machine = &self.snapshot.hosts()[host];
         let loads = self.snapshot.processes();
         self.computing.insert(loads, machine, host, process);
-        self.members[machine.set.index()] += 1;
         self.barrier += self.snapshot.barrier(machine.set).process();
+        let members = &mut self.members[machine.set.index()];
+        *members += 1;
+        *members == 1
     }
 
     /// Recomputes the times that the move of `process` between two hosts has changed.
     fn update(&mut self, process: usize, changed: [usize; 2]) {
         let graph = self.snapshot.graph();
+        // The connections of both hosts carry other bytes: those of their processes, and those sent to these.
+        let mut senders = Vec::new();
+        for resident in changed
+            .iter()
+            .flat_map(|host| self.computing.residents(*host))
+        {
+            senders.push(*resident);
+            senders.extend(
+                graph
+                    .incoming(*resident)
+                    .iter()
+                    .map(|message| message.other),
+            );
+        }
+        senders.extend(graph.incoming(process).iter().map(|message| message.other));
+        senders.sort_unstable();
+        senders.dedup();
         let mut hosts = changed.to_vec();
-        for host in changed {
-            let residents = self.computing.residents(host).iter();
-            for resident in residents.chain([&process]) {
-                let senders = graph.incoming(*resident).iter();
-                hosts.extend(senders.map(|message| self.places[message.other]));
+        for sender in senders {
+            let host = self.places[sender];
+            let delivery = self.delivery(sender, host, &[]);
+            if delivery.to_bits() != self.deliveries[sender].to_bits() {
+                self.deliveries[sender] = delivery;
+                hosts.push(host);
             }
         }
         hosts.sort_unstable();
         hosts.dedup();
-        let mut sets: Vec<SetId> = hosts.iter().map(|host| self.set(*host)).collect();
         for host in hosts {
-            self.times[host] = self.host_time(host, None, None, &[]);
+            self.update_time(host);
         }
-        if self.flows.as_ref().is_some_and(Flows::has_crowds) {
-            sets = (0..self.snapshot.sets()).map(SetId::from_index).collect();
-        }
-        sets.sort_unstable();
-        sets.dedup();
-        for set in sets {
-            self.update_senders(set);
-        }
+        self.update_links(process, changed);
     }
 
-    /// Recomputes when the last process of `set` that sends to each other Set has computed.
-    fn update_senders(&mut self, set: SetId) {
-        let Some(flows) = &self.flows else {
-            return;
-        };
-        let members = self.snapshot.members(set);
-        for to in (0..self.snapshot.sets()).map(SetId::from_index) {
-            if to == set {
-                continue;
-            }
-            let all = flows.has_crowd(set, to);
-            let senders = members
-                .iter()
-                .filter(|host| all || flows.leaves(**host, to));
-            let ends = senders.map(|host| self.computing.host_end(*host));
-            self.senders_end[set.index() * self.snapshot.sets() + to.index()] =
-                ends.fold(0.0, f64::max);
+    fn update_time(&mut self, host: usize) {
+        let residents = self.computing.residents(host).iter();
+        let arrivals =
+            residents.map(|resident| self.computing.end(*resident) + self.deliveries[*resident]);
+        let last = arrivals.reduce(f64::max);
+        let release = self.snapshot.barrier(self.set(host)).release();
+        self.times
+            .set(host, last.map_or(0.0, |last| release + last));
+    }
+
+    /// Recomputes the times of links that the move of `process` between two hosts has changed.
+    fn update_links(&mut self, process: usize, changed: [usize; 2]) {
+        let senders = self.snapshot.graph().incoming(process).iter();
+        let senders = senders.map(|message| self.places[message.other]);
+        let mut hosts: Vec<usize> = changed.into_iter().chain(senders).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let sets = changed.map(|host| self.set(host));
+        if let Some(flows) = &self.flows {
+            self.links.update((flows, &self.computing), &hosts, sets);
         }
     }
 
@@ -179,6 +227,13 @@ impl<'a> Assignment<'a> {
     #[must_use]
     pub fn places(&self) -> &[usize] {
         &self.places
+    }
+
+    /// The processes that are not on their present host.
+    pub fn moved(&self) -> impl Iterator<Item = usize> {
+        let both = self.snapshot.places().iter().zip(&self.places).enumerate();
+        both.filter(|(_, (from, to))| from != to)
+            .map(|(process, _)| process)
     }
 
     /// The processes on a host, the lightest first.
@@ -191,7 +246,7 @@ impl<'a> Assignment<'a> {
     /// empty host.
     #[must_use]
     pub fn time(&self, host: usize) -> f64 {
-        self.times[host]
+        self.times.get(host)
     }
 
     /// Seconds that a host would compute in a superstep without `leaving` and with `coming`.
@@ -210,55 +265,18 @@ impl<'a> Assignment<'a> {
         last
     }
 
-    /// Seconds that the slowest of those hosts would take that change if `process` went to `host`, or the messages
-    /// between their Sets.
-    #[must_use]
-    pub fn after_move(&self, process: usize, host: usize) -> f64 {
-        let from = self.places[process];
-        let changes = [(process, host)];
-        let left = self.host_time(from, Some(process), None, &changes);
-        let taken = self.host_time(host, None, Some(process), &changes);
-        let sets = [self.set(from), self.set(host)];
-        let delay = |set: SetId| self.snapshot.barrier(set).process();
-        let others = self.others_after(&changes, [from, host]);
-        left.max(taken).max(others) + delay(sets[1]) - delay(sets[0])
-    }
-
-    /// The same if `process` and `other` changed places.
-    #[must_use]
-    pub fn after_swap(&self, process: usize, other: usize) -> f64 {
-        let (from, host) = (self.places[process], self.places[other]);
-        let changes = [(process, host), (other, from)];
-        let left = self.host_time(from, Some(process), Some(other), &changes);
-        let taken = self.host_time(host, Some(other), Some(process), &changes);
-        left.max(taken)
-            .max(self.others_after(&changes, [from, host]))
-    }
-
     /// The host that takes longest, the lowest number among equals.
     #[must_use]
     pub fn slowest(&self) -> usize {
-        let mut slowest = (0, f64::NEG_INFINITY);
-        for (host, time) in self.times.iter().enumerate() {
-            if slowest.1 < *time {
-                slowest = (host, *time);
-            }
-        }
-        slowest.0
+        self.times.index_of_greatest()
     }
 
     /// The two Sets whose messages take longer than the slowest host, and how many seconds; `None` if that is the
     /// slowest of all.
     #[must_use]
     pub fn slowest_link(&self) -> Option<((SetId, SetId), f64)> {
-        let mut slowest = (self.times.iter().copied().fold(0.0, f64::max), None);
-        for (from, to) in self.pairs() {
-            let time = self.link_time(LinkChange::none((from, to)));
-            if slowest.0 < time {
-                slowest = (time, Some((from, to)));
-            }
-        }
-        slowest.1.map(|link| (link, slowest.0))
+        let hosts = self.times.greatest();
+        self.links.slowest().filter(|(_, time)| hosts < *time)
     }
 
     /// How long a superstep takes.
@@ -282,10 +300,8 @@ impl<'a> Assignment<'a> {
 
     /// How long a superstep takes, as a bare number of seconds.
     pub(crate) fn longest(&self) -> f64 {
-        let hosts = self.times.iter().copied().fold(0.0, f64::max);
-        let links = self.pairs();
-        let links = links.map(|pair| self.link_time(LinkChange::none(pair)));
-        self.barrier + self.barrier_exchange() + links.fold(hosts, f64::max)
+        let links = self.links.slowest().map_or(0.0, |(_, time)| time);
+        self.barrier + self.exchange + links.max(self.times.greatest())
     }
 
     /// Seconds until all processes have arrived that `host` has without `leaving` and with `coming`.
@@ -303,7 +319,18 @@ impl<'a> Assignment<'a> {
         self.computing
             .with(loads, (host, machine), (leaving, coming), |process, end| {
                 none = false;
-                last = last.max(end + self.delivery(process, host, changes));
+                let messages = self.snapshot.graph().outgoing(process).iter();
+                let changes_receiver = |other| changes.iter().any(|(changed, _)| *changed == other);
+                let is_same = Some(process) != coming
+                    && messages
+                        .map(|message| message.other)
+                        .all(|other| !changes_receiver(other));
+                let delivery = if is_same {
+                    self.deliveries[process]
+                } else {
+                    self.delivery(process, host, changes)
+                };
+                last = last.max(end + delivery);
             });
         if none {
             return 0.0;
@@ -340,78 +367,6 @@ impl<'a> Assignment<'a> {
         network.message(sets.0, sets.1, alone, sending.max(receiving))
     }
 
-    /// The longest time, after `changes` that concern `hosts`, of a process elsewhere that sends to a process that moves,
-    /// and of the links whose messages change.
-    fn others_after(&self, changes: Changes<'_>, hosts: [usize; 2]) -> f64 {
-        let graph = self.snapshot.graph();
-        let mut last = 0.0_f64;
-        let mut links = LinkChanges::default();
-        for (process, _) in changes {
-            for message in graph.incoming(*process) {
-                let sender = message.other;
-                let host = self.place(sender, changes);
-                if !hosts.contains(&host) {
-                    let release = self.snapshot.barrier(self.set(host)).release();
-                    let end = self.computing.end(sender);
-                    last = last.max(release + end + self.delivery(sender, host, changes));
-                }
-                self.redirect((sender, *process), message.bytes, changes, &mut links);
-            }
-            for message in graph.outgoing(*process) {
-                // A message between two processes that move is counted at its receiver.
-                if changes.iter().all(|(other, _)| *other != message.other) {
-                    self.redirect(
-                        (*process, message.other),
-                        message.bytes,
-                        changes,
-                        &mut links,
-                    );
-                }
-            }
-        }
-        for change in links.iter() {
-            last = last.max(self.link_time(*change));
-        }
-        last
-    }
-
-    /// Adds to `links` how `changes` redirect a message.
-    fn redirect(
-        &self,
-        (from, to): (usize, usize),
-        bytes: f64,
-        changes: Changes<'_>,
-        links: &mut LinkChanges,
-    ) {
-        let before = [from, to].map(|process| self.set(self.places[process]));
-        let after = [from, to].map(|process| self.set(self.place(process, changes)));
-        let end = self.computing.end(from);
-        links.redirect((before[0], before[1]), (after[0], after[1]), bytes, end);
-    }
-
-    /// Seconds until the messages from one Set to another have arrived, if they share the link between them, after
-    /// `change`.
-    fn link_time(&self, change: LinkChange) -> f64 {
-        let Some(flows) = &self.flows else {
-            return 0.0;
-        };
-        let (from, to) = change.link;
-        let (bytes, number) = flows.crossing(from, to);
-        let bytes = bytes + change.bytes;
-        let number = number.saturating_add_signed(change.number);
-        if number == 0 {
-            return 0.0;
-        }
-        let network = self.snapshot.network();
-        let alone = bytes.max(0.0) / f64::from(number) * network.per_byte(from, to);
-        let occupied = bytes.max(0.0) * self.snapshot.rate(from, to);
-        let barrier = [from, to].map(|set| self.snapshot.barrier(set));
-        let arrival = barrier[0].arrival().max(barrier[1].arrival());
-        let pair = from.index() * self.snapshot.sets() + to.index();
-        let sent = barrier[0].release() + change.end.max(self.senders_end[pair]);
-        sent + network.message(from, to, alone, occupied) + arrival
-    }
-
     /// Seconds that Managers of Sets with processes wait for each other's messages at the end of a superstep.
     fn barrier_exchange(&self) -> f64 {
         if !self.snapshot.has_hierarchical_barrier() {
@@ -419,18 +374,11 @@ impl<'a> Assignment<'a> {
         }
         let is_in_use = |set: SetId| 0 < self.members[set.index()];
         let pairs = self
+            .snapshot
             .pairs()
             .filter(|(from, to)| is_in_use(*from) && is_in_use(*to));
         let latencies = pairs.map(|(from, to)| self.snapshot.network().latency(from, to));
         latencies.fold(0.0, f64::max)
-    }
-
-    /// All pairs of different Sets.
-    fn pairs(&self) -> impl Iterator<Item = (SetId, SetId)> + use<> {
-        let sets = self.snapshot.sets();
-        let all = (0..sets).flat_map(move |from| (0..sets).map(move |to| (from, to)));
-        let different = all.filter(|(from, to)| from != to);
-        different.map(|(from, to)| (SetId::from_index(from), SetId::from_index(to)))
     }
 
     fn place(&self, process: usize, changes: Changes<'_>) -> usize {

@@ -106,6 +106,11 @@ impl Graph {
         self.incoming.of(process)
     }
 
+    /// How many processes send to another one, counted by pair.
+    pub(crate) fn messages(&self) -> usize {
+        self.outgoing.messages.len()
+    }
+
     /// What is known by Set of the sender alone.
     pub(crate) fn rest(&self) -> &[Rest] {
         &self.rest

@@ -1,5 +1,7 @@
 //! A process as it has to be known to place it.
 
+use std::cmp::Ordering;
+
 use bsp::{HostId, Image, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +51,12 @@ impl Load {
         }
         self
     }
+}
+
+/// By work, then by rank.
+pub(crate) fn lighter_first(loads: &[Load], one: usize, other: usize) -> Ordering {
+    let work = |process: usize| loads[process].instructions;
+    work(one).total_cmp(&work(other)).then(one.cmp(&other))
 }
 
 /// Fills in the instructions of idle processes: the mean of the busy ones, or nothing if the process has computed

@@ -3,6 +3,7 @@
 use bsp::units::Seconds;
 
 use crate::bounded::seconds;
+use crate::knowledge::maximum::Maximum;
 use crate::{MigrationTime, Snapshot};
 
 /// The moves from the present placement to another, and how long they take together; kept up to date while the
@@ -12,12 +13,11 @@ use crate::{MigrationTime, Snapshot};
 #[derive(Clone, Debug)]
 pub struct MigrationSchedule<'a> {
     snapshot: &'a Snapshot,
-    /// Seconds that each host spends sending and receiving process images.
-    hosts: Vec<[f64; 2]>,
-    /// The same for what each Set exchanges with others.
-    sets: Vec<[f64; 2]>,
+    /// Seconds that each host spends sending and receiving process images, and then the same for what each Set exchanges
+    /// with others.
+    busy: Maximum,
     /// Seconds that each process takes to move.
-    processes: Vec<f64>,
+    processes: Maximum,
 }
 
 impl<'a> MigrationSchedule<'a> {
@@ -26,12 +26,13 @@ impl<'a> MigrationSchedule<'a> {
     pub fn new(snapshot: &'a Snapshot, places: &[usize]) -> Self {
         let mut schedule = Self {
             snapshot,
-            hosts: vec![[0.0; 2]; snapshot.hosts().len()],
-            sets: vec![[0.0; 2]; snapshot.sets()],
-            processes: vec![0.0; snapshot.processes().len()],
+            busy: Maximum::zeros(2 * (snapshot.hosts().len() + snapshot.sets())),
+            processes: Maximum::zeros(snapshot.processes().len()),
         };
-        for (process, host) in places.iter().enumerate() {
-            schedule.redirect(process, snapshot.places()[process], *host);
+        for (process, (from, to)) in snapshot.places().iter().zip(places).enumerate() {
+            if from != to {
+                schedule.redirect(process, *from, *to);
+            }
         }
         schedule
     }
@@ -40,7 +41,8 @@ impl<'a> MigrationSchedule<'a> {
     pub fn redirect(&mut self, process: usize, before: usize, after: usize) {
         self.add(process, before, -1.0);
         self.add(process, after, 1.0);
-        self.processes[process] = self.snapshot.migration(process, after);
+        let time = self.snapshot.migration(process, after);
+        self.processes.set(process, time);
     }
 
     /// How long all moves take together.
@@ -52,23 +54,22 @@ impl<'a> MigrationSchedule<'a> {
     /// The same as a bare number of seconds.
     pub(crate) fn total(&self) -> f64 {
         match self.snapshot.migration_time() {
-            MigrationTime::SharedLinks => {
-                let busy = self.hosts.iter().chain(&self.sets);
-                busy.flatten().copied().fold(0.0, f64::max)
-            }
-            MigrationTime::PerProcess => self.processes.iter().copied().fold(0.0, f64::max),
+            MigrationTime::SharedLinks => self.busy.greatest(),
+            MigrationTime::PerProcess => self.processes.greatest(),
         }
     }
 
     fn add(&mut self, process: usize, to: usize, sign: f64) {
         let time = sign * self.snapshot.migration(process, to);
         let from = self.snapshot.places()[process];
-        self.hosts[from][0] += time;
-        self.hosts[to][1] += time;
-        let set = |host: usize| self.snapshot.hosts()[host].set;
-        if set(from) != set(to) {
-            self.sets[set(from).index()][0] += time;
-            self.sets[set(to).index()][1] += time;
+        let mut add = |number: usize| self.busy.set(number, self.busy.get(number) + time);
+        add(2 * from);
+        add(2 * to + 1);
+        let hosts = self.snapshot.hosts();
+        let sets = [from, to].map(|host| hosts[host].set);
+        if sets[0] != sets[1] {
+            add(2 * (hosts.len() + sets[0].index()));
+            add(2 * (hosts.len() + sets[1].index()) + 1);
         }
     }
 }

@@ -5,7 +5,7 @@ use bsp::{HostId, Image, Rank, SetId};
 
 use crate::bounded::non_negative;
 use crate::knowledge::flows::Flows;
-use crate::knowledge::load::fill_in_idle;
+use crate::knowledge::load::{fill_in_idle, lighter_first};
 use crate::knowledge::network::Sample;
 use crate::{
     BarrierTime, Graph, Host, Load, MigrationCost, MigrationTime, Network, Path,
@@ -19,6 +19,8 @@ use crate::{
 pub struct Snapshot {
     hosts: Vec<Host>,
     processes: Vec<Load>,
+    /// The processes, the lightest first.
+    lightest_first: Vec<usize>,
     /// The host of each process, by process.
     places: Vec<usize>,
     /// Seconds per byte from Set to Set.
@@ -57,6 +59,8 @@ impl Snapshot {
             .filter_map(|load| Some((position(load.host)?, load.sound())))
             .unzip();
         fill_in_idle(&mut processes);
+        let mut lightest_first: Vec<usize> = (0..processes.len()).collect();
+        lightest_first.sort_unstable_by(|one, other| lighter_first(&processes, *one, *other));
         let mut members = vec![Vec::new(); processors.len()];
         for (number, host) in hosts.iter().enumerate() {
             members[host.set.index()].push(number);
@@ -66,6 +70,7 @@ impl Snapshot {
             network: Network::new(&alone(&rates), &assumptions.lessons),
             hosts,
             processes,
+            lightest_first,
             places,
             rates,
             members,
@@ -133,6 +138,12 @@ impl Snapshot {
         &self.hosts
     }
 
+    /// The number of the host `id`, if it is there.
+    #[must_use]
+    pub fn host(&self, id: HostId) -> Option<usize> {
+        self.hosts.binary_search_by_key(&id, |host| host.id).ok()
+    }
+
     /// The processes that have not halted, in rank order.
     #[must_use]
     pub fn processes(&self) -> &[Load] {
@@ -144,6 +155,11 @@ impl Snapshot {
     pub fn process(&self, rank: Rank) -> Option<usize> {
         let found = self.processes.binary_search_by_key(&rank, |load| load.rank);
         found.ok()
+    }
+
+    /// The processes by work, then by rank.
+    pub(crate) fn lightest_first(&self) -> &[usize] {
+        &self.lightest_first
     }
 
     /// The host of each process, by process.
@@ -162,6 +178,14 @@ impl Snapshot {
     #[must_use]
     pub fn sets(&self) -> usize {
         self.members.len()
+    }
+
+    /// All pairs of different Sets.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (SetId, SetId)> + use<> {
+        let sets = self.sets();
+        let all = (0..sets).flat_map(move |from| (0..sets).map(move |to| (from, to)));
+        let different = all.filter(|(from, to)| from != to);
+        different.map(|(from, to)| (SetId::from_index(from), SetId::from_index(to)))
     }
 
     /// The hosts of a Set.

@@ -46,7 +46,8 @@ impl Draft {
     /// The only plan that was made, under the name of the procedure.
     #[must_use]
     pub fn only(name: &str, snapshot: &Snapshot, places: Vec<usize>) -> Self {
-        let alternatives = vec![Alternative::new(name, snapshot, &places)];
+        let assignment = Assignment::new(snapshot, &places);
+        let alternatives = vec![Alternative::new(name, &assignment)];
         Self {
             places,
             alternatives,
@@ -55,16 +56,14 @@ impl Draft {
 }
 
 impl Alternative {
-    /// The assignment of processes to `places`, with what it takes and costs.
+    /// The plan that makes the present placement `assignment`, with what it takes and costs.
     ///
     /// # Panics
     ///
     /// If there are 2³² processes or more.
     #[must_use]
-    pub fn new(name: &str, snapshot: &Snapshot, places: &[usize]) -> Self {
-        let both = snapshot.places().iter().zip(places);
-        let moves = both.filter(|(from, to)| from != to).count();
-        let assignment = Assignment::new(snapshot, places);
+    pub fn new(name: &str, assignment: &Assignment<'_>) -> Self {
+        let moves = assignment.moved().count();
         Self {
             name: name.to_owned(),
             superstep: assignment.superstep(),

@@ -22,17 +22,11 @@ impl GreedyRefine {
         Self { tolerance }
     }
 
-    /// The planned host of each process.
-    #[must_use]
-    pub fn places(&self, snapshot: &Snapshot) -> Vec<usize> {
-        let order = heaviest_first(snapshot);
-        let mut greedy = Assignment::empty(snapshot);
-        for process in &order {
-            greedy.add(*process, greedy.fastest_host(*process));
-        }
+    /// The planned host of each process, with the `greedy` assignment.
+    pub(super) fn refine(&self, greedy: &Assignment<'_>, snapshot: &Snapshot) -> Vec<usize> {
         let mut limit = self.tolerance * greedy.longest();
         let mut refined = Assignment::empty(snapshot);
-        for process in order {
+        for process in heaviest_first(snapshot) {
             let mut host = refined.places()[process];
             if limit < refined.time_with(process, host) {
                 host = refined.fastest_host(process);
@@ -46,28 +40,18 @@ impl GreedyRefine {
 
 impl Plan for GreedyRefine {
     fn draft(&mut self, snapshot: &Snapshot) -> Draft {
-        Draft::only("greedy-refine", snapshot, self.places(snapshot))
+        let places = self.refine(&greedy(snapshot), snapshot);
+        Draft::only("greedy-refine", snapshot, places)
     }
 }
 
-/// Heaviest process first, each to the host of its own Set that ends first with it.
-pub(super) fn within_sets(snapshot: &Snapshot) -> Vec<usize> {
-    greedy_among(snapshot, |process| {
-        let host = snapshot.places()[process];
-        snapshot.members(snapshot.hosts()[host].set)
-    })
-}
-
-/// Heaviest process first, each to the one of its `hosts` that ends first with it.
-pub(super) fn greedy_among<'a>(
-    snapshot: &Snapshot,
-    hosts: impl Fn(usize) -> &'a [usize],
-) -> Vec<usize> {
+/// Heaviest process first, each to the host that ends first with it; a partial assignment, without messages.
+pub(super) fn greedy(snapshot: &Snapshot) -> Assignment<'_> {
     let mut greedy = Assignment::empty(snapshot);
     for process in heaviest_first(snapshot) {
-        greedy.add(process, greedy.fastest_host_among(process, hosts(process)));
+        greedy.add(process, greedy.fastest_host(process));
     }
-    greedy.places().to_vec()
+    greedy
 }
 
 /// Processes by decreasing load, ties by rank.
@@ -101,7 +85,7 @@ mod tests {
             &[1.0, 1.0],
             &[(0, 3.0), (0, 1.0), (0, 1.0), (1, 2.0), (1, 1.0)],
         );
-        let places = GreedyRefine::new(1.03).places(&snapshot);
+        let places = GreedyRefine::new(1.03).draft(&snapshot).places;
         assert_eq!(places.iter().filter(|host| **host == 0).count(), 2);
         assert_eq!(places[0], 0);
         assert_eq!(places[3], 1);

@@ -30,7 +30,7 @@ impl Plan for List {
             let objective = assignment.objective();
             if objective < best.0 {
                 best = (objective, assignment.places().to_vec());
-                alternatives.push(Alternative::new("list", snapshot, assignment.places()));
+                alternatives.push(Alternative::new("list", &assignment));
             }
         }
         let first = alternatives.len().saturating_sub(SHOWN);

@@ -2,7 +2,7 @@
 
 mod move_queue;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use bsp::SetId;
 
@@ -27,13 +27,10 @@ struct Quotas {
 /// For every choice of Sets and two estimates of what messages between them take, the graph is divided in two ways:
 /// grown from one process after the other, and refined from the present placement by moving the processes whose move
 /// cuts least (Fiduccia and Mattheyses, 1982). Within a Set a process stays on its host if that is not overloaded.
+/// Some placements may be equal.
 pub(super) fn partitions(snapshot: &Snapshot) -> Vec<(&'static str, Vec<usize>)> {
-    let mut all: Vec<(&'static str, Vec<usize>)> = Vec::new();
-    let mut add = |name, places: Vec<usize>| {
-        if all.iter().all(|(_, other)| *other != places) {
-            all.push((name, places));
-        }
-    };
+    let mut all = Vec::new();
+    let mut traversals: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for sets in choices(snapshot) {
         let is_single = sets.len() == 1;
         for crosses in [true, false] {
@@ -43,18 +40,20 @@ pub(super) fn partitions(snapshot: &Snapshot) -> Vec<(&'static str, Vec<usize>)>
             let quotas = Quotas::new(snapshot, &sets, crosses);
             if !is_single {
                 for start in starts(snapshot, &sets) {
-                    let parts = grown(snapshot, &quotas, start);
-                    add("grown", placed(snapshot, &quotas, &parts));
+                    let order = traversals.entry(start);
+                    let order = order.or_insert_with(|| traversal(snapshot, start));
+                    let parts = grown(snapshot, &quotas, order);
+                    all.push(("grown", placed(snapshot, &quotas, &parts)));
                 }
             }
             let parts = refined(snapshot, &quotas);
-            add("refined", placed(snapshot, &quotas, &parts));
+            all.push(("refined", placed(snapshot, &quotas, &parts)));
         }
     }
     all
 }
 
-/// The Sets that are tried together: all combinations of a few, else the fastest ones.
+/// The Sets that are tried together: all combinations of a few, else the fastest ones and those nearest to the barrier.
 fn choices(snapshot: &Snapshot) -> Vec<Vec<SetId>> {
     let speed = |set: SetId| -> f64 {
         let hosts = snapshot.members(set).iter();
@@ -73,8 +72,17 @@ fn choices(snapshot: &Snapshot) -> Vec<Vec<SetId>> {
         };
         return all.map(chosen).collect();
     }
+    let distance = |set: SetId| {
+        let barrier = snapshot.barrier(set);
+        barrier.process() + barrier.release() + barrier.arrival()
+    };
+    // The first, and so the fastest, among equals.
+    let nearest = sets.iter().copied();
+    let nearest = nearest.min_by(|one, other| distance(*one).total_cmp(&distance(*other)));
     let fastest = (1..=COMBINED_MAX).chain([sets.len()]);
-    fastest.map(|number| sets[..number].to_vec()).collect()
+    let mut choices: Vec<Vec<SetId>> = fastest.map(|number| sets[..number].to_vec()).collect();
+    choices.extend(nearest.filter(|set| *set != sets[0]).map(|set| vec![set]));
+    choices
 }
 
 impl Quotas {
@@ -182,12 +190,12 @@ fn traversal(snapshot: &Snapshot, start: usize) -> Vec<usize> {
     order
 }
 
-/// The Set of each process: one Set after the other takes processes that are close to each other in the graph.
-fn grown(snapshot: &Snapshot, quotas: &Quotas, start: usize) -> Vec<SetId> {
+/// The Set of each process: one Set after the other takes processes in the `order` of a traversal of the graph.
+fn grown(snapshot: &Snapshot, quotas: &Quotas, order: &[usize]) -> Vec<SetId> {
     let mut parts = vec![quotas.sets[0]; snapshot.processes().len()];
     let mut sets = quotas.sets.iter().copied().peekable();
     let mut used = 0.0;
-    for process in traversal(snapshot, start) {
+    for process in order.iter().copied() {
         let work = snapshot.processes()[process].instructions;
         while let Some(set) = sets.peek().copied() {
             let is_last = *quotas.sets.last().expect("a Set is used") == set;
@@ -267,16 +275,15 @@ fn placed(snapshot: &Snapshot, quotas: &Quotas, parts: &[SetId]) -> Vec<usize> {
         let host = snapshot.places()[process];
         let set = snapshot.hosts()[host].set;
         let limit = quotas.limits[set.index()] * (1.0 + ROUNDING);
-        let end = assignment.computation_with(host, None, Some(process));
-        if parts[process] == set && end <= limit {
+        let end = || assignment.computation_with(host, None, Some(process));
+        if parts[process] == set && end() <= limit {
             assignment.add(process, host);
         } else {
             homeless.push(process);
         }
     }
     for process in homeless {
-        let hosts = snapshot.members(parts[process]);
-        assignment.add(process, assignment.fastest_host_among(process, hosts));
+        assignment.add(process, assignment.fastest_host_in(parts[process], process));
     }
     assignment.places().to_vec()
 }

@@ -1,19 +1,21 @@
 //! Several plans, and the best of them.
 
 use crate::plan::draft::{Alternative, Draft, Plan};
-use crate::plan::greedy_refine::{GreedyRefine, greedy_among, within_sets};
+use crate::plan::greedy_refine::{GreedyRefine, greedy};
 use crate::plan::partition::partitions;
 use crate::plan::search::search;
 use crate::plan::trim::trim;
 use crate::rule::Rule;
 use crate::{Assignment, Snapshot};
 
-/// Makes several plans, drops the moves that do not pay from each, and proposes the plan whose
-/// supersteps and moves take least over the horizon, of nearly equal ones the one with fewest moves; the present
-/// placement is always one of them.
+/// Makes several plans, drops the moves that do not pay, and proposes the plan whose supersteps and moves take least
+/// over the horizon, of nearly equal ones the one with fewest moves; the present placement is always one of them.
 ///
-/// [`GreedyRefine`] with four tolerances, refinement inside Sets, a greedy assignment from scratch, the graph divided
-/// among Sets, and local search from the present placement and from the best of all others.
+/// Moves are dropped from the plans with the shortest supersteps first, and from none that would be no better without
+/// any cost.
+///
+/// [`GreedyRefine`], a greedy assignment from scratch, the graph divided among Sets, and local search from the present
+/// placement and from the best of all others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Portfolio;
 
@@ -27,6 +29,8 @@ struct Best {
     alternatives: Vec<Alternative>,
     /// Every plan with its objective.
     seeds: Vec<(f64, Vec<usize>)>,
+    /// How many messages may still be looked at to drop moves.
+    messages: usize,
 }
 
 impl Plan for Portfolio {
@@ -37,23 +41,15 @@ impl Plan for Portfolio {
             places: snapshot.places().to_vec(),
             alternatives: Vec::new(),
             seeds: Vec::new(),
+            messages: MESSAGES_MAX,
         };
-        for (name, tolerance) in REFINEMENTS {
-            let places = GreedyRefine::new(tolerance).places(snapshot);
-            best.consider(name, snapshot, Assignment::new(snapshot, &places));
-        }
-        best.consider(
-            "within-sets",
-            snapshot,
-            Assignment::new(snapshot, &within_sets(snapshot)),
-        );
-        best.consider(
-            "greedy",
-            snapshot,
-            Assignment::new(snapshot, &greedy(snapshot)),
-        );
-        for (name, places) in partitions(snapshot) {
-            best.consider(name, snapshot, Assignment::new(snapshot, &places));
+        let plans = plans(snapshot).into_iter();
+        let assign =
+            |(name, places): (&'static str, Vec<usize>)| (name, Assignment::new(snapshot, &places));
+        let mut plans: Vec<(&str, Assignment<'_>)> = plans.map(assign).collect();
+        plans.sort_by(|one, other| one.1.longest().total_cmp(&other.1.longest()));
+        for (name, assignment) in plans {
+            best.consider(name, snapshot, assignment);
         }
         best.search(snapshot);
         Draft {
@@ -63,11 +59,36 @@ impl Plan for Portfolio {
     }
 }
 
+/// All plans from which searches may begin, none twice.
+fn plans(snapshot: &Snapshot) -> Vec<(&'static str, Vec<usize>)> {
+    let greedy = greedy(snapshot);
+    let refined = GreedyRefine::new(TOLERANCE).refine(&greedy, snapshot);
+    let greedy = [
+        ("greedy-refine", refined),
+        ("greedy", greedy.places().to_vec()),
+    ];
+    let mut plans: Vec<(&'static str, Vec<usize>)> = Vec::new();
+    for (name, places) in greedy.into_iter().chain(partitions(snapshot)) {
+        if plans.iter().all(|(_, other)| *other != places) {
+            plans.push((name, places));
+        }
+    }
+    plans
+}
+
 impl Best {
     fn consider(&mut self, name: &str, snapshot: &Snapshot, mut assignment: Assignment<'_>) {
-        trim(snapshot, &mut assignment);
-        let objective = assignment.objective();
-        let alternative = Alternative::new(name, snapshot, assignment.places());
+        // Even without any cost it would be no better than the best one.
+        let is_hopeless = self.objective <= snapshot.horizon() * assignment.longest();
+        // A move changes the messages of all processes of two hosts.
+        let of_host = snapshot.graph().messages() / snapshot.hosts().len().max(1);
+        let messages = assignment.moved().count() * (1 + of_host);
+        if !is_hopeless && messages <= self.messages {
+            self.messages -= messages;
+            trim(snapshot, &mut assignment);
+        }
+        let alternative = Alternative::new(name, &assignment);
+        let objective = snapshot.horizon() * alternative.superstep.get() + alternative.cost.get();
         self.seeds.push((objective, assignment.places().to_vec()));
         let is_better = objective < self.objective * (1.0 - EQUAL);
         let is_simpler =
@@ -98,17 +119,14 @@ impl Best {
     }
 }
 
-/// Heaviest process first, each to the host that ends first with it.
-fn greedy(snapshot: &Snapshot) -> Vec<usize> {
-    let hosts: Vec<usize> = (0..snapshot.hosts().len()).collect();
-    greedy_among(snapshot, |_| &hosts)
-}
-
 /// Part by which objectives may differ that count as equal; then the plan with fewer moves is the better one.
 const EQUAL: f64 = 1e-3;
 
 /// How many plans a search begins from, in addition to the present placement.
 const SEARCHED: usize = 3;
+
+/// Messages that are looked at to drop moves from all plans.
+const MESSAGES_MAX: usize = 1_000_000;
 
 /// `portfolio`.
 pub(crate) const RULE: Rule<dyn Plan> = Rule::new(
@@ -117,13 +135,8 @@ pub(crate) const RULE: Rule<dyn Plan> = Rule::new(
     |_| Box::new(Portfolio),
 );
 
-/// Tolerances of [`GreedyRefine`].
-const REFINEMENTS: [(&str, f64); 4] = [
-    ("refine-1.00", 1.0),
-    ("refine-1.03", 1.03),
-    ("refine-1.08", 1.08),
-    ("refine-1.20", 1.2),
-];
+/// Tolerance of [`GreedyRefine`].
+const TOLERANCE: f64 = 1.03;
 
 #[cfg(test)]
 mod tests {

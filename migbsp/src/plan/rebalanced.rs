@@ -56,7 +56,7 @@ impl Plan for Rebalanced {
             let mut assignment = Assignment::new(snapshot, &solution.assignment);
             trim(snapshot, &mut assignment);
             let name = format!("{}-{factor:.2}", self.method);
-            alternatives.push(Alternative::new(&name, snapshot, assignment.places()));
+            alternatives.push(Alternative::new(&name, &assignment));
             let objective = assignment.objective();
             if objective < best.0 {
                 best = (objective, assignment.places().to_vec());

@@ -133,6 +133,9 @@ impl Critical {
         let limit = self.time * NOTICEABLE;
         let mut best = (f64::INFINITY, None);
         for process in &self.processes {
+            if EVALUATED_MAX < *evaluated {
+                break;
+            }
             for host in self.targets(snapshot, assignment, *process) {
                 *evaluated += 1;
                 let after = assignment.after_move(*process, host);
@@ -157,9 +160,12 @@ impl Critical {
     ) -> Option<Step> {
         let places = assignment.places();
         let mut best = (self.time * NOTICEABLE, None);
-        for process in &self.processes {
+        'processes: for process in &self.processes {
             let own = places[*process];
             for host in self.targets(snapshot, assignment, *process) {
+                if EVALUATED_MAX < *evaluated {
+                    break 'processes;
+                }
                 for other in assignment.residents(host) {
                     *evaluated += 1;
                     let after = assignment.after_swap(*process, *other);
@@ -173,21 +179,22 @@ impl Critical {
     }
 }
 
-/// The hosts of each Set that have least to do, and in small snapshots all.
+/// The hosts of each Set that have least to do, and of small Sets all.
 fn idlest(snapshot: &Snapshot, assignment: &Assignment<'_>) -> Vec<usize> {
     let sets = (0..snapshot.sets()).map(bsp::SetId::from_index);
+    let number = (IDLEST / snapshot.sets().max(1)).max(IDLEST_OF_SET);
     let mut hosts = Vec::new();
     for set in sets {
         let mut members = snapshot.members(set).to_vec();
-        if IDLEST < members.len() {
+        if number < members.len() {
             let by_time = |a: &usize, b: &usize| {
                 assignment
                     .time(*a)
                     .total_cmp(&assignment.time(*b))
                     .then(a.cmp(b))
             };
-            members.select_nth_unstable_by(IDLEST - 1, by_time);
-            members.truncate(IDLEST);
+            members.select_nth_unstable_by(number - 1, by_time);
+            members.truncate(number);
         }
         hosts.extend(members);
     }
@@ -204,13 +211,14 @@ const STEPS_PER_HOST: usize = 8;
 const WITHOUT_GAIN_MAX: usize = 16;
 
 /// Moves and swaps that a search looks at.
-const EVALUATED_MAX: usize = 20_000;
+const EVALUATED_MAX: usize = 2_000;
 
 /// Processes of a link that are looked at.
 const CROSSING_MAX: usize = 64;
 
-/// Hosts of a Set that are looked at.
-const IDLEST: usize = 16;
+/// Hosts that are looked at because they have least to do, and how many of a Set at least.
+const IDLEST: usize = 32;
+const IDLEST_OF_SET: usize = 2;
 
 #[cfg(test)]
 mod tests {

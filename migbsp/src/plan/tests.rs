@@ -54,6 +54,15 @@ fn connected(
         speeds.iter().map(processor).collect()
     });
     let processors: Vec<Vec<Processor>> = processors.collect();
+    let mut incoming: Vec<Vec<Edge>> = vec![Vec::new(); loads.len()];
+    for (from, to, megabytes) in edges {
+        incoming[*to].push(Edge {
+            from: Rank(u32::try_from(*from).unwrap()),
+            messages: 1.0,
+            bytes: megabytes * 1e6,
+            time: megabytes * 40e-3,
+        });
+    }
     let load = |(rank, (host, load)): (usize, &(u32, f64))| Load {
         rank: Rank(u32::try_from(rank).unwrap()),
         host: HostId(*host),
@@ -72,16 +81,7 @@ fn connected(
                 time: megabytes * 80e-3,
             })
             .collect(),
-        edges: edges
-            .iter()
-            .filter(|(_, to, _)| *to == rank)
-            .map(|(from, _, megabytes)| Edge {
-                from: Rank(u32::try_from(*from).unwrap()),
-                messages: 1.0,
-                bytes: megabytes * 1e6,
-                time: megabytes * 40e-3,
-            })
-            .collect(),
+        edges: std::mem::take(&mut incoming[rank]),
     };
     let rate = |from: usize, to: usize| if from == to { 8e-9 } else { 40e-9 };
     let number = sets.len();
@@ -257,6 +257,35 @@ fn with_a_hierarchical_barrier_a_second_set_costs_the_messages_of_its_manager() 
     let together = Assignment::new(&snapshot, &[0, 0]).superstep().get();
     assert!((apart - 0.9).abs() < 1e-9, "{apart}");
     assert!((together - 0.8).abs() < 1e-9, "{together}");
+}
+
+#[test]
+fn ten_thousand_processes_that_send_to_all_get_a_sane_plan() {
+    // Each names twelve of its senders, the others are known by Set; all are on the first of two Sets of fifty hosts.
+    let processes = 10_000;
+    let loads: Vec<(u32, f64)> = (0..processes).map(|rank| (rank % 50, 1e-3)).collect();
+    let number = loads.len();
+    let edge = |rank: usize, shift: usize| ((rank + 97 * shift) % number, rank, 1e-5);
+    let edges = (0..number).flat_map(|rank| (1..=12).map(move |shift| edge(rank, shift)));
+    let received: Vec<_> = (0..number).map(|rank| (rank, 0, 0.01)).collect();
+    let sets = [vec![1.0; 50], vec![1.0; 50]];
+    let snapshot = connected(&sets, &loads, &received, &edges.collect::<Vec<_>>());
+    let draft = Portfolio.draft(&snapshot);
+    let planned = Assignment::new(&snapshot, &draft.places).objective();
+    assert!(planned <= Assignment::present(&snapshot).objective());
+    assert_eq!(draft.places.len(), number);
+}
+
+#[test]
+fn one_process_goes_to_the_fastest_host() {
+    let snapshot = snapshot(&[1.0, 3.0, 2.0], &[(0, 1.0)]);
+    assert_eq!(Portfolio.draft(&snapshot).places, [1]);
+}
+
+#[test]
+fn without_processes_there_is_an_empty_plan() {
+    let snapshot = snapshot(&[1.0, 3.0], &[]);
+    assert!(Portfolio.draft(&snapshot).places.is_empty());
 }
 
 const UNIT: f64 = 1e9;

@@ -7,19 +7,21 @@ use crate::{Assignment, MigrationSchedule, Snapshot};
 /// A move is dropped if supersteps and moves take no longer over the horizon without it.
 pub(super) fn trim(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
     let mut schedule = MigrationSchedule::new(snapshot, assignment.places());
-    let both = snapshot
-        .places()
-        .iter()
-        .zip(assignment.places())
-        .enumerate();
-    let mut moved: Vec<(f64, usize)> = both
-        .filter(|(_, (from, to))| from != to)
-        .map(|(process, (_, to))| (snapshot.migration(process, *to), process))
+    let moved = assignment.moved();
+    let mut moved: Vec<(f64, usize)> = moved
+        .map(|process| {
+            let to = assignment.places()[process];
+            (snapshot.migration(process, to), process)
+        })
         .collect();
     moved.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
     let mut objective = snapshot.horizon() * assignment.longest() + schedule.total();
     for (_, process) in moved {
         let (from, to) = (snapshot.places()[process], assignment.places()[process]);
+        // The hosts and links concerned alone would take longer.
+        if objective < snapshot.horizon() * assignment.after_move(process, from) {
+            continue;
+        }
         assignment.put(process, from);
         schedule.redirect(process, to, from);
         let without = snapshot.horizon() * assignment.longest() + schedule.total();

@@ -69,14 +69,10 @@ impl PlanAudit {
     pub(super) fn reverted(&self, snapshot: &Snapshot) -> Option<Vec<usize>> {
         let mut places = snapshot.places().to_vec();
         for (rank, host) in &self.former {
-            let mut processes = snapshot.processes().iter();
-            let Some(process) = processes.position(|load| load.rank == *rank) else {
+            let Some(process) = snapshot.process(*rank) else {
                 continue;
             };
-            places[process] = snapshot
-                .hosts()
-                .iter()
-                .position(|known| known.id == *host)?;
+            places[process] = snapshot.host(*host)?;
         }
         Some(places)
     }

@@ -11,11 +11,14 @@ pub(super) struct RejectedPlan {
     moved: Vec<(Rank, HostId, f64)>,
     /// The hosts that they went to, with what other programs left of a core.
     rates: Vec<(HostId, f64)>,
+    /// Seconds by which supersteps became longer than predicted.
+    error: f64,
 }
 
 impl RejectedPlan {
-    /// The plan that moved `moved` to where they are in `snapshot`.
-    pub(super) fn new(snapshot: &Snapshot, moved: impl Iterator<Item = Rank>) -> Self {
+    /// The plan that moved `moved` to where they are in `snapshot`, and made supersteps longer than predicted by `error`
+    /// seconds.
+    pub(super) fn new(snapshot: &Snapshot, moved: impl Iterator<Item = Rank>, error: f64) -> Self {
         let found = moved.filter_map(|rank| {
             let process = snapshot.process(rank)?;
             let host = &snapshot.hosts()[snapshot.places()[process]];
@@ -32,14 +35,20 @@ impl RejectedPlan {
                 .iter()
                 .map(|(_, host, _)| (host.id, host.rate))
                 .collect(),
+            error,
         }
+    }
+
+    /// Seconds by which supersteps became longer than predicted.
+    pub(super) const fn error(&self) -> f64 {
+        self.error
     }
 
     /// Whether what the plan was made from holds: its hosts are there, and processes and hosts have changed little.
     pub(super) fn holds(&self, snapshot: &Snapshot) -> bool {
         let hosts = self.rates.iter().all(|(id, rate)| {
-            let host = snapshot.hosts().iter().find(|host| host.id == *id);
-            host.is_some_and(|host| is_similar(host.rate, *rate))
+            let host = snapshot.host(*id);
+            host.is_some_and(|host| is_similar(snapshot.hosts()[host].rate, *rate))
         });
         hosts
             && self.moved.iter().all(|(rank, _, work)| {
@@ -57,7 +66,7 @@ impl RejectedPlan {
         let same = self.moved.iter().filter(|(rank, host, _)| {
             let process = snapshot.process(*rank);
             let place = process.map(|process| (process, places[process]));
-            let set = |id: HostId| hosts.iter().find(|host| host.id == id).map(|host| host.set);
+            let set = |id: HostId| snapshot.host(id).map(|host| hosts[host].set);
             place.is_some_and(|(process, place)| {
                 let is_away = place != snapshot.places()[process];
                 is_away && set(*host) == Some(hosts[place].set)
@@ -84,7 +93,7 @@ mod tests {
     #[test]
     fn a_plan_is_like_one_that_moves_most_of_the_same_processes() {
         let failed = snapshot(&[1.0, 1.0], &[(1, 1.0), (1, 1.0), (0, 1.0)]);
-        let rejected = RejectedPlan::new(&failed, [Rank(0), Rank(1)].into_iter());
+        let rejected = RejectedPlan::new(&failed, [Rank(0), Rank(1)].into_iter(), 1.0);
         let undone = snapshot(&[1.0, 1.0], &[(0, 1.0), (0, 1.0), (0, 1.0)]);
         assert!(rejected.is_like(&undone, &[1, 1, 0]));
         assert!(!rejected.is_like(&undone, &[1, 0, 0]));
@@ -95,7 +104,7 @@ mod tests {
     fn a_rejection_holds_while_loads_and_hosts_change_little() {
         let loads = |first: f64| [(1, first), (1, 1.0)];
         let failed = snapshot(&[1.0, 1.0], &loads(1.0));
-        let rejected = RejectedPlan::new(&failed, [Rank(0)].into_iter());
+        let rejected = RejectedPlan::new(&failed, [Rank(0)].into_iter(), 1.0);
         assert!(rejected.holds(&snapshot(&[1.0, 1.0], &loads(1.1))));
         assert!(!rejected.holds(&snapshot(&[1.0, 1.0], &loads(1.5))));
         assert!(!rejected.holds(&snapshot(&[1.0, 0.5], &loads(1.0))));

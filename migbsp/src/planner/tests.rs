@@ -193,8 +193,7 @@ fn calls_that_cost_nothing_pause_as_long_as_the_parameters_say() {
     run.conclude(0.0, false);
     let decision = run.call(10, 1.0, EVEN);
     assert_eq!(decision.assessment.verdict, Verdict::Unchanged);
-    // Nothing has changed for ten supersteps.
-    assert_eq!((decision.spacing.pause, decision.spacing.again), (3, 10));
+    assert_eq!((decision.spacing.pause, decision.spacing.again), (3, 3));
     // After a plan, nothing but the budget asks for a pause.
     run.conclude(0.0, false);
     let decision = run.call(10, 4.0, CROWDED);

@@ -1,8 +1,7 @@
 //! When the processes of each host have computed.
 
-use std::cmp::Ordering;
-
-use crate::{Host, Load};
+use crate::knowledge::load::lighter_first;
+use crate::{Host, Load, Snapshot};
 
 /// The processes of each host, and when each has computed: its cores share the work equally among the processes that
 /// still compute, and a process uses one core at most.
@@ -14,6 +13,8 @@ pub(super) struct Computing {
     residents: Vec<Vec<usize>>,
     /// By process: seconds from the start of the superstep.
     ends: Vec<f64>,
+    /// By host: what its processes execute together.
+    work: Vec<f64>,
 }
 
 impl Computing {
@@ -22,7 +23,23 @@ impl Computing {
         Self {
             residents: vec![Vec::new(); hosts],
             ends: vec![0.0; processes],
+            work: vec![0.0; hosts],
         }
+    }
+
+    /// All processes of the snapshot on the hosts `places`, by process.
+    pub(super) fn new(snapshot: &Snapshot, places: &[usize]) -> Self {
+        let (loads, hosts) = (snapshot.processes(), snapshot.hosts());
+        let mut computing = Self::empty(hosts.len(), loads.len());
+        for process in snapshot.lightest_first() {
+            let host = places[*process];
+            computing.residents[host].push(*process);
+            computing.work[host] += loads[*process].instructions;
+        }
+        for (host, machine) in hosts.iter().enumerate() {
+            computing.update(loads, machine, host);
+        }
+        computing
     }
 
     /// The processes of a host, the lightest first.
@@ -46,13 +63,40 @@ impl Computing {
         let residents = &mut self.residents[host];
         let at = residents.partition_point(|other| lighter_first(loads, *other, process).is_lt());
         residents.insert(at, process);
+        self.work[host] += loads[process].instructions;
         self.update(loads, machine, host);
     }
 
     /// Removes `process` from `host`.
     pub(super) fn remove(&mut self, loads: &[Load], machine: &Host, host: usize, process: usize) {
-        self.residents[host].retain(|resident| *resident != process);
+        let residents = &mut self.residents[host];
+        residents.retain(|resident| *resident != process);
+        // Summed anew, without the rounding of what has come and gone.
+        let work = residents.iter().map(|one| loads[*one].instructions);
+        self.work[host] = work.fold(0.0, |sum, one| sum + one);
         self.update(loads, machine, host);
+    }
+
+    /// The instructions of all processes of a host, not below zero.
+    pub(super) fn work(&self, host: usize) -> f64 {
+        self.work[host]
+    }
+
+    /// When all processes of a host would have computed with `coming`, too.
+    pub(super) fn host_end_with(
+        &self,
+        loads: &[Load],
+        (host, machine): (usize, &Host),
+        coming: usize,
+    ) -> f64 {
+        if machine.cores <= 1.0 {
+            // The only core computes all the time, in whatever order.
+            return (self.work[host] + loads[coming].instructions) / machine.rate;
+        }
+        let mut last = 0.0;
+        let set_last = |_, end| last = end;
+        self.with(loads, (host, machine), (None, Some(coming)), set_last);
+        last
     }
 
     fn update(&mut self, loads: &[Load], machine: &Host, host: usize) {
@@ -82,12 +126,6 @@ impl Computing {
         let heavier = staying.skip_while(is_before);
         sharing(loads, machine, lighter.chain([coming]).chain(heavier), each);
     }
-}
-
-/// By work, then by rank.
-fn lighter_first(loads: &[Load], one: usize, other: usize) -> Ordering {
-    let work = |process: usize| loads[process].instructions;
-    work(one).total_cmp(&work(other)).then(one.cmp(&other))
 }
 
 /// Calls `each` with every process of `residents`, the lightest first, and when it has computed on `machine`.

@@ -1,0 +1,84 @@
+//! What a move or an exchange would change.
+
+use bsp::SetId;
+
+use super::link_changes::LinkChanges;
+use super::{Assignment, Changes};
+
+impl Assignment<'_> {
+    /// Seconds that the slowest of those hosts would take that change if `process` went to `host`, or the messages
+    /// between their Sets.
+    #[must_use]
+    pub fn after_move(&self, process: usize, host: usize) -> f64 {
+        let from = self.places[process];
+        let changes = [(process, host)];
+        let left = self.host_time(from, Some(process), None, &changes);
+        let taken = self.host_time(host, None, Some(process), &changes);
+        let sets = [self.set(from), self.set(host)];
+        let delay = |set: SetId| self.snapshot.barrier(set).process();
+        let others = self.others_after(&changes, [from, host]);
+        left.max(taken).max(others) + delay(sets[1]) - delay(sets[0])
+    }
+
+    /// The same if `process` and `other` changed places.
+    #[must_use]
+    pub fn after_swap(&self, process: usize, other: usize) -> f64 {
+        let (from, host) = (self.places[process], self.places[other]);
+        let changes = [(process, host), (other, from)];
+        let left = self.host_time(from, Some(process), Some(other), &changes);
+        let taken = self.host_time(host, Some(other), Some(process), &changes);
+        left.max(taken)
+            .max(self.others_after(&changes, [from, host]))
+    }
+
+    /// The longest time, after `changes` that concern `hosts`, of a process elsewhere that sends to a process that moves,
+    /// and of the links whose messages change.
+    fn others_after(&self, changes: Changes<'_>, hosts: [usize; 2]) -> f64 {
+        let graph = self.snapshot.graph();
+        let mut last = 0.0_f64;
+        let mut links = LinkChanges::default();
+        for (process, _) in changes {
+            for message in graph.incoming(*process) {
+                let sender = message.other;
+                let host = self.place(sender, changes);
+                if !hosts.contains(&host) {
+                    let release = self.snapshot.barrier(self.set(host)).release();
+                    let end = self.computing.end(sender);
+                    last = last.max(release + end + self.delivery(sender, host, changes));
+                }
+                self.redirect((sender, *process), message.bytes, changes, &mut links);
+            }
+            for message in graph.outgoing(*process) {
+                // A message between two processes that move is counted at its receiver.
+                if changes.iter().all(|(other, _)| *other != message.other) {
+                    self.redirect(
+                        (*process, message.other),
+                        message.bytes,
+                        changes,
+                        &mut links,
+                    );
+                }
+            }
+        }
+        if let Some(flows) = &self.flows {
+            for change in links.iter() {
+                last = last.max(self.links.time_after(*change, flows));
+            }
+        }
+        last
+    }
+
+    /// Adds to `links` how `changes` redirect a message.
+    fn redirect(
+        &self,
+        (from, to): (usize, usize),
+        bytes: f64,
+        changes: Changes<'_>,
+        links: &mut LinkChanges,
+    ) {
+        let before = [from, to].map(|process| self.set(self.places[process]));
+        let after = [from, to].map(|process| self.set(self.place(process, changes)));
+        let end = self.computing.end(from);
+        links.redirect((before[0], before[1]), (after[0], after[1]), bytes, end);
+    }
+}
