@@ -2,12 +2,12 @@ use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor};
 use protocol::{
-    Address, AgentMessage, CallMessage, Limits, Message, PREFIX_LEN, Report, Reports, SetReport,
-    encode,
+    Address, AgentMessage, CallMessage, Limits, Message, PREFIX_LEN, Report, Reports, encode,
 };
 use rcgen::{CertificateParams, KeyPair, SanType};
 
 use super::{certificates, frames};
+use crate::wire::report_for_plans;
 
 const HERE: Address = Address::Node(HostId(0));
 
@@ -115,16 +115,7 @@ fn set_report() -> Message {
         paths: Vec::new(),
         barrier: migbsp::BarrierTime::Ideal,
     };
-    Message::Call(CallMessage::SetReport(Box::new(SetReport {
-        superstep: 0,
-        set: SetId(0),
-        interval: None,
-        tolerance: None,
-        entries: Vec::new(),
-        digests: Vec::new(),
-        barrier_busy: Vec::new(),
-        inventory: Some(inventory),
-    })))
+    report_for_plans(0, SetId(0), inventory)
 }
 
 /// `frame` with every float zero in one byte instead of nine, which decoding accepts too.

@@ -1,5 +1,6 @@
-use bsp::Rank;
 use bsp::units::{Bytes, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use migbsp::{BarrierTime, Edge, Inventory, Load, Neighbours, Received};
 use proptest::prelude::*;
 use protocol::{
     Address, AgentMessage, CallMessage, Limits, Message, PREFIX_LEN, Prefix, ProcessImage,
@@ -7,7 +8,7 @@ use protocol::{
 };
 
 use crate::wire::arbitrary::{address, message};
-use crate::wire::joined;
+use crate::wire::{joined, report_for_plans};
 
 const HERE: Address = Address::Process(Rank(0));
 
@@ -85,7 +86,7 @@ fn lengths_of_long_lists_are_computed() {
     let moment = Seconds::new(0.5).unwrap();
     let report = Message::Call(CallMessage::SetReport(Box::new(SetReport {
         superstep: 1 << 40,
-        set: bsp::SetId(300),
+        set: SetId(300),
         interval: Some(70_000),
         tolerance: Some(0.5),
         entries: Vec::new(),
@@ -118,4 +119,44 @@ fn messages_of_a_superstep_are_short() {
     for message in [start, arrived] {
         assert!(message.frame_len(HERE, HERE) <= 80, "{message:?}");
     }
+}
+
+/// What a plan has to know of a process, with as many senders as it reports, in a run with 60 000 processes.
+#[test]
+fn what_a_process_reports_for_plans_has_at_most_300_bytes() {
+    let edge = |from: usize| Edge {
+        from: Rank(60_000 - u32::try_from(from).unwrap()),
+        messages: 3.7,
+        bytes: 1e6 / 3.0,
+        time: 0.1,
+    };
+    let load = Load {
+        rank: Rank(60_000),
+        host: HostId(10_000),
+        instructions: 1e9 / 3.0,
+        finished: None,
+        image: Image {
+            data: Bytes(1 << 30),
+            fixed: Bytes(500_000),
+        },
+        received: vec![Received {
+            set: SetId(2),
+            bytes: 1e7 / 3.0,
+            time: 0.1,
+        }],
+        edges: (0..Neighbours::REPORTED).map(edge).collect(),
+    };
+    let length = |load: Vec<Load>| {
+        let inventory = Inventory {
+            processors: Vec::new(),
+            loads: load,
+            rates: Vec::new(),
+            paths: Vec::new(),
+            barrier: BarrierTime::Ideal,
+        };
+        let message = report_for_plans(0, SetId(1), inventory);
+        message.frame_len(Address::SetManager(SetId(1)), Address::SetManager(SetId(0)))
+    };
+    let added = length(vec![load]) - length(Vec::new());
+    assert!(added <= 300, "{added} bytes");
 }

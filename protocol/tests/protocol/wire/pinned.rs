@@ -17,7 +17,7 @@ use protocol::{
     WIRE_VERSION, decode, encode,
 };
 
-use crate::wire::joined;
+use crate::wire::{joined, report_for_plans};
 
 const PINNED: &str = include_str!("pinned.txt");
 
@@ -244,16 +244,7 @@ fn negotiation() -> [Message; 9] {
             barrier_busy: vec![seconds(0.125)],
             inventory: None,
         }))),
-        Message::Call(CallMessage::SetReport(Box::new(SetReport {
-            superstep,
-            set: SetId(1),
-            interval: None,
-            tolerance: None,
-            entries: Vec::new(),
-            digests: Vec::new(),
-            barrier_busy: Vec::new(),
-            inventory: Some(inventory()),
-        }))),
+        report_for_plans(superstep, SetId(1), inventory()),
         Message::Call(CallMessage::Ask(Box::new(Ask {
             superstep,
             from: SetId(1),
