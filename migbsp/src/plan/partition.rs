@@ -53,7 +53,8 @@ pub(super) fn partitions(snapshot: &Snapshot) -> Vec<(&'static str, Vec<usize>)>
     all
 }
 
-/// The Sets that are tried together: all combinations of a few, else the fastest ones and those nearest to the barrier.
+/// The Sets that are tried together: all combinations of a few, else the fastest ones, all, and the one nearest to the
+/// barrier's master.
 fn choices(snapshot: &Snapshot) -> Vec<Vec<SetId>> {
     let speed = |set: SetId| -> f64 {
         let hosts = snapshot.members(set).iter();
@@ -76,7 +77,7 @@ fn choices(snapshot: &Snapshot) -> Vec<Vec<SetId>> {
         let barrier = snapshot.barrier(set);
         barrier.process() + barrier.release() + barrier.arrival()
     };
-    // The first, and so the fastest, among equals.
+    // The fastest among equals.
     let nearest = sets.iter().copied();
     let nearest = nearest.min_by(|one, other| distance(*one).total_cmp(&distance(*other)));
     let fastest = (1..=COMBINED_MAX).chain([sets.len()]);

@@ -16,8 +16,9 @@ pub(super) struct ModelError {
 }
 
 impl ModelError {
-    /// The plan that was carried out last and by how many seconds it failed, if it did: a superstep now takes `unexplained` seconds beyond its
-    /// prediction, or the trial of the plan has shown supersteps to be `longer`, by that many seconds.
+    /// The plan that was carried out last and by how many seconds it failed, if it did: a superstep now takes
+    /// `unexplained` seconds beyond its prediction, or the trial of the plan has shown supersteps to be `longer`, by
+    /// that many seconds.
     pub(super) fn failed_plan(
         &mut self,
         unexplained: f64,
