@@ -6,20 +6,44 @@ use bsp::units::Seconds;
 ///
 /// The difference between the clocks of two hosts changes slowly, and no message arrives before it is sent. The
 /// smallest difference between the time of arrival and the time of sending is therefore that of an undelayed message,
-/// which took half of the round trip. A message with a larger difference was delayed by the excess.
+/// which took half of the smallest round trip. A message with a larger difference was delayed by the excess. Round trips
+/// are measured by the transport as a mean of the latest ones, so that a round trip of a loaded link includes the queue
+/// of that link.
 #[derive(Debug)]
 pub(super) struct OneWayDelay {
-    /// The smallest difference of this period and of the one before.
-    least: [f64; 2],
+    /// What is smallest in this period and in the one before.
+    least: [Least; 2],
     /// When this period began here, and its messages.
     began: Seconds,
     count: u32,
 }
 
+/// The smallest values of a period, in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Least {
+    /// From the time of sending to the time of arrival, each on its own clock.
+    difference: f64,
+    round_trip: f64,
+}
+
+impl Least {
+    const NONE: Self = Self {
+        difference: f64::INFINITY,
+        round_trip: f64::INFINITY,
+    };
+
+    const fn min(self, other: Self) -> Self {
+        Self {
+            difference: self.difference.min(other.difference),
+            round_trip: self.round_trip.min(other.round_trip),
+        }
+    }
+}
+
 impl OneWayDelay {
     pub(super) const fn new() -> Self {
         Self {
-            least: [f64::INFINITY; 2],
+            least: [Least::NONE; 2],
             began: Seconds::ZERO,
             count: 0,
         }
@@ -34,22 +58,27 @@ impl OneWayDelay {
             let before = if is_recent {
                 self.least[0]
             } else {
-                f64::INFINITY
+                Least::NONE
             };
-            self.least = [f64::INFINITY, before];
+            self.least = [Least::NONE, before];
             self.began = came;
             self.count = 0;
         }
         self.count += 1;
         let difference = came.get() - sent.get();
-        self.least[0] = self.least[0].min(difference);
+        let round_trip = round_trip.get();
+        let met = Least {
+            difference,
+            round_trip,
+        };
+        self.least[0] = self.least[0].min(met);
         let least = self.least[0].min(self.least[1]);
-        let took = (difference - least).max(0.0) + round_trip.get() / 2.0;
+        let took = (difference - least.difference).max(0.0) + least.round_trip / 2.0;
         Seconds::new(took).expect("times are finite")
     }
 }
 
-/// The messages and seconds of a period. Older differences are dropped, because clocks drift.
+/// The messages and seconds of a period. Older values are dropped, because clocks drift and routes change.
 const PERIOD_MESSAGES: u32 = 256;
 const PERIOD_SECONDS: f64 = 10.0;
 
@@ -77,6 +106,19 @@ mod tests {
         for (took, expect) in took.iter().zip([0.1, 0.1, 0.3, 0.1]) {
             assert!((took - expect).abs() < 1e-9, "{took}, not {expect}");
         }
+    }
+
+    #[test]
+    fn the_queue_of_a_loaded_link_is_counted_once() {
+        let mut way = OneWayDelay::new();
+        let mut took = |sent: f64, delay: f64, round_trip: f64| {
+            let took = way.took(seconds(sent), seconds(sent + delay), seconds(round_trip));
+            took.get()
+        };
+        assert!((took(1.0, 0.001, 0.002) - 0.001).abs() < 1e-9);
+        // The link fills: the message waits for 20 ms, and the transport measures longer round trips.
+        assert!((took(2.0, 0.021, 0.042) - 0.021).abs() < 1e-9);
+        assert!((took(3.0, 0.011, 0.040) - 0.011).abs() < 1e-9);
     }
 
     #[test]
