@@ -15,6 +15,7 @@ mod neighbours;
 mod network;
 mod path;
 mod processor;
+mod selection;
 mod snapshot;
 
 pub use assignment::Assignment;

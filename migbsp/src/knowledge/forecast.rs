@@ -3,11 +3,12 @@
 use bsp::units::Instructions;
 use serde::{Deserialize, Serialize};
 
+use crate::knowledge::selection;
+
 /// Predicts a process's instructions in the next superstep: by the last superstep, or by an exponential mean with a
 /// short or a long memory, whichever had the least error lately.
 ///
-/// A long memory suits steady loads and noise, a short one drift and jumps; the errors tell which it is (the selection
-/// rule of the Network Weather Service: Wolski, Spring and Hayes, 1999).
+/// A long memory suits steady loads and noise, a short one drift and jumps; the errors tell which it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
     /// By predictor, in instructions; `None` before the first superstep.
@@ -39,10 +40,9 @@ impl Forecast {
             self.predictions = Some([measured; PREDICTORS]);
             return;
         };
-        for ((prediction, error), weight) in
-            predictions.iter_mut().zip(&mut self.errors).zip(WEIGHTS)
-        {
-            *error += ERROR_WEIGHT * ((measured - *prediction).abs() - *error);
+        let errors = predictions.map(|prediction| (measured - prediction).abs());
+        selection::learn(&mut self.errors, errors);
+        for (prediction, weight) in predictions.iter_mut().zip(WEIGHTS) {
             *prediction += weight * (measured - *prediction);
         }
     }
@@ -57,13 +57,7 @@ impl Forecast {
         if self.finished().is_some() {
             return predictions[LAST];
         }
-        let mut best = LAST;
-        for (index, error) in self.errors.iter().enumerate() {
-            if *error < self.errors[best] {
-                best = index;
-            }
-        }
-        predictions[best]
+        predictions[selection::best(&self.errors)]
     }
 
     /// The most instructions of a superstep so far, if the process seems to have finished: it has computed, and
@@ -91,9 +85,6 @@ const IDLE_MIN: u32 = 8;
 
 /// Weight of the newest superstep for each predictor.
 const WEIGHTS: [f64; PREDICTORS] = [1.0, 0.5, 0.0625];
-
-/// Weight of the newest error: predictors are judged by some sixteen supersteps.
-const ERROR_WEIGHT: f64 = 0.0625;
 
 #[cfg(test)]
 mod tests {
