@@ -2,6 +2,7 @@
 
 mod assignment;
 mod assumptions;
+mod bandwidth_forecast;
 mod barrier;
 mod flows;
 mod forecast;
@@ -10,6 +11,7 @@ mod host;
 mod load;
 mod maximum;
 mod migration;
+mod migration_model;
 mod migration_schedule;
 mod neighbours;
 mod network;
@@ -20,15 +22,23 @@ mod snapshot;
 
 pub use assignment::Assignment;
 pub use assumptions::PlanningAssumptions;
+pub use bandwidth_forecast::BandwidthForecast;
 pub use barrier::BarrierTime;
 pub use forecast::Forecast;
 pub use graph::{Graph, Message};
 pub use host::Host;
 pub use load::{Load, Received};
 pub use migration::{MigrationCost, MigrationTime, Move};
+pub use migration_model::{MeasuredMove, MigrationModel};
 pub use migration_schedule::MigrationSchedule;
 pub use neighbours::{Edge, Incoming, Neighbours};
 pub use network::{Lesson, Network};
 pub use path::Path;
 pub use processor::{Processor, capacity};
 pub use snapshot::Snapshot;
+
+/// The median, the upper one of an even number; `None` without values.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}

@@ -25,9 +25,9 @@ mod when;
 
 pub use acceptance::{CostBenefit, Gate, Verdict};
 pub use knowledge::{
-    Assignment, BarrierTime, Edge, Forecast, Graph, Host, Incoming, Lesson, Load, Message,
-    MigrationCost, MigrationSchedule, MigrationTime, Move, Neighbours, Network, Path,
-    PlanningAssumptions, Processor, Received, Snapshot, capacity,
+    Assignment, BandwidthForecast, BarrierTime, Edge, Forecast, Graph, Host, Incoming, Lesson,
+    Load, MeasuredMove, Message, MigrationCost, MigrationModel, MigrationSchedule, MigrationTime,
+    Move, Neighbours, Network, Path, PlanningAssumptions, Processor, Received, Snapshot, capacity,
 };
 pub use paper::{
     Answer, BestStays, BytesSuperstep, CandidateOrder, CandidateWork, Config, ConfigError, Digest,

@@ -1,0 +1,191 @@
+//! Tests of the cost of moves against moves whose cost is known.
+
+use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::*;
+
+/// Moves with a known cost.
+struct Truth {
+    startup: f64,
+    overlap: f64,
+    /// Seconds per byte.
+    processing: f64,
+}
+
+impl Truth {
+    fn cost(&self, bytes: f64, bandwidth: f64) -> f64 {
+        self.startup + bytes * self.processing.max(self.overlap / bandwidth)
+    }
+
+    /// A move whose time is off by a factor of `noise`; `bandwidth` is the one predicted and the one met.
+    #[expect(
+        clippy::as_conversions,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "sizes are rounded to whole bytes"
+    )]
+    fn measured(&self, kilobytes: f64, bandwidth: (f64, f64), noise: f64) -> MeasuredMove {
+        let bytes = Bytes((1000.0 * kilobytes) as u64);
+        let (predicted, met) = bandwidth;
+        let took = noise * self.cost(bytes.as_f64(), met);
+        MeasuredMove {
+            bytes,
+            bandwidth: predicted,
+            took: seconds(took),
+            processing: seconds(bytes.as_f64() * self.processing * noise),
+            round_trip: seconds(self.startup / 4.0),
+        }
+    }
+}
+
+const TRUTH: Truth = Truth {
+    startup: 0.004,
+    overlap: 1.3,
+    processing: 2e-9,
+};
+
+fn close(value: f64, expected: f64, part: f64) {
+    assert!(
+        (value / expected - 1.0).abs() <= part,
+        "{value}, not {expected}"
+    );
+}
+
+/// Sixty moves of sizes from 1 kB to 66 MB, with a noise of five per cent.
+fn sixty(seed: u64, bandwidth: impl Fn(usize) -> (f64, f64)) -> Vec<MeasuredMove> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut uniform = || f64::from(random.next_u32()) / 2_f64.powi(32);
+    let mut draw = |index| {
+        // 66 MB is 2 to the power of 16 times a kilobyte.
+        let kilobytes = (16.0 * uniform()).exp2();
+        let noise = 0.95 + 0.1 * uniform();
+        TRUTH.measured(kilobytes, bandwidth(index), noise)
+    };
+    (0..60).map(&mut draw).collect()
+}
+
+fn learned(moves: &[MeasuredMove]) -> MigrationModel {
+    let mut model = MigrationModel::default();
+    moves.iter().for_each(|measured| model.observe(*measured));
+    model
+}
+
+/// The median over twenty seeds of what `parameter` is after the moves of each.
+fn over_seeds(
+    moves: impl Fn(u64) -> Vec<MeasuredMove>,
+    parameter: impl Fn(&MigrationModel) -> f64,
+) -> f64 {
+    median(
+        (0..20)
+            .map(|seed| parameter(&learned(&moves(seed))))
+            .collect(),
+    )
+    .unwrap()
+}
+
+#[test]
+fn startup_and_overlap_are_recovered_from_noisy_moves() {
+    let moves = |seed| sixty(seed, |_| (11.8e6, 11.8e6));
+    close(
+        over_seeds(moves, MigrationModel::startup),
+        TRUTH.startup,
+        0.02,
+    );
+    close(
+        over_seeds(moves, MigrationModel::overlap),
+        TRUTH.overlap,
+        0.02,
+    );
+}
+
+#[test]
+fn an_outlier_and_a_bandwidth_that_jumps_change_little() {
+    let moves = |seed| {
+        // Each jump is predicted one move late.
+        let bandwidth = |index: usize| {
+            if (index / 12).is_multiple_of(2) {
+                11.8e6
+            } else {
+                2e6
+            }
+        };
+        let mut moves = sixty(seed, |index| {
+            (bandwidth(index.max(1) - 1), bandwidth(index))
+        });
+        for measured in moves.iter_mut().skip(57).take(1) {
+            measured.took = seconds(20.0 * measured.took.get());
+        }
+        moves
+    };
+    close(
+        over_seeds(moves, MigrationModel::startup),
+        TRUTH.startup,
+        0.05,
+    );
+    close(
+        over_seeds(moves, MigrationModel::overlap),
+        TRUTH.overlap,
+        0.05,
+    );
+}
+
+#[test]
+fn moves_that_packing_holds_up_do_not_get_faster_with_the_network() {
+    let slow = Truth {
+        processing: 5e-8,
+        ..TRUTH
+    };
+    let bandwidth = 1e9;
+    let moves: Vec<_> = (1..=30)
+        .map(|index| slow.measured(1000.0 * f64::from(index), (bandwidth, bandwidth), 1.0))
+        .collect();
+    let model = learned(&moves);
+    close(model.processing(), slow.processing, 0.05);
+    let predicted = model.predict(Bytes(40_000_000), 1.0 / (10.0 * bandwidth));
+    close(predicted.get(), slow.cost(40e6, bandwidth), 0.02);
+    // A slow network holds them up.
+    let predicted = model.predict(Bytes(40_000_000), 1e-6);
+    close(predicted.get(), 40.0, 0.05);
+}
+
+#[test]
+fn before_the_first_move_a_prediction_is_that_of_the_bandwidth() {
+    let model = MigrationModel::default();
+    close(model.predict(Bytes(2_000_000), 1e-6).get(), 2.0, 1e-12);
+}
+
+fn any_move() -> impl Strategy<Value = MeasuredMove> {
+    let time = prop_oneof![-1.0_f64..1e3, Just(0.0), Just(1e300)];
+    let time = time.prop_map(seconds);
+    (any::<u64>(), any::<f64>(), time.clone(), time.clone(), time).prop_map(
+        |(bytes, bandwidth, took, processing, round_trip)| MeasuredMove {
+            bytes: Bytes(bytes),
+            bandwidth,
+            took,
+            processing,
+            round_trip,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn predictions_are_finite_and_never_fall_with_size_nor_rise_with_bandwidth(
+        moves in prop::collection::vec(any_move(), 0..40),
+        sizes in [any::<u64>(), any::<u64>()],
+        per_byte in [any::<f64>(), any::<f64>()],
+    ) {
+        let model = learned(&moves);
+        let [small, large] = if sizes[0] <= sizes[1] { sizes } else { [sizes[1], sizes[0]] };
+        for time in per_byte {
+            let times = [small, large].map(|bytes| model.predict(Bytes(bytes), time).get());
+            prop_assert!(times[0].is_finite() && 0.0 <= times[0] && times[0] <= times[1]);
+        }
+        let [fast, slow] = per_byte.map(non_negative);
+        let (fast, slow) = (fast.min(slow), fast.max(slow));
+        let bytes = Bytes(large);
+        prop_assert!(model.predict(bytes, fast) <= model.predict(bytes, slow));
+    }
+}
