@@ -3,6 +3,7 @@
 //! A state is encoded while it is sent and decoded while it arrives, so neither end holds a second copy.
 
 use std::io::{self, Read, Write};
+use std::time::{Duration, Instant as Clock};
 
 use bytes::{Buf, Bytes, BytesMut};
 use protocol::transport::CHUNK_LEN;
@@ -17,6 +18,7 @@ pub(crate) fn channel() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
 pub(crate) struct ChunkWriter {
     chunks: mpsc::Sender<Bytes>,
     chunk: BytesMut,
+    waited: Duration,
 }
 
 impl ChunkWriter {
@@ -24,12 +26,20 @@ impl ChunkWriter {
         Self {
             chunks,
             chunk: BytesMut::new(),
+            waited: Duration::ZERO,
         }
+    }
+
+    /// How long it has waited for chunks to be sent.
+    pub(crate) const fn waited(&self) -> Duration {
+        self.waited
     }
 
     fn send(&mut self) -> io::Result<()> {
         let chunk = self.chunk.split().freeze();
+        let began = Clock::now();
         let sent = self.chunks.blocking_send(chunk);
+        self.waited += began.elapsed();
         sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
     }
 }
@@ -68,6 +78,8 @@ pub(crate) struct ChunkReader {
     /// Bytes still to arrive in chunks after this one.
     left: u64,
     is_truncated: bool,
+    waited: Duration,
+    arrived: Clock,
 }
 
 impl ChunkReader {
@@ -78,12 +90,30 @@ impl ChunkReader {
             length,
             left: length,
             is_truncated: false,
+            waited: Duration::ZERO,
+            arrived: Clock::now(),
         }
+    }
+
+    /// How long it has waited for chunks to arrive.
+    pub(crate) const fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// When the latest chunk arrived.
+    pub(crate) const fn arrived(&self) -> Clock {
+        self.arrived
     }
 
     /// The total number of bytes.
     pub(crate) const fn len(&self) -> u64 {
         self.length
+    }
+
+    /// The number of bytes that have not been read.
+    pub(crate) fn left(&self) -> u64 {
+        let here = u64::try_from(self.chunk.len()).expect("lengths fit 64 bits");
+        self.left + here
     }
 
     /// Whether the sender was lost before it had sent all chunks.
@@ -99,7 +129,11 @@ impl ChunkReader {
     /// Waits for the next chunk if this one has been read.
     fn fill(&mut self) -> io::Result<()> {
         if !self.is_over() && self.chunk.is_empty() {
-            let Some(chunk) = self.chunks.blocking_recv() else {
+            let began = Clock::now();
+            let received = self.chunks.blocking_recv();
+            self.arrived = Clock::now();
+            self.waited += self.arrived - began;
+            let Some(chunk) = received else {
                 self.is_truncated = true;
                 return Err(io::ErrorKind::UnexpectedEof.into());
             };

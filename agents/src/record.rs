@@ -220,8 +220,40 @@ pub struct Moved {
     pub epoch: u64,
     /// The bytes of its image.
     pub bytes: Bytes,
-    /// The duration of the transfer.
+    /// The duration of the move: from the beginning of packing until the process was unpacked.
     pub took: Seconds,
+    /// What it consists of, on real hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<MoveTimes>,
+    /// The parts of the image, on real hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<ImageParts>,
+}
+
+/// The durations of a move. Packing, sending and unpacking overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MoveTimes {
+    /// From the time when the process left its thread until it was unpacked.
+    pub frozen: Seconds,
+    /// Packing, without waiting for the network.
+    pub packed: Seconds,
+    /// From sending the first byte until the last one had arrived.
+    pub sent: Seconds,
+    /// Unpacking, without waiting for the network.
+    pub unpacked: Seconds,
+    /// The round trip between the hosts.
+    pub round_trip: Seconds,
+}
+
+/// The parts of the image of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageParts {
+    /// The state of its agent.
+    pub agent: Bytes,
+    /// Messages that it has not received yet.
+    pub messages: Bytes,
+    /// The state of its program.
+    pub program: Bytes,
 }
 
 /// The run has ended.

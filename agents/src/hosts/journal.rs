@@ -213,6 +213,8 @@ mod tests {
             epoch,
             bytes: Bytes(0),
             took: Seconds::ZERO,
+            times: None,
+            parts: None,
         })
     }
 

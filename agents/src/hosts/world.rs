@@ -364,9 +364,14 @@ impl HostWorld {
             inbox,
             program,
             bytes,
-            took,
+            parts,
+            transfer,
         } = process;
         let (rank, epoch) = (image.rank, image.epoch);
+        let Address::Node(source) = from else {
+            unreachable!("checked when the image began to arrive");
+        };
+        let (took, times) = transfer.times(self.peers.round_trip(source));
         self.computation.insert(rank, program);
         self.exchanges.insert_inbox(rank, inbox);
         self.record(record::Event::Moved(record::Moved {
@@ -376,6 +381,8 @@ impl HostWorld {
             epoch,
             bytes: units::Bytes(bytes),
             took,
+            times: Some(times),
+            parts: Some(parts),
         }));
         let message = AgentMessage::ProcessImage(Box::new(image));
         self.deliver(to, Event::Message { from, message });

@@ -189,6 +189,8 @@ impl SimulatedWorld {
                 epoch: state.epoch,
                 bytes: transfer.bytes,
                 took: self.engine.now() - transfer.sent,
+                times: None,
+                parts: None,
             }));
         }
         let event = Event::Message {

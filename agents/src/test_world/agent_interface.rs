@@ -83,6 +83,8 @@ impl World for TestWorld {
             epoch: state.epoch,
             bytes: bsp::units::Bytes(0),
             took: Seconds::ZERO,
+            times: None,
+            parts: None,
         }));
         let moved = Moved {
             from,

@@ -1,7 +1,9 @@
 //! Programs with real data compute the same on real hosts as anywhere.
 
+use agents::record::Event;
 use agents::{Payment, Scheduler, Script, Shape};
 use bsp::reference::{self, Limit};
+use bsp::units::Seconds;
 use bsp::{HostId, Program, Rank};
 use serde::Serialize;
 use workloads::Common;
@@ -52,7 +54,7 @@ fn check<P: Program>(cluster: &Cluster, processes: impl Fn() -> Vec<P>) {
         );
 
         let setup = cluster.setup(size, shape, Some(scripted(script.clone())));
-        let (moved, _) = cluster.run(&setup, processes()).unwrap();
+        let (moved, events) = cluster.run(&setup, processes()).unwrap();
         let moves: usize = moved.calls.iter().map(|call| call.migrations.len()).sum();
         assert!(
             usize::try_from(expected.supersteps).unwrap() <= moves,
@@ -62,8 +64,38 @@ fn check<P: Program>(cluster: &Cluster, processes: impl Fn() -> Vec<P>) {
             bits(&moved.outputs.typed::<P>()) == bits(&expected.outputs),
             "{shape:?}"
         );
+        let measured = events.iter().filter(|event| check_move(event)).count();
+        assert_eq!(measured, moves, "{shape:?}");
     }
 }
+
+/// Whether `event` is a move. Its parts overlap, so it takes at least as long as each of them, and at most as long as all
+/// of them and a round trip.
+fn check_move(event: &Event) -> bool {
+    let Event::Moved(moved) = event else {
+        return false;
+    };
+    let (times, parts) = (moved.times.unwrap(), moved.parts.unwrap());
+    let overlapping = [times.packed, times.sent, times.unpacked].map(Seconds::get);
+    let (took, sum) = (moved.took.get(), overlapping.iter().sum::<f64>());
+    let longest = overlapping.into_iter().fold(0.0, f64::max);
+    assert!(longest <= took + ROUNDING, "{moved:?}");
+    assert!(
+        took <= sum + times.round_trip.get() + SWITCHING,
+        "{moved:?}"
+    );
+    assert!(moved.took <= times.frozen, "{moved:?}");
+    let parts = parts.agent.0 + parts.messages.0 + parts.program.0;
+    assert!(0 < parts && parts < moved.bytes.0, "{moved:?}");
+    true
+}
+
+/// Seconds that rounding to nanoseconds changes.
+const ROUNDING: f64 = 1e-7;
+
+/// Seconds that threads may wait for a processor between the parts of a move: the tests of other clusters run beside
+/// these.
+const SWITCHING: f64 = 1.0;
 
 #[test]
 fn a_lattice_moves_after_every_superstep() {

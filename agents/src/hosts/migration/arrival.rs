@@ -7,10 +7,10 @@ use tokio::sync::mpsc;
 
 use super::arrived_process::ArrivedProcess;
 use super::image::{self, DecodedImage};
+use super::transfer::Transfer;
 use crate::chunks::ChunkReader;
 use crate::hosts::failure::JobError;
 use crate::hosts::local_event::LocalEvent;
-use crate::hosts::time::elapsed;
 use crate::programs::ProgramType;
 
 /// A process image that is being received.
@@ -58,6 +58,7 @@ impl IncomingImage {
             began,
             mut chunks,
         } = self;
+        let decoding = Clock::now();
         let bytes = chunks.len();
         let decoded = image::decode(program_type, image.rank, image.agent, &mut chunks);
         if chunks.is_truncated() {
@@ -67,7 +68,16 @@ impl IncomingImage {
             agent,
             inbox,
             program,
+            packing,
+            parts,
         } = decoded?;
+        let decoded = Clock::now();
+        let transfer = Transfer {
+            packing,
+            arrived: chunks.arrived().saturating_duration_since(began),
+            unpacked: (decoded - decoding).saturating_sub(chunks.waited()),
+            decoded: decoded - began,
+        };
         Ok(Some(ArrivedProcess {
             ends,
             image: ProcessImage {
@@ -77,7 +87,8 @@ impl IncomingImage {
             inbox,
             program,
             bytes,
-            took: elapsed(began),
+            parts,
+            transfer,
         }))
     }
 }

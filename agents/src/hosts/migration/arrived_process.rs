@@ -1,9 +1,10 @@
 //! A process that has arrived on this node.
 
-use bsp::units::Seconds;
 use protocol::{Address, ProcessImage};
 
+use super::transfer::Transfer;
 use crate::programs::{HostedProgram, Incoming};
+use crate::record::ImageParts;
 
 /// A process that has arrived on this node, decoded except for its agent.
 pub(in crate::hosts) struct ArrivedProcess {
@@ -16,6 +17,8 @@ pub(in crate::hosts) struct ArrivedProcess {
     pub(in crate::hosts) program: Box<dyn HostedProgram>,
     /// Bytes of the whole image.
     pub(in crate::hosts) bytes: u64,
-    /// The time from its first byte until it was decoded.
-    pub(in crate::hosts) took: Seconds,
+    /// Its parts.
+    pub(in crate::hosts) parts: ImageParts,
+    /// How long it took.
+    pub(in crate::hosts) transfer: Transfer,
 }

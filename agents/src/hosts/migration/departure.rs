@@ -9,6 +9,7 @@ use protocol::{Address, Migrate, ProcessImage};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::image::OutgoingImage;
+use super::packing::PackingClock;
 use crate::chunks::{self, ChunkWriter};
 use crate::error::RunError;
 use crate::hosts::failure::JobError;
@@ -44,9 +45,11 @@ impl Departures {
     /// Sends `process` to `peer`, the node that `order` names.
     pub(in crate::hosts) fn send(&self, order: Migrate, process: DepartingProcess, peer: Sender) {
         let (events, encoders) = (self.events.clone(), Arc::clone(&self.encoders));
+        let frozen = Clock::now();
         drop(tokio::spawn(async move {
             let _permit = encoders.acquire().await;
-            let event = send_image(order, process, peer).await;
+            let began = Clock::now();
+            let event = send_image(order, process, PackingClock { frozen, began }, peer).await;
             // The job may be over.
             drop(events.send(event.unwrap_or_else(LocalEvent::Failed)));
         }));
@@ -57,9 +60,9 @@ impl Departures {
 async fn send_image(
     order: Migrate,
     process: DepartingProcess,
+    clock: PackingClock,
     peer: Sender,
 ) -> Result<LocalEvent, JobError> {
-    let began = Clock::now();
     let DepartingProcess {
         agent,
         inbox,
@@ -74,7 +77,7 @@ async fn send_image(
     };
     // Encoding takes time in proportion to the image, so other threads do it.
     let measuring = tokio::task::spawn_blocking(move || {
-        let payload = OutgoingImage::new(order.rank, agent, &inbox, program)?;
+        let payload = OutgoingImage::new((order.rank, clock), agent, &inbox, program)?;
         Ok::<_, RunError>((payload.len(), payload))
     });
     let panicked = |error: tokio::task::JoinError| JobError::program(error.to_string());
@@ -90,7 +93,7 @@ async fn send_image(
         Err(error) if sent.is_ok() || !peer.is_lost() => return Err(error.into()),
         Ok(()) | Err(_) => sent?,
     }
-    Ok(LocalEvent::Sent(order.to, bytes, elapsed(began)))
+    Ok(LocalEvent::Sent(order.to, bytes, elapsed(clock.began)))
 }
 
 /// The number of images that are encoded at the same time. Each takes a thread until its image is sent, and there are

@@ -5,17 +5,20 @@
 //! | [`ProcessImage::agent`](protocol::ProcessImage::agent) | the agent |
 //! | 8 | length of the messages, little-endian |
 //! | this length | the messages: a list of [`Incoming`] as MessagePack |
-//! | the rest | the program |
+//! | the rest without the end | the program |
+//! | 32 | how long it took to pack: [`PackingTimes`] |
 
 use std::io::{self, Read, Write};
 
-use bsp::Rank;
+use bsp::{Rank, units};
 use bytes::Bytes;
 
+use super::packing::{PackingClock, PackingTimes};
 use crate::chunks::{ChunkReader, ChunkWriter};
 use crate::encoding::{decode as decode_value, encode_into};
 use crate::error::RunError;
 use crate::programs::{HostedProgram, Incoming, ProgramType};
+use crate::record::ImageParts;
 
 /// The payload of an image that is to be sent.
 pub(super) struct OutgoingImage {
@@ -23,6 +26,7 @@ pub(super) struct OutgoingImage {
     agent: Vec<u8>,
     messages: Vec<u8>,
     program: Box<dyn HostedProgram>,
+    clock: PackingClock,
 }
 
 /// The payload of an image that has been received.
@@ -31,12 +35,14 @@ pub(super) struct DecodedImage {
     pub(super) agent: Bytes,
     pub(super) inbox: Vec<Incoming>,
     pub(super) program: Box<dyn HostedProgram>,
+    pub(super) packing: PackingTimes,
+    pub(super) parts: ImageParts,
 }
 
 impl OutgoingImage {
     /// The image of `rank`, with its encoded agent.
     pub(super) fn new(
-        rank: Rank,
+        (rank, clock): (Rank, PackingClock),
         agent: Vec<u8>,
         inbox: &[Incoming],
         program: Box<dyn HostedProgram>,
@@ -48,22 +54,27 @@ impl OutgoingImage {
             agent,
             messages,
             program,
+            clock,
         })
     }
 
     /// The length of the payload in bytes.
     pub(super) fn len(&self) -> u64 {
-        length(self.agent.len() + LENGTH_LEN + self.messages.len()) + self.program.packed_len()
+        let rest = self.agent.len() + LENGTH_LEN + self.messages.len() + PackingTimes::LEN;
+        length(rest) + self.program.packed_len()
     }
 
     /// Encodes the payload into `chunks`.
     pub(super) fn encode(self, mut chunks: ChunkWriter) -> Result<(), RunError> {
-        let rank = self.rank;
+        let (rank, clock) = (self.rank, self.clock);
+        let measured = clock.began.elapsed();
         let lengths = length(self.messages.len()).to_le_bytes();
         let before = [&self.agent[..], &lengths, &self.messages].concat();
         let failed = |error: io::Error| problem(rank, "encoded", &error);
         chunks.write_all(&before).map_err(failed)?;
         self.program.pack(rank, &mut chunks)?;
+        let times = PackingTimes::new(clock, measured, &chunks);
+        chunks.write_all(&times.encode()).map_err(failed)?;
         chunks.flush().map_err(failed)
     }
 }
@@ -83,13 +94,23 @@ pub(super) fn decode(
     let messages = read(rank, u64::from_le_bytes(length), chunks)?;
     let inbox = decode_value("the messages to", rank, &messages)?;
     let program = program_type.decode_from(rank, chunks)?;
-    if !chunks.is_over() {
+    let end = self::length(PackingTimes::LEN);
+    if chunks.left() != end {
         return Err(problem(rank, "decoded", &"bytes follow the program"));
     }
+    let packing = PackingTimes::decode(&read(rank, end, chunks)?);
+    let [agent_len, messages_len] = [agent.len(), messages.len()].map(self::length);
+    let rest = agent_len + self::length(LENGTH_LEN) + messages_len + end;
     Ok(DecodedImage {
         agent: agent.into(),
         inbox,
         program,
+        packing,
+        parts: ImageParts {
+            agent: units::Bytes(agent_len),
+            messages: units::Bytes(messages_len),
+            program: units::Bytes(chunks.len() - rest),
+        },
     })
 }
 
@@ -116,6 +137,8 @@ const LENGTH_LEN: usize = 8;
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant as Clock;
+
     use bsp::units::Seconds;
     use bsp::{Program, Step, Superstep};
     use serde::{Deserialize, Serialize};
@@ -146,10 +169,14 @@ mod tests {
         decode(ProgramType::new::<Idle>(), Rank(1), 5, &mut chunks)
     }
 
+    /// The payload without the times at its end, which differ.
     fn encoded(image: OutgoingImage) -> Vec<u8> {
         let (sender, mut chunks) = channel();
         image.encode(ChunkWriter::new(sender)).unwrap();
-        chunks.blocking_recv().unwrap().to_vec()
+        let mut payload = chunks.blocking_recv().unwrap().to_vec();
+        let times = payload.len() - PackingTimes::LEN;
+        payload[times..].fill(0);
+        payload
     }
 
     #[test]
@@ -168,7 +195,11 @@ mod tests {
             },
         ];
         let image = |inbox: &[Incoming], program| {
-            OutgoingImage::new(Rank(1), b"agent".to_vec(), inbox, program)
+            let clock = PackingClock {
+                frozen: Clock::now(),
+                began: Clock::now(),
+            };
+            OutgoingImage::new((Rank(1), clock), b"agent".to_vec(), inbox, program)
         };
         let outgoing = image(&inbox, program).unwrap();
         let announced = outgoing.len();
@@ -179,6 +210,14 @@ mod tests {
             (&received.agent[..], &received.inbox),
             (&b"agent"[..], &inbox)
         );
+        let ImageParts {
+            agent,
+            messages,
+            program,
+        } = received.parts;
+        assert_eq!((agent, program), (units::Bytes(5), units::Bytes(1)));
+        let rest = length(LENGTH_LEN + PackingTimes::LEN);
+        assert_eq!(announced, agent.0 + messages.0 + program.0 + rest);
         assert_eq!(encoded(image(&inbox, received.program).unwrap()), payload);
         for length in 0..payload.len() {
             assert!(decoded(&payload[..length]).is_err(), "{length} bytes");
