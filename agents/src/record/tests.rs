@@ -267,13 +267,12 @@ prop_compose! {
         (rank, host, epoch, bytes) in any::<(u32, u32, u64, u64)>(),
         (at, took) in (instant(), seconds()),
         times in prop::option::of([seconds(), seconds(), seconds(), seconds(), seconds()]),
-        parts in prop::option::of(any::<[u64; 3]>()),
+        parts in prop::option::of(any::<[u64; 3]>().prop_map(|parts| parts.map(Bytes))),
     ) -> Event {
         let (rank, host, bytes) = (Rank(rank), HostId(host), Bytes(bytes));
         let times = times.map(|[frozen, packed, sent, unpacked, round_trip]| {
             MoveTimes { frozen, packed, sent, unpacked, round_trip }
         });
-        let parts = parts.map(|parts| parts.map(Bytes));
         let parts = parts.map(|[agent, messages, program]| ImageParts { agent, messages, program });
         Event::Moved(Moved { at, rank, host, epoch, bytes, took, times, parts })
     }
