@@ -7,11 +7,12 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 13] = [
+const FLOORS: [(&str, u32); 14] = [
     ("bsp", 0),
     ("settings", 0),
     ("migbsp", 1),
     ("simulator", 1),
+    ("relay", 1),
     ("workloads", 1),
     ("protocol", 2),
     ("agents", 3),

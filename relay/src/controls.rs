@@ -1,0 +1,161 @@
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time;
+
+use bsp::SetId;
+use bsp::units::{Bytes, Instant, Seconds};
+use tokio::sync::Notify;
+
+use crate::level::Level;
+use crate::link::{Counters, Link, LinkSettings};
+use crate::relay::Datagram;
+use crate::schedule::LevelSchedule;
+
+/// Changes the links of a relay while it runs, and shows what they have done.
+#[derive(Clone, Debug)]
+pub struct Controls {
+    links: Arc<BTreeMap<(SetId, SetId), SharedLink>>,
+    began: time::Instant,
+}
+
+/// No link leads from one Set to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no link from {from:?} to {to:?}: must be two Sets of the relay")]
+pub struct NoSuchLink {
+    /// The Set of the sender.
+    pub from: SetId,
+    /// The Set of the receiver.
+    pub to: SetId,
+}
+
+/// A link between a task that receives datagrams and the one that sends them on.
+#[derive(Debug)]
+pub(crate) struct SharedLink {
+    link: Mutex<Link<Datagram>>,
+    /// The next arrival may be another one.
+    pub(crate) changed: Notify,
+}
+
+impl Controls {
+    /// A link for each ordered pair of these Sets.
+    pub(crate) fn new(sets: &[SetId], settings: LinkSettings) -> Self {
+        let pairs = sets
+            .iter()
+            .flat_map(|from| sets.iter().map(|to| (*from, *to)));
+        let link = |pair| {
+            let link = SharedLink {
+                link: Mutex::new(Link::new(settings)),
+                changed: Notify::new(),
+            };
+            (pair, link)
+        };
+        Self {
+            links: Arc::new(pairs.filter(|(from, to)| from != to).map(link).collect()),
+            began: time::Instant::now(),
+        }
+    }
+
+    /// Makes `level` of the rate available on all links from now on.
+    pub fn set_level(&self, level: Level) {
+        let now = self.now();
+        for link in self.links.values() {
+            link.set_level(now, level);
+        }
+    }
+
+    /// The same on the link in one direction between two Sets.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such link.
+    pub fn set_level_between(
+        &self,
+        from: SetId,
+        to: SetId,
+        level: Level,
+    ) -> Result<(), NoSuchLink> {
+        let link = self.link(from, to).ok_or(NoSuchLink { from, to })?;
+        link.set_level(self.now(), level);
+        Ok(())
+    }
+
+    /// Sets the levels of `schedule` on all links, from now on, until this is dropped.
+    pub async fn follow(&self, schedule: &LevelSchedule) -> Infallible {
+        let began = tokio::time::Instant::now();
+        for change in schedule.changes() {
+            let wait = time::Duration::try_from_secs_f64(change.at.get());
+            match wait.ok().and_then(|wait| began.checked_add(wait)) {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => break,
+            }
+            self.set_level(change.level);
+        }
+        std::future::pending().await
+    }
+
+    /// What the link in one direction between two Sets has done.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such link.
+    pub fn counters(&self, from: SetId, to: SetId) -> Result<Counters, NoSuchLink> {
+        let link = self.link(from, to).ok_or(NoSuchLink { from, to })?;
+        Ok(link.lock().counters())
+    }
+
+    pub(crate) fn link(&self, from: SetId, to: SetId) -> Option<&SharedLink> {
+        self.links.get(&(from, to))
+    }
+
+    /// All links, by the Sets that they connect.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (SetId, SetId)> {
+        self.links.keys().copied()
+    }
+
+    /// The time of the links.
+    pub(crate) fn now(&self) -> Instant {
+        let now = Instant::new(self.began.elapsed().as_secs_f64());
+        now.expect("a time since a moment in the past is finite and not negative")
+    }
+
+    /// When it is `at` on the clock of the links.
+    pub(crate) fn moment(&self, at: Instant) -> Option<time::Instant> {
+        let after = time::Duration::try_from_secs_f64(at.get()).ok()?;
+        self.began.checked_add(after)
+    }
+}
+
+impl SharedLink {
+    /// Offers a datagram.
+    pub(crate) fn offer(&self, now: Instant, size: Bytes, datagram: Datagram) {
+        let mut link = self.lock();
+        let was_idle = link.next_timeout().is_none();
+        // The link counts what it drops.
+        if link.offer(now, size, datagram) && was_idle {
+            self.changed.notify_one();
+        }
+    }
+
+    /// What has arrived by `now` or arrives immediately after it, and when the next datagram arrives.
+    pub(crate) fn arrived(&self, now: Instant, arrived: &mut Vec<Datagram>) -> Option<Instant> {
+        let slack = Seconds::new(SLACK).expect("a finite number");
+        let mut link = self.lock();
+        arrived.extend(std::iter::from_fn(|| link.poll(now + slack)));
+        link.next_timeout()
+    }
+
+    fn set_level(&self, now: Instant, level: Level) {
+        let mut link = self.lock();
+        // Its own time may be ahead by the slack.
+        link.set_level(now, level);
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Link<Datagram>> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Seconds by which a datagram may arrive early, because a timer that is set for less time is late.
+const SLACK: f64 = 20e-6;

@@ -1,0 +1,20 @@
+//! The link between the Sets of a local cluster: its rate, its latency, and the level of the rate that is available.
+//!
+//! A [`Link`] is a state machine: datagrams are offered to it and leave it later, or are dropped. A [`Relay`] has a
+//! link for each ordered pair of Sets and the sockets that nodes of other Sets send to. [`Controls`] change the links
+//! while the relay runs, by hand or by a [`LevelSchedule`].
+
+mod controls;
+mod level;
+mod level_file;
+mod link;
+mod relay;
+mod schedule;
+mod timer;
+
+pub use controls::{Controls, NoSuchLink};
+pub use level::Level;
+pub use level_file::read_levels;
+pub use link::{Counters, Link, LinkSettings};
+pub use relay::{Relay, RelayError, WIRE_OVERHEAD};
+pub use schedule::{Change, LevelSchedule};
