@@ -30,6 +30,7 @@ mod prepared;
 mod queue;
 mod rates;
 mod revocations;
+mod routes;
 mod share;
 mod sharing;
 mod time;
@@ -47,6 +48,7 @@ pub use node::{Node, Prepare};
 pub use node_error::NodeError;
 pub use pool::ProcessorSpeed;
 pub use prepared::Prepared;
+pub use routes::Routes;
 pub use share::Share;
 
 use execution::Executions;

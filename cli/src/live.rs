@@ -1,5 +1,6 @@
 //! Runs on real hosts: `migbsp node`, `run`, `status`, `up`.
 
+mod between;
 mod cluster_members;
 mod help;
 mod identity;

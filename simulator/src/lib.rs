@@ -18,6 +18,6 @@ pub use engine::Engine;
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{
     Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,
-    QuantityError, QuantityProblem, Set, Sharing, UnitSpelling, measures,
+    QuantityError, QuantityProblem, Set, Sharing, UnitSpelling, bandwidth, measures, time,
 };
 pub use profile::{Point, Profile, ProfileError};

@@ -32,7 +32,7 @@ pub use host::Host;
 pub use link::{Link, LinkId, Sharing};
 pub use overhead::Overhead;
 pub use set::Set;
-pub use units::{QuantityError, QuantityProblem, UnitSpelling, measures};
+pub use units::{QuantityError, QuantityProblem, UnitSpelling, bandwidth, measures, time};
 
 /// Hosts in Sets, links, and the routes between all hosts.
 ///

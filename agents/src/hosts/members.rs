@@ -3,9 +3,9 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use bsp::HostId;
-use protocol::Member;
 use protocol::identity::{Name, Role};
 use protocol::transport::{Endpoint, Peer};
+use protocol::{Member, Submit};
 
 use super::failure::JobError;
 use crate::setup::{Rules, Setup};
@@ -25,6 +25,23 @@ pub(super) fn role_of(rules: &Rules, host: HostId) -> Role {
     } else {
         Role::Node
     }
+}
+
+/// Checks that a job means the node `own`, with as many threads as a node starts.
+pub(super) fn check_own(own: &str, submit: &Submit) -> Result<(), JobError> {
+    let member = submit.members.get(submit.host.index());
+    let Some(member) = member.filter(|member| member.name == own) else {
+        return Err(JobError::cluster(format!(
+            "{own} is not the node that is meant: see the list of hosts"
+        )));
+    };
+    let slots = member.slots;
+    if SLOTS_MAX < slots {
+        let problem =
+            format!("{own} has slots={slots}, expected at most {SLOTS_MAX}: a thread each");
+        return Err(JobError::input(problem));
+    }
+    Ok(())
 }
 
 /// Connects to a member of a cluster.
@@ -60,3 +77,6 @@ pub(super) fn refuse_peer(peer: &Peer) {
     // The node and its job go on.
     drop(peer.sender.refuse(problem));
 }
+
+/// Threads that a node starts.
+const SLOTS_MAX: u32 = 1024;

@@ -30,12 +30,13 @@ use super::failure::JobError;
 use super::input::Input;
 use super::job::Job;
 use super::job_log::{JobEnd, JobLog};
-use super::members::refuse_peer;
+use super::members::{check_own, refuse_peer};
 use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
 use super::node_error::NodeError;
 use super::pool::ProcessorSpeed;
 use super::prepared::Prepared;
 use super::revocations::follow;
+use super::routes::Routes;
 use super::share::Share;
 use super::time::elapsed;
 
@@ -47,6 +48,8 @@ pub struct Node {
     pub revocations: Option<RevocationsFile>,
     /// The address at which it listens; with port 0, the system chooses the port.
     pub address: SocketAddr,
+    /// Where it reaches other nodes, if not at the addresses of a client's list.
+    pub routes: Routes,
     /// The build that it runs, and whether its clients and other nodes may run others.
     pub builds: Builds,
     /// The workloads that its program knows, for clients of other programs.
@@ -100,6 +103,7 @@ impl Node {
             let service = Rc::new(JobService {
                 endpoint: Arc::new(endpoint),
                 machine,
+                routes: self.routes,
                 builds: self.builds,
                 workloads: self.workloads,
                 abandoned,
@@ -136,6 +140,7 @@ impl fmt::Debug for Node {
 struct JobService {
     endpoint: Arc<Endpoint>,
     machine: Machine,
+    routes: Routes,
     builds: Builds,
     workloads: Vec<String>,
     abandoned: AbandonedSupersteps,
@@ -277,7 +282,7 @@ impl JobService {
     /// Begins with a job, if there is none and it can be done.
     fn enter(
         &self,
-        submit: Submit,
+        mut submit: Submit,
         (client, build): (String, &Build),
         sender: &Sender,
     ) -> Result<(Job, JobLog, mpsc::Sender<Input>), JobError> {
@@ -291,20 +296,10 @@ impl JobService {
         }
         self.builds.check(own, (&client, build))?;
         self.abandoned.check(own)?;
-        let member = submit.members.get(submit.host.index());
-        if member.is_none_or(|member| member.name != own) {
-            return Err(JobError::cluster(format!(
-                "{own} is not the node that is meant: see the list of hosts"
-            )));
-        }
+        check_own(own, &submit)?;
         let job = NonZeroU64::new(submit.job).map(JobId);
         let job = job.ok_or_else(|| JobError::cluster("a job without a number"))?;
-        let slots = member.map_or(0, |member| member.slots);
-        if SLOTS_MAX < slots {
-            let problem =
-                format!("{own} has slots={slots}, expected at most {SLOTS_MAX}: a thread each");
-            return Err(JobError::input(problem));
-        }
+        self.routes.apply(&mut submit.members);
         let prepared = (self.prepare)(&submit)?;
         let places = u32::try_from(prepared.setup.placement.len());
         if places != Ok(submit.processes) {
@@ -442,8 +437,6 @@ fn frame(message: JobMessage) -> Frame {
 
 /// The error that a client receives if the node has panicked.
 const PANICKED: &str = "the node has failed; see its log";
-/// Threads that a node starts.
-const SLOTS_MAX: u32 = 1024;
 /// Inputs that wait to be handled.
 const INPUTS_MAX: usize = 1024;
 /// The time limit for the end of a job.

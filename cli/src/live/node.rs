@@ -1,5 +1,6 @@
 //! `migbsp node`: the node daemon of a host, which serves clients.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use agents::hosts::{Builds, LoadScope, Node, Share};
+use agents::hosts::{Builds, LoadScope, Node, Routes, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
 use protocol::identity::files::{RevocationsFile, read_identity};
@@ -88,6 +89,8 @@ pub(crate) struct NodeConfiguration {
     pub(crate) certificates: String,
     pub(crate) key: String,
     pub(crate) listen: SocketAddr,
+    /// Where it reaches other nodes, by name, if not at their own addresses.
+    pub(crate) routes: BTreeMap<String, SocketAddr>,
     pub(crate) speed: f64,
     pub(crate) share: f64,
     pub(crate) allow_mixed_builds: bool,
@@ -149,6 +152,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         identity,
         revocations: Some(RevocationsFile::new(folder)),
         address: section.listen,
+        routes: Routes::default(),
         builds: Builds {
             own: registry.build()?,
             are_mixed_allowed: arguments.allow_mixed_builds,
@@ -198,6 +202,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         identity: Identity::from_pem(&pem).map_err(Failure::input)?,
         revocations: None,
         address: configuration.listen,
+        routes: configuration.routes.into(),
         builds: Builds {
             own: registry.build()?,
             are_mixed_allowed: configuration.allow_mixed_builds,

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use agents::hosts::{Share, measured_speed};
+use bsp::HostId;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use protocol::Member;
@@ -17,6 +18,7 @@ use protocol::identity::{Authority, Name, Role, Validity};
 
 use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::failure::CommandFailure;
+use crate::live::between::{BetweenArguments, Link, RunningRelay};
 use crate::live::cluster_members::{ClusterMembers, roles};
 use crate::live::node::NodeConfiguration;
 use crate::live::node_end::{MemoryKills, description};
@@ -41,6 +43,8 @@ pub(crate) struct UpArguments {
     /// Node, counted from 1, and fraction of its speed to hold it to; can be given several times
     #[arg(long, value_name = "NODE:FRACTION")]
     slow: Vec<Slow>,
+    #[command(flatten)]
+    between: BetweenArguments,
     /// Let the nodes and the command accept other builds, for clients that are started elsewhere
     #[arg(long)]
     allow_mixed_builds: bool,
@@ -96,9 +100,10 @@ enum UpSubcommand {
     Status(StatusArguments),
 }
 
-/// Node processes, which end when this is dropped.
+/// Node processes, which end when this is dropped, and then the relay between them.
 struct Nodes {
     children: Vec<Child>,
+    relay: Option<RunningRelay>,
     /// What the system had counted when they were started.
     memory_kills: MemoryKills,
 }
@@ -133,6 +138,7 @@ pub(crate) fn command(
         ))
         .into());
     }
+    let link = arguments.between.link(arguments.sets)?;
     let action = match &arguments.command[..] {
         [] => None,
         words => match action(words, registry) {
@@ -151,7 +157,7 @@ pub(crate) fn command(
         return Err(Failure::Usage(problem.to_owned()).into());
     }
     remove_stale();
-    let (mut nodes, cluster) = start(arguments)?;
+    let (mut nodes, cluster) = start(arguments, link)?;
     let names: Vec<String> = cluster
         .members
         .iter()
@@ -197,7 +203,7 @@ fn refusal(error: &clap::Error, words: &[String]) -> Failure {
 }
 
 /// Starts the nodes, with an authority of their own whose key is not kept.
-fn start(arguments: &UpArguments) -> Result<(Nodes, ClusterMembers), Failure> {
+fn start(arguments: &UpArguments, link: Option<Link>) -> Result<(Nodes, ClusterMembers), Failure> {
     let cluster: Name = "local".parse().expect("a name");
     let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
     let issue = |role, name: &str| {
@@ -219,12 +225,16 @@ fn start(arguments: &UpArguments) -> Result<(Nodes, ClusterMembers), Failure> {
             speed: 1.0,
         })
         .collect();
+    let relay = link.as_ref().map(|link| link.bind(&members)).transpose()?;
     let mut nodes = Nodes {
         children: Vec::new(),
+        relay: None,
         memory_kills: MemoryKills::count(),
     };
     let all: Vec<Role> = roles(&members).collect();
-    for (member, role) in members.iter().zip(all) {
+    for (index, (member, role)) in members.iter().zip(all).enumerate() {
+        let host = HostId::from_index(index);
+        let routes = relay.iter().flat_map(|relay| relay.routes(host));
         let identity = issue(role, &member.name)?.to_pem();
         let number = u32::try_from(nodes.children.len()).unwrap_or(u32::MAX) + 1;
         let slow = arguments.slow.iter().rfind(|slow| slow.node == number);
@@ -232,13 +242,22 @@ fn start(arguments: &UpArguments) -> Result<(Nodes, ClusterMembers), Failure> {
             certificates: identity.certificates,
             key: identity.key,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            routes: routes
+                .map(|(to, address)| (members[to.index()].name.clone(), address))
+                .collect(),
             speed,
             share: slow.map_or(Share::WHOLE, |slow| slow.share).get(),
             allow_mixed_builds: arguments.allow_mixed_builds,
         })?;
     }
+    let mut addresses = Vec::new();
     for (member, child) in members.iter_mut().zip(&mut nodes.children) {
-        member.address = address_of(&member.name, child)?;
+        let address = address_of(&member.name, child)?;
+        member.address = address.to_string();
+        addresses.push(address);
+    }
+    if let (Some(link), Some(relay)) = (link, relay) {
+        nodes.relay = Some(link.run(relay, addresses)?);
     }
     let client = issue(Role::Client, "client")?;
     Ok((nodes, ClusterMembers { members, client }))
@@ -273,6 +292,9 @@ impl Nodes {
                 problem.push_str(&format!("\n  note: {end}"));
             }
         }
+        if let Some(reason) = self.relay.as_ref().and_then(RunningRelay::failure) {
+            problem.push_str(&format!("\n  note: {reason}"));
+        }
         Failure::Cluster(problem).into()
     }
 }
@@ -295,17 +317,14 @@ impl Drop for Nodes {
     }
 }
 
-fn address_of(name: &str, child: &mut Child) -> Result<String, Failure> {
+fn address_of(name: &str, child: &mut Child) -> Result<SocketAddr, Failure> {
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         let read = BufReader::new(stdout).read_line(&mut line);
         read.map_err(|error| Failure::run(format!("{name}: {error}")))?;
     }
-    let address = line.trim();
-    if address.parse::<SocketAddr>().is_err() {
-        return Err(Failure::Cluster(format!("{name} did not start: see above")));
-    }
-    Ok(address.to_owned())
+    let address = line.trim().parse();
+    address.map_err(|_| Failure::Cluster(format!("{name} did not start: see above")))
 }
 
 /// Waits to be interrupted; meanwhile others may use the cluster.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use agents::Programs;
-use agents::hosts::{Builds, LoadScope, Node, Request, Share, run};
+use agents::hosts::{Builds, LoadScope, Node, Request, Routes, Share, run};
 use agents::record::Event;
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;
@@ -159,6 +159,7 @@ pub(crate) fn node() -> anyhow::Result<()> {
         identity: identity_from_stdin()?,
         revocations: None,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        routes: Routes::default(),
         builds: Builds::same_as(build()?),
         workloads: Vec::new(),
         exit_when_stuck: None,

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{Builds, JobError, LoadScope, Node, NodeError, Prepared, Request, Share, run};
+use agents::hosts::{
+    Builds, JobError, LoadScope, Node, NodeError, Prepared, Request, Routes, Share, run,
+};
 use agents::record::Event;
 use agents::{
     Barrier, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup, Shape,
@@ -86,6 +88,7 @@ impl Cluster {
                 identity,
                 revocations: None,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+                routes: Routes::default(),
                 builds: options.builds,
                 workloads: vec!["counter".to_owned()],
                 exit_when_stuck: options.exit_when_stuck,

@@ -62,7 +62,11 @@ pub(super) fn speed(text: &str) -> Result<InstructionsPerSecond, QuantityError> 
 }
 
 /// Reads a bandwidth, `12.5MBps` or `100 Mbps`; a bare number is in bytes per second.
-pub(super) fn bandwidth(text: &str) -> Result<BytesPerSecond, QuantityError> {
+///
+/// # Errors
+///
+/// If there is no number, the unit is none of a bandwidth, or the value is out of range.
+pub fn bandwidth(text: &str) -> Result<BytesPerSecond, QuantityError> {
     let value = read(text, &BANDWIDTH)?;
     BytesPerSecond::new(value)
         .ok()
@@ -81,7 +85,11 @@ pub(super) fn bandwidth_or_none(text: &str) -> Result<Option<BytesPerSecond>, Qu
 }
 
 /// Reads a length of time that is not negative, `50us`; a bare number is in seconds.
-pub(super) fn time(text: &str) -> Result<Seconds, QuantityError> {
+///
+/// # Errors
+///
+/// If there is no number, the unit is none of a time, or the value is out of range.
+pub fn time(text: &str) -> Result<Seconds, QuantityError> {
     let value = read(text, &TIME)?;
     Seconds::new(value)
         .ok()
