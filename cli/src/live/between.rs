@@ -19,13 +19,18 @@ use tokio::sync::oneshot;
 #[derive(Debug, Args)]
 pub(crate) struct BetweenArguments {
     /// Rate of the link between Sets, and its latency in one direction [default: no link, no limit]
-    #[arg(long, value_name = "RATE[,LATENCY]")]
+    #[arg(long, value_name = "RATE[,LATENCY]", allow_hyphen_values = true)]
     between: Option<Between>,
     /// Available part of RATE: a number, a range to draw from, or a CSV file with the columns seconds,level [default: 1]
-    #[arg(long, value_name = "LEVEL|A..B|FILE", requires = "between")]
+    #[arg(
+        long,
+        value_name = "LEVEL|A..B|FILE",
+        allow_hyphen_values = true,
+        requires = "between"
+    )]
     level: Option<LevelArgument>,
     /// Mean time for which a drawn level is held [default: 10s]
-    #[arg(long, value_name = "DURATION", requires = "level", value_parser = positive_time)]
+    #[arg(long, value_name = "DURATION", requires = "level", allow_hyphen_values = true, value_parser = positive_time)]
     dwell: Option<Seconds>,
     /// Seed of drawn levels [default: 1]
     #[arg(long, value_name = "N", requires = "level")]

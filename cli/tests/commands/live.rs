@@ -3,6 +3,7 @@
 //! | file | law |
 //! |---|---|
 //! | `up` | a cluster of one command computes what a simulation does, and leaves no process behind |
+//! | `between` | a limited link between Sets is measured, and changes no result |
 //! | `builds` | nodes of another build of the program are refused unless both ends allow it, and shown |
 //! | `clocks` | clocks that differ by an hour make no difference |
 //! | `daemons` | nodes do one job after the other, and leave in order |
@@ -11,6 +12,7 @@
 //! | `records` | a run that never started leaves nothing, and one that was interrupted a record to read |
 //! | `inputs` | what is wrong with what is given is named |
 
+mod between;
 mod builds;
 mod clocks;
 pub(crate) mod cluster;
