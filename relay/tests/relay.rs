@@ -1,5 +1,7 @@
 //! A relay between sockets of loopback.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -40,14 +42,13 @@ impl Pair {
         }
     }
 
-    /// Sends datagrams of `length` at once from the first node to the second; the number that the queue drops.
-    async fn flood(&self, count: u64, length: usize) {
-        for _ in 0..count {
-            self.nodes[0]
-                .send_to(&vec![1; length], self.proxies[1])
-                .await
-                .unwrap();
-        }
+    /// Sends a datagram of `length` bytes from the first node to the second.
+    async fn send(&self, length: usize) {
+        let datagram = vec![1; length];
+        self.nodes[0]
+            .send_to(&datagram, self.proxies[1])
+            .await
+            .unwrap();
     }
 
     async fn receive(&self, node: usize) -> (Vec<u8>, SocketAddr) {
@@ -87,7 +88,7 @@ async fn rate_of(pair: &Pair, total: u64, length: usize) -> f64 {
     let window = 60_000 / size;
     while received < count {
         while sent < count.min(received + window) {
-            pair.flood(1, length).await;
+            pair.send(length).await;
             sent += 1;
         }
         pair.receive(1).await;

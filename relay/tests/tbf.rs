@@ -3,6 +3,8 @@
 //! Needs the right to make network namespaces (root) and the programs `ip` and `tc` with `tbf`; where one of them is
 //! missing, the test says so and does nothing.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
 use std::thread;

@@ -120,60 +120,8 @@ fn links_that_cannot_be_are_refused() {
     let one_set = problem(&["--between", "5MBps"], 2);
     let expected = "error: --between: there is one Set, so no link between Sets: add --sets 2\n";
     assert_eq!(one_set, expected);
-    for (link, expected) in [
-        (
-            &["5"][..],
-            "'--between <RATE[,LATENCY]>': `5` has no unit: must be a bandwidth such as 11.8MBps or 10Mbps",
-        ),
-        (&["0MBps"], "RATE: must be positive"),
-        (&["-5MBps"], "RATE: must be positive"),
-        (
-            &["nan"],
-            "RATE: must be a bandwidth such as `12.5 MBps` or `100 Mbps`",
-        ),
-        (&["5MB"], "RATE: unknown unit `MB`"),
-        (
-            &["5MBps,2"],
-            "LATENCY: `2` has no unit: must be a time such as 2ms",
-        ),
-        (&["5MBps,0ms"], "LATENCY: must be above 0"),
-        (&["5MBps,-2ms"], "LATENCY: must be at least 0"),
-        (&["5MBps,3s"], "LATENCY: must be at most 0.5 s"),
-        (&["5MBps", "--level", "0"], "must be above 0 and at most 1"),
-        (
-            &["5MBps", "--level", "-0.5"],
-            "must be above 0 and at most 1",
-        ),
-        (
-            &["5MBps", "--level", "nan"],
-            "must be above 0 and at most 1",
-        ),
-        (
-            &["5MBps", "--level", "0..1"],
-            "must be A..B with 0 < A <= B <= 1, such as 0.2..0.8",
-        ),
-        (
-            &["5MBps", "--level", "none.csv"],
-            "--level none.csv: no such file: must be a level such as 0.5",
-        ),
-        (
-            &["5MBps", "--level", "0.5", "--seed", "1"],
-            "--seed: only drawn levels have it",
-        ),
-        (
-            &["5MBps", "--level", "0.1..1", "--dwell", "0s"],
-            "must be above 0",
-        ),
-        (
-            &["5MBps", "--level", "0.1..1", "--dwell", "-1s"],
-            "must be at least 0",
-        ),
-        (
-            &["5MBps", "--level", "0.1..1", "--dwell", "2"],
-            "`2` has no unit: must be a time such as 2ms",
-        ),
-    ] {
-        let met = problem(&[&["--sets", "2", "--between"], link].concat(), 2);
+    for (link, expected) in REFUSED {
+        let met = problem(&[&["--sets", "2", "--between"], *link].concat(), 2);
         assert!(met.contains(expected), "{link:?}: {met}");
     }
     problem(&["--sets", "2", "--level", "0.5"], 2);
@@ -185,3 +133,58 @@ fn links_that_cannot_be_are_refused() {
         "error: invalid value `0` for `level`: must be above 0 and at most 1\n  --> zero.csv:3\n";
     assert_eq!(invalid, expected);
 }
+
+/// Values of `--between` with other options, and a part of the error.
+const REFUSED: &[(&[&str], &str)] = &[
+    (
+        &["5"],
+        "'--between <RATE[,LATENCY]>': `5` has no unit: must be a bandwidth such as 11.8MBps or 10Mbps",
+    ),
+    (&["0MBps"], "RATE: must be positive"),
+    (&["-5MBps"], "RATE: must be positive"),
+    (
+        &["nan"],
+        "RATE: must be a bandwidth such as `12.5 MBps` or `100 Mbps`",
+    ),
+    (&["5MB"], "RATE: unknown unit `MB`"),
+    (
+        &["5MBps,2"],
+        "LATENCY: `2` has no unit: must be a time such as 2ms",
+    ),
+    (&["5MBps,0ms"], "LATENCY: must be above 0"),
+    (&["5MBps,-2ms"], "LATENCY: must be at least 0"),
+    (&["5MBps,3s"], "LATENCY: must be at most 0.5 s"),
+    (&["5MBps", "--level", "0"], "must be above 0 and at most 1"),
+    (
+        &["5MBps", "--level", "-0.5"],
+        "must be above 0 and at most 1",
+    ),
+    (
+        &["5MBps", "--level", "nan"],
+        "must be above 0 and at most 1",
+    ),
+    (
+        &["5MBps", "--level", "0..1"],
+        "must be A..B with 0 < A <= B <= 1, such as 0.2..0.8",
+    ),
+    (
+        &["5MBps", "--level", "none.csv"],
+        "--level none.csv: no such file: must be a level such as 0.5",
+    ),
+    (
+        &["5MBps", "--level", "0.5", "--seed", "1"],
+        "--seed: only drawn levels have it",
+    ),
+    (
+        &["5MBps", "--level", "0.1..1", "--dwell", "0s"],
+        "must be above 0",
+    ),
+    (
+        &["5MBps", "--level", "0.1..1", "--dwell", "-1s"],
+        "must be at least 0",
+    ),
+    (
+        &["5MBps", "--level", "0.1..1", "--dwell", "2"],
+        "`2` has no unit: must be a time such as 2ms",
+    ),
+];
