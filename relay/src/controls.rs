@@ -1,16 +1,15 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time;
 
 use bsp::SetId;
-use bsp::units::{Bytes, Instant, Seconds};
-use tokio::sync::Notify;
+use bsp::units::Instant;
 
 use crate::level::Level;
-use crate::link::{Counters, Link, LinkSettings};
-use crate::relay::Datagram;
+use crate::link::{Counters, LinkSettings};
 use crate::schedule::LevelSchedule;
+use crate::shared_link::SharedLink;
 
 /// Changes the links of a relay while it runs, and shows what they have done.
 #[derive(Clone, Debug)]
@@ -29,27 +28,13 @@ pub struct NoSuchLink {
     pub to: SetId,
 }
 
-/// A link between a task that receives datagrams and the one that sends them on.
-#[derive(Debug)]
-pub(crate) struct SharedLink {
-    link: Mutex<Link<Datagram>>,
-    /// The next arrival may be another one.
-    pub(crate) changed: Notify,
-}
-
 impl Controls {
     /// A link for each ordered pair of these Sets.
     pub(crate) fn new(sets: &[SetId], settings: LinkSettings) -> Self {
         let pairs = sets
             .iter()
             .flat_map(|from| sets.iter().map(|to| (*from, *to)));
-        let link = |pair| {
-            let link = SharedLink {
-                link: Mutex::new(Link::new(settings)),
-                changed: Notify::new(),
-            };
-            (pair, link)
-        };
+        let link = |pair| (pair, SharedLink::new(settings));
         Self {
             links: Arc::new(pairs.filter(|(from, to)| from != to).map(link).collect()),
             began: time::Instant::now(),
@@ -101,7 +86,7 @@ impl Controls {
     /// If there is no such link.
     pub fn counters(&self, from: SetId, to: SetId) -> Result<Counters, NoSuchLink> {
         let link = self.link(from, to).ok_or(NoSuchLink { from, to })?;
-        Ok(link.lock().counters())
+        Ok(link.counters())
     }
 
     pub(crate) fn link(&self, from: SetId, to: SetId) -> Option<&SharedLink> {
@@ -125,37 +110,3 @@ impl Controls {
         self.began.checked_add(after)
     }
 }
-
-impl SharedLink {
-    /// Offers a datagram.
-    pub(crate) fn offer(&self, now: Instant, size: Bytes, datagram: Datagram) {
-        let mut link = self.lock();
-        let was_idle = link.next_timeout().is_none();
-        // The link counts what it drops.
-        if link.offer(now, size, datagram) && was_idle {
-            self.changed.notify_one();
-        }
-    }
-
-    /// What has arrived by `now` or arrives immediately after it, and when the next datagram arrives.
-    pub(crate) fn arrived(&self, now: Instant, arrived: &mut Vec<Datagram>) -> Option<Instant> {
-        let slack = Seconds::new(SLACK).expect("a finite number");
-        let mut link = self.lock();
-        arrived.extend(std::iter::from_fn(|| link.poll(now + slack)));
-        link.next_timeout()
-    }
-
-    fn set_level(&self, now: Instant, level: Level) {
-        let mut link = self.lock();
-        // Its own time may be ahead by the slack.
-        link.set_level(now, level);
-        self.changed.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Link<Datagram>> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Seconds by which a datagram may arrive early, because a timer that is set for less time is late.
-const SLACK: f64 = 20e-6;

@@ -10,6 +10,7 @@ mod level_file;
 mod link;
 mod relay;
 mod schedule;
+mod shared_link;
 mod timer;
 
 pub use controls::{Controls, NoSuchLink};

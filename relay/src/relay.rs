@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::controls::Controls;
 use crate::link::LinkSettings;
+use crate::shared_link::Datagram;
 use crate::timer::Timer;
 
 /// Forwards datagrams between the nodes of different Sets, over links of limited rate.
@@ -40,14 +41,6 @@ pub enum RelayError {
     /// A task of the relay ended.
     #[error("a task of the relay: {0}")]
     Task(#[source] tokio::task::JoinError),
-}
-
-/// A datagram on its way.
-#[derive(Debug)]
-pub(crate) struct Datagram {
-    from: HostId,
-    to: HostId,
-    bytes: Box<[u8]>,
 }
 
 /// The sockets of a relay that runs.
