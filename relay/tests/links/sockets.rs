@@ -1,8 +1,9 @@
 //! A relay between sockets of loopback.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use bsp::units::{Bytes, BytesPerSecond, Seconds};
@@ -10,6 +11,8 @@ use bsp::{HostId, SetId};
 use relay::{Controls, Level, LinkSettings, Relay, WIRE_OVERHEAD};
 use tokio::net::UdpSocket;
 use tokio::task::JoinHandle;
+
+use crate::flood::Flood;
 
 const SETS: [SetId; 2] = [SetId(0), SetId(1)];
 
@@ -42,15 +45,6 @@ impl Pair {
         }
     }
 
-    /// Sends a datagram of `length` bytes from the first node to the second.
-    async fn send(&self, length: usize) {
-        let datagram = vec![1; length];
-        self.nodes[0]
-            .send_to(&datagram, self.proxies[1])
-            .await
-            .unwrap();
-    }
-
     async fn receive(&self, node: usize) -> (Vec<u8>, SocketAddr) {
         let mut buffer = vec![0; 65_535];
         let received = self.nodes[node].recv_from(&mut buffer);
@@ -79,53 +73,81 @@ fn settings(rate: f64, latency: f64) -> LinkSettings {
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Sends `total` bytes on the wire as datagrams of `length` and keeps the queue filled; the rate at the receiver.
-async fn rate_of(pair: &Pair, total: u64, length: usize) -> f64 {
-    let size = u64::try_from(length).unwrap() + WIRE_OVERHEAD.0;
-    let count = total / size;
-    let (mut sent, mut received, mut began) = (0, 0, None);
-    // As many as the queue holds are under way.
-    let window = 60_000 / size;
-    while received < count {
-        while sent < count.min(received + window) {
-            pair.send(length).await;
-            sent += 1;
-        }
-        pair.receive(1).await;
-        received += 1;
-        began.get_or_insert_with(Instant::now);
-    }
-    let seconds = began.unwrap().elapsed().as_secs_f64();
-    Bytes((count - 1) * size).as_f64() / seconds
+/// A relay on a thread of its own with a link of 20 MB/s, its controls, a socket, and where this reaches the other one.
+fn flooded() -> (Controls, [std::net::UdpSocket; 2], SocketAddr) {
+    let relay = Relay::bind(&SETS, settings(RATE, 0.0)).unwrap();
+    let (controls, proxy) = (relay.controls(), relay.address(HostId(1)));
+    let nodes = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let addresses = nodes.iter().map(|node| node.local_addr().unwrap());
+    let addresses = addresses.collect();
+    // It ends with the test.
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(relay.run(addresses))
+    });
+    (controls, nodes, proxy)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_megabytes_take_the_time_of_the_rate() {
+/// Bytes per second.
+const RATE: f64 = 20e6;
+
+#[test]
+fn ten_megabytes_take_the_time_of_the_rate() {
     for length in [6000, 1200] {
-        let pair = Pair::new(settings(20e6, 0.0)).await;
-        let rate = rate_of(&pair, 10_000_000, length).await;
-        assert!((rate / 20e6 - 1.0).abs() < 0.03, "{length}: {rate}");
-        assert_eq!(pair.controls.counters(SETS[0], SETS[1]).unwrap().dropped, 0);
+        let (controls, [socket, receiver], to) = flooded();
+        let received = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&received);
+        thread::spawn(move || {
+            let mut buffer = [0; 65_535];
+            loop {
+                let length = u64::try_from(receiver.recv(&mut buffer).unwrap()).unwrap();
+                counted.fetch_add(length + WIRE_OVERHEAD.0, Ordering::Relaxed);
+            }
+        });
+        let flood = Flood {
+            socket: &socket,
+            to,
+            length,
+            rate: 1.3 * RATE,
+        };
+        let before = Duration::from_millis(100);
+        let rate = flood.rate_of(before, 10_000_000, || received.load(Ordering::Relaxed));
+        assert!((rate / RATE - 1.0).abs() < 0.03, "{length}: {rate}");
+        assert!(0 < controls.counters(SETS[0], SETS[1]).unwrap().dropped);
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_level_is_a_part_of_the_rate_and_may_change() {
-    let pair = Pair::new(settings(20e6, 0.0)).await;
+#[test]
+fn a_level_is_a_part_of_the_rate_and_may_change() {
+    let (controls, [socket, _], to) = flooded();
+    let bytes = || {
+        controls
+            .counters(SETS[0], SETS[1])
+            .unwrap()
+            .delivered_bytes
+            .0
+    };
+    let flood = Flood {
+        socket: &socket,
+        to,
+        length: 1200,
+        rate: 1.3 * RATE,
+    };
+    let rate_of = |part: f64| {
+        let rate = flood.rate_of(Duration::from_millis(100), 4_000_000, bytes);
+        assert!((rate / (RATE * part) - 1.0).abs() < 0.03, "{part}: {rate}");
+    };
     for part in [0.5, 0.25, 1.0] {
-        pair.controls.set_level(Level::new(part).unwrap());
-        let rate = rate_of(&pair, 2_000_000, 1200).await;
-        assert!((rate / (20e6 * part) - 1.0).abs() < 0.03, "{part}: {rate}");
+        controls.set_level(Level::new(part).unwrap());
+        rate_of(part);
     }
     // One direction has no part in the other.
     let level = Level::new(0.1).unwrap();
-    pair.controls
-        .set_level_between(SETS[1], SETS[0], level)
-        .unwrap();
-    let rate = rate_of(&pair, 2_000_000, 1200).await;
-    assert!((rate / 20e6 - 1.0).abs() < 0.03, "{rate}");
-    let unknown = pair.controls.set_level_between(SETS[0], SETS[0], level);
-    assert!(unknown.is_err());
+    controls.set_level_between(SETS[1], SETS[0], level).unwrap();
+    rate_of(1.0);
+    assert!(controls.set_level_between(SETS[0], SETS[0], level).is_err());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,25 +3,19 @@
 //! Needs the right to make network namespaces (root) and the programs `ip` and `tc` with `tbf`; where one of them is
 //! missing, the test says so and does nothing.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bsp::units::{Bytes, BytesPerSecond, Seconds};
+use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId};
 use relay::{Controls, LinkSettings, Relay};
 
+use crate::flood::Flood;
+
 /// 80 Mbit/s.
 const RATE: f64 = 1e7;
-/// Bytes of a datagram, which an Ethernet frame holds.
-const LENGTH: usize = 1200;
-/// The time before the bytes are counted, in which queues fill.
-const BEFORE: Duration = Duration::from_millis(300);
-const COUNTED: Duration = Duration::from_millis(1500);
-
 #[test]
 fn a_relay_has_the_throughput_of_tbf() {
     let Some(link) = ShapedLink::new() else {
@@ -67,29 +61,16 @@ fn relayed() -> f64 {
     })
 }
 
-/// Sends more than the link carries, and returns the growth of `received` in a second.
+/// The growth of `received` in a second.
 fn rate(socket: &UdpSocket, to: SocketAddr, received: impl Fn() -> u64) -> f64 {
-    let datagram = [1; LENGTH];
-    let began = Instant::now();
-    let mut first: Option<(Instant, u64)> = None;
-    let mut sent = 0.0;
-    loop {
-        if sent < 1.3 * RATE * began.elapsed().as_secs_f64() {
-            // It waits while the queue of `tbf` has all that the socket may send.
-            socket.send_to(&datagram, to).unwrap();
-            sent += 1200.0;
-        } else {
-            thread::sleep(Duration::from_millis(1));
-        }
-        match first {
-            None if BEFORE < began.elapsed() => first = Some((Instant::now(), received())),
-            Some((since, before)) if COUNTED < since.elapsed() => {
-                let seconds = since.elapsed().as_secs_f64();
-                return Bytes(received() - before).as_f64() / seconds;
-            }
-            None | Some(_) => {}
-        }
-    }
+    let flood = Flood {
+        socket,
+        to,
+        // An Ethernet frame holds it.
+        length: 1200,
+        rate: 1.3 * RATE,
+    };
+    flood.rate_of(Duration::from_millis(300), 15_000_000, received)
 }
 
 /// A link into a namespace, limited by `tbf`; gone when this is dropped.
