@@ -1,8 +1,8 @@
 use std::iter;
 
 use bsp::units::{Instant, Seconds};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::level::Level;
 
@@ -70,19 +70,13 @@ fn drawn(
         let begins = Instant::new(at).ok()?;
         let width = greatest.get() - least.get();
         // Rounding must not leave the range.
-        let level = (least.get() + unit(rng.next_u64()) * width).min(greatest.get());
-        at -= dwell.get() * libm::log(1.0 - unit(rng.next_u64()));
+        let level = (least.get() + rng.random::<f64>() * width).min(greatest.get());
+        at -= dwell.get() * libm::log(1.0 - rng.random::<f64>());
         Some(Change {
             at: begins,
             level: Level::new(level)?,
         })
     })
-}
-
-/// `bits` as a number from 0 up to 1, which it does not reach: the upper 53 of them, exactly.
-fn unit(bits: u64) -> f64 {
-    const STEPS: f64 = 9_007_199_254_740_992.0;
-    (bits >> 11) as f64 / STEPS
 }
 
 const PURPOSE: &[u8; 24] = b"levels of the relay link";

@@ -1,7 +1,7 @@
 //! Numbers drawn for an experiment, the same on every machine.
 
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// The numbers of one experiment.
 #[derive(Debug)]
@@ -16,20 +16,14 @@ impl Draws {
         Self(ChaCha8Rng::from_seed(key))
     }
 
-    /// A number from 0 up to 1, which it does not reach.
-    fn unit(&mut self) -> f64 {
-        const STEPS: f64 = 9_007_199_254_740_992.0;
-        (self.0.next_u64() >> 11) as f64 / STEPS
-    }
-
     /// A number between both, each as probable as any other.
     pub(crate) fn uniform(&mut self, least: f64, most: f64) -> f64 {
-        least + (most - least) * self.unit()
+        least + (most - least) * self.0.random::<f64>()
     }
 
     /// A number between both, each order of magnitude as probable as any other.
     pub(crate) fn log_uniform(&mut self, least: f64, most: f64) -> f64 {
-        least * libm::exp(libm::log(most / least) * self.unit())
+        least * libm::exp(libm::log(most / least) * self.0.random::<f64>())
     }
 
     /// A whole number, both ends included.

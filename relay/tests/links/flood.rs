@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bsp::units::Bytes;
+use relay::Relay;
 
 /// A sender that keeps the queue of a link full, so that it matters little when the sender has a processor.
 pub(crate) struct Flood<'a> {
@@ -49,6 +50,18 @@ impl Flood<'_> {
             }
         }
     }
+}
+
+/// Lets `relay` forward between `nodes` on a thread of its own, which ends with the test.
+pub(crate) fn forward_on_a_thread(relay: Relay, nodes: &[UdpSocket]) {
+    let addresses = nodes.iter().map(|node| node.local_addr().unwrap());
+    let addresses = addresses.collect();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(relay.run(addresses))
+    });
 }
 
 /// Checks that a rate is `expected`, within three per cent, in one of five measurements. A program that takes the

@@ -12,7 +12,7 @@ use relay::{Controls, Level, LinkSettings, Relay, WIRE_OVERHEAD};
 use tokio::net::UdpSocket;
 use tokio::task::JoinHandle;
 
-use crate::flood::{Flood, check_rate};
+use crate::flood::{Flood, check_rate, forward_on_a_thread};
 
 const SETS: [SetId; 2] = [SetId(0), SetId(1)];
 
@@ -78,15 +78,7 @@ fn flooded() -> (Controls, [std::net::UdpSocket; 2], SocketAddr) {
     let relay = Relay::bind(&SETS, settings(RATE, 0.0)).unwrap();
     let (controls, proxy) = (relay.controls(), relay.address(HostId(1)));
     let nodes = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
-    let addresses = nodes.iter().map(|node| node.local_addr().unwrap());
-    let addresses = addresses.collect();
-    // It ends with the test.
-    thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        runtime.unwrap().block_on(relay.run(addresses))
-    });
+    forward_on_a_thread(relay, &nodes);
     (controls, nodes, proxy)
 }
 

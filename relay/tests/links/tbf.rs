@@ -5,14 +5,13 @@
 
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId};
 use relay::{Controls, LinkSettings, Relay};
 
-use crate::flood::{Flood, check_rate};
+use crate::flood::{Flood, check_rate, forward_on_a_thread};
 
 /// 80 Mbit/s.
 const RATE: f64 = 1e7;
@@ -39,17 +38,7 @@ fn relayed() -> f64 {
     let controls: Controls = relay.controls();
     let proxy = relay.address(HostId(1));
     let nodes = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
-    let addresses = nodes
-        .iter()
-        .map(|node| node.local_addr().unwrap())
-        .collect();
-    // It ends with the test.
-    thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        runtime.unwrap().block_on(relay.run(addresses))
-    });
+    forward_on_a_thread(relay, &nodes);
     rate(&nodes[0], proxy, || {
         controls
             .counters(sets[0], sets[1])
