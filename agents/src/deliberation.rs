@@ -1,7 +1,7 @@
 //! Makes a plan outside the agent that asks for it: planning time grows with the number of processes.
 
 use bsp::units::Instant;
-use migbsp::{Decision, Inventory, MigrationCost, Planner};
+use migbsp::{Decision, Inventory, MoveCost, Planner};
 
 /// A plan to be made, and its planner.
 #[derive(Debug)]
@@ -14,7 +14,8 @@ pub struct Deliberation {
     pub(crate) began: Instant,
     /// The inventory of every Set.
     pub(crate) sets: Vec<Inventory>,
-    pub(crate) cost: MigrationCost,
+    /// What moves cost.
+    pub(crate) cost: MoveCost,
 }
 
 /// A plan, and the planner that made it.

@@ -12,6 +12,7 @@ mod deliberation;
 mod encoding;
 mod error;
 pub mod hosts;
+mod learned_cost;
 mod message_check;
 mod node;
 mod outcome;

@@ -7,11 +7,11 @@
 use std::ops::RangeInclusive;
 
 use bsp::{HostId, SetId};
-use migbsp::{Answer, Entry, Inventory, Load, Refusal};
+use migbsp::{Answer, CostCoefficients, Entry, Inventory, Load, MeasuredMove, Refusal};
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
 use crate::check::{RunShape, check};
-use crate::setup::{Rules, Shape};
+use crate::setup::{Rules, Scheduler, Shape};
 
 /// Checks of messages between the agents of a run.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,7 @@ impl MessageCheck<'_> {
             AgentMessage::Measure(order) => self.0.superstep(order.superstep),
             AgentMessage::Evaluate(order) => {
                 self.one_per_set("views", order.sets.len())?;
+                self.learned(order.learned.as_ref())?;
                 self.0.superstep(order.superstep)
             }
             AgentMessage::Migrate(order) => {
@@ -68,7 +69,8 @@ impl MessageCheck<'_> {
                     Address::SetManager(set) => self.set_of(installed.host) == set,
                     _ => from == Address::Node(installed.host),
                 };
-                check(is_own, || foreign(installed.host))
+                check(is_own, || foreign(installed.host))?;
+                self.measured(installed.measured.as_ref())
             }
             AgentMessage::Call(message) => self.call(from, message),
             AgentMessage::Finish
@@ -155,7 +157,8 @@ impl MessageCheck<'_> {
                 let is_possible = processes.is_ok_and(|processes| processes <= size);
                 check(is_possible && 0.0 <= capacity.capacity, || {
                     format!("an impossible capacity of {}", capacity.set)
-                })
+                })?;
+                self.learned(capacity.learned.as_ref())
             }
             CallMessage::Reports(reports) | CallMessage::ReportsBefore(reports) => {
                 self.reports(from, reports)
@@ -163,6 +166,7 @@ impl MessageCheck<'_> {
             CallMessage::SetReport(report) => self.set_report(from, report),
             CallMessage::Ask(ask) => {
                 own_set(from, ask.from)?;
+                self.per_byte(ask.request.per_byte)?;
                 self.0.rank(ask.request.rank)
             }
             CallMessage::Answered(answered) => {
@@ -175,6 +179,7 @@ impl MessageCheck<'_> {
                 considered.try_for_each(|considered| self.considered(decided.set, considered))
             }
             CallMessage::Planned(planned) => planned.moves.iter().try_for_each(|planned| {
+                self.per_byte(planned.per_byte)?;
                 self.0.rank(planned.step.rank)?;
                 self.0.host(planned.step.from)?;
                 self.0.host(planned.step.to)
@@ -261,6 +266,7 @@ impl MessageCheck<'_> {
         check(considered.request.rank == rank, || {
             format!("a request for another process than {rank}")
         })?;
+        self.per_byte(considered.request.per_byte)?;
         self.answer(&considered.answer)
     }
 
@@ -292,6 +298,35 @@ impl MessageCheck<'_> {
             Address::SetManager(set) => self.0.set(set),
             Address::Client => Err("a message of agents to or from a client".to_owned()),
         }
+    }
+
+    /// Checks what an agent has learned of the cost of moves: it is there if it is learned at all.
+    fn learned(&self, learned: Option<&CostCoefficients>) -> Result<(), String> {
+        let is_sound = learned.is_none_or(CostCoefficients::are_sound);
+        check(is_sound && learned.is_some() == self.learns(), || {
+            format!("an impossible cost of moves: {learned:?}")
+        })
+    }
+
+    /// Checks what the move of a process took.
+    fn measured(&self, measured: Option<&MeasuredMove>) -> Result<(), String> {
+        let is_sound = measured.is_none_or(MeasuredMove::is_sound);
+        check(is_sound && measured.is_some() == self.learns(), || {
+            format!("an impossible move: {measured:?}")
+        })
+    }
+
+    /// Checks the seconds per byte that were predicted for a move.
+    fn per_byte(&self, per_byte: Option<f64>) -> Result<(), String> {
+        let is_sound = per_byte.is_none_or(|time| (0.0..f64::INFINITY).contains(&time));
+        check(is_sound && per_byte.is_some() == self.learns(), || {
+            format!("an impossible rate of a move: {per_byte:?}")
+        })
+    }
+
+    fn learns(&self) -> bool {
+        let scheduler = self.0.rules.scheduler.as_ref();
+        scheduler.is_some_and(Scheduler::learns)
     }
 
     fn one_per_set(&self, what: &str, found: usize) -> Result<(), String> {

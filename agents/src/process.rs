@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::check;
 use crate::record;
-use crate::setup::{Payment, Rules, Shape};
+use crate::setup::{Payment, Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, Exchange, Moved, World};
 
 /// The state of a process's agent: its place in the superstep, and the history from which its potentials of migration are
@@ -194,6 +194,7 @@ impl Process {
             own,
             image,
             sets: &order.sets,
+            learned: order.learned,
         };
         let evaluation = history.evaluate(&scheduler.model, &situation);
         let entry = evaluation.entry(&scheduler.model, self.rank, history);
@@ -256,10 +257,14 @@ impl Process {
         *self = agent;
         self.host = moved.host;
         let manager = Address::SetManager(rules.sets[moved.host.index()]);
+        let scheduler = rules.scheduler.as_ref();
         let installed = Installed {
             rank,
             host: moved.host,
             epoch: moved.epoch,
+            measured: scheduler
+                .is_some_and(Scheduler::learns)
+                .then_some(moved.measured),
         };
         world.send(
             Address::Node(moved.host),

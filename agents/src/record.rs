@@ -15,8 +15,8 @@ mod writer;
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, BarrierTime, Edge, Entry, NotSelected, Path, PlanAssessment, PlannedMove, Potential,
-    Received,
+    Answer, BarrierTime, CostCoefficients, Edge, Entry, MeasuredMove, NotSelected, Path,
+    PlanAssessment, PlannedMove, Potential, Received,
 };
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
@@ -183,6 +183,9 @@ pub struct Call {
     /// Costs and benefits of the plan, where plans name processors.
     #[serde(rename = "weighed")]
     pub assessment: Option<PlanAssessment>,
+    /// What had been learned of the cost of moves before this call, if it is learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<CostCoefficients>,
     /// The processes that moved.
     pub migrations: Vec<Migration>,
 }
@@ -205,6 +208,9 @@ pub struct Migration {
     pub t2: Seconds,
     /// The predicted cost of the move, Mem.
     pub cost: Seconds,
+    /// Seconds per byte that were predicted for its image, if the cost of moves is learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_byte: Option<f64>,
 }
 
 /// A process runs on its new host.
@@ -294,6 +300,20 @@ impl Evaluation {
     }
 }
 
+impl Moved {
+    /// The move as it was measured.
+    #[must_use]
+    pub fn measured(&self) -> MeasuredMove {
+        let times = self.times.as_ref();
+        MeasuredMove {
+            bytes: self.bytes,
+            took: self.took,
+            processing: times.map_or(Seconds::ZERO, |times| times.packed.max(times.unpacked)),
+            round_trip: times.map_or(Seconds::ZERO, |times| times.round_trip),
+        }
+    }
+}
+
 impl Migration {
     /// A migration that was planned.
     #[must_use]
@@ -306,6 +326,7 @@ impl Migration {
             t1: planned.after,
             t2: planned.before,
             cost: planned.cost,
+            per_byte: planned.per_byte,
         }
     }
 
@@ -323,6 +344,7 @@ impl Migration {
             t1,
             t2: considered.request.t2,
             cost: considered.request.migration,
+            per_byte: considered.request.per_byte,
         })
     }
 }

@@ -17,7 +17,7 @@ use bsp::{HostId, Rank};
 use migbsp::Elapsed;
 use serde::Serialize;
 
-use crate::record::{self, Call, Event, Migration, Run};
+use crate::record::{self, Call, Event, Migration, Moved, Run};
 use crate::setup::Scheduler;
 use comparison::{Comparison, Names};
 use deciding::{Barrier, Deciding};
@@ -40,7 +40,7 @@ pub struct Replay {
     is_due: bool,
     /// The observations and arrivals of the call so far.
     gathered: Gathered,
-    arrivals: Vec<Arrival>,
+    moved: Vec<Moved>,
 }
 
 /// The comparison of a call with its record.
@@ -125,7 +125,7 @@ impl Replay {
             },
             is_due: false,
             gathered: Gathered::default(),
-            arrivals: Vec::new(),
+            moved: Vec::new(),
         })
     }
 
@@ -153,11 +153,7 @@ impl Replay {
                 Ok(None)
             }
             Event::Moved(moved) => {
-                self.arrivals.push(Arrival {
-                    rank: moved.rank,
-                    host: moved.host,
-                    epoch: moved.epoch,
-                });
+                self.moved.push(moved);
                 Ok(None)
             }
             Event::Call(call) => {
@@ -214,10 +210,10 @@ impl Replay {
 
     /// The difference, if the record has no call after the last superstep and must have one.
     fn missed(&mut self, is_due: bool) -> Option<Checked> {
-        let arrivals = std::mem::take(&mut self.arrivals);
+        let moved = std::mem::take(&mut self.moved);
         let mut comparison = Comparison::new(&self.names);
         comparison.compare("held", &false, &is_due);
-        comparison.compare("arrivals", &arrivals, &Vec::new());
+        comparison.compare("arrivals", &Arrival::recorded(&moved), &Vec::new());
         let differences = comparison.differences();
         (!differences.is_empty()).then_some(Checked {
             superstep: self.barrier.completed,
@@ -231,7 +227,8 @@ impl Replay {
     /// Decides a call again.
     fn check(&mut self, call: &Call) -> Result<Checked, Gap> {
         let gathered = std::mem::take(&mut self.gathered);
-        let arrivals = std::mem::take(&mut self.arrivals);
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.sort_by_key(|moved| moved.rank);
         let mut comparison = Comparison::new(&self.names);
         comparison.compare("held", &true, &std::mem::take(&mut self.is_due));
         let mut checked = Checked {
@@ -250,7 +247,8 @@ impl Replay {
             let expected = self.lives.clone();
             observations.locate(&mut self.lives);
             let model = &deciding.scheduler.model;
-            let found = evaluation::evaluate(model, &observations, &self.lives);
+            let learned = deciding.learned_cost.coefficients();
+            let found = evaluation::evaluate(model, &observations, &self.lives, learned);
             for (recorded, found) in observations.processes().zip(&found) {
                 let rank = recorded.rank;
                 let recomputed = found.as_recorded(recorded, expected[rank.index()]);
@@ -258,12 +256,13 @@ impl Replay {
             }
             let decided = deciding.decide(self.barrier, &observations, found);
             checked.candidates = decided.candidates();
-            let recomputed = deciding.conclude(self.barrier, &observations, call, decided);
+            let recorded = (call, &moved[..]);
+            let recomputed = deciding.conclude(self.barrier, &observations, recorded, decided);
             let moves = &recomputed.migrations;
             checked.moves = moves.len();
             self.epoch += u64::from(!moves.is_empty());
-            let expected = Arrival::all(moves, self.epoch);
-            comparison.compare("arrivals", &in_order(arrivals), &in_order(expected));
+            let expected = in_order(Arrival::all(moves, self.epoch));
+            comparison.compare("arrivals", &Arrival::recorded(&moved), &expected);
             comparison.compare("", call, &recomputed);
             for step in moves {
                 self.lives[step.rank.index()] = step.to;
@@ -275,6 +274,16 @@ impl Replay {
 }
 
 impl Arrival {
+    /// The arrivals that a record has.
+    fn recorded(moved: &[Moved]) -> Vec<Self> {
+        let arrival = |moved: &Moved| Self {
+            rank: moved.rank,
+            host: moved.host,
+            epoch: moved.epoch,
+        };
+        moved.iter().map(arrival).collect()
+    }
+
     /// The arrivals of `moves`, in the placement `epoch`.
     fn all(moves: &[Migration], epoch: u64) -> Vec<Self> {
         let arrival = |step: &Migration| Self {

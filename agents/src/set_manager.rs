@@ -10,6 +10,7 @@ use migbsp::{Elapsed, Migrants, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
 
 use crate::check::check;
+use crate::learned_cost::LearnedCost;
 use crate::record;
 use crate::setup::{Collection, Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, World};
@@ -39,6 +40,8 @@ pub struct SetManager {
     when: Option<Box<dyn When>>,
     /// The planner of the first Manager, where plans name processors; absent while a plan is made.
     planner: Option<Planner>,
+    /// What is known of the cost of moves.
+    learned_cost: LearnedCost,
     barrier: Barrier,
     /// The superstep being executed, from 0, and when it was started.
     superstep: u64,
@@ -81,6 +84,7 @@ impl SetManager {
             planner: scheduler
                 .filter(|_| set == rules.first)
                 .and_then(Scheduler::planner),
+            learned_cost: scheduler.map(LearnedCost::new).unwrap_or_default(),
             superstep: 0,
             started: Instant::START,
             took: Seconds::ZERO,

@@ -2,7 +2,7 @@
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::{Incoming, Path, Reception};
+use migbsp::{Incoming, MeasuredMove, Path, Reception};
 use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 use smallvec::SmallVec;
 
@@ -76,6 +76,8 @@ pub struct Moved {
     pub host: HostId,
     /// The placement in which it lives there.
     pub epoch: u64,
+    /// What the move took.
+    pub measured: MeasuredMove,
 }
 
 /// The cost of a message.

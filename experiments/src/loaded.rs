@@ -200,4 +200,4 @@ impl Loaded {
 }
 
 /// Placeholder for a platform in experiments on real hosts that name none.
-const CLUSTER: &str = "[platform]\nfile = \"cluster\"";
+const CLUSTER: &str = "[platform]\nfile = \"cluster\"\n[scheduler.migration]\nsource = \"learnt\"";

@@ -65,14 +65,14 @@ fn snapshot(hosts: u32, members: u32, processes: u32) -> Snapshot {
         lessons: Vec::new(),
     };
     let cost = MigrationCost {
-        base: Seconds::new(1e-3).expect("finite"),
+        base: Some(Seconds::new(1e-3).expect("finite")),
         ..MigrationCost::default()
     };
     Snapshot::new(
         &sets,
         (0..processes).map(load).collect(),
         rates,
-        cost,
+        cost.into(),
         &assumptions,
     )
     .with_paths(&paths)

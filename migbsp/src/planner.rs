@@ -48,8 +48,8 @@ use bsp::units::{Instant, Seconds};
 use crate::bounded::seconds;
 use crate::when::TRIAL;
 use crate::{
-    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationCost,
-    MigrationTime, Plan, Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
+    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationTime, MoveCost,
+    Plan, Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
 };
 use audit::PlanAudit;
 use costs::LearnedCosts;
@@ -139,7 +139,7 @@ impl Planner {
         completed: u64,
         now: Instant,
         sets: Vec<Inventory>,
-        cost: MigrationCost,
+        cost: MoveCost,
     ) -> Decision {
         let assumptions = PlanningAssumptions {
             horizon: self.lifetime.horizon(completed),

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, CallOutcome, Config, Digest, Heuristic, Interval, MigrationCost, Observation,
+    Answer, CallOutcome, Config, Digest, Heuristic, Interval, MigrationCost, MoveCost, Observation,
     Parameters, Policy, Process, ProcessTimes, Processor, Processors, Reception, Request, SetView,
     Situation, Spacing, When, capacity, merge, select,
 };
@@ -82,7 +82,8 @@ fn parameters(interval: u32) -> Parameters {
         migration: MigrationCost {
             data_rate: Some(0.21e-6),
             fixed_rate: Some(0.018e-6),
-            base: Seconds::new(0.0046).unwrap(),
+            base: Some(Seconds::new(0.0046).unwrap()),
+            ..MigrationCost::default()
         },
         ..Parameters::default()
     }
@@ -201,6 +202,7 @@ impl Run<'_> {
                 own: SetId::from_index(own),
                 image: self.application.image,
                 sets: &views,
+                learned: None,
             };
             let evaluation = process.evaluate(&config, &situation);
             entries.push(evaluation.entry(&config, Rank::from_index(rank), process));
@@ -217,11 +219,10 @@ impl Run<'_> {
                 rank: entry.rank,
                 instructions: process.instructions_last(),
                 bytes,
-                migration: config
-                    .parameters()
-                    .migration
+                migration: MoveCost::from(config.parameters().migration)
                     .time(self.application.image, rate),
                 t2: t2.unwrap(),
+                per_byte: None,
             };
             if let Answer::Offer { host, .. } = sets[entry.target.index()].answer(&request) {
                 sets[entry.own.index()].depart(entry.rank);

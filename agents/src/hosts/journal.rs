@@ -187,6 +187,7 @@ mod tests {
             t1: Seconds::ZERO,
             t2: Seconds::ZERO,
             cost: Seconds::ZERO,
+            per_byte: None,
         };
         Event::Call(Call {
             superstep,
@@ -201,6 +202,7 @@ mod tests {
             passed_over: Vec::new(),
             considered: Vec::new(),
             assessment: None,
+            learned: None,
             migrations: moves.iter().map(migration).collect(),
         })
     }

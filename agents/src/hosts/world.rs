@@ -17,6 +17,7 @@ use std::time::Instant as Clock;
 
 use bsp::units;
 use bsp::{HostId, Rank};
+use migbsp::MeasuredMove;
 use protocol::transport::{Endpoint, Sender};
 use protocol::{Address, AgentMessage, Ended, Message, NodeMessage};
 use tokio::sync::mpsc;
@@ -61,6 +62,8 @@ pub(super) struct HostWorld {
     exchanges: Exchanges,
     /// Processes that wait for the messages of the superstep.
     exchanging: BTreeSet<Rank>,
+    /// What the moves of processes took that have arrived and are not installed yet.
+    measured: BTreeMap<Rank, MeasuredMove>,
     /// Events of agents here that are to be handled now.
     deliveries: VecDeque<Delivery>,
     /// Processes whose agents are not needed here any more.
@@ -118,6 +121,7 @@ impl HostWorld {
                 setup.superstep_limit,
             ),
             exchanging: BTreeSet::new(),
+            measured: BTreeMap::new(),
             machine,
             rules,
             deliveries: VecDeque::new(),
@@ -374,7 +378,7 @@ impl HostWorld {
         let (took, times) = transfer.times(self.peers.round_trip(source));
         self.computation.insert(rank, program);
         self.exchanges.insert_inbox(rank, inbox);
-        self.record(record::Event::Moved(record::Moved {
+        let moved = record::Moved {
             at: self.now(),
             rank,
             host: self.own,
@@ -383,7 +387,9 @@ impl HostWorld {
             took,
             times: Some(times),
             parts: Some(parts),
-        }));
+        };
+        self.measured.insert(rank, moved.measured());
+        self.record(record::Event::Moved(moved));
         let message = AgentMessage::ProcessImage(Box::new(image));
         self.deliver(to, Event::Message { from, message });
     }

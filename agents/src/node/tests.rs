@@ -109,6 +109,7 @@ fn a_report_waits_for_all_residents_and_is_in_rank_order() {
     let order = Evaluate {
         superstep: 4,
         sets: Vec::new(),
+        learned: None,
     };
     let evaluate = AgentMessage::Evaluate(Box::new(order));
     assert_eq!(tell(&mut world, &mut node, evaluate.clone()).len(), 2);

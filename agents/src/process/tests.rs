@@ -1,5 +1,6 @@
 use bsp::SetId;
-use migbsp::Reception;
+use bsp::units::Bytes;
+use migbsp::{MeasuredMove, Reception};
 
 use super::*;
 use crate::setup::{Collection, Scheduler};
@@ -48,7 +49,7 @@ fn superstep(test_world: &mut TestWorld, process: &mut Process, index: u64, halt
     tell(test_world, process, computed);
     let reception = |set| Reception {
         set: SetId(set),
-        bytes: bsp::units::Bytes(100),
+        bytes: Bytes(100),
         time: seconds(0.25),
     };
     let exchange = Exchange {
@@ -79,7 +80,7 @@ fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
     let node = Address::Node(HostId(0));
     let own = Address::Process(Rank(1));
     let cases = [
-        (Shape::Central, manager, Cost::Network(bsp::units::Bytes(8))),
+        (Shape::Central, manager, Cost::Network(Bytes(8))),
         (Shape::Hierarchical, node, Cost::Free),
         (Shape::Ideal, manager, Cost::Free),
     ];
@@ -132,6 +133,12 @@ fn a_process_that_moves_is_the_one_that_left_and_pays_what_it_owes_once() {
             agent: agent.into(),
             host: HostId(4),
             epoch: 7,
+            measured: MeasuredMove {
+                bytes: Bytes(1),
+                took: seconds(1.0),
+                processing: Seconds::ZERO,
+                round_trip: Seconds::ZERO,
+            },
         };
         tell(&mut test_world, &mut moved, Event::Moved(Box::new(arrival)));
         process.host = HostId(4);
@@ -140,6 +147,7 @@ fn a_process_that_moves_is_the_one_that_left_and_pays_what_it_owes_once() {
             rank: Rank(1),
             host: HostId(4),
             epoch: 7,
+            measured: None,
         });
         let (from, to, sent, _) = test_world.sent.last().unwrap();
         assert_eq!(
@@ -179,6 +187,7 @@ fn an_evaluation_is_reported_to_the_node_with_what_a_negotiation_needs() {
     let order = Evaluate {
         superstep: 0,
         sets: vec![view(1e9), view(2e9), view(1e9)],
+        learned: None,
     };
     tell(
         &mut test_world,
@@ -195,7 +204,7 @@ fn an_evaluation_is_reported_to_the_node_with_what_a_negotiation_needs() {
     );
     assert_eq!(report.evaluation.potentials.len(), 3);
     assert_eq!(report.entry.target, SetId(1), "the fast Set");
-    assert_eq!(report.bytes, bsp::units::Bytes(100), "from there");
+    assert_eq!(report.bytes, Bytes(100), "from there");
     assert_eq!(report.instructions, Instructions(2_000_000_000));
     assert_eq!(report.times.len(), 1);
 }

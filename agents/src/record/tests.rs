@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use bsp::units::InstructionsPerSecond;
-use migbsp::{BarrierTime, Digest, Edge, Refusal, Request};
+use migbsp::{BarrierTime, CostCoefficients, Digest, Edge, Refusal, Request};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -109,7 +109,7 @@ prop_compose! {
     fn considered()(
         entry in entry(),
         (host, instructions, bytes) in any::<(u32, u64, u64)>(),
-        (migration, t2) in (seconds(), seconds()),
+        (migration, t2, per_byte) in (seconds(), seconds(), prop::option::of(0.0..1e-6)),
         answer in answer(),
     ) -> Considered {
         let request = Request {
@@ -118,6 +118,7 @@ prop_compose! {
             bytes: Bytes(bytes),
             migration,
             t2,
+            per_byte,
         };
         Considered { entry, host: HostId(host), request, answer }
     }
@@ -185,6 +186,7 @@ prop_compose! {
         list in prop::collection::vec(entry(), 0..4),
         considered in prop::collection::vec(considered(), 0..4),
         judged in prop::collection::vec(judged(), 0..4),
+        learned in prop::option::of((seconds(), 0.0..9.0, 0.0..1e-6)),
     ) -> Event {
         let reasons = [
             NotSelected::OwnSet,
@@ -198,6 +200,7 @@ prop_compose! {
             superstep, at, cost, threshold, list, passed_over, considered, migrations,
             interval: Some(interval), tolerance: Some(tolerance), balanced: Some(balanced),
             judged, assessment: None,
+            learned: learned.map(|(startup, overlap, processing)| CostCoefficients { startup, overlap, processing }),
         })
     }
 }

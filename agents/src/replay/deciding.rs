@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use bsp::SetId;
 use bsp::units::{Instant, Seconds};
-use migbsp::{CallOutcome, Decision, Digest, Entry, Migrants, Planner, Selection, Spacing, When};
+use bsp::{Rank, SetId};
+use migbsp::{
+    CallOutcome, Decision, Digest, Entry, MeasuredMove, Migrants, Planner, Selection, Spacing, When,
+};
 use protocol::Considered;
 
 use super::evaluation::Found;
 use super::negotiation::Negotiation;
 use super::observations::Observations;
-use crate::record::{Call, Migration};
+use crate::learned_cost::LearnedCost;
+use crate::record::{Call, Migration, Moved};
 use crate::script;
 use crate::setup::Scheduler;
 
@@ -20,6 +23,8 @@ pub(super) struct Deciding {
     pub(super) scheduler: Scheduler,
     pub(super) when: Box<dyn When>,
     planner: Option<Planner>,
+    /// What is known of the cost of moves.
+    pub(super) learned_cost: LearnedCost,
     /// The processes that have migrated to each Set.
     migrants: BTreeMap<SetId, Migrants>,
 }
@@ -48,6 +53,7 @@ impl Deciding {
         Self {
             when: scheduler.policy.when(&scheduler.model, &scheduler.planning),
             planner: scheduler.planner(),
+            learned_cost: LearnedCost::new(&scheduler),
             migrants: BTreeMap::new(),
             scheduler,
         }
@@ -69,8 +75,8 @@ impl Deciding {
         let list = migbsp::merge(model, found.iter().map(|found| found.entry).collect());
         if let Some(planner) = &mut self.planner {
             let inventories = observations.inventories();
-            let migration = model.parameters().migration;
-            let decision = planner.decide(barrier.completed, barrier.at, inventories, migration);
+            let cost = self.learned_cost.moves();
+            let decision = planner.decide(barrier.completed, barrier.at, inventories, cost);
             return Decided {
                 list,
                 decision: Some(decision),
@@ -95,6 +101,7 @@ impl Deciding {
                 .map(|found| (found.entry.rank, found.evaluation))
                 .collect(),
             places: orders.map(script::places),
+            learns: self.scheduler.learns(),
         };
         let considered = negotiation.settle(model, &self.migrants, &selection.candidates);
         Decided {
@@ -105,16 +112,18 @@ impl Deciding {
         }
     }
 
-    /// The call at `barrier`, in which this was observed, is over: how the record of it should read. Only what it took, and how its
-    /// supersteps went, is taken from `recorded`.
+    /// The call at `barrier`, in which this was observed, is over: how the record of it should read. Only what it and its
+    /// moves (`moved`) took, and how its supersteps went, is taken from the record.
     pub(super) fn conclude(
         &mut self,
         barrier: Barrier,
         observations: &Observations,
-        recorded: &Call,
+        (recorded, moved): (&Call, &[Moved]),
         decided: Decided,
     ) -> Call {
         let migrations = decided.migrations(self.scheduler.moves);
+        let learned = self.learned_cost.coefficients();
+        self.learned_cost.observe(measured(&migrations, moved));
         if let Some(planner) = &mut self.planner {
             planner.conclude(recorded.cost, !migrations.is_empty());
         }
@@ -150,6 +159,7 @@ impl Deciding {
             passed_over: decided.selection.passed_over,
             considered: decided.considered,
             assessment: decided.decision.map(|decision| decision.assessment),
+            learned,
             migrations,
         }
     }
@@ -171,4 +181,17 @@ impl Decided {
         let negotiated = self.considered.iter().filter_map(Migration::negotiated);
         negotiated.chain(planned.map(Migration::planned)).collect()
     }
+}
+
+/// What the `migrations` of a call took, in rank order, each with the seconds per byte that were predicted for it.
+fn measured(migrations: &[Migration], moved: &[Moved]) -> Vec<(MeasuredMove, f64)> {
+    let migrations = migrations.iter();
+    let predicted: BTreeMap<Rank, Option<f64>> = migrations
+        .map(|migration| (migration.rank, migration.per_byte))
+        .collect();
+    let measured = moved.iter().filter_map(|moved| {
+        let per_byte = predicted.get(&moved.rank).copied().flatten();
+        Some((moved.measured(), per_byte?))
+    });
+    measured.collect()
 }

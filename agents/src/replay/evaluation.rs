@@ -1,7 +1,7 @@
 //! What every process finds in a call.
 
 use bsp::{HostId, SetId};
-use migbsp::{Config, Entry, SetView, Situation};
+use migbsp::{Config, CostCoefficients, Entry, SetView, Situation};
 
 use super::observations::Observations;
 use crate::record::{Evaluated, Evaluation};
@@ -29,11 +29,13 @@ impl Found {
     }
 }
 
-/// The evaluation of every process, by Set and rank; `lives` gives the host of each process.
+/// The evaluation of every process, by Set and rank; `lives` gives the host of each process, `learned` what had been
+/// learned of the cost of moves.
 pub(super) fn evaluate(
     model: &Config,
     observations: &Observations,
     lives: &[HostId],
+    learned: Option<CostCoefficients>,
 ) -> Vec<Found> {
     let views = views(model, observations, lives);
     let evaluate = |recorded: &Evaluation| {
@@ -46,6 +48,7 @@ pub(super) fn evaluate(
                 own,
                 image: observations.of(rank).image,
                 sets: &views[own.index()],
+                learned,
             },
         );
         Found {

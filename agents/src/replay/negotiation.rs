@@ -16,6 +16,8 @@ pub(super) struct Negotiation<'a> {
     pub(super) evaluations: BTreeMap<Rank, Evaluation>,
     /// The new hosts of the script, if there is one.
     pub(super) places: Option<BTreeMap<Rank, HostId>>,
+    /// Whether the cost of moves is learned.
+    pub(super) learns: bool,
 }
 
 impl Negotiation<'_> {
@@ -83,6 +85,7 @@ impl Negotiation<'_> {
             bytes: observed.bytes,
             migration: self.evaluations[&rank].potentials[target].migration,
             t2: t2.expect("a candidate lives in its own Set"),
+            per_byte: self.learns.then_some(rate),
         }
     }
 }

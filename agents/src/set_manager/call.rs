@@ -136,12 +136,12 @@ impl SetManager {
         installed: Installed,
         world: &mut dyn World,
     ) -> Result<(), String> {
-        let Installed { rank, host, epoch } = installed;
+        let Installed { rank, epoch, .. } = installed;
         check(epoch == self.epoch + 1, || {
             format!("{rank} is installed in placement {epoch}, which is not the next one")
         })?;
         let call = self.call.as_mut().expect("a call is being held");
-        let is_new = call.installed.insert(rank, host).is_none();
+        let is_new = call.installed.insert(rank, installed).is_none();
         check(is_new, || format!("{rank} is installed twice"))?;
         if rules.sets[installed.host.index()] == self.set && matches!(from, Address::Node(_)) {
             self.send_to_managers(
@@ -166,6 +166,7 @@ impl SetManager {
             capacity: migbsp::capacity(set_load, &call.processors(|measured| measured.load)),
             processes: self.placement_view.processes(),
             processors: call.measured.iter().map(|measured| measured.cores).sum(),
+            learned: self.learned_cost.coefficients(),
         };
         self.send_to_managers(
             rules,
@@ -184,21 +185,31 @@ impl SetManager {
     ) -> Result<(), String> {
         let call = self.call.as_mut().expect("a call is being held");
         let set = capacity.set;
+        let learned = self.learned_cost.coefficients();
+        check(capacity.learned == learned, || {
+            format!("{set} has learned another cost of moves")
+        })?;
         let is_new = call.capacities.insert(set, capacity).is_none();
         check(is_new, || format!("a second capacity of {set}"))?;
         if call.capacities.len() < rules.managers.len() {
             return Ok(());
         }
-        let view = |capacity: &Capacity| SetView {
+        let sets = call.capacities.keys();
+        call.rates = sets
+            .map(|set| world.transfer_rate(self.set, *set))
+            .collect();
+        let view = |(capacity, rate): (&Capacity, &f64)| SetView {
             capacity: capacity.capacity,
             processes: capacity.processes,
             processors: capacity.processors,
-            transfer_rate: world.transfer_rate(self.set, capacity.set),
+            transfer_rate: *rate,
         };
-        let sets = call.capacities.values().map(view).collect();
+        let sets = call.capacities.values().zip(&call.rates).map(view);
+        let sets = sets.collect();
         let order = Evaluate {
             superstep: call.superstep,
             sets,
+            learned,
         };
         let nodes = self.placement_view.hosts();
         call.reports_missing = nodes.collect();
@@ -222,10 +233,6 @@ impl SetManager {
         let when = self.when.as_ref().expect("there is a scheduler");
         let call = self.call.as_ref().expect("a call is being held");
         let reports: Vec<&Report> = call.reports.values().collect();
-        let sets = call.capacities.keys();
-        let transfer_rates = sets
-            .map(|set| world.transfer_rate(self.set, *set))
-            .collect();
         let paths = scheduler.plans().then(|| {
             let sets = call.capacities.keys();
             sets.map(|set| world.path(self.set, *set)).collect()
@@ -233,7 +240,7 @@ impl SetManager {
         world.record(record::Event::Evaluated(record::Evaluated {
             superstep: call.superstep + 1,
             set: self.set,
-            transfer_rates,
+            transfer_rates: call.rates.clone(),
             hosts: record::Hosts::of(&call.measured),
             paths: paths.unwrap_or_default(),
             barrier: scheduler.plans().then(|| self.barrier_time(rules, world)),
@@ -312,7 +319,7 @@ impl SetManager {
             return self.begin_negotiation(rules, world);
         }
         if self.set == rules.first {
-            self.plan(rules, world);
+            self.plan(world);
             return Ok(());
         }
         self.follow_plan(rules, world)
@@ -360,31 +367,24 @@ impl SetManager {
         }
         for order in moves {
             let (rank, to) = (order.rank, order.to);
-            check(call.installed.get(&rank) == Some(&to), || {
-                format!("{rank} is not installed on {to}")
-            })?;
+            let installed = call.installed.get(&rank);
+            check(
+                installed.is_some_and(|installed| installed.host == to),
+                || format!("{rank} is not installed on {to}"),
+            )?;
         }
         check(call.installed.len() == moves.len(), || {
             "processes are installed that do not move".to_owned()
         })?;
         let call = self.call.take().expect("looked at above");
         let moves = call.moves.as_deref().expect("looked at above");
-        for order in moves {
-            self.placement_view.apply(rules, order);
-            if order.rank == Rank(0) {
-                self.is_home = order.to == rules.first_host();
-            }
-            self.barrier.moved(rules, self.set, (order.from, order.to));
-            if rules.sets[order.to.index()] == self.set {
-                self.migrants.arrive(order.rank, order.to);
-            } else {
-                self.migrants.leave(order.rank);
-            }
-        }
+        self.place(rules, moves);
         if !moves.is_empty() {
             self.epoch += 1;
             world.commit(self.set, self.epoch, moves);
         }
+        let learned = self.learned_cost.coefficients();
+        self.learned_cost.observe(call.measured_moves());
         let hold = hold(rules, &call, self.started, world.now());
         let took = world.now() + hold - call.began;
         if let Some(planner) = &mut self.planner {
@@ -401,7 +401,9 @@ impl SetManager {
         });
         let schedule = when.schedule();
         if self.set == rules.first {
-            world.record(record::Event::Call(describe(rules, call, schedule, took)));
+            world.record(record::Event::Call(describe(
+                rules, call, learned, schedule, took,
+            )));
         }
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let initial = scheduler.model.parameters().interval;
@@ -416,5 +418,21 @@ impl SetManager {
             world.wake(Address::SetManager(self.set), hold);
         }
         Ok(())
+    }
+
+    /// Notes the new hosts of processes.
+    fn place(&mut self, rules: &Rules, moves: &[Migrate]) {
+        for order in moves {
+            self.placement_view.apply(rules, order);
+            if order.rank == Rank(0) {
+                self.is_home = order.to == rules.first_host();
+            }
+            self.barrier.moved(rules, self.set, (order.from, order.to));
+            if rules.sets[order.to.index()] == self.set {
+                self.migrants.arrive(order.rank, order.to);
+            } else {
+                self.migrants.leave(order.rank);
+            }
+        }
     }
 }

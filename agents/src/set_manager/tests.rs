@@ -1,7 +1,7 @@
 mod hostile;
 
 use bsp::units::Seconds;
-use migbsp::{Heuristic, Policies};
+use migbsp::{Config, CostSource, Heuristic, Policies};
 use proptest::prelude::*;
 use protocol::{AgentMessage, CallMessage, SetReport};
 
@@ -67,8 +67,19 @@ fn policies() -> impl Strategy<Value = migbsp::Policy> {
 }
 
 /// A scheduler that follows the model, or a script that moves any process to any host, the first process away and back
-/// included.
+/// included. The cost of moves is stated or learned.
 fn schedulers() -> impl Strategy<Value = Option<Scheduler>> {
+    (deciders(), any::<bool>()).prop_map(|(mut scheduler, learns)| {
+        if let Some(scheduler) = scheduler.as_mut().filter(|_| learns) {
+            let mut parameters = *scheduler.model.parameters();
+            parameters.migration.source = CostSource::Learned;
+            scheduler.model = Config::new(parameters).unwrap();
+        }
+        scheduler
+    })
+}
+
+fn deciders() -> impl Strategy<Value = Option<Scheduler>> {
     let moves = prop::collection::vec((1_u64..6, 0_u32..7, 0_u32..6), 0..20);
     prop_oneof![
         Just(None),

@@ -2,11 +2,12 @@
 
 mod agent_interface;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use bsp::units::{Bytes, Instant};
+use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
+use migbsp::MeasuredMove;
 use protocol::{Address, AgentMessage};
 use simulator::{Activity, Engine, Platform};
 
@@ -36,6 +37,8 @@ pub(super) struct SimulatedWorld {
     starts: Option<Vec<HostId>>,
     traffic: Traffic,
     transfers: Transfers,
+    /// What the moves of processes took that have arrived and are not installed yet.
+    measured: BTreeMap<Rank, MeasuredMove>,
     rendezvous: Rendezvous,
     /// Events at this instant, without any delay.
     deliveries: VecDeque<Delivery>,
@@ -64,6 +67,7 @@ impl SimulatedWorld {
             starts: setup.senders_stay().then(|| setup.placement.clone()),
             traffic: Traffic::new(size, Observing::new(setup.scheduler.as_ref())),
             transfers: Transfers::new(setup.platform.sets().len()),
+            measured: BTreeMap::new(),
             rendezvous,
             deliveries: VecDeque::new(),
             ended: Vec::new(),
@@ -182,16 +186,25 @@ impl SimulatedWorld {
             let Address::Node(host) = transfer.to else {
                 unreachable!("states go to nodes")
             };
-            self.record(record::Event::Moved(record::Moved {
+            let took = self.engine.now() - transfer.sent;
+            let moved = record::Moved {
                 at: self.engine.now(),
                 rank: state.rank,
                 host,
                 epoch: state.epoch,
                 bytes: transfer.bytes,
-                took: self.engine.now() - transfer.sent,
-                times: None,
+                took,
+                times: Some(record::MoveTimes {
+                    frozen: took,
+                    packed: Seconds::ZERO,
+                    sent: took,
+                    unpacked: Seconds::ZERO,
+                    round_trip: self.round_trip(transfer.from, transfer.to),
+                }),
                 parts: None,
-            }));
+            };
+            self.measured.insert(state.rank, moved.measured());
+            self.record(record::Event::Moved(moved));
         }
         let event = Event::Message {
             from: transfer.from,
@@ -201,6 +214,13 @@ impl SimulatedWorld {
             to: transfer.to,
             event,
         });
+    }
+
+    /// The round trip between the hosts of two agents.
+    fn round_trip(&self, from: Address, to: Address) -> Seconds {
+        let latency = |from, to| self.engine.latency(from, to).unwrap_or_default();
+        let (from, to) = (self.host_of(from), self.host_of(to));
+        latency(from, to) + latency(to, from)
     }
 
     fn compute(&mut self, rank: Rank) {

@@ -76,22 +76,24 @@ impl World for TestWorld {
     fn install(&mut self, host: HostId, from: Address, state: ProcessImage) {
         self.acts.push(Act::Install(host, state.rank));
         self.hosts[state.rank.index()] = host;
-        self.record(record::Event::Moved(record::Moved {
+        let event = record::Moved {
             at: self.now(),
             rank: state.rank,
             host,
             epoch: state.epoch,
-            bytes: bsp::units::Bytes(0),
-            took: Seconds::ZERO,
+            bytes: bsp::units::Bytes(1_000_000),
+            took: Seconds::new(0.25).expect("a quarter of a second"),
             times: None,
             parts: None,
-        }));
+        };
         let moved = Moved {
             from,
             agent: state.payload,
             host,
             epoch: state.epoch,
+            measured: event.measured(),
         };
+        self.record(record::Event::Moved(event));
         self.instant
             .push_back((Address::Process(state.rank), Event::Moved(Box::new(moved))));
     }

@@ -234,6 +234,7 @@ mod tests {
             t1: seconds(1.0),
             t2: seconds(2.0),
             cost: seconds(0.5),
+            per_byte: None,
         };
         ExplainedCall {
             summary: CallSummary {

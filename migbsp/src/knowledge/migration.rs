@@ -1,10 +1,8 @@
 //! One move, and how long moves take.
 
 use bsp::units::Seconds;
-use bsp::{HostId, Image, Rank};
+use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
-
-use crate::bounded::{non_negative, seconds};
 
 /// One process to another host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,17 +15,31 @@ pub struct Move {
     pub to: HostId,
 }
 
-/// The cost of a migration, `Mem(i, j)`: `data·data_rate + fixed·fixed_rate + base`; to the own Set
-/// it is nothing.
+/// What a configuration states of the cost of a migration, `Mem(i, j)`: `data·data_rate + fixed·fixed_rate + base`; to
+/// the own Set it is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MigrationCost {
-    /// Seconds per byte of the image's data; `None`: the rate measured to the target Set, `T(i, j)`.
+    /// Where the values come from that are not stated.
+    pub source: CostSource,
+    /// Seconds per byte of the image's data; `None`: `T(i, j)`, by the rate measured to the target Set.
     pub data_rate: Option<f64>,
-    /// Seconds per byte of the image's fixed part; `None`: the measured rate, too.
+    /// Seconds per byte of the image's fixed part; `None`: the same.
     pub fixed_rate: Option<f64>,
-    /// What every migration costs whatever its size, `Mig(i, j)`.
-    pub base: Seconds,
+    /// What every migration costs whatever its size, `Mig(i, j)`; `None`: what has been learned, or nothing.
+    pub base: Option<Seconds>,
+}
+
+/// Where the cost of moves comes from, as far as it is not stated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CostSource {
+    /// Bytes take what they take at the measured rates; nothing is added.
+    #[default]
+    Stated,
+    /// From the moves of the run, by a [`MigrationModel`](crate::MigrationModel).
+    #[serde(rename = "learnt")]
+    Learned,
 }
 
 /// How long the moves of one call take together.
@@ -39,16 +51,4 @@ pub enum MigrationTime {
     SharedLinks,
     /// Each migrated process waits for its own image alone: as long as the most expensive move.
     PerProcess,
-}
-
-impl MigrationCost {
-    /// Equation `MEM`: the time that moving `image` takes, where a byte takes `transfer_rate`
-    /// seconds.
-    #[must_use]
-    pub fn time(&self, image: Image, transfer_rate: f64) -> Seconds {
-        let measured = non_negative(transfer_rate);
-        let data = image.data.as_f64() * self.data_rate.unwrap_or(measured);
-        let fixed = image.fixed.as_f64() * self.fixed_rate.unwrap_or(measured);
-        seconds(data + fixed + self.base.get())
-    }
 }

@@ -5,13 +5,10 @@ use std::collections::VecDeque;
 use bsp::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
 
-use super::median;
-use crate::bounded::{non_negative, seconds};
+use super::{CostCoefficients, median};
+use crate::bounded::seconds;
 
-/// What a move costs: `C = α0 + f · max(1 / r, α1 / b)` for a state of `f` bytes and a bandwidth of `b`.
-///
-/// Equation `COST` of `docs/model.md` (Du, Sun and Wu 2007, 3-3; the maximum is ours). The startup `α0`, the overlap
-/// `α1` and the rate `r` at which states are packed and unpacked are medians over the latest moves.
+/// What a move costs, learned: the [`CostCoefficients`] are medians over the latest moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MigrationModel {
     /// Moves whose bytes take less than the startup, to process and to send.
@@ -19,13 +16,9 @@ pub struct MigrationModel {
     /// The other moves: those that the network held up, and those that packing or unpacking held up.
     sent: Window,
     processed: Window,
-    /// Seconds; `None`: no short move has been measured.
-    startup: Option<f64>,
-    overlap: Option<f64>,
-    /// Seconds per byte of packing and unpacking.
-    processing: f64,
     /// The round trip of the latest move, in seconds.
     round_trip: f64,
+    coefficients: CostCoefficients,
 }
 
 /// A move as it was measured.
@@ -33,8 +26,6 @@ pub struct MigrationModel {
 pub struct MeasuredMove {
     /// The whole state, with messages and agent.
     pub bytes: Bytes,
-    /// The bandwidth that was predicted for it, in bytes per second.
-    pub bandwidth: f64,
     /// From the beginning of packing until the process was installed.
     pub took: Seconds,
     /// Packing or unpacking, whichever took longer.
@@ -43,38 +34,61 @@ pub struct MeasuredMove {
     pub round_trip: Seconds,
 }
 
-type Window = VecDeque<MeasuredMove>;
+/// A move with the seconds per byte that were predicted for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sample {
+    measured: MeasuredMove,
+    per_byte: f64,
+}
+
+type Window = VecDeque<Sample>;
 
 impl MeasuredMove {
+    /// Whether these can be the values of a move: it has bytes, not more than any memory, it took time, and no part of
+    /// it took longer, or less than no time.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let took = self.took.get();
+        (Bytes(1)..=BYTES_MAX).contains(&self.bytes)
+            && 0.0 < took
+            && (0.0..=took).contains(&self.processing.get())
+            && 0.0 <= self.round_trip.get()
+    }
+}
+
+impl Sample {
     /// Seconds that its bytes take at the predicted bandwidth.
     fn alone(&self) -> f64 {
-        self.bytes.as_f64() / self.bandwidth
+        self.measured.bytes.as_f64() * self.per_byte
     }
 
     /// Seconds that its bytes took, with a startup of `startup`.
     fn transfer(&self, startup: f64) -> f64 {
-        (self.took.get() - startup).max(0.0)
-    }
-
-    /// Whether these can be the values of a move.
-    fn is_sound(&self) -> bool {
-        let alone = self.alone();
-        let times = [self.processing.get(), self.round_trip.get()];
-        0.0 < alone && alone.is_finite() && 0.0 < self.took.get() && times.iter().all(|t| 0.0 <= *t)
+        (self.measured.took.get() - startup).max(0.0)
     }
 }
 
 impl MigrationModel {
-    /// Learns from a move. Values that no move can have are ignored.
-    pub fn observe(&mut self, measured: MeasuredMove) {
-        if !measured.is_sound() {
+    /// What has been learned.
+    #[must_use]
+    pub const fn coefficients(&self) -> CostCoefficients {
+        self.coefficients
+    }
+
+    /// Learns from a move for which `per_byte` seconds per byte were predicted. Values that no move can have are
+    /// ignored.
+    pub fn observe(&mut self, measured: MeasuredMove, per_byte: f64) {
+        let sample = Sample { measured, per_byte };
+        let alone = sample.alone();
+        if !(measured.is_sound() && 0.0 < alone && alone.is_finite()) {
             return;
         }
         self.round_trip = measured.round_trip.get();
-        let startup = self.startup();
-        let window = if measured.alone().max(measured.processing.get()) < startup {
+        self.fit();
+        let startup = self.coefficients.startup.get();
+        let window = if alone.max(measured.processing.get()) < startup {
             &mut self.short
-        } else if HELD_UP * measured.transfer(startup) < measured.processing.get() {
+        } else if HELD_UP * sample.transfer(startup) < measured.processing.get() {
             &mut self.processed
         } else {
             &mut self.sent
@@ -82,59 +96,33 @@ impl MigrationModel {
         if window.len() == REMEMBERED {
             window.pop_front();
         }
-        window.push_back(measured);
+        window.push_back(sample);
         // The startup depends on what bytes take, and that on the startup, both a little: two rounds are enough.
         self.fit();
         self.fit();
     }
 
-    /// Seconds that a move takes whatever its size is, `α0`; before a short move has been measured, two round trips.
-    #[must_use]
-    pub fn startup(&self) -> f64 {
-        self.startup.unwrap_or(ROUND_TRIPS * self.round_trip)
-    }
-
-    /// How many times as long as at the predicted bandwidth the bytes of a move take, `α1`; 1 before a move has been
-    /// measured that the network held up.
-    #[must_use]
-    pub fn overlap(&self) -> f64 {
-        self.overlap.unwrap_or(1.0)
-    }
-
-    /// Seconds of packing and unpacking per byte, `1 / r`; zero before a move has been measured that they held up.
-    #[must_use]
-    pub const fn processing(&self) -> f64 {
-        self.processing
-    }
-
-    /// Seconds per byte of a move at a bandwidth that takes `per_byte` seconds for a byte: `T(i, j)` of equation `MEM`.
-    #[must_use]
-    pub fn transfer_rate(&self, per_byte: f64) -> f64 {
-        self.processing.max(self.overlap() * non_negative(per_byte))
-    }
-
-    /// Predicted time of moving `bytes` at a bandwidth that takes `per_byte` seconds for a byte.
-    #[must_use]
-    pub fn predict(&self, bytes: Bytes, per_byte: f64) -> Seconds {
-        seconds(self.startup() + bytes.as_f64() * self.transfer_rate(per_byte))
-    }
-
     fn fit(&mut self) {
-        let startup = self.startup();
-        let overlap = |measured: &MeasuredMove| measured.transfer(startup) / measured.alone();
+        let startup = self.coefficients.startup.get();
+        let overlap = |sample: &Sample| sample.transfer(startup) / sample.alone();
         let overlap = median(self.sent.iter().map(overlap).collect());
-        self.overlap = overlap.map(|overlap| overlap.clamp(1.0 / OVERLAP_MAX, OVERLAP_MAX));
+        let overlap = overlap.map(|overlap| overlap.clamp(1.0 / OVERLAP_MAX, OVERLAP_MAX));
+        self.coefficients.overlap = overlap.unwrap_or(1.0);
         let processing =
-            |measured: &MeasuredMove| measured.transfer(startup) / measured.bytes.as_f64();
+            |sample: &Sample| sample.transfer(startup) / sample.measured.bytes.as_f64();
         let processing = median(self.processed.iter().map(processing).collect());
-        self.processing = processing.unwrap_or_default();
-        let startup = |measured: &MeasuredMove| {
-            let per_byte = self.transfer_rate(1.0 / measured.bandwidth);
-            measured.transfer(measured.bytes.as_f64() * per_byte)
+        self.coefficients.processing = processing.unwrap_or_default();
+        let startup = |sample: &Sample| {
+            let per_byte = self.coefficients.transfer_rate(sample.per_byte);
+            sample.transfer(sample.measured.bytes.as_f64() * per_byte)
         };
-        self.startup = median(self.short.iter().map(startup).collect());
+        let startup = median(self.short.iter().map(startup).collect());
+        self.coefficients.startup = seconds(startup.unwrap_or(ROUND_TRIPS * self.round_trip));
     }
 }
+
+/// More than any memory: 2 to the power of 53, up to which numbers of bytes are exact.
+const BYTES_MAX: Bytes = Bytes(1 << 53);
 
 /// Moves of each kind that are remembered.
 const REMEMBERED: usize = 15;

@@ -8,8 +8,8 @@ use crate::knowledge::flows::Flows;
 use crate::knowledge::load::{fill_in_idle, lighter_first};
 use crate::knowledge::network::Sample;
 use crate::{
-    BarrierTime, Graph, Host, Load, MigrationCost, MigrationTime, Network, Path,
-    PlanningAssumptions, Processor,
+    BarrierTime, Graph, Host, Load, MigrationTime, MoveCost, Network, Path, PlanningAssumptions,
+    Processor,
 };
 
 /// Hosts, processes and the network as they are at a call, for plans that name hosts.
@@ -31,9 +31,9 @@ pub struct Snapshot {
     network: Network,
     /// What the barrier adds for the processes of each Set, by Set.
     barriers: Vec<BarrierTime>,
-    cost: MigrationCost,
+    cost: MoveCost,
     migration_time: MigrationTime,
-    /// Measured migration time as a multiple of what [`MigrationCost`] predicts.
+    /// Measured migration time as a multiple of what [`MoveCost`] predicts.
     cost_factor: f64,
     horizon: f64,
 }
@@ -48,7 +48,7 @@ impl Snapshot {
         processors: &[Vec<Processor>],
         mut loads: Vec<Load>,
         rates: Vec<Vec<f64>>,
-        cost: MigrationCost,
+        cost: MoveCost,
         assumptions: &PlanningAssumptions,
     ) -> Self {
         let hosts = hosts_of(processors);
@@ -242,9 +242,21 @@ impl Snapshot {
     /// Seconds that a process with this image takes to move from one Set to another, at the rate between them or, if
     /// that is slower, at the one that messages have been measured to have.
     pub(crate) fn image_transfer(&self, image: Image, from: SetId, to: SetId) -> f64 {
+        self.cost_factor * self.cost.time(image, self.image_per_byte(from, to)).get()
+    }
+
+    /// Seconds that one byte of an image takes on the network, as it is predicted.
+    fn image_per_byte(&self, from: SetId, to: SetId) -> f64 {
         let measured = self.network.per_byte(from, to) * self.network.slowness(from, to);
-        let rate = self.rate(from, to).max(measured);
-        self.cost_factor * self.cost.time(image, rate).get()
+        self.rate(from, to).max(measured)
+    }
+
+    /// Seconds per byte that are predicted for the image of `process` on its way to `host`, if the cost of moves is
+    /// learned.
+    pub(crate) fn learned_per_byte(&self, process: usize, host: usize) -> Option<f64> {
+        let (from, to) = (self.places[process], host);
+        let per_byte = || self.image_per_byte(self.hosts[from].set, self.hosts[to].set);
+        self.cost.is_learned().then(per_byte)
     }
 
     /// How long the moves of one call take together.
@@ -281,7 +293,7 @@ fn rate_between(rates: &[Vec<f64>], from: SetId, to: SetId) -> f64 {
 #[cfg(test)]
 impl Snapshot {
     /// Prices moves anew.
-    pub(crate) fn make_cost(&mut self, cost: MigrationCost) {
+    pub(crate) fn make_cost(&mut self, cost: MoveCost) {
         self.cost = cost;
     }
 }

@@ -65,7 +65,9 @@ impl Config {
             migration
                 .fixed_rate
                 .map(|rate| ratio("migration.fixed_rate", rate)),
-            Some(ratio("migration.base", migration.base.get())),
+            migration
+                .base
+                .map(|base| ratio("migration.base", base.get())),
         ];
         match checks.into_iter().flatten().find(|check| !check.2) {
             None => Ok(Self(parameters)),

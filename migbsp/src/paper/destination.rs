@@ -46,6 +46,9 @@ pub struct Request {
     pub migration: Seconds,
     /// Its time where it is.
     pub t2: Seconds,
+    /// Seconds per byte that were predicted for its image, if the cost of moves is learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_byte: Option<f64>,
 }
 
 /// The answer of the Manager of the target Set.

@@ -5,7 +5,7 @@ use bsp::{Image, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{non_negative, seconds};
-use crate::{Config, Entry, OwnSet, Potential, Process, SetIndex};
+use crate::{Config, CostCoefficients, Entry, MoveCost, OwnSet, Potential, Process, SetIndex};
 
 /// The platform as a process sees it when a call begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +16,8 @@ pub struct Situation<'a> {
     pub image: Image,
     /// All Sets, by [`SetId`].
     pub sets: &'a [SetView],
+    /// What has been learned of the cost of moves; `None`: it is not learned.
+    pub learned: Option<CostCoefficients>,
 }
 
 /// A Set as the processes of another see it.
@@ -83,16 +85,22 @@ impl Process {
     /// If its own Set is none of the Sets.
     #[must_use]
     pub fn evaluate(&self, config: &Config, situation: &Situation<'_>) -> Evaluation {
-        let Situation { own, image, sets } = *situation;
+        let Situation {
+            own,
+            image,
+            sets,
+            learned,
+        } = *situation;
         assert!(own.index() < sets.len(), "{own} of {} Sets", sets.len());
         let parameters = config.parameters();
+        let cost = MoveCost::new(parameters.migration, learned);
         let reference = reference_capacity(parameters.set_index, own, sets);
         let potentials = sets.iter().enumerate().map(|(index, view)| {
             let set = SetId::from_index(index);
             let migration = if set == own {
                 Seconds::ZERO
             } else {
-                parameters.migration.time(image, view.transfer_rate)
+                cost.time(image, view.transfer_rate)
             };
             let set_index = index_of(available(parameters.set_index, view), reference);
             self.potential(set, set_index, migration)

@@ -343,7 +343,7 @@ mod tests {
             interval: 16,
             tie_break: TieBreak::ReceiveTime,
             migration: MigrationCost {
-                base: Seconds::new(0.5).unwrap(),
+                base: Some(Seconds::new(0.5).unwrap()),
                 ..MigrationCost::default()
             },
             ..Parameters::default()

@@ -5,8 +5,8 @@ use bsp::{HostId, Image, Rank, SetId};
 use proptest::prelude::*;
 
 use crate::{
-    Assignment, BarrierTime, Edge, Load, MigrationCost, MigrationTime, Path, PlanningAssumptions,
-    Processor, Received, Snapshot,
+    Assignment, BarrierTime, CostSource, Edge, Load, MigrationCost, MigrationTime, Path,
+    PlanningAssumptions, Processor, Received, Snapshot,
 };
 
 use super::*;
@@ -14,11 +14,13 @@ use super::*;
 impl Snapshot {
     /// Every move takes `seconds`.
     pub(super) fn make_moves_cost(&mut self, seconds: f64) {
-        self.make_cost(MigrationCost {
+        let cost = MigrationCost {
+            source: CostSource::Stated,
             data_rate: Some(0.0),
             fixed_rate: Some(0.0),
-            base: Seconds::new(seconds).unwrap(),
-        });
+            base: Some(Seconds::new(seconds).unwrap()),
+        };
+        self.make_cost(cost.into());
     }
 }
 
@@ -90,7 +92,7 @@ fn connected(
         &processors,
         loads.iter().enumerate().map(load).collect(),
         rates.collect(),
-        MigrationCost::default(),
+        MigrationCost::default().into(),
         &PlanningAssumptions {
             horizon: 20.0,
             cost_factor: 1.0,

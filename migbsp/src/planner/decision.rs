@@ -28,6 +28,9 @@ pub struct PlannedMove {
     pub before: Seconds,
     /// How long a superstep will take on the host it goes to, in the planned one.
     pub after: Seconds,
+    /// Seconds per byte that were predicted for its image, if the cost of moves is learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_byte: Option<f64>,
 }
 
 /// How a plan was judged.
@@ -61,6 +64,7 @@ pub(super) fn moves(
             cost: seconds(snapshot.migration(process, *to)),
             before: seconds(present.time(*from)),
             after: seconds(planned.time(*to)),
+            per_byte: snapshot.learned_per_byte(process, *to),
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BarrierTime, Load, MigrationCost, Path, PlanningAssumptions, Processor, Snapshot};
+use crate::{BarrierTime, Load, MoveCost, Path, PlanningAssumptions, Processor, Snapshot};
 
 /// What is known of one Set at a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Inventory {
 /// The reports of all Sets as one snapshot.
 pub(super) fn snapshot(
     sets: Vec<Inventory>,
-    cost: MigrationCost,
+    cost: MoveCost,
     assumptions: &PlanningAssumptions,
 ) -> Snapshot {
     let (mut processors, mut loads) = (Vec::new(), Vec::new());

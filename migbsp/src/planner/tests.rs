@@ -4,7 +4,7 @@ use bsp::units::{Bytes, InstructionsPerSecond};
 use bsp::{HostId, Image, Rank};
 
 use super::*;
-use crate::{BarrierTime, Edge, Lesson, Load, Path, Processor};
+use crate::{BarrierTime, Edge, Lesson, Load, MigrationCost, Path, Processor};
 
 /// Runs of four processes of a second each on two hosts of one Set; a move takes a tenth of a second.
 ///
@@ -50,9 +50,11 @@ impl Run {
         let cost = MigrationCost {
             data_rate: Some(0.0),
             fixed_rate: Some(0.0),
-            base: Seconds::new(0.1).unwrap(),
+            base: Some(Seconds::new(0.1).unwrap()),
+            ..MigrationCost::default()
         };
-        self.planner.decide(self.completed, now, vec![set], cost)
+        let sets = vec![set];
+        self.planner.decide(self.completed, now, sets, cost.into())
     }
 
     /// The call is over after `took` seconds.
@@ -341,7 +343,7 @@ fn what_messages_have_taken_is_remembered_from_call_to_call() {
         bytes: 1e6,
         time: 2.0,
     });
-    let cost = MigrationCost::default();
+    let cost = MoveCost::default();
     let _ = run.planner.decide(4, Instant::START, vec![crossed], cost);
     let learnt = run.planner.lessons.clone();
     assert_ne!(learnt, [Lesson::default()]);

@@ -8,7 +8,7 @@
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use migbsp::SetView;
+use migbsp::{CostCoefficients, MeasuredMove, SetView};
 use serde::{Deserialize, Serialize};
 
 use super::calls::{CallMessage, Report};
@@ -140,6 +140,9 @@ pub struct Evaluate {
     pub superstep: u64,
     /// The Sets as seen from the receiver's own, indexed by Set.
     pub sets: Vec<SetView>,
+    /// What has been learned of the cost of moves, if it is learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<CostCoefficients>,
 }
 
 /// Move a process.
@@ -175,7 +178,7 @@ pub struct ProcessImage {
 }
 
 /// A process runs on its new host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Installed {
     /// The process.
     pub rank: Rank,
@@ -183,4 +186,7 @@ pub struct Installed {
     pub host: HostId,
     /// The epoch of the placement in which it runs there.
     pub epoch: u64,
+    /// What its move took, if the cost of moves is learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<MeasuredMove>,
 }

@@ -4,7 +4,9 @@
 
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Answer, Digest, Entry, Evaluation, Inventory, Load, ProcessTimes, Request};
+use migbsp::{
+    Answer, CostCoefficients, Digest, Entry, Evaluation, Inventory, Load, ProcessTimes, Request,
+};
 use serde::{Deserialize, Serialize};
 
 /// A message to a Set Manager that takes part in a call.
@@ -79,6 +81,9 @@ pub struct Capacity {
     pub processes: u32,
     /// The number of its processors.
     pub processors: u32,
+    /// What the sender has learned of the cost of moves, if it is learned: the same as all Managers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<CostCoefficients>,
 }
 
 /// The evaluation of one process, and the data to negotiate for it.

@@ -84,11 +84,13 @@ impl World for HostWorld {
     }
 
     fn install(&mut self, host: HostId, from: Address, image: ProcessImage) {
+        let measured = self.measured.remove(&image.rank);
         let moved = Moved {
             from,
             agent: image.payload,
             host,
             epoch: image.epoch,
+            measured: measured.expect("an image is measured when it arrives"),
         };
         self.deliver(Address::Process(image.rank), Event::Moved(Box::new(moved)));
     }

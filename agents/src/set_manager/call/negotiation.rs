@@ -43,7 +43,7 @@ impl SetManager {
                 .residents
                 .push(resident);
         }
-        let rate = world.transfer_rate(self.set, self.set);
+        let rate = call.rates[self.set.index()];
         let occupied = self.migrants.occupied(model, |rank| call.computed(rank));
         let processors = Processors::new(model, rate, processors, &occupied);
         call.negotiation = Some(Negotiation {
@@ -59,6 +59,7 @@ impl SetManager {
 
     /// Decides about candidates as far as this Manager can without the answer of another.
     pub(super) fn negotiate(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let learns = self.learned_cost.coefficients().is_some();
         let Some(call) = &mut self.call else {
             return Ok(());
         };
@@ -73,7 +74,8 @@ impl SetManager {
             if candidate.own == self.set {
                 let report = call.reports.get(&candidate.rank);
                 let report = report.ok_or_else(|| unreported(candidate.rank))?;
-                let request = request(negotiation, report, candidate.target, world);
+                let rate = call.rates[candidate.target.index()];
+                let request = request(negotiation, report, candidate.target, (rate, learns));
                 if candidate.target != self.set {
                     negotiation.asked = Some(request);
                     let ask = Ask {
@@ -192,18 +194,15 @@ fn unreported(rank: bsp::Rank) -> String {
     format!("{rank} is a candidate, but has not reported")
 }
 
-/// What the Manager of a candidate asks for.
+/// What the Manager of a candidate asks for; a byte takes `rate` seconds to the target Set, and `learns` tells whether the
+/// cost of moves is learned.
 fn request(
     negotiation: &Negotiation,
     report: &Report,
     target: SetId,
-    world: &mut dyn World,
+    (rate, learns): (f64, bool),
 ) -> Request {
-    let own = report.evaluation.own;
-    let transfer_rate = world.transfer_rate(own, target);
-    let t2 = negotiation
-        .processors
-        .stay(report.rank, report.bytes, transfer_rate);
+    let t2 = negotiation.processors.stay(report.rank, report.bytes, rate);
     Request {
         rank: report.rank,
         instructions: negotiation
@@ -212,5 +211,6 @@ fn request(
         bytes: report.bytes,
         migration: report.evaluation.potentials[target.index()].migration,
         t2: t2.expect("a candidate lives in its own Set"),
+        per_byte: learns.then_some(rate),
     }
 }

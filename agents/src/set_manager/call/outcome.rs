@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{Rank, SetId};
-use migbsp::{Answer, CallSchedule, PlannedMove};
+use migbsp::{Answer, CallSchedule, CostCoefficients, PlannedMove};
 use protocol::{Considered, Migrate};
 
 use super::state::Call;
@@ -114,10 +114,12 @@ pub(super) fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -
     (scheduler.window - (now - from)).max(Seconds::ZERO)
 }
 
-/// The record of a call that took `took`; `schedule` is the schedule of later calls.
+/// The record of a call that took `took`, with what had been `learned` of the cost of moves before it; `schedule` is the
+/// schedule of later calls.
 pub(super) fn describe(
     rules: &Rules,
     call: Call,
+    learned: Option<CostCoefficients>,
     schedule: CallSchedule,
     took: Seconds,
 ) -> record::Call {
@@ -155,6 +157,7 @@ pub(super) fn describe(
         passed_over: selection.passed_over,
         considered,
         assessment: call.assessment,
+        learned,
         migrations,
     }
 }

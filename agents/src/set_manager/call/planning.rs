@@ -22,10 +22,7 @@ impl SetManager {
                 .values()
                 .filter_map(|report| report.load.clone())
                 .collect(),
-            rates: sets
-                .clone()
-                .map(|set| world.transfer_rate(self.set, *set))
-                .collect(),
+            rates: call.rates.clone(),
             paths: sets.map(|set| world.path(self.set, *set)).collect(),
             barrier: self.barrier_time(rules, world),
         }
@@ -49,8 +46,7 @@ impl SetManager {
     }
 
     /// Asks for a plan made from the inventories of all Sets.
-    pub(super) fn plan(&mut self, rules: &Rules, world: &mut dyn World) {
-        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
+    pub(super) fn plan(&mut self, world: &mut dyn World) {
         let call = self.call.as_mut().expect("a call is being held");
         let set_reports = call.set_reports.values_mut();
         let inventories = set_reports.filter_map(|set_report| set_report.inventory.take());
@@ -59,7 +55,7 @@ impl SetManager {
             completed: call.superstep + 1,
             began: call.began,
             sets: inventories.collect(),
-            cost: scheduler.model.parameters().migration,
+            cost: self.learned_cost.moves(),
         };
         world.deliberate(self.set, deliberation);
     }

@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::check::check;
 use bsp::units::{Instant, Instructions};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Answer, Digest, Entry, PlanAssessment, Processor, Processors, Request, Selection};
+use migbsp::{
+    Answer, Digest, Entry, MeasuredMove, PlanAssessment, Processor, Processors, Request, Selection,
+};
 use protocol::{
-    Ask, Capacity, Considered, Decided, Measured, Migrate, Planned, Report, Reports, SetReport,
+    Ask, Capacity, Considered, Decided, Installed, Measured, Migrate, Planned, Report, Reports,
+    SetReport,
 };
 
 /// The state of a call at one Manager.
@@ -19,6 +22,8 @@ pub(in crate::set_manager) struct Call {
     /// The hosts of the own Set that have answered.
     pub(super) measured: Vec<Measured>,
     pub(super) capacities: BTreeMap<SetId, Capacity>,
+    /// Seconds per byte from this Set to every Set, as they were when all capacities were known.
+    pub(super) rates: Vec<f64>,
     /// The hosts of the own Set whose reports are missing.
     pub(super) reports_missing: BTreeSet<HostId>,
     /// The evaluations of the own Set's processes, by rank.
@@ -37,8 +42,8 @@ pub(in crate::set_manager) struct Call {
     pub(super) assessment: Option<PlanAssessment>,
     /// All moves of this call, once they are known.
     pub(super) moves: Option<Vec<Migrate>>,
-    /// The processes that have been installed, with their new hosts.
-    pub(super) installed: BTreeMap<Rank, HostId>,
+    /// The processes that have been installed.
+    pub(super) installed: BTreeMap<Rank, Installed>,
 }
 
 impl Call {
@@ -48,6 +53,7 @@ impl Call {
             began,
             measured: Vec::new(),
             capacities: BTreeMap::new(),
+            rates: Vec::new(),
             reports_missing: BTreeSet::new(),
             reports: BTreeMap::new(),
             set_reports: BTreeMap::new(),
@@ -79,6 +85,26 @@ impl Call {
     pub(super) fn computed(&self, rank: Rank) -> bool {
         let report = self.reports.get(&rank);
         report.is_some_and(|report| Instructions::ZERO < report.instructions)
+    }
+
+    /// The moves of this call in rank order, each with the seconds per byte that were predicted for it, where the cost
+    /// of moves is learned.
+    pub(super) fn measured_moves(&self) -> Vec<(MeasuredMove, f64)> {
+        let planned = self.planned.iter().flat_map(|planned| &planned.moves);
+        let planned = planned.map(|planned| (planned.step.rank, planned.per_byte));
+        let decided = self
+            .decided
+            .values()
+            .flat_map(|decided| &decided.considered);
+        let decided =
+            decided.map(|considered| (considered.entry.rank, considered.request.per_byte));
+        let predicted: BTreeMap<Rank, Option<f64>> = planned.chain(decided).collect();
+        let installed = self.installed.values();
+        let measured = installed.filter_map(|installed| {
+            let per_byte = predicted.get(&installed.rank).copied().flatten();
+            installed.measured.zip(per_byte)
+        });
+        measured.collect()
     }
 
     /// Keeps the evaluations of processes of a host; `host_of` is the host of a process.

@@ -112,11 +112,13 @@ impl World for SimulatedWorld {
             return self.fail(error);
         }
         self.hosts[state.rank.index()] = host;
+        let measured = self.measured.remove(&state.rank);
         let event = Event::Moved(Box::new(Moved {
             from,
             agent,
             host,
             epoch: state.epoch,
+            measured: measured.expect("the image has arrived"),
         }));
         self.deliver(Delivery {
             to: Address::Process(state.rank),

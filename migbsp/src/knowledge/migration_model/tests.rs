@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::*;
+use crate::bounded::non_negative;
 
 /// Moves with a known cost.
 struct Truth {
@@ -26,16 +27,18 @@ impl Truth {
         clippy::cast_sign_loss,
         reason = "sizes are rounded to whole bytes"
     )]
-    fn measured(&self, kilobytes: f64, bandwidth: (f64, f64), noise: f64) -> MeasuredMove {
+    fn measured(&self, kilobytes: f64, bandwidth: (f64, f64), noise: f64) -> Sample {
         let bytes = Bytes((1000.0 * kilobytes) as u64);
         let (predicted, met) = bandwidth;
         let took = noise * self.cost(bytes.as_f64(), met);
-        MeasuredMove {
-            bytes,
-            bandwidth: predicted,
-            took: seconds(took),
-            processing: seconds(bytes.as_f64() * self.processing * noise),
-            round_trip: seconds(self.startup / 4.0),
+        Sample {
+            measured: MeasuredMove {
+                bytes,
+                took: seconds(took),
+                processing: seconds(bytes.as_f64() * self.processing * noise),
+                round_trip: seconds(self.startup / 4.0),
+            },
+            per_byte: 1.0 / predicted,
         }
     }
 }
@@ -54,7 +57,7 @@ fn close(value: f64, expected: f64, part: f64) {
 }
 
 /// Sixty moves of sizes from 1 kB to 66 MB, with a noise of five per cent.
-fn sixty(seed: u64, bandwidth: impl Fn(usize) -> (f64, f64)) -> Vec<MeasuredMove> {
+fn sixty(seed: u64, bandwidth: impl Fn(usize) -> (f64, f64)) -> Vec<Sample> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut uniform = || f64::from(random.next_u32()) / 2_f64.powi(32);
     let mut draw = |index| {
@@ -66,20 +69,22 @@ fn sixty(seed: u64, bandwidth: impl Fn(usize) -> (f64, f64)) -> Vec<MeasuredMove
     (0..60).map(&mut draw).collect()
 }
 
-fn learned(moves: &[MeasuredMove]) -> MigrationModel {
+fn learned(moves: &[Sample]) -> MigrationModel {
     let mut model = MigrationModel::default();
-    moves.iter().for_each(|measured| model.observe(*measured));
+    for sample in moves {
+        model.observe(sample.measured, sample.per_byte);
+    }
     model
 }
 
-/// The median over twenty seeds of what `parameter` is after the moves of each.
+/// The median over twenty seeds of what `coefficient` is after the moves of each.
 fn over_seeds(
-    moves: impl Fn(u64) -> Vec<MeasuredMove>,
-    parameter: impl Fn(&MigrationModel) -> f64,
+    moves: impl Fn(u64) -> Vec<Sample>,
+    coefficient: impl Fn(CostCoefficients) -> f64,
 ) -> f64 {
     median(
         (0..20)
-            .map(|seed| parameter(&learned(&moves(seed))))
+            .map(|seed| coefficient(learned(&moves(seed)).coefficients()))
             .collect(),
     )
     .unwrap()
@@ -89,12 +94,12 @@ fn over_seeds(
 fn startup_and_overlap_are_recovered_from_noisy_moves() {
     let moves = |seed| sixty(seed, |_| (11.8e6, 11.8e6));
     close(
-        over_seeds(moves, MigrationModel::startup),
+        over_seeds(moves, |learned| learned.startup.get()),
         TRUTH.startup,
         0.02,
     );
     close(
-        over_seeds(moves, MigrationModel::overlap),
+        over_seeds(moves, |learned| learned.overlap),
         TRUTH.overlap,
         0.02,
     );
@@ -114,18 +119,18 @@ fn an_outlier_and_a_bandwidth_that_jumps_change_little() {
         let mut moves = sixty(seed, |index| {
             (bandwidth(index.max(1) - 1), bandwidth(index))
         });
-        for measured in moves.iter_mut().skip(57).take(1) {
-            measured.took = seconds(20.0 * measured.took.get());
+        for sample in moves.iter_mut().skip(57).take(1) {
+            sample.measured.took = seconds(20.0 * sample.measured.took.get());
         }
         moves
     };
     close(
-        over_seeds(moves, MigrationModel::startup),
+        over_seeds(moves, |learned| learned.startup.get()),
         TRUTH.startup,
         0.05,
     );
     close(
-        over_seeds(moves, MigrationModel::overlap),
+        over_seeds(moves, |learned| learned.overlap),
         TRUTH.overlap,
         0.05,
     );
@@ -141,31 +146,37 @@ fn moves_that_packing_holds_up_do_not_get_faster_with_the_network() {
     let moves: Vec<_> = (1..=30)
         .map(|index| slow.measured(1000.0 * f64::from(index), (bandwidth, bandwidth), 1.0))
         .collect();
-    let model = learned(&moves);
-    close(model.processing(), slow.processing, 0.05);
-    let predicted = model.predict(Bytes(40_000_000), 1.0 / (10.0 * bandwidth));
+    let coefficients = learned(&moves).coefficients();
+    close(coefficients.processing, slow.processing, 0.05);
+    let predicted = coefficients.predict(Bytes(40_000_000), 1.0 / (10.0 * bandwidth));
     close(predicted.get(), slow.cost(40e6, bandwidth), 0.02);
     // A slow network holds them up.
-    let predicted = model.predict(Bytes(40_000_000), 1e-6);
+    let predicted = coefficients.predict(Bytes(40_000_000), 1e-6);
     close(predicted.get(), 40.0, 0.05);
 }
 
 #[test]
 fn before_the_first_move_a_prediction_is_that_of_the_bandwidth() {
-    let model = MigrationModel::default();
-    close(model.predict(Bytes(2_000_000), 1e-6).get(), 2.0, 1e-12);
+    let coefficients = MigrationModel::default().coefficients();
+    close(
+        coefficients.predict(Bytes(2_000_000), 1e-6).get(),
+        2.0,
+        1e-12,
+    );
 }
 
-fn any_move() -> impl Strategy<Value = MeasuredMove> {
+fn any_move() -> impl Strategy<Value = Sample> {
     let time = prop_oneof![-1.0_f64..1e3, Just(0.0), Just(1e300)];
     let time = time.prop_map(seconds);
     (any::<u64>(), any::<f64>(), time.clone(), time.clone(), time).prop_map(
-        |(bytes, bandwidth, took, processing, round_trip)| MeasuredMove {
-            bytes: Bytes(bytes),
-            bandwidth,
-            took,
-            processing,
-            round_trip,
+        |(bytes, per_byte, took, processing, round_trip)| Sample {
+            measured: MeasuredMove {
+                bytes: Bytes(bytes),
+                took,
+                processing,
+                round_trip,
+            },
+            per_byte,
         },
     )
 }
@@ -177,15 +188,15 @@ proptest! {
         sizes in [any::<u64>(), any::<u64>()],
         per_byte in [any::<f64>(), any::<f64>()],
     ) {
-        let model = learned(&moves);
+        let coefficients = learned(&moves).coefficients();
         let [small, large] = if sizes[0] <= sizes[1] { sizes } else { [sizes[1], sizes[0]] };
         for time in per_byte {
-            let times = [small, large].map(|bytes| model.predict(Bytes(bytes), time).get());
+            let times = [small, large].map(|bytes| coefficients.predict(Bytes(bytes), time).get());
             prop_assert!(times[0].is_finite() && 0.0 <= times[0] && times[0] <= times[1]);
         }
         let [fast, slow] = per_byte.map(non_negative);
         let (fast, slow) = (fast.min(slow), fast.max(slow));
         let bytes = Bytes(large);
-        prop_assert!(model.predict(bytes, fast) <= model.predict(bytes, slow));
+        prop_assert!(coefficients.predict(bytes, fast) <= coefficients.predict(bytes, slow));
     }
 }

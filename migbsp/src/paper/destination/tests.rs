@@ -40,6 +40,7 @@ fn request(rank: u32, t2: f64) -> Request {
         bytes: Bytes(2),
         migration: time(1.0),
         t2: time(t2),
+        per_byte: None,
     }
 }
 
@@ -270,7 +271,7 @@ proptest! {
             let t2 = from.stay(rank, Bytes(2), 0.5).unwrap();
             let migration = time(0.1);
             let bytes = Bytes(2);
-            let request = Request { rank, instructions, bytes, migration, t2 };
+            let request = Request { rank, instructions, bytes, migration, t2, per_byte: None };
             if let Answer::Offer { host, t1, .. } = to.answer(&request) {
                 prop_assert!(t1 < t2);
                 from.depart(rank);

@@ -3,8 +3,9 @@
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, BarrierTime, Digest, Edge, Entry, Evaluation, Inventory, Load, Move, Path, Potential,
-    ProcessTimes, Processor, Received, Refusal, Request, SetView,
+    Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, Evaluation, Inventory, Load,
+    MeasuredMove, Move, Path, Potential, ProcessTimes, Processor, Received, Refusal, Request,
+    SetView,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -102,23 +103,27 @@ fn conferring() -> impl Strategy<Value = Message> {
             }))
         },
     );
-    let capacity = (count(), set(), float(), any::<u32>(), any::<u32>()).prop_map(
-        |(superstep, set, capacity, processes, processors)| {
+    let processors = (any::<u32>(), any::<u32>());
+    let capacity = (count(), set(), float(), processors, learned()).prop_map(
+        |(superstep, set, capacity, (processes, processors), learned)| {
             Message::Call(CallMessage::Capacity(Box::new(Capacity {
                 superstep,
                 set,
                 capacity,
                 processes,
                 processors,
+                learned,
             })))
         },
     );
-    let evaluate = (count(), vec(view(), 0..20)).prop_map(|(superstep, sets)| {
-        Message::Agent(AgentMessage::Evaluate(Box::new(Evaluate {
-            superstep,
-            sets,
-        })))
-    });
+    let evaluate =
+        (count(), vec(view(), 0..20), learned()).prop_map(|(superstep, sets, learned)| {
+            Message::Agent(AgentMessage::Evaluate(Box::new(Evaluate {
+                superstep,
+                sets,
+                learned,
+            })))
+        });
     let reports = (count(), host(), vec(report(), 0..5)).prop_map(|(superstep, host, reports)| {
         Message::Call(CallMessage::Reports(Box::new(Reports {
             superstep,
@@ -223,9 +228,15 @@ fn moving() -> impl Strategy<Value = Message> {
             })))
         },
     );
-    let installed = (rank(), host(), count()).prop_map(|(rank, host, epoch)| {
-        Message::Agent(AgentMessage::Installed(Installed { rank, host, epoch }))
-    });
+    let installed =
+        (rank(), host(), count(), measured_move()).prop_map(|(rank, host, epoch, measured)| {
+            Message::Agent(AgentMessage::Installed(Installed {
+                rank,
+                host,
+                epoch,
+                measured,
+            }))
+        });
     prop_oneof![migrate, state, installed]
 }
 
@@ -278,12 +289,14 @@ fn carrying() -> impl Strategy<Value = Message> {
 
 fn movement() -> impl Strategy<Value = migbsp::PlannedMove> {
     let step = (rank(), host(), host()).prop_map(|(rank, from, to)| Move { rank, from, to });
-    (step, seconds(), seconds(), seconds()).prop_map(|(step, cost, before, after)| {
+    let times = (seconds(), seconds(), seconds());
+    (step, times, option::of(float())).prop_map(|(step, (cost, before, after), per_byte)| {
         migbsp::PlannedMove {
             step,
             cost,
             before,
             after,
+            per_byte,
         }
     })
 }
@@ -358,6 +371,29 @@ fn load() -> impl Strategy<Value = Load> {
         )
 }
 
+fn learned() -> impl Strategy<Value = Option<CostCoefficients>> {
+    let coefficients = (seconds(), float(), float());
+    option::of(
+        coefficients.prop_map(|(startup, overlap, processing)| CostCoefficients {
+            startup,
+            overlap,
+            processing,
+        }),
+    )
+}
+
+fn measured_move() -> impl Strategy<Value = Option<MeasuredMove>> {
+    let times = (seconds(), seconds(), seconds());
+    option::of(
+        (amount(), times).prop_map(|(bytes, (took, processing, round_trip))| MeasuredMove {
+            bytes: Bytes(bytes),
+            took,
+            processing,
+            round_trip,
+        }),
+    )
+}
+
 fn considered() -> impl Strategy<Value = Considered> {
     (entry(), host(), request(), answer()).prop_map(|(entry, host, request, answer)| Considered {
         entry,
@@ -368,13 +404,15 @@ fn considered() -> impl Strategy<Value = Considered> {
 }
 
 fn request() -> impl Strategy<Value = Request> {
-    (rank(), amount(), amount(), seconds(), seconds()).prop_map(
-        |(rank, instructions, bytes, migration, t2)| Request {
+    let times = (seconds(), seconds(), option::of(float()));
+    (rank(), amount(), amount(), times).prop_map(
+        |(rank, instructions, bytes, (migration, t2, per_byte))| Request {
             rank,
             instructions: Instructions(instructions),
             bytes: Bytes(bytes),
             migration,
             t2,
+            per_byte,
         },
     )
 }

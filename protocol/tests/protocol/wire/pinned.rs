@@ -168,10 +168,12 @@ fn measures() -> [Message; 4] {
             capacity: 7.5e8,
             processes: 10,
             processors: 8,
+            learned: None,
         }))),
         Message::Agent(AgentMessage::Evaluate(Box::new(Evaluate {
             superstep,
             sets: vec![view, view],
+            learned: None,
         }))),
     ]
 }
@@ -284,6 +286,7 @@ fn planned() -> Message {
             cost: seconds(0.75),
             before: seconds(0.5),
             after: seconds(0.25),
+            per_byte: None,
         }],
         spacing: migbsp::Spacing {
             cost: seconds(1.5),
@@ -315,6 +318,7 @@ fn moves() -> [Message; 3] {
             rank: Rank(200),
             host: HostId(9),
             epoch: 1,
+            measured: None,
         })),
     ]
 }
@@ -477,6 +481,7 @@ fn request() -> Request {
         bytes: Bytes(100_000),
         migration: seconds(0.75),
         t2: seconds(1.5),
+        per_byte: None,
     }
 }
 

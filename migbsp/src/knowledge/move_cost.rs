@@ -1,0 +1,92 @@
+//! What moves cost in a call.
+
+use bsp::Image;
+use bsp::units::Seconds;
+
+use super::{CostCoefficients, MigrationCost};
+use crate::bounded::{non_negative, seconds};
+
+/// What moves cost in a call: what is stated, and what has been learned of the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MoveCost {
+    stated: MigrationCost,
+    learned: Option<CostCoefficients>,
+}
+
+impl MoveCost {
+    /// The cost that is `stated`, with `learned` for what it leaves out; `None`: the cost of moves is not learned.
+    #[must_use]
+    pub const fn new(stated: MigrationCost, learned: Option<CostCoefficients>) -> Self {
+        Self { stated, learned }
+    }
+
+    /// Equation `MEM`: the time that moving `image` takes, where a byte takes `per_byte` seconds on the network.
+    #[must_use]
+    pub fn time(&self, image: Image, per_byte: f64) -> Seconds {
+        let rate = self.learned.map_or_else(
+            || non_negative(per_byte),
+            |learned| learned.transfer_rate(per_byte),
+        );
+        let startup = self.learned.map(|learned| learned.startup);
+        let base = self.stated.base.or(startup).unwrap_or_default();
+        let data = image.data.as_f64() * self.stated.data_rate.unwrap_or(rate);
+        let fixed = image.fixed.as_f64() * self.stated.fixed_rate.unwrap_or(rate);
+        seconds(data + fixed + base.get())
+    }
+
+    /// Whether the cost of moves is learned.
+    #[must_use]
+    pub const fn is_learned(&self) -> bool {
+        self.learned.is_some()
+    }
+}
+
+impl From<MigrationCost> for MoveCost {
+    /// Nothing has been learned.
+    fn from(stated: MigrationCost) -> Self {
+        Self::new(stated, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bsp::units::Bytes;
+
+    use super::*;
+
+    const IMAGE: Image = Image {
+        data: Bytes(1000),
+        fixed: Bytes(100),
+    };
+
+    fn seconds_of(value: f64) -> Seconds {
+        Seconds::new(value).unwrap()
+    }
+
+    #[test]
+    fn what_is_stated_wins_over_what_is_learned() {
+        let learned = Some(CostCoefficients {
+            startup: seconds_of(0.5),
+            overlap: 2.0,
+            processing: 0.0,
+        });
+        let time = |stated| MoveCost::new(stated, learned).time(IMAGE, 1e-3).get();
+        let nothing = MigrationCost::default();
+        assert!((time(nothing) - 2.7).abs() < 1e-12);
+        let base = Some(seconds_of(0.25));
+        assert!((time(MigrationCost { base, ..nothing }) - 2.45).abs() < 1e-12);
+        let data_rate = Some(0.0);
+        let data = MigrationCost {
+            data_rate,
+            ..nothing
+        };
+        assert!((time(data) - 0.7).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_coefficients_bytes_take_what_the_network_takes() {
+        let time = MoveCost::from(MigrationCost::default()).time(IMAGE, 1e-3);
+        assert!((time.get() - 1.1).abs() < 1e-12);
+        assert_eq!(MoveCost::default().time(IMAGE, f64::NAN), Seconds::ZERO);
+    }
+}
