@@ -1,6 +1,6 @@
 //! What is known of the cost of moves.
 
-use migbsp::{CostCoefficients, CostSource, MeasuredMove, MigrationCost, MigrationModel, MoveCost};
+use migbsp::{CallMove, CostCoefficients, CostSource, MigrationCost, MigrationModel, MoveCost};
 
 use crate::setup::Scheduler;
 
@@ -22,12 +22,10 @@ impl LearnedCost {
         }
     }
 
-    /// Learns from `moves`, each with the seconds per byte that were predicted for it.
-    pub(crate) fn observe(&mut self, moves: impl IntoIterator<Item = (MeasuredMove, f64)>) {
+    /// Learns from the moves of a call, in rank order.
+    pub(crate) fn observe(&mut self, moves: &[CallMove]) {
         if let Some(model) = &mut self.model {
-            for (measured, per_byte) in moves {
-                model.observe(measured, per_byte);
-            }
+            model.observe(moves);
         }
     }
 

@@ -25,9 +25,9 @@ mod when;
 
 pub use acceptance::{CostBenefit, Gate, Verdict};
 pub use knowledge::{
-    Assignment, BandwidthForecast, BarrierTime, CostCoefficients, CostSource, Edge, Forecast,
-    Graph, Host, Incoming, Lesson, Load, MeasuredMove, Message, MigrationCost, MigrationModel,
-    MigrationSchedule, MigrationTime, Move, MoveCost, Neighbours, Network, Path,
+    Assignment, BandwidthForecast, BarrierTime, CallMove, CostCoefficients, CostSource, Edge,
+    Forecast, Graph, Host, Incoming, Lesson, Load, MeasuredMove, Message, MigrationCost,
+    MigrationModel, MigrationSchedule, MigrationTime, Move, MoveCost, Neighbours, Network, Path,
     PlanningAssumptions, Processor, Received, Snapshot, capacity,
 };
 pub use paper::{

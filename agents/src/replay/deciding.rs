@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
-use bsp::{Rank, SetId};
+use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    CallOutcome, Decision, Digest, Entry, MeasuredMove, Migrants, Planner, Selection, Spacing, When,
+    CallMove, CallOutcome, Decision, Digest, Entry, Migrants, Planner, Selection, Spacing, When,
 };
 use protocol::Considered;
 
@@ -123,7 +123,8 @@ impl Deciding {
     ) -> Call {
         let migrations = decided.migrations(self.scheduler.moves);
         let learned = self.learned_cost.coefficients();
-        self.learned_cost.observe(measured(&migrations, moved));
+        let measured = measured(&migrations, moved, observations);
+        self.learned_cost.observe(&measured);
         if let Some(planner) = &mut self.planner {
             planner.conclude(recorded.cost, !migrations.is_empty());
         }
@@ -183,15 +184,26 @@ impl Decided {
     }
 }
 
-/// What the `migrations` of a call took, in rank order, each with the seconds per byte that were predicted for it.
-fn measured(migrations: &[Migration], moved: &[Moved]) -> Vec<(MeasuredMove, f64)> {
+/// The `migrations` of a call in rank order, with what they took as `moved` says; none where the cost of moves is not
+/// learned.
+fn measured(
+    migrations: &[Migration],
+    moved: &[Moved],
+    observations: &Observations,
+) -> Vec<CallMove> {
     let migrations = migrations.iter();
-    let predicted: BTreeMap<Rank, Option<f64>> = migrations
-        .map(|migration| (migration.rank, migration.per_byte))
+    let predicted: BTreeMap<Rank, &Migration> = migrations
+        .map(|migration| (migration.rank, migration))
         .collect();
+    let place = |host: HostId| (host, observations.set(host));
     let measured = moved.iter().filter_map(|moved| {
-        let per_byte = predicted.get(&moved.rank).copied().flatten();
-        Some((moved.measured(), per_byte?))
+        let migration = predicted.get(&moved.rank)?;
+        Some(CallMove {
+            measured: moved.measured(),
+            per_byte: migration.per_byte?,
+            from: place(migration.from),
+            to: place(migration.to),
+        })
     });
     measured.collect()
 }

@@ -384,7 +384,7 @@ impl SetManager {
             world.commit(self.set, self.epoch, moves);
         }
         let learned = self.learned_cost.coefficients();
-        self.learned_cost.observe(call.measured_moves());
+        self.learned_cost.observe(&call.measured_moves(&rules.sets));
         let hold = hold(rules, &call, self.started, world.now());
         let took = world.now() + hold - call.began;
         if let Some(planner) = &mut self.planner {

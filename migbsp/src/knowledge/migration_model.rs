@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bsp::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
 
-use super::{CostCoefficients, median};
+use super::{CallMove, CostCoefficients, concurrent_moves, median};
 use crate::bounded::seconds;
 
 /// What a move costs, learned: the [`CostCoefficients`] are medians over the latest moves.
@@ -34,11 +34,12 @@ pub struct MeasuredMove {
     pub round_trip: Seconds,
 }
 
-/// A move with the seconds per byte that were predicted for it.
+/// A move with what its bytes were to take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sample {
     measured: MeasuredMove,
-    per_byte: f64,
+    /// Seconds that its bytes take at the predicted bandwidth, of which other moves of the same call have their parts.
+    alone: f64,
 }
 
 type Window = VecDeque<Sample>;
@@ -57,11 +58,6 @@ impl MeasuredMove {
 }
 
 impl Sample {
-    /// Seconds that its bytes take at the predicted bandwidth.
-    fn alone(&self) -> f64 {
-        self.measured.bytes.as_f64() * self.per_byte
-    }
-
     /// Seconds that its bytes took, with a startup of `startup`.
     fn transfer(&self, startup: f64) -> f64 {
         (self.measured.took.get() - startup).max(0.0)
@@ -75,11 +71,22 @@ impl MigrationModel {
         self.coefficients
     }
 
-    /// Learns from a move for which `per_byte` seconds per byte were predicted. Values that no move can have are
-    /// ignored.
-    pub fn observe(&mut self, measured: MeasuredMove, per_byte: f64) {
-        let sample = Sample { measured, per_byte };
-        let alone = sample.alone();
+    /// Learns from the moves of a call, which share links. Values that no move can have are ignored.
+    pub fn observe(&mut self, moves: &[CallMove]) {
+        let is_sound = |step: &&CallMove| {
+            step.measured.is_sound() && (0.0..f64::INFINITY).contains(&step.per_byte)
+        };
+        let moves: Vec<CallMove> = moves.iter().filter(is_sound).copied().collect();
+        for (step, alone) in moves.iter().zip(concurrent_moves::shared(&moves)) {
+            self.add(Sample {
+                measured: step.measured,
+                alone,
+            });
+        }
+    }
+
+    fn add(&mut self, sample: Sample) {
+        let Sample { measured, alone } = sample;
         if !(measured.is_sound() && 0.0 < alone && alone.is_finite()) {
             return;
         }
@@ -104,7 +111,7 @@ impl MigrationModel {
 
     fn fit(&mut self) {
         let startup = self.coefficients.startup.get();
-        let overlap = |sample: &Sample| sample.transfer(startup) / sample.alone();
+        let overlap = |sample: &Sample| sample.transfer(startup) / sample.alone;
         let overlap = median(self.sent.iter().map(overlap).collect());
         let overlap = overlap.map(|overlap| overlap.clamp(1.0 / OVERLAP_MAX, OVERLAP_MAX));
         self.coefficients.overlap = overlap.unwrap_or(1.0);
@@ -113,8 +120,13 @@ impl MigrationModel {
         let processing = median(self.processed.iter().map(processing).collect());
         self.coefficients.processing = processing.unwrap_or_default();
         let startup = |sample: &Sample| {
-            let per_byte = self.coefficients.transfer_rate(sample.per_byte);
-            sample.transfer(sample.measured.bytes.as_f64() * per_byte)
+            let CostCoefficients {
+                overlap,
+                processing,
+                ..
+            } = self.coefficients;
+            let processing = processing * sample.measured.bytes.as_f64();
+            sample.transfer(processing.max(overlap * sample.alone))
         };
         let startup = median(self.short.iter().map(startup).collect());
         self.coefficients.startup = seconds(startup.unwrap_or(ROUND_TRIPS * self.round_trip));

@@ -6,7 +6,7 @@ use crate::check::check;
 use bsp::units::{Instant, Instructions};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    Answer, Digest, Entry, MeasuredMove, PlanAssessment, Processor, Processors, Request, Selection,
+    Answer, CallMove, Digest, Entry, PlanAssessment, Processor, Processors, Request, Selection,
 };
 use protocol::{
     Ask, Capacity, Considered, Decided, Installed, Measured, Migrate, Planned, Report, Reports,
@@ -87,9 +87,8 @@ impl Call {
         report.is_some_and(|report| Instructions::ZERO < report.instructions)
     }
 
-    /// The moves of this call in rank order, each with the seconds per byte that were predicted for it, where the cost
-    /// of moves is learned.
-    pub(super) fn measured_moves(&self) -> Vec<(MeasuredMove, f64)> {
+    /// The moves of this call in rank order, where the cost of moves is learned; `sets` has the Set of each host.
+    pub(super) fn measured_moves(&self, sets: &[SetId]) -> Vec<CallMove> {
         let planned = self.planned.iter().flat_map(|planned| &planned.moves);
         let planned = planned.map(|planned| (planned.step.rank, planned.per_byte));
         let decided = self
@@ -99,10 +98,16 @@ impl Call {
         let decided =
             decided.map(|considered| (considered.entry.rank, considered.request.per_byte));
         let predicted: BTreeMap<Rank, Option<f64>> = planned.chain(decided).collect();
-        let installed = self.installed.values();
-        let measured = installed.filter_map(|installed| {
-            let per_byte = predicted.get(&installed.rank).copied().flatten();
-            installed.measured.zip(per_byte)
+        let mut moves: Vec<&Migrate> = self.moves.iter().flatten().collect();
+        moves.sort_by_key(|order| order.rank);
+        let place = |host: HostId| (host, sets[host.index()]);
+        let measured = moves.into_iter().filter_map(|order| {
+            Some(CallMove {
+                measured: self.installed.get(&order.rank)?.measured?,
+                per_byte: predicted.get(&order.rank).copied().flatten()?,
+                from: place(order.from),
+                to: place(order.to),
+            })
         });
         measured.collect()
     }

@@ -38,7 +38,7 @@ impl Truth {
                 processing: seconds(bytes.as_f64() * self.processing * noise),
                 round_trip: seconds(self.startup / 4.0),
             },
-            per_byte: 1.0 / predicted,
+            alone: bytes.as_f64() / predicted,
         }
     }
 }
@@ -72,7 +72,7 @@ fn sixty(seed: u64, bandwidth: impl Fn(usize) -> (f64, f64)) -> Vec<Sample> {
 fn learned(moves: &[Sample]) -> MigrationModel {
     let mut model = MigrationModel::default();
     for sample in moves {
-        model.observe(sample.measured, sample.per_byte);
+        model.add(*sample);
     }
     model
 }
@@ -169,14 +169,14 @@ fn any_move() -> impl Strategy<Value = Sample> {
     let time = prop_oneof![-1.0_f64..1e3, Just(0.0), Just(1e300)];
     let time = time.prop_map(seconds);
     (any::<u64>(), any::<f64>(), time.clone(), time.clone(), time).prop_map(
-        |(bytes, per_byte, took, processing, round_trip)| Sample {
+        |(bytes, alone, took, processing, round_trip)| Sample {
             measured: MeasuredMove {
                 bytes: Bytes(bytes),
                 took,
                 processing,
                 round_trip,
             },
-            per_byte,
+            alone,
         },
     )
 }
