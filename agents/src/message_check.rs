@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 
 use bsp::{HostId, SetId};
-use migbsp::{Answer, CostCoefficients, Entry, Inventory, Load, MeasuredMove, Refusal};
+use migbsp::{Answer, CostCoefficients, Entry, HostLink, Inventory, Load, MeasuredMove, Refusal};
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
 use crate::check::{RunShape, check};
@@ -60,7 +60,8 @@ impl MessageCheck<'_> {
                 })?;
                 check(0.0 <= order.deferred_cost.get(), || {
                     "a negative cost".to_owned()
-                })
+                })?;
+                self.learned(order.learned.as_ref())
             }
             AgentMessage::Installed(installed) => {
                 self.0.rank(installed.rank)?;
@@ -148,6 +149,7 @@ impl MessageCheck<'_> {
                 check(from == Address::Node(measured.host), || {
                     foreign(measured.host)
                 })?;
+                self.links(measured.host, &measured.links)?;
                 cores(measured.cores)
             }
             CallMessage::Capacity(capacity) => {
@@ -250,6 +252,11 @@ impl MessageCheck<'_> {
         check(inventory.loads.is_sorted_by(|a, b| a.rank < b.rank), || {
             format!("the loads of {set} are not in rank order")
         })?;
+        for link in &inventory.links {
+            self.0.host(link.from)?;
+            check(self.set_of(link.from) == set, || foreign(link.from))?;
+            self.links(link.from, &[*link])?;
+        }
         self.one_per_set("rates", inventory.rates.len())
     }
 
@@ -298,6 +305,20 @@ impl MessageCheck<'_> {
             Address::SetManager(set) => self.0.set(set),
             Address::Client => Err("a message of agents to or from a client".to_owned()),
         }
+    }
+
+    /// Checks the links that `host` has measured: each once, in order.
+    fn links(&self, host: HostId, links: &[HostLink]) -> Result<(), String> {
+        for link in links {
+            self.0.host(link.to)?;
+            let is_sound = link.from == host && 0.0 < link.per_byte && link.per_byte.is_finite();
+            check(is_sound && self.learns(), || {
+                format!("an impossible link: {link:?}")
+            })?;
+        }
+        check(links.is_sorted_by(|a, b| a.to < b.to), || {
+            format!("the links of {host} are not in order")
+        })
     }
 
     /// Checks what an agent has learned of the cost of moves: it is there if it is learned at all.

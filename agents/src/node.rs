@@ -7,7 +7,7 @@ use bsp::{HostId, Rank, SetId};
 use protocol::{Address, AgentMessage, Arrived, CallMessage, Evaluate, Measured, Report, Reports};
 
 use crate::check::check;
-use crate::setup::{Rules, Shape};
+use crate::setup::{Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, World};
 
 /// The state of the agent of a host: the processes that run there, and their arrivals and reports.
@@ -86,6 +86,7 @@ impl Node {
                 let recent = rules.scheduler.as_ref().filter(|s| s.plans());
                 let load_recent =
                     recent.map_or(0.0, |s| world.felt_load(self.host, s.planning.load_window));
+                let learns = rules.scheduler.as_ref().is_some_and(Scheduler::learns);
                 let measured = Measured {
                     superstep: order.superstep,
                     host: self.host,
@@ -93,6 +94,11 @@ impl Node {
                     cores,
                     load,
                     load_recent,
+                    links: if learns {
+                        world.links(self.host)
+                    } else {
+                        Vec::new()
+                    },
                 };
                 self.report(
                     AgentMessage::Call(CallMessage::Measured(measured)),

@@ -15,7 +15,7 @@ mod writer;
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, BarrierTime, CostCoefficients, Edge, Entry, MeasuredMove, NotSelected, Path,
+    Answer, BarrierTime, CostCoefficients, Edge, Entry, HostLink, MeasuredMove, NotSelected, Path,
     PlanAssessment, PlannedMove, Potential, Received,
 };
 use protocol::{Considered, Report};
@@ -130,6 +130,9 @@ pub struct Evaluated {
     /// What messages take from this Set to each, by Set, where plans name processors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Path>,
+    /// The links to other hosts that its hosts have measured, if the cost of moves is learned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<HostLink>,
     /// What the barrier adds for the processes of this Set, where plans name processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierTime>,

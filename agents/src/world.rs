@@ -2,7 +2,7 @@
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::{Incoming, MeasuredMove, Path, Reception};
+use migbsp::{HostLink, Incoming, MeasuredMove, Path, Reception};
 use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 use smallvec::SmallVec;
 
@@ -156,6 +156,12 @@ pub trait World {
 
     /// What a message takes from a host of one Set to one of another while nothing else is under way.
     fn path(&self, from: SetId, to: SetId) -> Path;
+
+    /// Seconds per byte from the hosts of this machine to others, as far as they are measured by pairs of hosts, in the order of the
+    /// pairs. The simulated world measures none.
+    fn links(&self, _host: HostId) -> Vec<HostLink> {
+        Vec::new()
+    }
 
     /// Adds an event to the record of the run.
     fn record(&mut self, event: record::Event);

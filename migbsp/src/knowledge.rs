@@ -10,6 +10,7 @@ mod flows;
 mod forecast;
 mod graph;
 mod host;
+mod host_link;
 mod load;
 mod maximum;
 mod migration;
@@ -32,6 +33,7 @@ pub use cost_coefficients::CostCoefficients;
 pub use forecast::Forecast;
 pub use graph::{Graph, Message};
 pub use host::Host;
+pub use host_link::HostLink;
 pub use load::{Load, Received};
 pub use migration::{CostSource, MigrationCost, MigrationTime, Move};
 pub use migration_model::{MeasuredMove, MigrationModel};
@@ -44,7 +46,8 @@ pub use processor::{Processor, capacity};
 pub use snapshot::Snapshot;
 
 /// The median, the upper one of an even number; `None` without values.
-fn median(mut values: Vec<f64>) -> Option<f64> {
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }

@@ -26,9 +26,9 @@ mod when;
 pub use acceptance::{CostBenefit, Gate, Verdict};
 pub use knowledge::{
     Assignment, BandwidthForecast, BarrierTime, CallMove, CostCoefficients, CostSource, Edge,
-    Forecast, Graph, Host, Incoming, Lesson, Load, MeasuredMove, Message, MigrationCost,
+    Forecast, Graph, Host, HostLink, Incoming, Lesson, Load, MeasuredMove, Message, MigrationCost,
     MigrationModel, MigrationSchedule, MigrationTime, Move, MoveCost, Neighbours, Network, Path,
-    PlanningAssumptions, Processor, Received, Snapshot, capacity,
+    PlanningAssumptions, Processor, Received, Snapshot, capacity, median,
 };
 pub use paper::{
     Answer, BestStays, BytesSuperstep, CandidateOrder, CandidateWork, Config, ConfigError, Digest,

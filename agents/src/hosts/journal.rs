@@ -171,6 +171,7 @@ mod tests {
             superstep,
             set: SetId(set),
             transfer_rates: Vec::new(),
+            links: Vec::new(),
             hosts: Vec::new(),
             paths: Vec::new(),
             barrier: None,

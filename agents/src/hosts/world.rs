@@ -4,6 +4,7 @@ mod agent_interface;
 mod checks;
 mod client_link;
 mod computation;
+mod leaving;
 mod peer_links;
 mod placement_epoch;
 mod planning;
@@ -39,6 +40,7 @@ use crate::setup::{Rules, Setup};
 use crate::world::{Delivery, Event, World};
 use client_link::ClientLink;
 use computation::Computation;
+use leaving::Leaving;
 use peer_links::PeerLinks;
 use placement_epoch::PlacementEpoch;
 use transfer_times::TransferTimes;
@@ -64,6 +66,7 @@ pub(super) struct HostWorld {
     exchanging: BTreeSet<Rank>,
     /// What the moves of processes took that have arrived and are not installed yet.
     measured: BTreeMap<Rank, MeasuredMove>,
+    leaving: Leaving,
     /// Events of agents here that are to be handled now.
     deliveries: VecDeque<Delivery>,
     /// Processes whose agents are not needed here any more.
@@ -122,6 +125,7 @@ impl HostWorld {
             ),
             exchanging: BTreeSet::new(),
             measured: BTreeMap::new(),
+            leaving: Leaving::default(),
             machine,
             rules,
             deliveries: VecDeque::new(),
@@ -234,9 +238,9 @@ impl HostWorld {
             Message::Node(NodeMessage::Batch(batch)) => {
                 let bytes = u64::try_from(batch.payload.len()).expect("lengths fit 64 bits");
                 let now = seconds(arrived.saturating_duration_since(self.began));
-                let round_trip = self.peers.round_trip(host);
+                let transport = self.peers.transport(host);
                 let times = (batch.sent, now);
-                let took = self.transfers.add_batch(host, bytes, times, round_trip);
+                let took = self.transfers.add_batch(host, bytes, times, transport);
                 let received = self.exchanges.receive(host, *batch, took, memory);
                 self.check_peer(host, received);
                 self.send_acknowledgements();
@@ -295,9 +299,11 @@ impl HostWorld {
         match event {
             LocalEvent::Woken(agent) => self.deliver(agent, Event::Woken),
             LocalEvent::Arrived(process) => self.handle_arrived(*process),
-            LocalEvent::Sent(host, bytes, took) => {
-                self.moved += bytes;
-                self.transfers.learn(host, bytes, took);
+            LocalEvent::Sent(sent) => {
+                self.moved += sent.bytes;
+                let is_alone = self.leaving.end();
+                let transport = self.peers.transport(sent.to);
+                self.transfers.add_image(&sent, is_alone, transport);
             }
             LocalEvent::Deliberated(set, deliberated) => {
                 self.deliver(Address::SetManager(set), Event::Deliberated(deliberated));

@@ -170,6 +170,7 @@ fn a_process_leaves_before_its_state_and_lives_where_that_comes_to() {
         to: HostId(2),
         epoch: 1,
         deferred_cost: Seconds::ZERO,
+        learned: None,
     };
     let sent = tell(&mut world, &mut node, AgentMessage::Migrate(order));
     assert_eq!(
@@ -208,6 +209,7 @@ fn a_host_is_measured() {
         cores: 1,
         load: 0.0,
         load_recent: 0.0,
+        links: Vec::new(),
     }));
     assert_eq!(sent, [(Address::SetManager(SetId(0)), measured)]);
 }

@@ -246,7 +246,7 @@ prop_compose! {
             potentials,
         };
         Event::Evaluated(Evaluated {
-            superstep, set: SetId(set), transfer_rates, hosts, paths, barrier,
+            superstep, links: Vec::new(), set: SetId(set), transfer_rates, hosts, paths, barrier,
             processes: vec![evaluation],
         })
     }

@@ -162,6 +162,7 @@ impl Observations {
             rates: evaluated.transfer_rates.clone(),
             paths: evaluated.paths.clone(),
             barrier: evaluated.barrier.unwrap_or_default(),
+            links: evaluated.links.clone(),
         };
         self.sets().map(inventory).collect()
     }

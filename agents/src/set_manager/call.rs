@@ -194,10 +194,15 @@ impl SetManager {
         if call.capacities.len() < rules.managers.len() {
             return Ok(());
         }
-        let sets = call.capacities.keys();
-        call.rates = sets
-            .map(|set| world.transfer_rate(self.set, *set))
-            .collect();
+        let links = call.links();
+        let rate = |target: &SetId| {
+            let to = links
+                .iter()
+                .filter(|link| rules.sets[link.to.index()] == *target);
+            let median = migbsp::median(to.map(|link| link.per_byte).collect());
+            median.unwrap_or_else(|| world.transfer_rate(self.set, *target))
+        };
+        call.rates = call.capacities.keys().map(rate).collect();
         let view = |(capacity, rate): (&Capacity, &f64)| SetView {
             capacity: capacity.capacity,
             processes: capacity.processes,
@@ -243,6 +248,7 @@ impl SetManager {
             transfer_rates: call.rates.clone(),
             hosts: record::Hosts::of(&call.measured),
             paths: paths.unwrap_or_default(),
+            links: call.links(),
             barrier: scheduler.plans().then(|| self.barrier_time(rules, world)),
             processes: reports
                 .iter()
@@ -349,7 +355,11 @@ impl SetManager {
         {
             let node = Address::Node(order.from);
             let own = Address::SetManager(self.set);
-            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
+            let order = Migrate {
+                learned: self.learned_cost.coefficients(),
+                ..*order
+            };
+            world.send(own, node, AgentMessage::Migrate(order), Cost::Encoded);
         }
         let call = self.call.as_mut().expect("a call is being held");
         call.moves = Some(moves);

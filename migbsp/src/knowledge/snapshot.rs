@@ -1,5 +1,7 @@
 //! Hosts, processes and the network as they are at a call.
 
+use std::collections::BTreeMap;
+
 use bsp::units::Seconds;
 use bsp::{HostId, Image, Rank, SetId};
 
@@ -8,8 +10,8 @@ use crate::knowledge::flows::Flows;
 use crate::knowledge::load::{fill_in_idle, lighter_first};
 use crate::knowledge::network::Sample;
 use crate::{
-    BarrierTime, Graph, Host, Load, MigrationTime, MoveCost, Network, Path, PlanningAssumptions,
-    Processor,
+    BarrierTime, Graph, Host, HostLink, Load, MigrationTime, MoveCost, Network, Path,
+    PlanningAssumptions, Processor,
 };
 
 /// Hosts, processes and the network as they are at a call, for plans that name hosts.
@@ -27,6 +29,8 @@ pub struct Snapshot {
     rates: Vec<Vec<f64>>,
     /// The hosts of each Set.
     members: Vec<Vec<usize>>,
+    /// Seconds per byte from host to host, where that is measured.
+    links: BTreeMap<(usize, usize), f64>,
     graph: Graph,
     network: Network,
     /// What the barrier adds for the processes of each Set, by Set.
@@ -74,6 +78,7 @@ impl Snapshot {
             places,
             rates,
             members,
+            links: BTreeMap::new(),
             barriers: Vec::new(),
             cost,
             migration_time: assumptions.migration_time,
@@ -87,6 +92,18 @@ impl Snapshot {
     #[must_use]
     pub fn with_barriers(self, barriers: Vec<BarrierTime>) -> Self {
         Self { barriers, ..self }
+    }
+
+    /// The same with the `links` that are measured; without a call of this method, images take from host to host what
+    /// bytes take from Set to Set. Links of hosts that are not there are left out.
+    #[must_use]
+    pub fn with_links(mut self, links: &[HostLink]) -> Self {
+        for link in links {
+            if let (Some(from), Some(to)) = (self.host(link.from), self.host(link.to)) {
+                self.links.insert((from, to), non_negative(link.per_byte));
+            }
+        }
+        self
     }
 
     /// The same with the `paths` of messages from every Set to every Set, from which and from the messages of the
@@ -236,17 +253,29 @@ impl Snapshot {
             return 0.0;
         }
         let image = self.processes[process].image;
-        self.image_transfer(image, self.hosts[from].set, self.hosts[host].set)
+        let per_byte = self.image_per_byte(from, host);
+        self.cost_factor * self.cost.time(image, per_byte).get()
     }
 
     /// Seconds that a process with this image takes to move from one Set to another, at the rate between them or, if
     /// that is slower, at the one that messages have been measured to have.
     pub(crate) fn image_transfer(&self, image: Image, from: SetId, to: SetId) -> f64 {
-        self.cost_factor * self.cost.time(image, self.image_per_byte(from, to)).get()
+        self.cost_factor
+            * self
+                .cost
+                .time(image, self.image_per_byte_of_sets(from, to))
+                .get()
     }
 
-    /// Seconds that one byte of an image takes on the network, as it is predicted.
-    fn image_per_byte(&self, from: SetId, to: SetId) -> f64 {
+    /// Seconds that one byte of an image takes from host to host, as it is predicted.
+    fn image_per_byte(&self, from: usize, to: usize) -> f64 {
+        let measured = self.links.get(&(from, to)).copied();
+        let sets = (self.hosts[from].set, self.hosts[to].set);
+        measured.unwrap_or_else(|| self.image_per_byte_of_sets(sets.0, sets.1))
+    }
+
+    /// Seconds that one byte of an image takes from Set to Set, as it is predicted.
+    fn image_per_byte_of_sets(&self, from: SetId, to: SetId) -> f64 {
         let measured = self.network.per_byte(from, to) * self.network.slowness(from, to);
         self.rate(from, to).max(measured)
     }
@@ -254,8 +283,7 @@ impl Snapshot {
     /// Seconds per byte that are predicted for the image of `process` on its way to `host`, if the cost of moves is
     /// learned.
     pub(crate) fn learned_per_byte(&self, process: usize, host: usize) -> Option<f64> {
-        let (from, to) = (self.places[process], host);
-        let per_byte = || self.image_per_byte(self.hosts[from].set, self.hosts[to].set);
+        let per_byte = || self.image_per_byte(self.places[process], host);
         self.cost.is_learned().then(per_byte)
     }
 

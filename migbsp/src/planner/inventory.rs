@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BarrierTime, Load, MoveCost, Path, PlanningAssumptions, Processor, Snapshot};
+use crate::{
+    BarrierTime, HostLink, Load, MoveCost, Path, PlanningAssumptions, Processor, Snapshot,
+};
 
 /// What is known of one Set at a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +19,9 @@ pub struct Inventory {
     pub paths: Vec<Path>,
     /// What the barrier adds for the processes of this Set.
     pub barrier: BarrierTime,
+    /// The links to other hosts that its hosts have measured, if the cost of moves is learned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<HostLink>,
 }
 
 /// The reports of all Sets as one snapshot.
@@ -27,14 +32,17 @@ pub(super) fn snapshot(
 ) -> Snapshot {
     let (mut processors, mut loads) = (Vec::new(), Vec::new());
     let (mut rates, mut paths, mut barriers) = (Vec::new(), Vec::new(), Vec::new());
+    let mut links = Vec::new();
     for set in sets {
         processors.push(set.processors);
         loads.extend(set.loads);
         rates.push(set.rates);
         paths.push(set.paths);
         barriers.push(set.barrier);
+        links.extend(set.links);
     }
     Snapshot::new(&processors, loads, rates, cost, assumptions)
         .with_barriers(barriers)
+        .with_links(&links)
         .with_paths(&paths)
 }

@@ -90,6 +90,7 @@ fn inventory(hosts: [u32; 4]) -> Inventory {
         rates: vec![0.0],
         paths: vec![Path::default()],
         barrier: BarrierTime::Ideal,
+        links: Vec::new(),
     }
 }
 

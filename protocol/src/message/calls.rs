@@ -5,7 +5,8 @@
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    Answer, CostCoefficients, Digest, Entry, Evaluation, Inventory, Load, ProcessTimes, Request,
+    Answer, CostCoefficients, Digest, Entry, Evaluation, HostLink, Inventory, Load, ProcessTimes,
+    Request,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +53,7 @@ impl CallMessage {
 }
 
 /// The measurement of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The superstep that ended, from 0.
     pub superstep: u64,
@@ -66,6 +67,9 @@ pub struct Measured {
     pub load: f64,
     /// The same over a short window.
     pub load_recent: f64,
+    /// The links to other hosts that it has measured, if the cost of moves is learned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<HostLink>,
 }
 
 /// The capacity of a Set, as its Manager measured it.

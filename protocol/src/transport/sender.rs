@@ -104,6 +104,18 @@ impl Sender {
         self.link.connection.rtt()
     }
 
+    /// The bandwidth that the transport allows, in bytes per second: its congestion window in every round trip.
+    #[must_use]
+    #[expect(
+        clippy::as_conversions,
+        clippy::cast_precision_loss,
+        reason = "an estimate may be rounded"
+    )]
+    pub fn bandwidth(&self) -> f64 {
+        let path = self.link.connection.stats().path;
+        path.cwnd as f64 / path.rtt.as_secs_f64()
+    }
+
     /// Sends the state of a process on a separate stream, and waits until the peer has received all of it.
     ///
     /// Dropping the future breaks the connection.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bsp::reference;
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::Path;
+use migbsp::{HostLink, Path};
 use protocol::{Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProcessImage};
 
 use super::{HostWorld, planning};
@@ -80,6 +80,7 @@ impl World for HostWorld {
             inbox: self.exchanges.remove_inbox(rank),
             program,
         };
+        self.leaving.begin();
         self.departures.send(order, process, peer);
     }
 
@@ -159,6 +160,16 @@ impl World for HostWorld {
 
     fn transfer_rate(&self, _: SetId, to: SetId) -> f64 {
         self.transfers.per_byte(to)
+    }
+
+    fn links(&self, host: HostId) -> Vec<HostLink> {
+        let links = self.transfers.to_hosts();
+        let link = |(to, per_byte)| HostLink {
+            from: host,
+            to,
+            per_byte,
+        };
+        links.map(link).collect()
     }
 
     fn path(&self, _: SetId, to: SetId) -> Path {

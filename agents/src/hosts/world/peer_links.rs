@@ -39,6 +39,13 @@ impl PeerLinks {
         sender.map_or(Seconds::ZERO, |sender| seconds(sender.round_trip()))
     }
 
+    /// The estimated round-trip time to `host`, and the bandwidth that follows from what may be under way during it, in
+    /// bytes per second.
+    pub(super) fn transport(&self, host: HostId) -> (Seconds, f64) {
+        let bandwidth = self.senders.get(&host).map(Sender::bandwidth);
+        (self.round_trip(host), bandwidth.unwrap_or_default())
+    }
+
     /// Sends `message` to an agent on `host`.
     pub(super) fn send(
         &self,

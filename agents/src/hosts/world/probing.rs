@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Instant as Clock;
 
-use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
 use protocol::Probe;
 
-use crate::hosts::rates::Rates;
+use crate::hosts::links::{Links, RoundTrips};
 use crate::hosts::time::seconds;
 use crate::setup::Rules;
 
@@ -26,8 +25,8 @@ pub(super) struct Probing {
 struct InTransfer {
     number: u32,
     sent: Clock,
-    /// The shortest round trips of the probes before: without content, and with content.
-    shortest: [Option<Seconds>; 2],
+    /// The round trips of the probes before: without content, and with content.
+    took: [Option<RoundTrips>; 2],
 }
 
 impl Probing {
@@ -66,8 +65,8 @@ impl Probing {
         self.in_transfer.is_empty()
     }
 
-    /// Handles the return of probe `number` from `host`. Returns the next one, to be sent now; after the last one, `rates`
-    /// learns the shortest round trips.
+    /// Handles the return of probe `number` from `host`. Returns the next one, to be sent now; after the last one, `links`
+    /// learns the round trips.
     ///
     /// # Errors
     ///
@@ -77,37 +76,36 @@ impl Probing {
         host: HostId,
         number: u32,
         arrived: Clock,
-        rates: &mut Rates,
+        links: &mut Links,
     ) -> Result<Option<Probe>, String> {
         let in_transfer = self.in_transfer.remove(&host);
         let in_transfer = in_transfer.filter(|in_transfer| in_transfer.number == number);
         let InTransfer {
-            sent, mut shortest, ..
+            sent,
+            took: mut trips,
+            ..
         } = in_transfer.ok_or_else(|| format!("probe {number}, which is not in transfer"))?;
         let took = seconds(arrived.saturating_duration_since(sent));
         // The first probes wake both ends and open the windows of the connection.
-        let kind = &mut shortest[usize::from(has_content(number))];
-        *kind = Some(kind.map_or(took, |before| before.min(took)));
+        let kind = &mut trips[usize::from(has_content(number))];
+        *kind = Some(kind.map_or_else(|| RoundTrips::first(took), |before| before.and(took)));
         if number + 1 < PROBES {
-            return Ok(Some(self.next(host, number + 1, shortest)));
+            return Ok(Some(self.next(host, number + 1, trips)));
         }
         let length = u64::try_from(PROBE_LEN).expect("a probe is small");
-        let [empty, full] = shortest.map(Option::unwrap_or_default);
         let ends = self.ends.iter();
         for (set, _) in ends.filter(|(_, end)| **end == host) {
-            rates.probed(*set, empty, (length, full));
+            if let [Some(empty), Some(full)] = trips {
+                links.probed((host, *set), empty, (length, full));
+            }
         }
         Ok(None)
     }
 
     /// Probe `number` to `host`.
-    fn next(&mut self, host: HostId, number: u32, shortest: [Option<Seconds>; 2]) -> Probe {
+    fn next(&mut self, host: HostId, number: u32, took: [Option<RoundTrips>; 2]) -> Probe {
         let sent = Clock::now();
-        let in_transfer = InTransfer {
-            number,
-            sent,
-            shortest,
-        };
+        let in_transfer = InTransfer { number, sent, took };
         self.in_transfer.insert(host, in_transfer);
         let bytes = if has_content(number) { PROBE_LEN } else { 0 };
         Probe {

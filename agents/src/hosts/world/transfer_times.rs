@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
+use bsp::units;
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
@@ -11,15 +12,16 @@ use protocol::Probe;
 
 use super::probing::{PROBE_LEN, Probing};
 use crate::check::check;
+use crate::hosts::links::{Links, Transferred};
+use crate::hosts::migration::departure::SentImage;
 use crate::hosts::one_way_delay::OneWayDelay;
-use crate::hosts::rates::Rates;
 use crate::setup::Rules;
 
 /// What probes, batches and images say about the time of transfers.
 pub(super) struct TransferTimes {
     rules: Arc<Rules>,
     delays: BTreeMap<HostId, OneWayDelay>,
-    rates: Rates,
+    links: Links,
     probing: Probing,
 }
 
@@ -28,7 +30,7 @@ impl TransferTimes {
     pub(super) fn new(rules: Arc<Rules>, own: HostId, peers: impl Iterator<Item = HostId>) -> Self {
         Self {
             delays: peers.map(|host| (host, OneWayDelay::new())).collect(),
-            rates: Rates::default(),
+            links: Links::default(),
             probing: Probing::new(&rules, own),
             rules,
         }
@@ -40,17 +42,48 @@ impl TransferTimes {
         host: HostId,
         bytes: u64,
         (sent, arrived): (Seconds, Seconds),
-        round_trip: Seconds,
+        transport: (Seconds, f64),
     ) -> Seconds {
         let delay = self.delays.get_mut(&host).expect("a peer");
-        let took = delay.took(sent, arrived, round_trip);
-        self.learn(host, bytes, took);
+        let took = delay.took(sent, arrived, transport.0);
+        self.links.add_message(Transferred {
+            host,
+            set: self.rules.sets[host.index()],
+            bytes,
+            took,
+            transport,
+        });
         took
     }
 
-    /// A transfer of `bytes` bytes between this node and `host` took `took`.
-    pub(super) fn learn(&mut self, host: HostId, bytes: u64, took: Seconds) {
-        self.rates.learn(self.rules.sets[host.index()], bytes, took);
+    /// An image has arrived at its destination. What it took says what bandwidth it met, unless other images left at the
+    /// same time, or packing held it up.
+    pub(super) fn add_image(
+        &mut self,
+        sent: &SentImage,
+        is_alone: bool,
+        transport: (Seconds, f64),
+    ) {
+        let SentImage {
+            to,
+            bytes,
+            took,
+            learned,
+        } = *sent;
+        let learned = learned.unwrap_or_default();
+        let transfer = took.get() - learned.startup.get();
+        let alone = learned.overlap * units::Bytes(bytes).as_f64();
+        let processing = learned.processing * units::Bytes(bytes).as_f64();
+        if is_alone && 0.0 < transfer && processing < PROCESSING_MAX * transfer {
+            let transferred = Transferred {
+                host: to,
+                set: self.rules.sets[to.index()],
+                bytes,
+                took,
+                transport,
+            };
+            self.links.add_image(transferred, alone / transfer);
+        }
     }
 
     /// The first probes, to be sent now.
@@ -73,8 +106,8 @@ impl TransferTimes {
     ) -> Result<Option<Probe>, String> {
         let number = probe.number;
         if probe.is_back {
-            let rates = &mut self.rates;
-            return self.probing.handle_reply(host, number, arrived, rates);
+            let links = &mut self.links;
+            return self.probing.handle_reply(host, number, arrived, links);
         }
         check(probe.payload.len() <= PROBE_LEN, || {
             format!("a probe of {} bytes", probe.payload.len())
@@ -88,11 +121,19 @@ impl TransferTimes {
 
     /// Seconds per byte to the Manager of `set`.
     pub(super) fn per_byte(&self, set: SetId) -> f64 {
-        self.rates.per_byte(set)
+        self.links.per_byte(set)
     }
 
     /// The time of an empty message to the Manager of `set`.
     pub(super) fn latency(&self, set: SetId) -> Seconds {
-        self.rates.latency(set)
+        self.links.latency(set)
+    }
+
+    /// Seconds per byte to each host to which they have been measured.
+    pub(super) fn to_hosts(&self) -> impl Iterator<Item = (HostId, f64)> {
+        self.links.to_hosts()
     }
 }
+
+/// An image says nothing about bandwidth if packing and unpacking took this part of its time.
+const PROCESSING_MAX: f64 = 0.7;

@@ -6,7 +6,8 @@ use crate::check::check;
 use bsp::units::{Instant, Instructions};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    Answer, CallMove, Digest, Entry, PlanAssessment, Processor, Processors, Request, Selection,
+    Answer, CallMove, Digest, Entry, HostLink, PlanAssessment, Processor, Processors, Request,
+    Selection,
 };
 use protocol::{
     Ask, Capacity, Considered, Decided, Installed, Measured, Migrate, Planned, Report, Reports,
@@ -22,7 +23,8 @@ pub(in crate::set_manager) struct Call {
     /// The hosts of the own Set that have answered.
     pub(super) measured: Vec<Measured>,
     pub(super) capacities: BTreeMap<SetId, Capacity>,
-    /// Seconds per byte from this Set to every Set, as they were when all capacities were known.
+    /// Seconds per byte from this Set to every Set, as they were when all capacities were known: the median of the links
+    /// that its hosts have measured, or else what its Manager knows.
     pub(super) rates: Vec<f64>,
     /// The hosts of the own Set whose reports are missing.
     pub(super) reports_missing: BTreeSet<HostId>,
@@ -79,6 +81,15 @@ impl Call {
             residents: Vec::new(),
         };
         self.measured.iter().map(processor).collect()
+    }
+
+    /// The links to other hosts that the hosts of the own Set have measured.
+    pub(super) fn links(&self) -> Vec<HostLink> {
+        let measured = self.measured.iter();
+        measured
+            .flat_map(|measured| &measured.links)
+            .copied()
+            .collect()
     }
 
     /// Whether a process of the own Set computed in the last superstep.

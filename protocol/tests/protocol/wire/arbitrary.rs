@@ -3,8 +3,8 @@
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, Evaluation, Inventory, Load,
-    MeasuredMove, Move, Path, Potential, ProcessTimes, Processor, Received, Refusal, Request,
+    Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory,
+    Load, MeasuredMove, Move, Path, Potential, ProcessTimes, Processor, Received, Refusal, Request,
     SetView,
 };
 use proptest::collection::vec;
@@ -91,8 +91,10 @@ fn small() -> impl Strategy<Value = Message> {
 
 fn conferring() -> impl Strategy<Value = Message> {
     let loads = (0.0..=1.0, 0.0..=1.0);
-    let measured = (count(), host(), speed(), any::<u32>(), loads).prop_map(
-        |(superstep, host, speed, cores, (load, load_recent))| {
+    let processors = (speed(), any::<u32>());
+    let links = vec(link(), 0..4);
+    let measured = (count(), host(), processors, loads, links).prop_map(
+        |(superstep, host, (speed, cores), (load, load_recent), links)| {
             Message::Call(CallMessage::Measured(Measured {
                 superstep,
                 host,
@@ -100,6 +102,7 @@ fn conferring() -> impl Strategy<Value = Message> {
                 cores,
                 load,
                 load_recent,
+                links,
             }))
         },
     );
@@ -204,14 +207,16 @@ fn negotiating() -> impl Strategy<Value = Message> {
 }
 
 fn moving() -> impl Strategy<Value = Message> {
-    let migrate = (rank(), host(), host(), count(), seconds()).prop_map(
-        |(rank, from, to, epoch, deferred_cost)| {
+    let hosts = (host(), host());
+    let migrate = (rank(), hosts, count(), seconds(), learned()).prop_map(
+        |(rank, (from, to), epoch, deferred_cost, learned)| {
             Message::Agent(AgentMessage::Migrate(Migrate {
                 rank,
                 from,
                 to,
                 epoch,
                 deferred_cost,
+                learned,
             }))
         },
     );
@@ -305,13 +310,16 @@ fn inventory() -> impl Strategy<Value = Inventory> {
     let lists = (vec(processor(), 0..20), vec(load(), 0..20));
     let paths = (seconds(), float()).prop_map(|(latency, per_byte)| Path { latency, per_byte });
     let far = (vec(float(), 0..20), vec(paths, 0..20), barrier());
-    (lists, far).prop_map(|((processors, loads), (rates, paths, barrier))| Inventory {
-        processors,
-        loads,
-        rates,
-        paths,
-        barrier,
-    })
+    (lists, far, vec(link(), 0..4)).prop_map(
+        |((processors, loads), (rates, paths, barrier), links)| Inventory {
+            processors,
+            loads,
+            rates,
+            paths,
+            barrier,
+            links,
+        },
+    )
 }
 
 fn barrier() -> impl Strategy<Value = BarrierTime> {
@@ -369,6 +377,10 @@ fn load() -> impl Strategy<Value = Load> {
                 edges,
             },
         )
+}
+
+fn link() -> impl Strategy<Value = HostLink> {
+    (host(), host(), float()).prop_map(|(from, to, per_byte)| HostLink { from, to, per_byte })
 }
 
 fn learned() -> impl Strategy<Value = Option<CostCoefficients>> {

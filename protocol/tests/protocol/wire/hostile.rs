@@ -234,6 +234,7 @@ fn invalid_numbers_are_refused() {
         cores: 2,
         load: 0.25,
         load_recent: 0.125,
+        links: Vec::new(),
     }));
     let frame = joined(&encode(HERE, HERE, &measured));
     let patched = |from: f64, to: f64| {

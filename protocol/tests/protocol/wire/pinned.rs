@@ -161,6 +161,7 @@ fn measures() -> [Message; 4] {
             cores: 2,
             load: 0.25,
             load_recent: 0.5,
+            links: Vec::new(),
         })),
         Message::Call(CallMessage::Capacity(Box::new(Capacity {
             superstep,
@@ -306,6 +307,7 @@ fn moves() -> [Message; 3] {
             to: HostId(9),
             epoch: 1,
             deferred_cost: seconds(0.75),
+            learned: None,
         })),
         Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
             rank: Rank(200),
@@ -461,6 +463,7 @@ fn inventory() -> Inventory {
             release: 6e-5,
             arrival: 7e-5,
         },
+        links: Vec::new(),
     }
 }
 
