@@ -60,8 +60,7 @@ impl MessageCheck<'_> {
                 })?;
                 check(0.0 <= order.deferred_cost.get(), || {
                     "a negative cost".to_owned()
-                })?;
-                self.learned(order.learned.as_ref())
+                })
             }
             AgentMessage::Installed(installed) => {
                 self.0.rank(installed.rank)?;

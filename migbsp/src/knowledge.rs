@@ -29,7 +29,7 @@ pub use assumptions::PlanningAssumptions;
 pub use bandwidth_forecast::BandwidthForecast;
 pub use barrier::BarrierTime;
 pub use concurrent_moves::CallMove;
-pub use cost_coefficients::CostCoefficients;
+pub use cost_coefficients::{CostCoefficients, SteadyRate};
 pub use forecast::Forecast;
 pub use graph::{Graph, Message};
 pub use host::Host;

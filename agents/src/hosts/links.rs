@@ -1,4 +1,4 @@
-//! Latency and bandwidth to other hosts, measured by probes, messages and images.
+//! Latency and bandwidth to other hosts, measured by probes and messages.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Links {
     sets: BTreeMap<SetId, Link>,
 }
 
-/// A transfer between this host and another.
+/// A message between this host and another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transferred {
     /// The other host.
@@ -127,14 +127,6 @@ impl Links {
                 let bandwidth = count(transferred.bytes) / (took - link.latency);
                 link.bandwidth.observe(bandwidth);
             }
-        }
-    }
-
-    /// Learns the bandwidth that an image has met, in bytes per second.
-    pub(super) fn add_image(&mut self, transferred: Transferred, bandwidth: f64) {
-        for link in self.of(transferred.host, transferred.set) {
-            link.bandwidth.observe_transport(transferred.transport.1);
-            link.bandwidth.observe(bandwidth);
         }
     }
 
@@ -251,12 +243,5 @@ mod tests {
         close(hosts[0].1, 1e-7);
         close(hosts[1].1, 1e-8);
         close(links.per_byte(FAR.1), 1e-8);
-    }
-
-    #[test]
-    fn an_image_counts_with_the_bandwidth_that_it_met() {
-        let mut links = Links::default();
-        links.add_image(message(4, 1_000_000, 0.5), 4e6);
-        close(links.per_byte(FAR.1), 2.5e-7);
     }
 }

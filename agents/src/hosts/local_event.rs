@@ -5,7 +5,6 @@ use protocol::Address;
 
 use super::failure::JobError;
 use super::migration::arrived_process::ArrivedProcess;
-use super::migration::departure::SentImage;
 use crate::deliberation::Deliberated;
 
 /// An event that a node causes itself.
@@ -14,8 +13,8 @@ pub(super) enum LocalEvent {
     Woken(Address),
     /// The image of a process has arrived and is decoded.
     Arrived(Box<ArrivedProcess>),
-    /// The image of a process has reached its host.
-    Sent(SentImage),
+    /// The image of a process has reached its host: its bytes.
+    Sent(u64),
     /// The plan that the Manager of a Set asked for is complete.
     Deliberated(SetId, Box<Deliberated>),
     /// A task has failed.

@@ -4,7 +4,6 @@ mod agent_interface;
 mod checks;
 mod client_link;
 mod computation;
-mod leaving;
 mod peer_links;
 mod placement_epoch;
 mod planning;
@@ -40,7 +39,6 @@ use crate::setup::{Rules, Setup};
 use crate::world::{Delivery, Event, World};
 use client_link::ClientLink;
 use computation::Computation;
-use leaving::Leaving;
 use peer_links::PeerLinks;
 use placement_epoch::PlacementEpoch;
 use transfer_times::TransferTimes;
@@ -66,7 +64,6 @@ pub(super) struct HostWorld {
     exchanging: BTreeSet<Rank>,
     /// What the moves of processes took that have arrived and are not installed yet.
     measured: BTreeMap<Rank, MeasuredMove>,
-    leaving: Leaving,
     /// Events of agents here that are to be handled now.
     deliveries: VecDeque<Delivery>,
     /// Processes whose agents are not needed here any more.
@@ -125,7 +122,6 @@ impl HostWorld {
             ),
             exchanging: BTreeSet::new(),
             measured: BTreeMap::new(),
-            leaving: Leaving::default(),
             machine,
             rules,
             deliveries: VecDeque::new(),
@@ -299,12 +295,7 @@ impl HostWorld {
         match event {
             LocalEvent::Woken(agent) => self.deliver(agent, Event::Woken),
             LocalEvent::Arrived(process) => self.handle_arrived(*process),
-            LocalEvent::Sent(sent) => {
-                self.moved += sent.bytes;
-                let is_alone = self.leaving.end();
-                let transport = self.peers.transport(sent.to);
-                self.transfers.add_image(&sent, is_alone, transport);
-            }
+            LocalEvent::Sent(bytes) => self.moved += bytes,
             LocalEvent::Deliberated(set, deliberated) => {
                 self.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
             }

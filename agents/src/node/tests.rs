@@ -170,7 +170,6 @@ fn a_process_leaves_before_its_state_and_lives_where_that_comes_to() {
         to: HostId(2),
         epoch: 1,
         deferred_cost: Seconds::ZERO,
-        learned: None,
     };
     let sent = tell(&mut world, &mut node, AgentMessage::Migrate(order));
     assert_eq!(

@@ -117,7 +117,6 @@ fn a_process_that_moves_is_the_one_that_left_and_pays_what_it_owes_once() {
             to: HostId(4),
             epoch: 7,
             deferred_cost: seconds(0.5),
-            learned: None,
         };
         tell(
             &mut test_world,

@@ -200,7 +200,7 @@ prop_compose! {
             superstep, at, cost, threshold, list, passed_over, considered, migrations,
             interval: Some(interval), tolerance: Some(tolerance), balanced: Some(balanced),
             judged, assessment: None,
-            learned: learned.map(|(startup, overlap, processing)| CostCoefficients { startup, overlap, processing }),
+            learned: learned.map(|(startup, overlap, processing)| CostCoefficients { startup, overlap, processing, steady: None }),
         })
     }
 }

@@ -355,11 +355,7 @@ impl SetManager {
         {
             let node = Address::Node(order.from);
             let own = Address::SetManager(self.set);
-            let order = Migrate {
-                learned: self.learned_cost.coefficients(),
-                ..*order
-            };
-            world.send(own, node, AgentMessage::Migrate(order), Cost::Encoded);
+            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
         }
         let call = self.call.as_mut().expect("a call is being held");
         call.moves = Some(moves);

@@ -113,7 +113,6 @@ mod tests {
                     to: HostId(to),
                     epoch: 1,
                     deferred_cost: Seconds::ZERO,
-                    learned: None,
                 };
                 placement_view.apply(rules, &order);
                 expected[rank.index()] = order.to;

@@ -17,20 +17,53 @@ pub struct CostCoefficients {
     pub overlap: f64,
     /// Seconds of packing and unpacking per byte, `1 / r`.
     pub processing: f64,
+    /// Seconds per byte that moves took whatever bandwidth was predicted for them, if that has predicted better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyRate>,
+}
+
+/// Seconds per byte of moves whose predicted bandwidth was in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyRate {
+    /// Seconds per byte.
+    pub per_byte: f64,
+    /// The least and the most seconds per byte that had been predicted for these moves.
+    pub range: (f64, f64),
 }
 
 impl CostCoefficients {
     /// Whether these can be the coefficients of moves: no number is negative or infinite.
     #[must_use]
     pub fn are_sound(&self) -> bool {
+        let steady = self
+            .steady
+            .map(|steady| [steady.per_byte, steady.range.0, steady.range.1]);
         let all = [self.startup.get(), self.overlap, self.processing];
-        all.iter().all(|value| (0.0..f64::INFINITY).contains(value))
+        let mut all = all.into_iter().chain(steady.into_iter().flatten());
+        all.all(|value| (0.0..f64::INFINITY).contains(&value))
     }
 
     /// Seconds per byte of a move at a bandwidth that takes `per_byte` seconds for a byte: `T(i, j)` of equation `MEM`.
     #[must_use]
     pub fn transfer_rate(&self, per_byte: f64) -> f64 {
-        self.processing.max(self.overlap * non_negative(per_byte))
+        let per_byte = non_negative(per_byte);
+        let sent = self.overlap * per_byte;
+        let sent = match self.steady {
+            None => sent,
+            // Other links may take other times.
+            Some(SteadyRate {
+                per_byte: steady,
+                range,
+            }) if per_byte < range.0 => sent.min(steady),
+            Some(SteadyRate {
+                per_byte: steady,
+                range,
+            }) if range.1 < per_byte => sent.max(steady),
+            Some(SteadyRate {
+                per_byte: steady, ..
+            }) => steady,
+        };
+        self.processing.max(sent)
     }
 
     /// Predicted time of moving `bytes` at a bandwidth that takes `per_byte` seconds for a byte.
@@ -47,6 +80,7 @@ impl Default for CostCoefficients {
             startup: Seconds::ZERO,
             overlap: 1.0,
             processing: 0.0,
+            steady: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bsp::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
 
-use super::{CallMove, CostCoefficients, concurrent_moves, median};
+use super::{CallMove, CostCoefficients, SteadyRate, concurrent_moves, median, selection};
 use crate::bounded::seconds;
 
 /// What a move costs, learned: the [`CostCoefficients`] are medians over the latest moves.
@@ -16,6 +16,9 @@ pub struct MigrationModel {
     /// The other moves: those that the network held up, and those that packing or unpacking held up.
     sent: Window,
     processed: Window,
+    /// The recent mean errors of two predictions of what the network adds, as parts of it: by the predicted bandwidth, and
+    /// by what earlier moves took whatever was predicted.
+    errors: [f64; 2],
     /// The round trip of the latest move, in seconds.
     round_trip: f64,
     coefficients: CostCoefficients,
@@ -38,7 +41,9 @@ pub struct MeasuredMove {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sample {
     measured: MeasuredMove,
-    /// Seconds that its bytes take at the predicted bandwidth, of which other moves of the same call have their parts.
+    /// Seconds per byte that were predicted.
+    per_byte: f64,
+    /// Seconds that its bytes take at that rate, if the other moves of the same call have their parts of the links.
     alone: f64,
 }
 
@@ -58,6 +63,11 @@ impl MeasuredMove {
 }
 
 impl Sample {
+    /// Bytes that had to cross its busiest link before it was complete, its own and parts of others.
+    fn bytes(&self) -> f64 {
+        self.alone / self.per_byte
+    }
+
     /// Seconds that its bytes took, with a startup of `startup`.
     fn transfer(&self, startup: f64) -> f64 {
         (self.measured.took.get() - startup).max(0.0)
@@ -80,19 +90,23 @@ impl MigrationModel {
         for (step, alone) in moves.iter().zip(concurrent_moves::shared(&moves)) {
             self.add(Sample {
                 measured: step.measured,
+                per_byte: step.per_byte,
                 alone,
             });
         }
     }
 
     fn add(&mut self, sample: Sample) {
-        let Sample { measured, alone } = sample;
+        let Sample {
+            measured, alone, ..
+        } = sample;
         if !(measured.is_sound() && 0.0 < alone && alone.is_finite()) {
             return;
         }
         self.round_trip = measured.round_trip.get();
         self.fit();
         let startup = self.coefficients.startup.get();
+        self.judge(&sample, startup);
         let window = if alone.max(measured.processing.get()) < startup {
             &mut self.short
         } else if HELD_UP * sample.transfer(startup) < measured.processing.get() {
@@ -109,6 +123,33 @@ impl MigrationModel {
         self.fit();
     }
 
+    /// Learns by how much each prediction of a move that is not short was off.
+    fn judge(&mut self, sample: &Sample, startup: f64) {
+        let took = sample.transfer(startup);
+        if let Some(steady) = self.steady().filter(|_| startup < sample.alone) {
+            let predicted = [
+                self.coefficients.overlap * sample.alone,
+                steady.per_byte * sample.bytes(),
+            ];
+            let errors = predicted.map(|predicted| ((predicted - took) / took).abs());
+            selection::learn(&mut self.errors, errors.map(|error| error.min(ERROR_MAX)));
+        }
+    }
+
+    /// What a byte has taken in the moves that the network held up.
+    fn steady(&self) -> Option<SteadyRate> {
+        let startup = self.coefficients.startup.get();
+        let taken = |sample: &Sample| sample.transfer(startup) / sample.bytes();
+        let predicted = self.sent.iter().map(|sample| sample.per_byte);
+        Some(SteadyRate {
+            per_byte: median(self.sent.iter().map(taken).collect())?,
+            range: (
+                predicted.clone().fold(f64::INFINITY, f64::min),
+                predicted.fold(0.0, f64::max),
+            ),
+        })
+    }
+
     fn fit(&mut self) {
         let startup = self.coefficients.startup.get();
         let overlap = |sample: &Sample| sample.transfer(startup) / sample.alone;
@@ -119,14 +160,11 @@ impl MigrationModel {
             |sample: &Sample| sample.transfer(startup) / sample.measured.bytes.as_f64();
         let processing = median(self.processed.iter().map(processing).collect());
         self.coefficients.processing = processing.unwrap_or_default();
+        let is_steady = selection::best(&self.errors) == 1;
+        self.coefficients.steady = self.steady().filter(|_| is_steady);
         let startup = |sample: &Sample| {
-            let CostCoefficients {
-                overlap,
-                processing,
-                ..
-            } = self.coefficients;
-            let processing = processing * sample.measured.bytes.as_f64();
-            sample.transfer(processing.max(overlap * sample.alone))
+            let per_byte = self.coefficients.transfer_rate(sample.per_byte);
+            sample.transfer(sample.bytes() * per_byte)
         };
         let startup = median(self.short.iter().map(startup).collect());
         self.coefficients.startup = seconds(startup.unwrap_or(ROUND_TRIPS * self.round_trip));
@@ -144,6 +182,9 @@ const ROUND_TRIPS: f64 = 2.0;
 
 /// Packing or unpacking held a move up if it took this part of the time of its bytes.
 const HELD_UP: f64 = 0.7;
+
+/// A prediction that is off by more counts as off by this.
+const ERROR_MAX: f64 = 10.0;
 
 /// Bound of the overlap, and of its inverse.
 const OVERLAP_MAX: f64 = 1024.0;

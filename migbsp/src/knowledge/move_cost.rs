@@ -69,6 +69,7 @@ mod tests {
             startup: seconds_of(0.5),
             overlap: 2.0,
             processing: 0.0,
+            steady: None,
         });
         let time = |stated| MoveCost::new(stated, learned).time(IMAGE, 1e-3).get();
         let nothing = MigrationCost::default();

@@ -146,7 +146,7 @@ pub struct Evaluate {
 }
 
 /// Move a process.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migrate {
     /// The process.
     pub rank: Rank,
@@ -158,9 +158,6 @@ pub struct Migrate {
     pub epoch: u64,
     /// The cost that the process pays at the start of its next superstep.
     pub deferred_cost: Seconds,
-    /// What has been learned of the cost of moves, if it is learned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learned: Option<CostCoefficients>,
 }
 
 /// A process in transfer. Its payload is the encoded agent, then the encoded program. A client sends processes that

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
-use bsp::HostId;
-use bsp::units::Seconds;
 use bytes::Bytes;
-use migbsp::CostCoefficients;
 use protocol::transport::Sender;
 use protocol::{Address, Migrate, ProcessImage};
 use tokio::sync::{Semaphore, mpsc};
@@ -17,7 +14,6 @@ use crate::chunks::{self, ChunkWriter};
 use crate::error::RunError;
 use crate::hosts::failure::JobError;
 use crate::hosts::local_event::LocalEvent;
-use crate::hosts::time::elapsed;
 use crate::programs::{HostedProgram, Incoming};
 
 /// The processes that leave this node.
@@ -34,18 +30,6 @@ pub(in crate::hosts) struct DepartingProcess {
     /// The messages that it has not received yet.
     pub(in crate::hosts) inbox: Vec<Incoming>,
     pub(in crate::hosts) program: Box<dyn HostedProgram>,
-}
-
-/// An image that has arrived at its destination.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::hosts) struct SentImage {
-    /// Its destination.
-    pub(in crate::hosts) to: HostId,
-    pub(in crate::hosts) bytes: u64,
-    /// From the beginning of packing until it had arrived.
-    pub(in crate::hosts) took: Seconds,
-    /// What had been learned of the cost of moves, if it is learned.
-    pub(in crate::hosts) learned: Option<CostCoefficients>,
 }
 
 impl Departures {
@@ -108,12 +92,7 @@ async fn send_image(
         Err(error) if sent.is_ok() || !peer.is_lost() => return Err(error.into()),
         Ok(()) | Err(_) => sent?,
     }
-    Ok(LocalEvent::Sent(SentImage {
-        to: order.to,
-        bytes,
-        took: elapsed(clock.began),
-        learned: order.learned,
-    }))
+    Ok(LocalEvent::Sent(bytes))
 }
 
 /// The number of images that are encoded at the same time. Each takes a thread until its image is sent, and there are

@@ -80,7 +80,6 @@ impl World for HostWorld {
             inbox: self.exchanges.remove_inbox(rank),
             program,
         };
-        self.leaving.begin();
         self.departures.send(order, process, peer);
     }
 

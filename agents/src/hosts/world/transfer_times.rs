@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
-use bsp::units;
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
@@ -13,7 +12,6 @@ use protocol::Probe;
 use super::probing::{PROBE_LEN, Probing};
 use crate::check::check;
 use crate::hosts::links::{Links, Transferred};
-use crate::hosts::migration::departure::SentImage;
 use crate::hosts::one_way_delay::OneWayDelay;
 use crate::setup::Rules;
 
@@ -54,36 +52,6 @@ impl TransferTimes {
             transport,
         });
         took
-    }
-
-    /// An image has arrived at its destination. What it took says what bandwidth it met, unless other images left at the
-    /// same time, or packing held it up.
-    pub(super) fn add_image(
-        &mut self,
-        sent: &SentImage,
-        is_alone: bool,
-        transport: (Seconds, f64),
-    ) {
-        let SentImage {
-            to,
-            bytes,
-            took,
-            learned,
-        } = *sent;
-        let learned = learned.unwrap_or_default();
-        let transfer = took.get() - learned.startup.get();
-        let alone = learned.overlap * units::Bytes(bytes).as_f64();
-        let processing = learned.processing * units::Bytes(bytes).as_f64();
-        if is_alone && 0.0 < transfer && processing < PROCESSING_MAX * transfer {
-            let transferred = Transferred {
-                host: to,
-                set: self.rules.sets[to.index()],
-                bytes,
-                took,
-                transport,
-            };
-            self.links.add_image(transferred, alone / transfer);
-        }
     }
 
     /// The first probes, to be sent now.
@@ -134,6 +102,3 @@ impl TransferTimes {
         self.links.to_hosts()
     }
 }
-
-/// An image says nothing about bandwidth if packing and unpacking took this part of its time.
-const PROCESSING_MAX: f64 = 0.7;

@@ -26,7 +26,6 @@ pub(super) fn negotiated(rules: &Rules, call: &Call, epoch: u64) -> Result<Vec<M
             to: host,
             epoch,
             deferred_cost: considered.request.migration,
-            learned: None,
         }),
         Answer::Refuse(_) => None,
     };
@@ -60,7 +59,6 @@ pub(super) fn ordered(rules: &Rules, moves: &[PlannedMove], epoch: u64) -> Vec<M
         to: planned.step.to,
         epoch,
         deferred_cost: planned.cost,
-        learned: None,
     };
     paid(rules, moves.iter().map(order))
 }

@@ -38,6 +38,7 @@ impl Truth {
                 processing: seconds(bytes.as_f64() * self.processing * noise),
                 round_trip: seconds(self.startup / 4.0),
             },
+            per_byte: 1.0 / predicted,
             alone: bytes.as_f64() / predicted,
         }
     }
@@ -156,6 +157,29 @@ fn moves_that_packing_holds_up_do_not_get_faster_with_the_network() {
 }
 
 #[test]
+fn where_predicted_bandwidths_mean_nothing_moves_take_what_they_took() {
+    let moves = |seed| {
+        // Packing, sending and unpacking share one processor, whatever the network would allow.
+        let mut moves = sixty(seed, |_| (11.8e6, 11.8e6));
+        for (index, sample) in moves.iter_mut().enumerate() {
+            let factor = [0.2, 1.0, 5.0][index % 3];
+            sample.per_byte *= factor;
+            sample.alone *= factor;
+        }
+        moves
+    };
+    let predicted = over_seeds(moves, |learned| {
+        learned.predict(Bytes(10_000_000), 1.0 / 11.8e6).get()
+    });
+    close(predicted, TRUTH.cost(10e6, 11.8e6), 0.05);
+    // What lies outside of the range is still predicted from the bandwidth.
+    let far = over_seeds(moves, |learned| {
+        learned.predict(Bytes(10_000_000), 1e-5).get()
+    });
+    assert!(50.0 < far, "{far}");
+}
+
+#[test]
 fn before_the_first_move_a_prediction_is_that_of_the_bandwidth() {
     let coefficients = MigrationModel::default().coefficients();
     close(
@@ -169,14 +193,15 @@ fn any_move() -> impl Strategy<Value = Sample> {
     let time = prop_oneof![-1.0_f64..1e3, Just(0.0), Just(1e300)];
     let time = time.prop_map(seconds);
     (any::<u64>(), any::<f64>(), time.clone(), time.clone(), time).prop_map(
-        |(bytes, alone, took, processing, round_trip)| Sample {
+        |(bytes, per_byte, took, processing, round_trip)| Sample {
             measured: MeasuredMove {
                 bytes: Bytes(bytes),
                 took,
                 processing,
                 round_trip,
             },
-            alone,
+            per_byte,
+            alone: Bytes(bytes).as_f64() * per_byte,
         },
     )
 }

@@ -208,18 +208,16 @@ fn negotiating() -> impl Strategy<Value = Message> {
 
 fn moving() -> impl Strategy<Value = Message> {
     let hosts = (host(), host());
-    let migrate = (rank(), hosts, count(), seconds(), learned()).prop_map(
-        |(rank, (from, to), epoch, deferred_cost, learned)| {
+    let migrate =
+        (rank(), hosts, count(), seconds()).prop_map(|(rank, (from, to), epoch, deferred_cost)| {
             Message::Agent(AgentMessage::Migrate(Migrate {
                 rank,
                 from,
                 to,
                 epoch,
                 deferred_cost,
-                learned,
             }))
-        },
-    );
+        });
     let payload = vec(any::<u8>(), 0..300);
     let state = (rank(), count(), option::of(amount()), payload, any::<u32>()).prop_map(
         |(rank, epoch, declared, payload, agent)| {
@@ -390,6 +388,7 @@ fn learned() -> impl Strategy<Value = Option<CostCoefficients>> {
             startup,
             overlap,
             processing,
+            steady: None,
         }),
     )
 }

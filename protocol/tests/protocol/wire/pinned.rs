@@ -307,7 +307,6 @@ fn moves() -> [Message; 3] {
             to: HostId(9),
             epoch: 1,
             deferred_cost: seconds(0.75),
-            learned: None,
         })),
         Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
             rank: Rank(200),
