@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use bsp::units::InstructionsPerSecond;
-use migbsp::{BarrierTime, CostCoefficients, Digest, Edge, Refusal, Request};
+use migbsp::{BarrierTime, CostCoefficients, Digest, Edge, Refusal, Request, SteadyRate};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -112,14 +112,8 @@ prop_compose! {
         (migration, t2, per_byte) in (seconds(), seconds(), prop::option::of(0.0..1e-6)),
         answer in answer(),
     ) -> Considered {
-        let request = Request {
-            rank: entry.rank,
-            instructions: Instructions(instructions),
-            bytes: Bytes(bytes),
-            migration,
-            t2,
-            per_byte,
-        };
+        let (instructions, bytes) = (Instructions(instructions), Bytes(bytes));
+        let request = Request { rank: entry.rank, instructions, bytes, migration, t2, per_byte };
         Considered { entry, host: HostId(host), request, answer }
     }
 }
@@ -149,6 +143,12 @@ prop_compose! {
     ) -> Hosts {
         let speed = InstructionsPerSecond::new(speed).unwrap();
         Hosts { first: HostId(first), number, speed, cores, load, load_recent }
+    }
+}
+
+prop_compose! {
+    fn link()((from, to) in any::<(u32, u32)>(), per_byte in 0.0..1e-6) -> HostLink {
+        HostLink { from: HostId(from), to: HostId(to), per_byte }
     }
 }
 
@@ -186,7 +186,7 @@ prop_compose! {
         list in prop::collection::vec(entry(), 0..4),
         considered in prop::collection::vec(considered(), 0..4),
         judged in prop::collection::vec(judged(), 0..4),
-        learned in prop::option::of((seconds(), 0.0..9.0, 0.0..1e-6)),
+        learned in prop::option::of((seconds(), [0.0..9.0, 0.0..1e-6, 0.0..1e-6])),
     ) -> Event {
         let reasons = [
             NotSelected::OwnSet,
@@ -200,7 +200,9 @@ prop_compose! {
             superstep, at, cost, threshold, list, passed_over, considered, migrations,
             interval: Some(interval), tolerance: Some(tolerance), balanced: Some(balanced),
             judged, assessment: None,
-            learned: learned.map(|(startup, overlap, processing)| CostCoefficients { startup, overlap, processing, steady: None }),
+            learned: learned.map(|(startup, [overlap, processing, per_byte])| CostCoefficients {
+                startup, overlap, processing, steady: Some(SteadyRate { per_byte, range: (overlap, processing) }),
+            }),
         })
     }
 }
@@ -230,6 +232,7 @@ prop_compose! {
         (superstep, set, rank, host, target) in any::<(u64, u32, u32, u32, u32)>(),
         (instructions, bytes) in any::<(u64, u64)>(),
         potentials in prop::collection::vec(potential(), 0..4),
+        links in prop::collection::vec(link(), 0..4),
         transfer_rates in prop::collection::vec(0.0..1e-6, 0..4),
         (hosts, process) in (prop::collection::vec(hosts(), 0..4), prop::option::of(0.0..1.0)),
         paths in prop::collection::vec((seconds(), 0.0..1e-6), 0..4),
@@ -237,17 +240,11 @@ prop_compose! {
         let barrier = process.map(|process| BarrierTime::ByRank { process });
         let path = |(latency, per_byte)| migbsp::Path { latency, per_byte };
         let paths = paths.into_iter().map(path).collect();
-        let evaluation = Evaluation {
-            rank: Rank(rank),
-            host: HostId(host),
-            instructions: Instructions(instructions),
-            bytes: Bytes(bytes),
-            target: SetId(target),
-            potentials,
-        };
+        let (instructions, bytes) = (Instructions(instructions), Bytes(bytes));
+        let (rank, host, target) = (Rank(rank), HostId(host), SetId(target));
         Event::Evaluated(Evaluated {
-            superstep, links: Vec::new(), set: SetId(set), transfer_rates, hosts, paths, barrier,
-            processes: vec![evaluation],
+            superstep, set: SetId(set), links, transfer_rates, hosts, paths, barrier,
+            processes: vec![Evaluation { rank, host, instructions, bytes, target, potentials }],
         })
     }
 }

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use bsp::units::{Bytes, Seconds};
-use serde::{Deserialize, Serialize};
-
-use super::{CallMove, CostCoefficients, SteadyRate, concurrent_moves, median, selection};
+use super::{
+    CallMove, CostCoefficients, MeasuredMove, SteadyRate, concurrent_moves, median, selection,
+};
 use crate::bounded::seconds;
 
 /// What a move costs, learned: the [`CostCoefficients`] are medians over the latest moves.
@@ -24,19 +23,6 @@ pub struct MigrationModel {
     coefficients: CostCoefficients,
 }
 
-/// A move as it was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MeasuredMove {
-    /// The whole state, with messages and agent.
-    pub bytes: Bytes,
-    /// From the beginning of packing until the process was installed.
-    pub took: Seconds,
-    /// Packing or unpacking, whichever took longer.
-    pub processing: Seconds,
-    /// The round trip between the hosts.
-    pub round_trip: Seconds,
-}
-
 /// A move with what its bytes were to take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sample {
@@ -48,19 +34,6 @@ struct Sample {
 }
 
 type Window = VecDeque<Sample>;
-
-impl MeasuredMove {
-    /// Whether these can be the values of a move: it has bytes, not more than any memory, it took time, and no part of
-    /// it took longer, or less than no time.
-    #[must_use]
-    pub fn is_sound(&self) -> bool {
-        let took = self.took.get();
-        (Bytes(1)..=BYTES_MAX).contains(&self.bytes)
-            && 0.0 < took
-            && (0.0..=took).contains(&self.processing.get())
-            && 0.0 <= self.round_trip.get()
-    }
-}
 
 impl Sample {
     /// Bytes that had to cross its busiest link before it was complete, its own and parts of others.
@@ -170,9 +143,6 @@ impl MigrationModel {
         self.coefficients.startup = seconds(startup.unwrap_or(ROUND_TRIPS * self.round_trip));
     }
 }
-
-/// More than any memory: 2 to the power of 53, up to which numbers of bytes are exact.
-const BYTES_MAX: Bytes = Bytes(1 << 53);
 
 /// Moves of each kind that are remembered.
 const REMEMBERED: usize = 15;

@@ -1,5 +1,6 @@
 //! Tests of the cost of moves against moves whose cost is known.
 
+use bsp::units::Bytes;
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -1,0 +1,33 @@
+//! A move as it was measured.
+
+use bsp::units::{Bytes, Seconds};
+use serde::{Deserialize, Serialize};
+
+/// A move as it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredMove {
+    /// The whole state, with messages and agent.
+    pub bytes: Bytes,
+    /// From the beginning of packing until the process was installed.
+    pub took: Seconds,
+    /// Packing or unpacking, whichever took longer.
+    pub processing: Seconds,
+    /// The round trip between the hosts.
+    pub round_trip: Seconds,
+}
+
+impl MeasuredMove {
+    /// Whether these can be the values of a move: it has bytes, not more than any memory, it took time, and no part of
+    /// it took longer, or less than no time.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let took = self.took.get();
+        (Bytes(1)..=BYTES_MAX).contains(&self.bytes)
+            && 0.0 < took
+            && (0.0..=took).contains(&self.processing.get())
+            && 0.0 <= self.round_trip.get()
+    }
+}
+
+/// More than any memory: 2 to the power of 53, up to which numbers of bytes are exact.
+const BYTES_MAX: Bytes = Bytes(1 << 53);
