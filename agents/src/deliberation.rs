@@ -1,17 +1,13 @@
 //! Makes a plan outside the agent that asks for it: planning time grows with the number of processes.
 
-use bsp::units::Instant;
-use migbsp::{Decision, Inventory, MoveCost, Planner};
+use migbsp::{CallStart, Decision, Inventory, MoveCost, Planner};
 
 /// A plan to be made, and its planner.
 #[derive(Debug)]
 pub struct Deliberation {
     /// The planner, which is returned with the plan.
     pub(crate) planner: Planner,
-    /// The number of complete supersteps.
-    pub(crate) completed: u64,
-    /// When the call began.
-    pub(crate) began: Instant,
+    pub(crate) start: CallStart,
     /// The inventory of every Set.
     pub(crate) sets: Vec<Inventory>,
     /// What moves cost.
@@ -31,12 +27,11 @@ impl Deliberation {
     pub fn conclude(self) -> Deliberated {
         let Self {
             mut planner,
-            completed,
-            began,
+            start,
             sets,
             cost,
         } = self;
-        let decision = planner.decide(completed, began, sets, cost);
+        let decision = planner.decide(start, sets, cost);
         Deliberated { planner, decision }
     }
 }

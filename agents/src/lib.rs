@@ -20,6 +20,7 @@ mod placement;
 mod process;
 mod programs;
 pub mod record;
+mod remaining;
 pub mod replay;
 mod script;
 mod set_manager;

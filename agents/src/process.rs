@@ -209,6 +209,7 @@ impl Process {
             instructions_resident: history.instructions_resident(),
             times: history.times().to_vec(),
             load: history.load(self.rank, self.host, image),
+            remaining: scheduler.told(|| world.remaining(self.rank, order.superstep + 1)),
         };
         let load = report.load.as_ref();
         world.record(record::Event::Observed(record::Observed {
@@ -220,6 +221,7 @@ impl Process {
             finished: load.and_then(|load| load.finished),
             received: load.map_or_else(Vec::new, |load| load.received.clone()),
             edges: load.map_or_else(Vec::new, |load| load.edges.clone()),
+            remaining: report.remaining,
         }));
         let message = AgentMessage::Reported(Box::new(report));
         world.send(

@@ -113,6 +113,9 @@ pub struct Observed {
     /// The heaviest of these by sender.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<Edge>,
+    /// The most supersteps that it executes from now on, if its program knows and the policy asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<u64>,
 }
 
 /// The observations of one Set in a call.
@@ -186,6 +189,9 @@ pub struct Call {
     /// Costs and benefits of the plan, where plans name processors.
     #[serde(rename = "weighed")]
     pub assessment: Option<PlanAssessment>,
+    /// The most supersteps that are left, if all programs know and the policy asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<u64>,
     /// What had been learned of the cost of moves before this call, if it is learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<CostCoefficients>,

@@ -12,6 +12,7 @@ use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
 use crate::check::check;
 use crate::learned_cost::LearnedCost;
 use crate::record;
+use crate::remaining::can_pay;
 use crate::setup::{Collection, Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, World};
 use barrier::Barrier;
@@ -40,6 +41,8 @@ pub struct SetManager {
     when: Option<Box<dyn When>>,
     /// The planner of the first Manager, where plans name processors; absent while a plan is made.
     planner: Option<Planner>,
+    /// The superstep with which the run ends at the latest, if a call has found out.
+    end: Option<u64>,
     /// What is known of the cost of moves.
     learned_cost: LearnedCost,
     barrier: Barrier,
@@ -84,6 +87,7 @@ impl SetManager {
             planner: scheduler
                 .filter(|_| set == rules.first)
                 .and_then(Scheduler::planner),
+            end: None,
             learned_cost: scheduler.map(LearnedCost::new).unwrap_or_default(),
             superstep: 0,
             started: Instant::START,
@@ -291,7 +295,7 @@ impl SetManager {
         });
         let completed = self.superstep + 1;
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
-        scheduler.is_scripted(completed) || when.is_due(completed)
+        scheduler.is_scripted(completed) || when.is_due(completed) && can_pay(completed, self.end)
     }
 
     /// Starts the next superstep with `start`.

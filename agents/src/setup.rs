@@ -137,6 +137,9 @@ pub struct Scheduler {
     pub model: migbsp::Config,
     /// The parameters of policies whose plans name processors.
     pub planning: migbsp::Planning,
+    /// Whether programs are asked how many supersteps are left. Then no gain is counted beyond the end, and no call is
+    /// held shortly before it.
+    pub horizon_known: bool,
     /// Whether decisions are carried out; if `false`, they are computed and charged, but no process moves.
     pub moves: bool,
     /// The payment for migrations.
@@ -160,6 +163,7 @@ impl Default for Scheduler {
             policy: migbsp::Policy::MIGBSP,
             model: migbsp::Config::default(),
             planning: migbsp::Planning::default(),
+            horizon_known: false,
             moves: true,
             payment: Payment::default(),
             window: Seconds::ZERO,

@@ -136,6 +136,9 @@ pub trait World {
     /// The memory that a process occupies: what its program declares, or its encoded state.
     fn image(&self, rank: Rank) -> Image;
 
+    /// The most supersteps that a process executes after the first `completed`, if its program knows.
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64>;
+
     /// The speed of the processors of a host, and their number.
     fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32);
 

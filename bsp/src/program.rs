@@ -13,6 +13,7 @@ use crate::units::Bytes;
 /// * **Moving changes nothing.** Encoding the value with serde between two supersteps and decoding
 ///   it elsewhere gives the same messages and the same output as leaving it alone. Caches are
 ///   `#[serde(skip)]` and rebuilt.
+/// * **The end is no later than foreseen.** A process that says how many supersteps are left executes no more.
 /// * **Nothing but the state and the inbox matters.** No clock, no random numbers that are not part
 ///   of the state, no files: the same state and inbox give the same superstep.
 ///
@@ -62,6 +63,15 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
 
     /// The memory image that a migration moves; `None`: as long as the encoded state.
     fn memory(&self) -> Option<Image> {
+        None
+    }
+
+    /// The most supersteps that the process executes after the first `completed`; `None`: the program does not know.
+    ///
+    /// What a migration gains ends with the program, so processes are not moved where too few supersteps are left. A
+    /// program that may end earlier gives the number that it does not exceed.
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        let _ = completed;
         None
     }
 }

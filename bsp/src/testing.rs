@@ -5,7 +5,7 @@
 //! moved before every superstep, which is to say encoded and decoded, and its messages and its output
 //! with it; and again without moving, to see whether it is the same each time. States, charges,
 //! messages and outputs have to be the same in all of them, byte for byte in their encoding, and no
-//! process may declare less memory than its encoded state takes.
+//! process may declare less memory than its encoded state takes, or execute more supersteps than it said were left.
 //!
 //! # Examples
 //!
@@ -92,6 +92,7 @@ pub fn verify<P: Program>(
     let mut plain = start();
     let mut trials = TRIALS.map(|trial| (trial, start()));
     let (mut moves, mut state_max) = (0, Bytes::ZERO);
+    let mut ends = vec![u64::MAX; plain.processes.len()];
     for superstep in 0.. {
         for (trial, computation) in &mut trials {
             if *trial == Trial::Moved {
@@ -102,6 +103,7 @@ pub fn verify<P: Program>(
             }
         }
         state_max = state_max.max(check_memory(&plain, superstep)?);
+        check_remaining(&plain, superstep, &mut ends)?;
         if !plain.is_running() {
             break;
         }
@@ -200,6 +202,28 @@ fn check_memory<P: Program>(computation: &Computation<P>, superstep: u64) -> Res
         longest = longest.max(encoded);
     }
     Ok(longest)
+}
+
+/// Checks that no process that is still running said that it would have halted by `superstep`. `ends` holds the earliest
+/// end that each has named.
+fn check_remaining<P: Program>(
+    computation: &Computation<P>,
+    superstep: u64,
+    ends: &mut [u64],
+) -> Result<(), Error> {
+    let processes = computation.processes.iter().zip(&computation.outputs);
+    for ((index, (process, output)), end) in processes.enumerate().zip(ends) {
+        if output.is_some() {
+            continue;
+        }
+        let remaining = process.remaining(superstep).unwrap_or(u64::MAX);
+        *end = superstep.saturating_add(remaining).min(*end);
+        if *end <= superstep {
+            let rank = Rank::from_index(index);
+            return Err(Error::Remaining { rank, superstep });
+        }
+    }
+    Ok(())
 }
 
 /// What is set beside the plain run. Once again could be the same by chance; and what differs by

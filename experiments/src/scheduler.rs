@@ -40,6 +40,8 @@ pub struct Options {
     pub policy: String,
     /// Which of the papers' scenarios are run.
     pub scenario: Scenario,
+    /// Whether programs are asked how many supersteps are left; `None`: if plans name hosts.
+    pub horizon_known: Option<bool>,
     /// Length of time over which external load is averaged.
     pub load_window: Seconds,
     /// Which processes pay for a migration.
@@ -190,7 +192,9 @@ impl Scheduler {
             Scenario::Ii => false,
             Scenario::Iii | Scenario::All => true,
         };
+        let asks = self.options.horizon_known;
         Some(agents::Scheduler {
+            horizon_known: asks.unwrap_or_else(|| policy.names_processors()),
             policy,
             model: self.model,
             planning: self.planning,
@@ -264,6 +268,7 @@ impl Default for Options {
         Self {
             policy: policy.to_string(),
             scenario: Scenario::default(),
+            horizon_known: None,
             load_window,
             payment,
             window,

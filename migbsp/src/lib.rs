@@ -39,7 +39,7 @@ pub use paper::{
     ToleranceFloor, merge, select,
 };
 pub use plan::{Alternative, Draft, GreedyRefine, Plan, Portfolio};
-pub use planner::{Decision, Inventory, PlanAssessment, PlannedMove, Planner};
+pub use planner::{CallStart, Decision, Inventory, PlanAssessment, PlannedMove, Planner};
 pub use policies::{Description, Policies};
 pub use policy::{Planning, Policy, PolicyError};
 pub use rule::{Need, Parameter, Rule, Settings};

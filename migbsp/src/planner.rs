@@ -12,7 +12,7 @@
 //! in a call:
 //!   learn from the messages what paths between Sets take; T is predicted from the graph, loads, speeds and paths
 //!   S <- measured mean length of a superstep since the last call; e <- S - T(present)
-//!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first
+//!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first, but no more than are left
 //!   if the last plan was predicted to gain g, and e has grown by d > g since that call, or S by 2 % in 4 supersteps in
 //!   which T(former hosts) has stayed what it was:
 //!     while the loads of its processes and hosts stay: reject plans like it, and E is at least d
@@ -35,6 +35,7 @@
 
 mod audit;
 mod budget;
+mod call_start;
 mod costs;
 mod decision;
 mod inventory;
@@ -43,7 +44,7 @@ mod model_error;
 mod pacing;
 mod rejected;
 
-use bsp::units::{Instant, Seconds};
+use bsp::units::Seconds;
 
 use crate::bounded::seconds;
 use crate::when::TRIAL;
@@ -57,6 +58,7 @@ use lifetime::Lifetime;
 use model_error::ModelError;
 use pacing::CallPacing;
 
+pub use call_start::CallStart;
 pub use decision::{Decision, PlanAssessment, PlannedMove};
 pub use inventory::Inventory;
 
@@ -133,16 +135,15 @@ impl Planner {
         })
     }
 
-    /// Plans, in a call that began at `now` after `completed` supersteps, with what is known of every Set.
-    pub fn decide(
-        &mut self,
-        completed: u64,
-        now: Instant,
-        sets: Vec<Inventory>,
-        cost: MoveCost,
-    ) -> Decision {
+    /// Plans, in a call that begins at `start`, with what is known of every Set.
+    pub fn decide(&mut self, start: CallStart, sets: Vec<Inventory>, cost: MoveCost) -> Decision {
+        let CallStart {
+            completed,
+            began: now,
+            ..
+        } = start;
         let assumptions = PlanningAssumptions {
-            horizon: self.lifetime.horizon(completed),
+            horizon: start.horizon(self.lifetime.horizon(completed)),
             cost_factor: self.costs.factor(),
             migration_time: self.migration_time,
             lessons: std::mem::take(&mut self.lessons),

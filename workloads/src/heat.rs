@@ -127,6 +127,10 @@ impl Program for Heat {
     fn memory(&self) -> Option<Image> {
         Some(self.strip.encoded_bytes().into())
     }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        Some(self.supersteps.saturating_sub(completed))
+    }
 }
 
 impl Heat {

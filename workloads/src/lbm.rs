@@ -106,6 +106,10 @@ impl Program for Lbm {
     fn memory(&self) -> Option<Image> {
         Some(self.image)
     }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        Some(self.supersteps.saturating_sub(completed))
+    }
 }
 
 #[cfg(test)]

@@ -210,6 +210,10 @@ impl Program for Lu {
     fn memory(&self) -> Option<Image> {
         Some(self.image)
     }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        Some(self.supersteps.saturating_sub(completed))
+    }
 }
 
 /// The matrix on the grid wanted, or on the one nearest to a square.

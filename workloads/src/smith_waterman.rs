@@ -146,6 +146,10 @@ impl Program for SmithWaterman {
     fn memory(&self) -> Option<Image> {
         Some(self.image)
     }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        Some(self.supersteps.saturating_sub(completed))
+    }
 }
 
 /// Instructions of a cell after multiplying.

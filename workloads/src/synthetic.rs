@@ -158,6 +158,10 @@ impl Program for Synthetic {
     fn memory(&self) -> Option<Image> {
         Some(self.memory.into())
     }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        Some(self.supersteps.saturating_sub(completed))
+    }
 }
 
 impl Parameters {

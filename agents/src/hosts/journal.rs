@@ -154,6 +154,7 @@ mod tests {
             finished: None,
             received: Vec::new(),
             edges: Vec::new(),
+            remaining: None,
         })
     }
 
@@ -205,6 +206,7 @@ mod tests {
             assessment: None,
             learned: None,
             migrations: moves.iter().map(migration).collect(),
+            remaining: None,
         })
     }
 

@@ -100,6 +100,7 @@ fn report(rank: u32) -> Report {
         bytes: bsp::units::Bytes::ZERO,
         times: Vec::new(),
         load: None,
+        remaining: None,
     }
 }
 

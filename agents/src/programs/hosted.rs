@@ -24,6 +24,9 @@ pub(crate) trait HostedProgram: Send {
 
     /// The memory that the program occupies: as it declares, or its encoded length.
     fn image(&self) -> Image;
+
+    /// The most supersteps that follow the first `completed`, if the program knows.
+    fn remaining(&self, completed: u64) -> Option<u64>;
 }
 
 /// A superstep that a process is to execute.
@@ -163,6 +166,10 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         let (length, at) = recent.unwrap_or_else(|| (encoded_len(&self.program), self.executed));
         self.length.set(Some((length, at)));
         length.into()
+    }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        self.program.remaining(completed)
     }
 }
 

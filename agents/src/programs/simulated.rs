@@ -17,6 +17,9 @@ pub(crate) trait SimulatedPrograms {
     /// The memory that `rank` occupies: what it declares, or its encoded length.
     fn image(&self, rank: Rank) -> Image;
 
+    /// The most supersteps that `rank` executes after the first `completed`, if its program knows.
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64>;
+
     /// The encoded state of `rank`, and the memory that its program declares.
     fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError>;
 
@@ -162,6 +165,10 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
         program
             .memory()
             .unwrap_or_else(|| encoded_len(program).into())
+    }
+
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.processes[rank.index()].remaining(completed)
     }
 
     fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError> {

@@ -173,8 +173,7 @@ prop_compose! {
             received: received
                 .map(|(set, bytes, time)| Received { set: SetId(set), bytes, time })
                 .collect(),
-            edges: edges.into_iter().map(edge).collect(),
-        })
+            edges: edges.into_iter().map(edge).collect(), remaining: None, })
     }
 }
 
@@ -202,8 +201,7 @@ prop_compose! {
             judged, assessment: None,
             learned: learned.map(|(startup, [overlap, processing, per_byte])| CostCoefficients {
                 startup, overlap, processing, steady: Some(SteadyRate { per_byte, range: (overlap, processing) }),
-            }),
-        })
+            }), remaining: None, })
     }
 }
 

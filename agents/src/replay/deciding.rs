@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    CallMove, CallOutcome, Decision, Digest, Entry, Migrants, Planner, Selection, Spacing, When,
+    CallMove, CallOutcome, CallStart, Decision, Digest, Entry, Migrants, Planner, Selection,
+    Spacing, When,
 };
 use protocol::Considered;
 
@@ -14,6 +15,7 @@ use super::negotiation::Negotiation;
 use super::observations::Observations;
 use crate::learned_cost::LearnedCost;
 use crate::record::{Call, Migration, Moved};
+use crate::remaining::{can_pay, most};
 use crate::script;
 use crate::setup::Scheduler;
 
@@ -25,6 +27,8 @@ pub(super) struct Deciding {
     planner: Option<Planner>,
     /// What is known of the cost of moves.
     pub(super) learned_cost: LearnedCost,
+    /// The superstep with which the run ends at the latest, if a call has found out.
+    end: Option<u64>,
     /// The processes that have migrated to each Set.
     migrants: BTreeMap<SetId, Migrants>,
 }
@@ -45,6 +49,8 @@ pub(super) struct Decided {
     selection: Selection,
     considered: Vec<Considered>,
     decision: Option<Decision>,
+    /// The most supersteps that are left, if all programs know.
+    remaining: Option<u64>,
 }
 
 impl Deciding {
@@ -54,6 +60,7 @@ impl Deciding {
             when: scheduler.policy.when(&scheduler.model, &scheduler.planning),
             planner: scheduler.planner(),
             learned_cost: LearnedCost::new(&scheduler),
+            end: None,
             migrants: BTreeMap::new(),
             scheduler,
         }
@@ -61,7 +68,8 @@ impl Deciding {
 
     /// Whether a call follows.
     pub(super) fn is_due(&self, completed: u64) -> bool {
-        self.scheduler.is_scripted(completed) || self.when.is_due(completed)
+        self.scheduler.is_scripted(completed)
+            || self.when.is_due(completed) && can_pay(completed, self.end)
     }
 
     /// Decides a call at `barrier`, in which this was observed and `found`.
@@ -72,13 +80,21 @@ impl Deciding {
         found: Vec<Found>,
     ) -> Decided {
         let model = &self.scheduler.model;
+        let remaining = self.scheduler.told(|| most(observations.remaining()));
+        self.end = remaining.map(|left| barrier.completed.saturating_add(left));
         let list = migbsp::merge(model, found.iter().map(|found| found.entry).collect());
         if let Some(planner) = &mut self.planner {
             let inventories = observations.inventories();
             let cost = self.learned_cost.moves();
-            let decision = planner.decide(barrier.completed, barrier.at, inventories, cost);
+            let start = CallStart {
+                completed: barrier.completed,
+                remaining,
+                began: barrier.at,
+            };
+            let decision = planner.decide(start, inventories, cost);
             return Decided {
                 list,
+                remaining,
                 decision: Some(decision),
                 ..Decided::default()
             };
@@ -109,6 +125,7 @@ impl Deciding {
             selection,
             considered,
             decision: None,
+            remaining,
         }
     }
 
@@ -160,6 +177,7 @@ impl Deciding {
             passed_over: decided.selection.passed_over,
             considered: decided.considered,
             assessment: decided.decision.map(|decision| decision.assessment),
+            remaining: decided.remaining,
             learned,
             migrations,
         }

@@ -130,6 +130,12 @@ impl Observations {
         &self.observed[&rank]
     }
 
+    /// The most supersteps that each process that took part executes from now on.
+    pub(super) fn remaining(&self) -> impl Iterator<Item = Option<u64>> {
+        let processes = self.processes();
+        processes.map(|process| self.of(process.rank).remaining)
+    }
+
     /// Whether a process computed in the last superstep; one that has halted did not.
     pub(super) fn computed(&self, rank: Rank) -> bool {
         self.positions.contains_key(&rank)

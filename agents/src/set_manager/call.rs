@@ -26,6 +26,7 @@ use protocol::{
 use super::SetManager;
 use crate::check::check;
 use crate::record;
+use crate::remaining::most;
 use crate::setup::Rules;
 use crate::world::{Cost, World};
 use outcome::{describe, hold};
@@ -266,6 +267,7 @@ impl SetManager {
             digests: Digest::of_supersteps(&scheduler.model, &times),
             barrier_busy: std::mem::take(&mut self.barrier_busy),
             inventory: None,
+            remaining: scheduler.told(|| most(reports.iter().map(|report| report.remaining))),
         };
         for set in (0..rules.managers.len()).map(SetId::from_index) {
             let wants_inventory = set == rules.first && scheduler.plans();
@@ -319,8 +321,14 @@ impl SetManager {
                 .clone()
                 .map(|set_report| &set_report.digests[..]),
         );
-        let entries = set_reports.flat_map(|set_report| set_report.entries.iter().copied());
+        let entries = set_reports
+            .clone()
+            .flat_map(|set_report| set_report.entries.iter().copied());
         call.list = migbsp::merge(&scheduler.model, entries.collect());
+        call.remaining = scheduler.told(|| most(set_reports.map(|report| report.remaining)));
+        self.end = call
+            .remaining
+            .map(|left| (call.superstep + 1).saturating_add(left));
         if !scheduler.plans() {
             return self.begin_negotiation(rules, world);
         }

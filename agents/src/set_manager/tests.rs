@@ -67,9 +67,12 @@ fn policies() -> impl Strategy<Value = migbsp::Policy> {
 }
 
 /// A scheduler that follows the model, or a script that moves any process to any host, the first process away and back
-/// included. The cost of moves is stated or learned.
+/// included. The cost of moves is stated or learned, and the end is known or not.
 fn schedulers() -> impl Strategy<Value = Option<Scheduler>> {
-    (deciders(), any::<bool>()).prop_map(|(mut scheduler, learns)| {
+    (deciders(), any::<bool>(), any::<bool>()).prop_map(|(mut scheduler, learns, asks)| {
+        if let Some(scheduler) = &mut scheduler {
+            scheduler.horizon_known = asks;
+        }
         if let Some(scheduler) = scheduler.as_mut().filter(|_| learns) {
             let mut parameters = *scheduler.model.parameters();
             parameters.migration.source = CostSource::Learned;
@@ -345,6 +348,7 @@ fn managers_that_disagree_end_the_run() {
         digests: Vec::new(),
         barrier_busy: Vec::new(),
         inventory: None,
+        remaining: None,
     };
     assert_eq!(meets(set_report.clone()), "nothing");
     let interval = meets(SetReport {

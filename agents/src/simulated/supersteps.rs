@@ -87,6 +87,11 @@ impl Supersteps {
         self.programs.image(rank)
     }
 
+    /// The most supersteps that `rank` executes after the first `completed`, if its program knows.
+    pub(super) fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.programs.remaining(rank, completed)
+    }
+
     /// The outputs of all processes.
     pub(super) fn outputs(&mut self) -> Outputs {
         self.programs.outputs()

@@ -127,6 +127,11 @@ impl World for TestWorld {
         bsp::units::Bytes(1000).into()
     }
 
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        let all = self.halts[rank.index()] + 1;
+        Some(all.saturating_sub(completed))
+    }
+
     fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
         let host = self.platform.host(host);
         (host.speed, host.cores)

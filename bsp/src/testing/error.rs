@@ -60,6 +60,17 @@ pub enum Error {
         /// Its superstep.
         superstep: u64,
     },
+    /// A process executes more supersteps than it said were left.
+    #[error(
+        "{rank} executes superstep {superstep}, but had said that it would have halted by then; \
+         `Program::remaining` has to be the most supersteps that are left, or `None`"
+    )]
+    Remaining {
+        /// The process.
+        rank: Rank,
+        /// The superstep that is next.
+        superstep: u64,
+    },
     /// The declared memory is less than the encoded state.
     #[error(
         "{rank} declares {} B of memory before superstep {superstep}, but its encoded state takes {} B; \

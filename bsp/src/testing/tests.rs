@@ -37,6 +37,8 @@ enum Fault {
     Memory,
     /// Never halts.
     Endless,
+    /// Names an end that is too early.
+    Late,
 }
 
 fn as_it_likes<S: serde::Serializer>(moody: &Cell<u64>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -59,7 +61,7 @@ impl Program for Suspect {
                 Fault::Counter => self.sum += COUNTER.fetch_add(1, Ordering::Relaxed),
                 Fault::Sometimes => self.sometimes = None,
                 Fault::Moody => self.moody.set(5),
-                Fault::None | Fault::Memory | Fault::Endless => {}
+                Fault::None | Fault::Memory | Fault::Late | Fault::Endless => {}
             }
         }
         self.cache = 1;
@@ -77,6 +79,19 @@ impl Program for Suspect {
 
     fn memory(&self) -> Option<Image> {
         (self.fault == Fault::Memory).then(|| Bytes(1).into())
+    }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        match self.fault {
+            Fault::None => Some(7_u64.saturating_sub(completed)),
+            Fault::Late => Some(5_u64.saturating_sub(completed)),
+            Fault::Cache
+            | Fault::Counter
+            | Fault::Sometimes
+            | Fault::Moody
+            | Fault::Memory
+            | Fault::Endless => None,
+        }
     }
 }
 
@@ -164,6 +179,15 @@ fn declared_memory_below_the_encoded_state_is_refused() {
             "p1 declares 1 B of memory before superstep 0, but its encoded state takes "
         ),
         "{text}"
+    );
+}
+
+#[test]
+fn a_process_that_goes_on_after_the_end_that_it_named_is_reported() {
+    check(
+        Fault::Late,
+        "p1 executes superstep 5, but had said that it would have halted by then; \
+         `Program::remaining` has to be the most supersteps that are left, or `None`",
     );
 }
 

@@ -47,6 +47,10 @@ impl Program for Life {
         ctx.send(down, Beside::Above(self.rows[self.rows.len() - 1].clone()));
         Step::Continue
     }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        Some((self.generations + 1).saturating_sub(completed))
+    }
 }
 
 /// The next generation of the middle one of three rows.

@@ -1,6 +1,6 @@
 //! What the planner learns from call to call, against the pseudocode at the head of its file, by hand.
 
-use bsp::units::{Bytes, InstructionsPerSecond};
+use bsp::units::{Bytes, Instant, InstructionsPerSecond};
 use bsp::{HostId, Image, Rank};
 
 use super::*;
@@ -91,6 +91,15 @@ fn inventory(hosts: [u32; 4]) -> Inventory {
         paths: vec![Path::default()],
         barrier: BarrierTime::Ideal,
         links: Vec::new(),
+    }
+}
+
+/// A call at `began` after `completed` supersteps, with no end in sight.
+fn start(completed: u64, began: Instant) -> CallStart {
+    CallStart {
+        completed,
+        remaining: None,
+        began,
     }
 }
 
@@ -345,7 +354,9 @@ fn what_messages_have_taken_is_remembered_from_call_to_call() {
         time: 2.0,
     });
     let cost = MoveCost::default();
-    let _ = run.planner.decide(4, Instant::START, vec![crossed], cost);
+    let _ = run
+        .planner
+        .decide(start(4, Instant::START), vec![crossed], cost);
     let learnt = run.planner.lessons.clone();
     assert_ne!(learnt, [Lesson::default()]);
     run.conclude(0.1, false);

@@ -113,6 +113,9 @@ pub struct Report {
     pub times: Vec<ProcessTimes>,
     /// Its load, if the policy's plans name processors.
     pub load: Option<Load>,
+    /// The most supersteps that it executes from now on, if its program knows and the policy asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<u64>,
 }
 
 /// The reports of processes of one host, in rank order.
@@ -145,6 +148,9 @@ pub struct SetReport {
     pub barrier_busy: Vec<Seconds>,
     /// The processors and loads of this Set, for the first Manager, if the policy's plans name processors.
     pub inventory: Option<Inventory>,
+    /// The most supersteps that any of its processes executes from now on, if all know and the policy asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<u64>,
 }
 
 /// Ask another Set for a processor for a process.

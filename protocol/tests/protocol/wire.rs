@@ -32,5 +32,6 @@ pub(crate) fn report_for_plans(superstep: u64, set: SetId, inventory: Inventory)
         digests: Vec::new(),
         barrier_busy: Vec::new(),
         inventory: Some(inventory),
+        remaining: None,
     })))
 }

@@ -138,6 +138,10 @@ impl Program for Kernel {
         }
         Step::Continue
     }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        Some(self.supersteps.saturating_sub(completed))
+    }
 }
 
 /// With fewer rows, all cells touch a wall.

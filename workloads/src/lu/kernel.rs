@@ -189,6 +189,12 @@ impl Program for Lu {
             Step::Continue
         }
     }
+
+    fn remaining(&self, completed: u64) -> Option<u64> {
+        let phases = if self.pivoting { 4 } else { 2 };
+        let all = self.matrix.order().saturating_mul(phases);
+        Some((all + 1).saturating_sub(completed))
+    }
 }
 
 /// Each returns how many operations on elements it took.

@@ -138,6 +138,10 @@ impl World for HostWorld {
         self.computation.image(rank)
     }
 
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.computation.remaining(rank, completed)
+    }
+
     fn processors(&self, _: HostId) -> (InstructionsPerSecond, u32) {
         (self.machine.offered(), self.machine.processors.get())
     }

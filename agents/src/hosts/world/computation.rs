@@ -89,6 +89,11 @@ impl Computation {
         program.map_or_else(Image::default, |program| program.image())
     }
 
+    /// The most supersteps that a process executes after the first `completed`, if its program knows.
+    pub(super) fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.programs.get(&rank)?.remaining(completed)
+    }
+
     /// Prepares a superstep of a process, which begins `delay` after [`Self::execute`].
     pub(super) fn start(&mut self, turn: Turn, delay: Seconds) -> Result<(), RunError> {
         let rank = turn.rank;

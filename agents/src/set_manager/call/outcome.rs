@@ -157,6 +157,7 @@ pub(super) fn describe(
         passed_over: selection.passed_over,
         considered,
         assessment: call.assessment,
+        remaining: call.remaining,
         learned,
         migrations,
     }

@@ -1,6 +1,6 @@
 //! Plans that name processors: the first Manager makes them, all carry them out.
 
-use migbsp::{BarrierTime, Inventory};
+use migbsp::{BarrierTime, CallStart, Inventory};
 use protocol::{AgentMessage, CallMessage, Planned};
 
 use super::outcome::ordered;
@@ -53,8 +53,11 @@ impl SetManager {
         let inventories = set_reports.filter_map(|set_report| set_report.inventory.take());
         let deliberation = Deliberation {
             planner: self.planner.take().expect("the first Manager plans"),
-            completed: call.superstep + 1,
-            began: call.began,
+            start: CallStart {
+                completed: call.superstep + 1,
+                remaining: call.remaining,
+                began: call.began,
+            },
             sets: inventories.collect(),
             cost: self.learned_cost.moves(),
         };

@@ -33,6 +33,8 @@ pub(in crate::set_manager) struct Call {
     pub(super) set_reports: BTreeMap<SetId, SetReport>,
     /// The duration of each superstep since the last call, once all Sets have reported.
     pub(super) supersteps: Vec<Digest>,
+    /// The most supersteps that are left, once all Sets have reported, if all programs know.
+    pub(super) remaining: Option<u64>,
     /// The list of potentials, highest first, once all Sets have reported.
     pub(super) list: Vec<Entry>,
     pub(super) negotiation: Option<Negotiation>,
@@ -60,6 +62,7 @@ impl Call {
             reports: BTreeMap::new(),
             set_reports: BTreeMap::new(),
             supersteps: Vec::new(),
+            remaining: None,
             list: Vec::new(),
             negotiation: None,
             asks: BTreeMap::new(),

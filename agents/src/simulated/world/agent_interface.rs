@@ -160,6 +160,10 @@ impl World for SimulatedWorld {
         self.supersteps.image(rank)
     }
 
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.supersteps.remaining(rank, completed)
+    }
+
     fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
         let host = self.platform.host(host);
         (host.speed, host.cores)

@@ -66,6 +66,7 @@ fn reports() -> [Message; 3] {
         bytes: units::Bytes(0),
         times: Vec::new(),
         load: None,
+        remaining: None,
     };
     let timed = Report {
         times: vec![ProcessTimes::new(None, Seconds::ZERO, None); 65_537],

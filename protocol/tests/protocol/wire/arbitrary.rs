@@ -47,6 +47,7 @@ fn report() -> impl Strategy<Value = Report> {
                 bytes: Bytes(bytes),
                 times,
                 load,
+                remaining: None,
             }
         },
     )
@@ -161,6 +162,7 @@ fn negotiating() -> impl Strategy<Value = Message> {
                 digests,
                 barrier_busy,
                 inventory,
+                remaining: None,
             })))
         },
     );

@@ -93,6 +93,7 @@ fn lengths_of_long_lists_are_computed() {
         digests: Vec::new(),
         barrier_busy: vec![moment; 70_000],
         inventory: None,
+        remaining: None,
     })));
     let frame = encode(HERE, HERE, &report);
     assert_eq!(report.frame_len(HERE, HERE), frame.head.len() as u64);

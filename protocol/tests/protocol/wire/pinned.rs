@@ -206,6 +206,7 @@ fn findings() -> [Message; 3] {
         bytes: Bytes(100_000),
         times: vec![ProcessTimes::new(Some(seconds(0.5)), seconds(0.25), None)],
         load: Some(load()),
+        remaining: None,
     };
     [
         Message::Agent(AgentMessage::Reported(Box::new(report.clone()))),
@@ -246,6 +247,7 @@ fn negotiation() -> [Message; 9] {
             digests: vec![digest()],
             barrier_busy: vec![seconds(0.125)],
             inventory: None,
+            remaining: None,
         }))),
         report_for_plans(superstep, SetId(1), inventory()),
         Message::Call(CallMessage::Ask(Box::new(Ask {

@@ -1,0 +1,43 @@
+//! When a call begins.
+
+use bsp::units::Instant;
+
+/// When a call begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallStart {
+    /// The number of complete supersteps.
+    pub completed: u64,
+    /// The most supersteps that follow; `None`: that is not known.
+    pub remaining: Option<u64>,
+    /// The time.
+    pub began: Instant,
+}
+
+impl CallStart {
+    /// The horizon of a plan, in supersteps: `expected`, but not beyond the end.
+    pub(super) fn horizon(&self, expected: f64) -> f64 {
+        let remaining = self.remaining.map(crate::bounded::count);
+        expected.min(remaining.unwrap_or(f64::INFINITY))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_horizon_ends_with_the_run() {
+        let horizon = |remaining| {
+            let start = CallStart {
+                completed: 7,
+                remaining,
+                began: Instant::START,
+            };
+            start.horizon(50.0)
+        };
+        assert_eq!(
+            [None, Some(3), Some(80), Some(0)].map(horizon),
+            [50.0, 3.0, 50.0, 0.0]
+        );
+    }
+}
