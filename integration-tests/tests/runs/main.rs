@@ -19,6 +19,7 @@ mod calls;
 mod determinism;
 mod extremes;
 mod faults;
+mod horizon;
 mod kernels;
 mod migration;
 mod relay;

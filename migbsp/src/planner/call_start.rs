@@ -35,9 +35,14 @@ mod tests {
             };
             start.horizon(50.0)
         };
-        assert_eq!(
-            [None, Some(3), Some(80), Some(0)].map(horizon),
-            [50.0, 3.0, 50.0, 0.0]
-        );
+        let expected = [
+            (None, 50.0),
+            (Some(3), 3.0),
+            (Some(80), 50.0),
+            (Some(0), 0.0),
+        ];
+        for (remaining, expected) in expected {
+            assert!((horizon(remaining) - expected).abs() < 1e-12);
+        }
     }
 }

@@ -54,7 +54,8 @@ impl Run {
             ..MigrationCost::default()
         };
         let sets = vec![set];
-        self.planner.decide(self.completed, now, sets, cost.into())
+        self.planner
+            .decide(start(self.completed, now), sets, cost.into())
     }
 
     /// The call is over after `took` seconds.
