@@ -309,6 +309,17 @@ impl Evaluation {
     }
 }
 
+impl Call {
+    /// How long its moves were predicted to take: together if they were planned, or else one after the other.
+    #[must_use]
+    pub fn predicted(&self) -> Seconds {
+        let planned = self.assessment.as_ref();
+        let planned = planned.map(|assessment| assessment.balance.cost);
+        let each = self.migrations.iter().map(|migration| migration.cost);
+        planned.unwrap_or_else(|| each.sum())
+    }
+}
+
 impl Moved {
     /// The move as it was measured.
     #[must_use]

@@ -8,6 +8,7 @@ mod disposition;
 mod durations;
 mod forces;
 mod history;
+mod moves;
 mod narrative;
 mod neighbours;
 mod overview;

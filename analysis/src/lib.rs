@@ -10,6 +10,7 @@ pub mod chart;
 pub mod compare;
 pub mod explain;
 pub mod live;
+mod move_report;
 pub mod platform;
 pub mod rebalance;
 pub mod reproduce;

@@ -7,10 +7,11 @@ use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
 use crate::explain::disposition::{Disposition, meaning};
 use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, ExplainedCall, History};
+use crate::explain::moves;
 use crate::explain::payback::Payback;
 use crate::explain::report::{AlternativeReport, AssessmentReport, CallReport, Explanation, Row};
 use crate::text::{counted, rounded};
-use experiments::{Failure, NamedMove};
+use experiments::Failure;
 
 /// The decisions of the call at position `index`.
 ///
@@ -45,17 +46,13 @@ pub(super) fn explain(
 /// The call at position `index`.
 pub(super) fn report(history: &History, index: usize) -> CallReport {
     let call = &history.calls[index];
-    let moved = call
-        .migrations
-        .iter()
-        .map(|moved| NamedMove::new(moved, |host| history.host(host)));
     CallReport {
         summary: call.summary.clone(),
         threshold: call.threshold.map(Seconds::get),
         processes: call.listed,
         candidates: call.candidates,
         dispositions: call.dispositions.clone(),
-        moved: moved.collect(),
+        moved: moves::moves(history, call),
         payback: Payback::of(history, index),
         assessment: call.assessment.as_ref().map(assessment),
     }
@@ -187,12 +184,18 @@ fn why_none(history: &History, call: &ExplainedCall, detail: &Detail) -> Option<
 pub(super) fn weighing(call: &ExplainedCall) -> Option<String> {
     let assessment = call.assessment.as_ref()?;
     let balance = assessment.balance;
+    let horizon = match call.remaining {
+        Some(1) => "in the one superstep that was left".to_owned(),
+        Some(left) if format!("{:.0}", balance.horizon) == left.to_string() => {
+            format!("over the {left} supersteps that were left")
+        }
+        _ => format!("over an expected {:.0} supersteps", balance.horizon),
+    };
     let plan = format!(
-        "the plan was to shorten a superstep from {} to {} s for {} s, over an expected {:.0} supersteps",
+        "the plan was to shorten a superstep from {} to {} s for {} s, {horizon}",
         rounded(balance.present.get(), 4),
         rounded(balance.planned.get(), 4),
         rounded(balance.cost.get(), 4),
-        balance.horizon
     );
     Some(match assessment.verdict {
         Verdict::Admitted => {

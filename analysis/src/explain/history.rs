@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agents::record::{self, Call, Event, EventHeader, EventKind, Extent, Migration, Run};
+use agents::record::{self, Call, Event, EventHeader, EventKind, Extent, Migration, Moved, Run};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Entry, PlanAssessment};
+use migbsp::{CostCoefficients, Entry, PlanAssessment};
 
 use crate::explain::baseline::Baseline;
 use crate::explain::disposition::Disposition;
@@ -68,6 +68,12 @@ pub(super) struct ExplainedCall {
     pub(super) assessment: Option<PlanAssessment>,
     /// Migrations.
     pub(super) migrations: Vec<Migration>,
+    /// What they took, as far as the record says.
+    pub(super) arrivals: Vec<Moved>,
+    /// What had been learned of the cost of moves before the call.
+    pub(super) learned: Option<CostCoefficients>,
+    /// The most supersteps that were left, if programs knew.
+    pub(super) remaining: Option<u64>,
     /// The process in question, if it took part.
     pub(super) asked: Option<ListedProcess>,
 }
@@ -107,10 +113,11 @@ impl History {
         let rules = rules(folder)?;
         let run = record::head(folder).map_err(fault)?;
         let (mut supersteps, mut calls, mut seconds) = (Vec::new(), Vec::new(), Instant::START);
+        let mut arrivals = Vec::new();
         let needed = |header: EventHeader| {
             matches!(
                 header.kind,
-                EventKind::Superstep | EventKind::Call | EventKind::End
+                EventKind::Superstep | EventKind::Moved | EventKind::Call | EventKind::End
             )
         };
         let extent = record::scan(folder, needed, |event| match event {
@@ -118,7 +125,11 @@ impl History {
                 supersteps.push(SuperstepDuration::new(&superstep));
                 seconds = superstep.ended;
             }
-            Event::Call(call) => calls.push(ExplainedCall::new(&call, &rules, asked)),
+            Event::Moved(moved) => arrivals.push(moved),
+            Event::Call(call) => {
+                let arrivals = std::mem::take(&mut arrivals);
+                calls.push(ExplainedCall::new(&call, arrivals, &rules, asked));
+            }
             Event::End(end) => seconds = end.seconds,
             _ => {}
         })
@@ -246,7 +257,7 @@ impl Detail {
 }
 
 impl ExplainedCall {
-    fn new(call: &Call, rules: &Rules, asked: Option<Rank>) -> Self {
+    fn new(call: &Call, arrivals: Vec<Moved>, rules: &Rules, asked: Option<Rank>) -> Self {
         let mut dispositions = BTreeMap::new();
         let mut all = Disposition::all(call, rules);
         for disposition in all.values() {
@@ -268,6 +279,9 @@ impl ExplainedCall {
             dispositions,
             assessment: call.assessment.clone(),
             migrations: call.migrations.clone(),
+            arrivals,
+            learned: call.learned,
+            remaining: call.remaining,
             asked,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::explain::call::report;
 use crate::explain::history::History;
+use crate::explain::moves;
 use crate::explain::payback::{Balance, means_around_moves};
 use crate::explain::report::Explanation;
 use crate::text::{counted, rounded};
@@ -35,6 +36,7 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
         )
     });
     answer.sentences.extend(verdict(history));
+    answer.sentences.extend(moves::summary(history));
     if let Some(fault) = &history.unusable {
         answer.sentences.push(format!(
             "The record of scenario i beside this one is not used: {fault}"

@@ -251,6 +251,9 @@ mod tests {
             dispositions: BTreeMap::new(),
             assessment: None,
             migrations: if moved { vec![migration] } else { Vec::new() },
+            arrivals: Vec::new(),
+            learned: None,
+            remaining: None,
             asked: None,
         }
     }

@@ -3,11 +3,12 @@
 use crate::explain::neighbours::Neighbour;
 use std::collections::BTreeMap;
 
-use experiments::{CallSummary, NamedMove, Published};
+use experiments::{CallSummary, Published};
 use serde::Serialize;
 
 use crate::explain::forces::Forces;
 use crate::explain::payback::{Balance, Payback};
+use crate::move_report::MoveReport;
 
 /// The answer to a question about a run.
 #[derive(Debug, Serialize)]
@@ -61,7 +62,7 @@ pub(super) struct CallReport {
     #[serde(rename = "fates")]
     pub(super) dispositions: BTreeMap<&'static str, usize>,
     /// Migrations.
-    pub(super) moved: Vec<NamedMove>,
+    pub(super) moved: Vec<MoveReport>,
     /// Gain of the migrations.
     pub(super) payback: Option<Payback>,
     /// Costs and benefits, if the policy makes plans.

@@ -2,6 +2,7 @@
 
 use crate::explain::call::first_of;
 use crate::explain::forces::Forces;
+use crate::explain::moves;
 use crate::explain::payback::{Against, Payback};
 use crate::explain::report::{AssessmentReport, CallReport, Explanation, ProcessReport, Row};
 use crate::text::{Layout, counted, rounded};
@@ -36,6 +37,7 @@ pub fn text(answer: &Explanation, layout: Layout) -> String {
         text.push_str(&list(&answer.list, answer.calls.first(), false, layout));
         text.push_str(&times(process, layout));
         text.push_str(&gains(process, layout));
+        text.push_str(&moved(answer, Some(&process.process), layout));
     } else if answer.list.is_empty() {
         text.push_str(&calls(&answer.calls, layout));
     } else {
@@ -46,6 +48,7 @@ pub fn text(answer: &Explanation, layout: Layout) -> String {
             is_planned,
             layout,
         ));
+        text.push_str(&moved(answer, None, layout));
     }
     if let Some(forces) = &answer.forces {
         let decided = match assessment {
@@ -62,6 +65,14 @@ pub fn text(answer: &Explanation, layout: Layout) -> String {
         text.push_str(&format!("\nSee also:\n  {}\n", answer.next.join("\n  ")));
     }
     text
+}
+
+/// The moves of the call, or that of one process.
+fn moved(answer: &Explanation, process: Option<&str>, layout: Layout) -> String {
+    let calls = answer.calls.iter();
+    let moves = calls.flat_map(|call| &call.moved);
+    let asked = moves.filter(|one| process.is_none_or(|process| one.process() == process));
+    moves::table(&asked.collect::<Vec<_>>(), layout)
 }
 
 fn calls(calls: &[CallReport], layout: Layout) -> String {
@@ -85,7 +96,7 @@ fn calls(calls: &[CallReport], layout: Layout) -> String {
     let kept = |index: &usize| *index == 0 || !is_left_out(index);
     let rows = (0..calls.len()).filter(kept).map(|index| {
         let call = &calls[index];
-        let moved = call.moved.iter().map(|moved| moved.process.clone());
+        let moved = call.moved.iter().map(|moved| moved.process().to_owned());
         let payback = call.payback.as_ref();
         vec![
             call.summary.superstep.to_string(),

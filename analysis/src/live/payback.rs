@@ -11,8 +11,19 @@ use crate::text::{counted, rounded};
 pub(super) struct PaybackMeter {
     /// Of each superstep, in seconds.
     supersteps: Vec<f64>,
-    /// Superstep, number of migrations and duration of each call with migrations.
-    moving: Vec<(usize, usize, f64)>,
+    /// Each call with migrations.
+    moving: Vec<MovingCall>,
+}
+
+/// A call with migrations.
+#[derive(Clone, Copy, Debug)]
+struct MovingCall {
+    /// The number of complete supersteps.
+    superstep: usize,
+    migrations: usize,
+    /// Its duration, and the predicted duration of its moves, in seconds.
+    cost: f64,
+    predicted: f64,
 }
 
 /// The total gain of a run's migrations, compared with its supersteps before the first.
@@ -26,6 +37,8 @@ pub(super) struct Payback {
     after_seconds: f64,
     /// Duration of the calls with migrations, in seconds.
     cost_seconds: f64,
+    /// Predicted duration of their moves, in seconds.
+    predicted_seconds: f64,
     /// Supersteps after the first migration until all calls so far were paid for; not set: they are not.
     pub paid_after: Option<usize>,
 }
@@ -39,9 +52,12 @@ impl PaybackMeter {
                     .push((superstep.ended - superstep.started).get());
             }
             Event::Call(call) if !call.migrations.is_empty() => {
-                let cost = call.cost.get();
-                self.moving
-                    .push((self.supersteps.len(), call.migrations.len(), cost));
+                self.moving.push(MovingCall {
+                    superstep: self.supersteps.len(),
+                    migrations: call.migrations.len(),
+                    cost: call.cost.get(),
+                    predicted: call.predicted().get(),
+                });
             }
             _ => {}
         }
@@ -49,22 +65,26 @@ impl PaybackMeter {
 
     /// The gain of the migrations; `None` without any, or without supersteps before or after them.
     pub(super) fn payback(&self) -> Option<Payback> {
-        let (first, last) = (self.moving.first()?.0, self.moving.last()?.0);
+        let (first, last) = (
+            self.moving.first()?.superstep,
+            self.moving.last()?.superstep,
+        );
         let before_seconds = median(&self.supersteps[..first])?;
         let after_seconds = median(&self.supersteps[last..])?;
         let mut pending = self.moving.iter().peekable();
         let mut amortisation = Amortisation::default();
         for (index, seconds) in self.supersteps.iter().enumerate().skip(first) {
-            while let Some((_, _, cost)) = pending.next_if(|(at, _, _)| *at <= index) {
-                amortisation.charge(*cost);
+            while let Some(call) = pending.next_if(|call| call.superstep <= index) {
+                amortisation.charge(call.cost);
             }
             amortisation.save(before_seconds - seconds);
         }
         Some(Payback {
-            migrations: self.moving.iter().map(|(_, count, _)| count).sum(),
+            migrations: self.moving.iter().map(|call| call.migrations).sum(),
             before_seconds,
             after_seconds,
-            cost_seconds: self.moving.iter().map(|(_, _, cost)| cost).sum(),
+            cost_seconds: self.moving.iter().map(|call| call.cost).sum(),
+            predicted_seconds: self.moving.iter().map(|call| call.predicted).sum(),
             paid_after: amortisation.paid_after(),
         })
     }
@@ -80,6 +100,7 @@ impl Payback {
             milliseconds(self.after_seconds),
         );
         let cost = milliseconds(self.cost_seconds);
+        let predicted = milliseconds(self.predicted_seconds);
         let paid = match self.paid_after {
             Some(supersteps) => format!(
                 "and had paid for themselves after {}",
@@ -89,7 +110,7 @@ impl Payback {
         };
         format!(
             "{moves}: a superstep took {before} ms before the first and {after} ms after the last (medians); the \
-             calls cost {cost} ms, {paid}."
+             calls cost {cost} ms, where {predicted} ms were predicted for the moves, {paid}."
         )
     }
 }
@@ -107,7 +128,15 @@ mod tests {
     fn meter(supersteps: &[f64], moving: &[(usize, usize, f64)]) -> PaybackMeter {
         PaybackMeter {
             supersteps: supersteps.to_vec(),
-            moving: moving.to_vec(),
+            moving: moving
+                .iter()
+                .map(|(superstep, migrations, cost)| MovingCall {
+                    superstep: *superstep,
+                    migrations: *migrations,
+                    cost: *cost,
+                    predicted: cost / 2.0,
+                })
+                .collect(),
         }
     }
 
@@ -127,7 +156,7 @@ mod tests {
         assert_eq!(
             payback.sentence(),
             "3 migrations: a superstep took 2000.000 ms before the first and 1000.000 ms after the last (medians); the \
-             calls cost 3500.000 ms, and had paid for themselves after 4 supersteps."
+             calls cost 3500.000 ms, where 1750.000 ms were predicted for the moves, and had paid for themselves after 4 supersteps."
         );
         assert_eq!(meter(&supersteps, &[]).payback(), None);
         assert_eq!(meter(&supersteps, &[(6, 1, 1.0)]).payback(), None);

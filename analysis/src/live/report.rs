@@ -1,9 +1,10 @@
 //! Results of a run on real hosts.
 
-use agents::record::Event;
+use agents::record::{Event, Migration, Moved};
 use serde::Serialize;
 
 use crate::live::payback::{Payback, PaybackMeter};
+use crate::move_report::MoveReport;
 use crate::simulate::shortened;
 use crate::text::{Layout, counted, duration, rounded};
 use experiments::PreparedExperiment;
@@ -27,21 +28,42 @@ pub struct Report {
     placement: Vec<String>,
     /// The gain of the migrations; not set: there were none.
     payback: Option<Payback>,
+    /// What every move took, beside what was predicted.
+    moves: Vec<LiveMove>,
+}
+
+/// A move, with the number of complete supersteps.
+#[derive(Debug, Serialize)]
+struct LiveMove {
+    superstep: u64,
+    #[serde(flatten)]
+    took: MoveReport,
 }
 
 /// The events that a report needs.
 #[derive(Debug, Default)]
 pub struct Watch {
     meter: PaybackMeter,
-    moves: Vec<(bsp::Rank, bsp::HostId)>,
+    /// The processes that have arrived since the last call.
+    arrivals: Vec<Moved>,
+    moves: Vec<(u64, Migration, Option<Moved>)>,
 }
 
 impl Watch {
     /// Something happened.
     pub fn observe(&mut self, event: &Event) {
         self.meter.observe(event);
-        if let Event::Moved(moved) = event {
-            self.moves.push((moved.rank, moved.host));
+        match event {
+            Event::Moved(moved) => self.arrivals.push(*moved),
+            Event::Call(call) => {
+                let arrivals = std::mem::take(&mut self.arrivals);
+                let arrival = |rank| arrivals.iter().find(|moved| moved.rank == rank).copied();
+                let migrations = call.migrations.iter();
+                let moves = migrations
+                    .map(|migration| (call.superstep, *migration, arrival(migration.rank)));
+                self.moves.extend(moves);
+            }
+            _ => {}
         }
     }
 }
@@ -51,9 +73,18 @@ impl Report {
     pub fn new(prepared: &PreparedExperiment, run: RunReport, watch: &Watch) -> Self {
         let platform = &prepared.platform;
         let mut placement = prepared.placement.clone();
-        for (rank, host) in &watch.moves {
-            placement[rank.index()] = *host;
+        for (_, migration, _) in &watch.moves {
+            placement[migration.rank.index()] = migration.to;
         }
+        let name = |host| platform.host(host).name.clone();
+        let moves = watch
+            .moves
+            .iter()
+            .map(|(superstep, migration, moved)| LiveMove {
+                superstep: *superstep,
+                took: MoveReport::new(migration, moved.as_ref(), name),
+            });
+        let moves = moves.collect();
         let application = &prepared.loaded.experiment.application;
         Self {
             workload: application.workload.clone(),
@@ -70,6 +101,7 @@ impl Report {
                 .map(|host| platform.host(*host).name.clone())
                 .collect(),
             payback: watch.meter.payback(),
+            moves,
         }
     }
 
