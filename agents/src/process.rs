@@ -209,7 +209,7 @@ impl Process {
             instructions_resident: history.instructions_resident(),
             times: history.times().to_vec(),
             load: history.load(self.rank, self.host, image),
-            remaining: scheduler.told(|| world.remaining(self.rank, order.superstep + 1)),
+            remaining: scheduler.asked(|| world.remaining(self.rank, order.superstep + 1)),
         };
         let load = report.load.as_ref();
         world.record(record::Event::Observed(record::Observed {

@@ -14,8 +14,8 @@ pub(crate) fn can_pay(completed: u64, end: Option<u64>) -> bool {
 }
 
 impl Scheduler {
-    /// What a policy is told of the supersteps that are left: nothing if it does not ask.
-    pub(crate) fn told(&self, remaining: impl FnOnce() -> Option<u64>) -> Option<u64> {
+    /// The supersteps that are left, for a policy that asks for them.
+    pub(crate) fn asked(&self, remaining: impl FnOnce() -> Option<u64>) -> Option<u64> {
         self.horizon_known.then(remaining).flatten()
     }
 }

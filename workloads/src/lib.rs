@@ -16,6 +16,7 @@ pub mod lu;
 mod memory;
 mod parameters;
 pub mod smith_waterman;
+pub mod state_kinds;
 pub mod synthetic;
 mod tally;
 

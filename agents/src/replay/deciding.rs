@@ -80,7 +80,7 @@ impl Deciding {
         found: Vec<Found>,
     ) -> Decided {
         let model = &self.scheduler.model;
-        let remaining = self.scheduler.told(|| most(observations.remaining()));
+        let remaining = self.scheduler.asked(|| most(observations.remaining()));
         self.end = remaining.map(|left| barrier.completed.saturating_add(left));
         let list = migbsp::merge(model, found.iter().map(|found| found.entry).collect());
         if let Some(planner) = &mut self.planner {

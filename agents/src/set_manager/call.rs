@@ -195,15 +195,7 @@ impl SetManager {
         if call.capacities.len() < rules.managers.len() {
             return Ok(());
         }
-        let links = call.links();
-        let rate = |target: &SetId| {
-            let to = links
-                .iter()
-                .filter(|link| rules.sets[link.to.index()] == *target);
-            let median = migbsp::median(to.map(|link| link.per_byte).collect());
-            median.unwrap_or_else(|| world.transfer_rate(self.set, *target))
-        };
-        call.rates = call.capacities.keys().map(rate).collect();
+        call.rates = call.rates_to_sets(&rules.sets, |set| world.transfer_rate(self.set, set));
         let view = |(capacity, rate): (&Capacity, &f64)| SetView {
             capacity: capacity.capacity,
             processes: capacity.processes,
@@ -267,7 +259,7 @@ impl SetManager {
             digests: Digest::of_supersteps(&scheduler.model, &times),
             barrier_busy: std::mem::take(&mut self.barrier_busy),
             inventory: None,
-            remaining: scheduler.told(|| most(reports.iter().map(|report| report.remaining))),
+            remaining: scheduler.asked(|| most(reports.iter().map(|report| report.remaining))),
         };
         for set in (0..rules.managers.len()).map(SetId::from_index) {
             let wants_inventory = set == rules.first && scheduler.plans();
@@ -325,7 +317,7 @@ impl SetManager {
             .clone()
             .flat_map(|set_report| set_report.entries.iter().copied());
         call.list = migbsp::merge(&scheduler.model, entries.collect());
-        call.remaining = scheduler.told(|| most(set_reports.map(|report| report.remaining)));
+        call.remaining = scheduler.asked(|| most(set_reports.map(|report| report.remaining)));
         self.end = call
             .remaining
             .map(|left| (call.superstep + 1).saturating_add(left));

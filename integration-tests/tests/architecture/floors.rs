@@ -30,7 +30,6 @@ const OWNERS: [(&str, &str); 21] = [
     ("actix-rt", "agents"),
     ("perf-event2", "agents"),
     ("sysinfo", "agents"),
-    ("crc32fast", "protocol"),
     ("quinn", "protocol"),
     ("rcgen", "protocol"),
     ("rustls", "protocol"),
@@ -68,7 +67,15 @@ const PURE: [(&str, &[&str]); 4] = [
     ),
     (
         "workloads",
-        &["csv", "rand", "rand_chacha", "seq_io", "serde", "thiserror"],
+        &[
+            "crc32fast",
+            "csv",
+            "rand",
+            "rand_chacha",
+            "seq_io",
+            "serde",
+            "thiserror",
+        ],
     ),
 ];
 

@@ -23,8 +23,7 @@ pub(in crate::set_manager) struct Call {
     /// The hosts of the own Set that have answered.
     pub(super) measured: Vec<Measured>,
     pub(super) capacities: BTreeMap<SetId, Capacity>,
-    /// Seconds per byte from this Set to every Set, as they were when all capacities were known: the median of the links
-    /// that its hosts have measured, or else what its Manager knows.
+    /// Seconds per byte from this Set to every Set, as they were when all capacities were known.
     pub(super) rates: Vec<f64>,
     /// The hosts of the own Set whose reports are missing.
     pub(super) reports_missing: BTreeSet<HostId>,
@@ -93,6 +92,18 @@ impl Call {
             .flat_map(|measured| &measured.links)
             .copied()
             .collect()
+    }
+
+    /// Seconds per byte to every Set: the median of the links that the hosts of the own Set have measured to its hosts,
+    /// or else what `known` says; `sets` has the Set of each host.
+    pub(super) fn rates_to_sets(&self, sets: &[SetId], known: impl Fn(SetId) -> f64) -> Vec<f64> {
+        let links = self.links();
+        let rate = |target: &SetId| {
+            let to = links.iter().filter(|link| sets[link.to.index()] == *target);
+            let median = migbsp::median(to.map(|link| link.per_byte).collect());
+            median.unwrap_or_else(|| known(*target))
+        };
+        self.capacities.keys().map(rate).collect()
     }
 
     /// Whether a process of the own Set computed in the last superstep.
