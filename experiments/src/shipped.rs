@@ -3,6 +3,7 @@
 mod heat;
 mod lu_kernel;
 mod smith_waterman_kernel;
+mod state_kinds;
 
 use workloads::{lbm, lu, smith_waterman, synthetic};
 
@@ -18,6 +19,7 @@ use settings::Unit;
 use self::heat::HeatEquation;
 use self::lu_kernel::LuKernel;
 use self::smith_waterman_kernel::SmithWatermanKernel;
+use self::state_kinds::KindsOfState;
 
 impl Registry {
     /// The shipped workloads; users add theirs.
@@ -31,6 +33,7 @@ impl Registry {
             .with::<LuDecomposition>()
             .with::<LuKernel>()
             .with::<HeatEquation>()
+            .with::<KindsOfState>()
             .with::<Synthetic>()
     }
 }

@@ -25,7 +25,7 @@ const FLOORS: [(&str, u32); 14] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 21] = [
+const OWNERS: [(&str, &str); 20] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("perf-event2", "agents"),

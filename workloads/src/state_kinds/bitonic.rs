@@ -24,7 +24,7 @@ pub(super) struct Bitonic {
 
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Node(i32, Option<Box<Node>>, Option<Box<Node>>);
+struct Node(i32, Option<Box<Self>>, Option<Box<Self>>);
 
 impl Bitonic {
     /// The keys of a round.

@@ -125,15 +125,15 @@ impl Dense {
         }
         for k in 0..self.order {
             let x = b[k];
-            for row in k + 1..self.order {
-                b[row] -= self.at(row, k) * x;
+            for (b, cell) in b.iter_mut().zip(self.column(k)).skip(k + 1) {
+                *b -= cell * x;
             }
         }
         for k in (0..self.order).rev() {
             b[k] /= self.at(k, k);
             let x = b[k];
-            for row in 0..k {
-                b[row] -= self.at(row, k) * x;
+            for (b, cell) in b.iter_mut().zip(self.column(k)).take(k) {
+                *b -= cell * x;
             }
         }
         b
@@ -229,8 +229,7 @@ impl Dense {
     }
 
     fn reflect(&self, k: usize, y: &mut [f64]) {
-        let n = self.order;
-        reflect(&self.cells[k * n + k..(k + 1) * n], &mut y[k..]);
+        reflect(&self.column(k)[k..], &mut y[k..]);
     }
 
     /// `R x` or `U x`, with the `diagonal` of each row.
@@ -252,6 +251,10 @@ impl Dense {
 
     fn at(&self, row: usize, column: usize) -> f64 {
         self.cells[column * self.order + row]
+    }
+
+    fn column(&self, column: usize) -> &[f64] {
+        &self.cells[column * self.order..(column + 1) * self.order]
     }
 
     fn pivot(&self, k: usize) -> usize {
