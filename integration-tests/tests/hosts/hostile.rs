@@ -161,13 +161,23 @@ fn submission(job: u64, honest: &Member) -> Submit {
     }
 }
 
+/// MigBSP, which learns what moves cost.
+fn learning() -> agents::Scheduler {
+    let mut parameters = migbsp::Parameters::default();
+    parameters.migration.source = migbsp::CostSource::Learned;
+    agents::Scheduler {
+        model: migbsp::Config::new(parameters).unwrap(),
+        ..agents::Scheduler::default()
+    }
+}
+
 #[test]
 fn members_of_a_job_end_it_at_worst() {
     let panics = panics();
     let cluster = Cluster::start(&[2]);
     let setup = Setup {
         placement: placement(&cluster.platform, &PlacementOptions::default(), 2).unwrap(),
-        ..cluster.setup(2, Shape::Hierarchical, Some(agents::Scheduler::default()))
+        ..cluster.setup(2, Shape::Hierarchical, Some(learning()))
     };
     cluster.prepare::<Ring>(&setup);
     let honest = &cluster.members[1];

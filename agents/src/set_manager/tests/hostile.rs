@@ -4,6 +4,9 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Number, Value};
 
+use migbsp::{CostCoefficients, HostLink, MeasuredMove};
+use protocol::Installed;
+
 use super::*;
 use crate::check::RunShape;
 use crate::message_check::MessageCheck;
@@ -164,6 +167,125 @@ fn disturbed(mut test_world: TestWorld, sent: &[Sent], draw: &mut Draw) {
             return;
         }
     }
+}
+
+/// A run whose Managers learn what moves cost, or do not.
+fn learning(source: CostSource) -> TestWorld {
+    let scheduler = scheduler(|parameters| parameters.migration.source = source);
+    TestWorld::new(
+        SHAPES[1],
+        Collection::AsTheyCome,
+        &[0, 3],
+        &[1, 1],
+        Some(scheduler),
+    )
+}
+
+#[test]
+fn moves_that_cannot_be_are_refused() {
+    let seconds = |value| Seconds::new(value).unwrap();
+    let possible = MeasuredMove {
+        bytes: bsp::units::Bytes(1000),
+        took: seconds(0.5),
+        processing: seconds(0.25),
+        round_trip: seconds(0.001),
+    };
+    let is_accepted = |test_world: &TestWorld, measured| {
+        let installed = AgentMessage::Installed(Installed {
+            rank: Rank(0),
+            host: HostId(0),
+            epoch: 1,
+            measured,
+        });
+        let manager = Address::SetManager(test_world.rules.sets[0]);
+        is_accepted(test_world, &(Address::Node(HostId(0)), manager, installed))
+    };
+    let (learned, stated) = (learning(CostSource::Learned), learning(CostSource::Stated));
+    assert!(is_accepted(&learned, Some(possible)));
+    assert!(is_accepted(&stated, None));
+    assert!(!is_accepted(&learned, None), "it has to be measured");
+    assert!(!is_accepted(&stated, Some(possible)), "it is not asked for");
+    let bytes = [0, (1 << 53) + 1, 1 << 63, u64::MAX].map(|bytes| MeasuredMove {
+        bytes: bsp::units::Bytes(bytes),
+        ..possible
+    });
+    let times = [-1.0, 0.0, 0.2, -1e300].map(|took| MeasuredMove {
+        took: seconds(took),
+        ..possible
+    });
+    let parts = [
+        MeasuredMove {
+            processing: seconds(-0.1),
+            ..possible
+        },
+        MeasuredMove {
+            processing: seconds(0.6),
+            ..possible
+        },
+        MeasuredMove {
+            round_trip: seconds(-0.1),
+            ..possible
+        },
+    ];
+    for measured in bytes.iter().chain(&times).chain(&parts) {
+        assert!(!is_accepted(&learned, Some(*measured)), "{measured:?}");
+    }
+}
+
+#[test]
+fn links_and_coefficients_that_cannot_be_are_refused() {
+    let learned = learning(CostSource::Learned);
+    let (node, manager) = (Address::Node(HostId(0)), Address::SetManager(SetId(0)));
+    let measured = |links: &[(u32, u32, f64)]| {
+        let link = |(from, to, per_byte): &(u32, u32, f64)| HostLink {
+            from: HostId(*from),
+            to: HostId(*to),
+            per_byte: *per_byte,
+        };
+        let measured = protocol::Measured {
+            superstep: 0,
+            host: HostId(0),
+            speed: bsp::units::InstructionsPerSecond::new(1e9).unwrap(),
+            cores: 1,
+            load: 0.0,
+            load_recent: 0.0,
+            links: links.iter().map(link).collect(),
+        };
+        let message = AgentMessage::Call(CallMessage::Measured(measured));
+        is_accepted(&learned, &(node, manager, message))
+    };
+    assert!(measured(&[(0, 1, 1e-9), (0, 3, 1e-8)]));
+    for links in [
+        [(1, 2, 1e-9)],
+        [(0, 99, 1e-9)],
+        [(0, 1, 0.0)],
+        [(0, 1, -1.0)],
+        [(0, 1, f64::INFINITY)],
+        [(0, 1, f64::NAN)],
+    ] {
+        assert!(!measured(&links), "{links:?}");
+    }
+    assert!(!measured(&[(0, 3, 1e-9), (0, 1, 1e-9)]), "not in order");
+    assert!(!measured(&[(0, 1, 1e-9), (0, 1, 1e-9)]), "twice");
+    let capacity = |overlap, processing| {
+        let capacity = protocol::Capacity {
+            superstep: 0,
+            set: SetId(1),
+            capacity: 1e9,
+            processes: 1,
+            processors: 1,
+            learned: Some(CostCoefficients {
+                startup: Seconds::ZERO,
+                overlap,
+                processing,
+                steady: None,
+            }),
+        };
+        let message = AgentMessage::Call(CallMessage::Capacity(Box::new(capacity)));
+        is_accepted(&learned, &(Address::SetManager(SetId(1)), manager, message))
+    };
+    assert!(capacity(1.0, 0.0));
+    assert!(!capacity(-1.0, 0.0) && !capacity(f64::NAN, 0.0) && !capacity(1.0, f64::INFINITY));
 }
 
 proptest! {

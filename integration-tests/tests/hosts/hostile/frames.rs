@@ -116,7 +116,7 @@ fn change(value: &mut Value, draw: &mut Draw) {
     }
 }
 
-const AGENTS: [&str; 11] = [
+const AGENTS: [&str; 13] = [
     r#"{"Start":{"superstep":0,"interval":null}}"#,
     r#"{"Start":{"superstep":1,"interval":4}}"#,
     r#""Finish""#,
@@ -127,10 +127,12 @@ const AGENTS: [&str; 11] = [
     r#"{"Migrate":{"rank":1,"from":1,"to":0,"epoch":1,"deferred_cost":0.5}}"#,
     r#"{"State":{"rank":1,"epoch":1,"agent":3,"declared":null}}"#,
     r#"{"Installed":{"rank":0,"host":1,"epoch":1}}"#,
+    r#"{"Installed":{"rank":0,"host":1,"epoch":1,"measured":{"bytes":1000,"took":0.5,"processing":0.25,"round_trip":0.1}}}"#,
+    r#"{"Evaluate":{"superstep":0,"sets":[{"capacity":1e9,"processes":1,"processors":1,"transfer_rate":1e-9}],"learned":{"startup":0.5,"overlap":1.5,"processing":0.5}}}"#,
     r#"{"Halted":0}"#,
 ];
 
-const CALLS: [&str; 9] = [
+const CALLS: [&str; 13] = [
     r#"{"Measured":{"superstep":0,"host":0,"speed":1e9,"cores":1,"load":0.5,"load_recent":0.5}}"#,
     r#"{"Capacity":{"superstep":0,"set":0,"capacity":1e9,"processes":1,"processors":1}}"#,
     r#"{"Reports":{"superstep":0,"host":0,"reports":[]}}"#,
@@ -139,6 +141,10 @@ const CALLS: [&str; 9] = [
     r#"{"Ask":{"superstep":0,"from":0,"request":{"rank":0,"instructions":5,"bytes":5,"migration":0.5,"t2":0.5}}}"#,
     r#"{"Answered":{"superstep":0,"rank":0,"answer":{"offer":{"host":0,"t1":0.5,"runner_up":null}}}}"#,
     r#"{"Decided":{"superstep":0,"set":0,"considered":[]}}"#,
+    r#"{"Measured":{"superstep":0,"host":0,"speed":1e9,"cores":1,"load":0.5,"load_recent":0.5,"links":[{"from":0,"to":1,"per_byte":1e-9}]}}"#,
+    r#"{"Capacity":{"superstep":0,"set":0,"capacity":1e9,"processes":1,"processors":1,"learned":{"startup":0.5,"overlap":1.5,"processing":0.5,"steady":{"per_byte":0.5,"range":[0.5,1.5]}}}}"#,
+    r#"{"Standing":{"superstep":0,"set":0,"interval":4,"tolerance":0.5,"entries":[],"digests":[],"barrier_busy":[],"inventory":null,"remaining":7}}"#,
+    r#"{"Ask":{"superstep":0,"from":0,"request":{"rank":0,"instructions":5,"bytes":5,"migration":0.5,"t2":0.5,"per_byte":1e-9}}}"#,
     r#"{"Planned":{"superstep":0,"moves":[{"step":{"rank":0,"from":0,"to":1},"cost":0.5,"before":0.5,"after":0.5}],"spacing":{"cost":0.5,"pause":1,"again":1,"took":0.5,"limit":0.5}}}"#,
 ];
 
