@@ -84,13 +84,16 @@ impl World for HostWorld {
     }
 
     fn install(&mut self, host: HostId, from: Address, image: ProcessImage) {
-        let measured = self.measured.remove(&image.rank);
+        let Some(measured) = self.measured.remove(&image.rank) else {
+            let problem = format!("an image of {}, which has arrived already", image.rank);
+            return self.refuse(from, problem);
+        };
         let moved = Moved {
             from,
             agent: image.payload,
             host,
             epoch: image.epoch,
-            measured: measured.expect("an image is measured when it arrives"),
+            measured,
         };
         self.deliver(Address::Process(image.rank), Event::Moved(Box::new(moved)));
     }
