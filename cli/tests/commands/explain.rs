@@ -180,7 +180,7 @@ fn scripts_and_plans_are_explained_too() {
 
     let policy = "scheduler.policy=adaptive";
     let many = "application.processes=200";
-    let planned = recorded(&[policy, many, "application.supersteps=40"]);
+    let planned = recorded(&[policy, many, "application.supersteps=100"]);
     let run = json(&planned, &[]);
     let calls = run["calls"].as_array().unwrap();
     let moved = calls
