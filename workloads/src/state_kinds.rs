@@ -6,6 +6,7 @@
 //! checks every result, and can be moved between any two supersteps. Processes do not exchange messages.
 
 mod bitonic;
+mod cells;
 mod dense;
 mod gzip;
 mod linpack;
@@ -44,8 +45,16 @@ pub struct StateKinds {
 pub struct Solved {
     /// Problems that were solved, and whose results were found right.
     pub problems: u64,
-    /// Fingerprint of all results, in their order.
+    /// Fingerprint of all results, in their order, and of the problem that was not solved in the end.
     pub digest: u64,
+}
+
+impl Solved {
+    fn add(&mut self, numbers: Vec<u64>) {
+        for number in numbers {
+            self.digest = (self.digest ^ number).wrapping_mul(PRIME);
+        }
+    }
 }
 
 /// The problem of a round.
@@ -127,6 +136,7 @@ impl Program for StateKinds {
         }
         ctx.charge(Instructions(spent));
         if ctx.index() + 1 == self.supersteps {
+            self.solved.add(self.problem.state());
             return Step::Halt(self.solved);
         }
         Step::Continue
@@ -159,9 +169,7 @@ impl StateKinds {
             Problem::Xlintims(xlintims) if xlintims.is_over() => xlintims.result(),
             _ => return Ok(spent),
         };
-        for number in result {
-            self.solved.digest = (self.solved.digest ^ number).wrapping_mul(PRIME);
-        }
+        self.solved.add(result);
         self.solved.problems += 1;
         self.round = self.round.next();
         let next = Problem::new(self.problem.kind(), self.round, self.range);
@@ -186,6 +194,16 @@ impl Problem {
             Self::Bitonic(_) => Kind::Bitonic,
             Self::Gzip(_) => Kind::Gzip,
             Self::Xlintims(_) => Kind::Xlintims,
+        }
+    }
+
+    /// The state, as numbers to be compared.
+    fn state(&self) -> Vec<u64> {
+        match self {
+            Self::Linpack(linpack) => linpack.state(),
+            Self::Bitonic(bitonic) => bitonic.state(),
+            Self::Gzip(gzip) => gzip.state(),
+            Self::Xlintims(xlintims) => xlintims.state(),
         }
     }
 

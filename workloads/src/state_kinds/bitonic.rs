@@ -29,11 +29,7 @@ struct Node(i32, Option<Box<Self>>, Option<Box<Self>>);
 impl Bitonic {
     /// The keys of a round.
     pub(super) fn new(round: Round, range: [f64; 2]) -> Self {
-        let nodes = round.bytes(range) / BYTES_OF_NODE;
-        let mut levels = 1;
-        while f64::from(2_u32 << levels) <= nodes && levels < LEVELS_MAX {
-            levels += 1;
-        }
+        let levels = levels(round.bytes(range), range);
         let mut numbers = round.numbers(KEYS);
         let mut keys =
             std::iter::repeat_with(|| i32::from_ne_bytes(numbers.next_u32().to_ne_bytes()));
@@ -96,6 +92,14 @@ impl Bitonic {
         Ok(fingerprint)
     }
 
+    /// The state, as numbers to be compared.
+    pub(super) fn state(&self) -> Vec<u64> {
+        let mut keys = Vec::with_capacity(self.keys());
+        collect(self.root.as_deref(), &mut keys);
+        keys.push(self.spare);
+        keys.into_iter().map(mixed).collect()
+    }
+
     /// The most bytes of its encoding.
     pub(super) const fn encoded(&self) -> usize {
         // An array of three, a key of at most five bytes, and of a leaf two that are not there.
@@ -142,6 +146,17 @@ impl Bitonic {
         }
         &mut self.spare
     }
+}
+
+/// The levels of a tree of at most `bytes` bytes; one more if that is below the range, and the larger tree is not above.
+fn levels(bytes: f64, [least, most]: [f64; 2]) -> u32 {
+    let size = |levels: u32| f64::from(1_u32 << levels) * BYTES_OF_NODE;
+    let mut levels = 1;
+    while size(levels + 1) <= bytes && levels < LEVELS_MAX {
+        levels += 1;
+    }
+    let is_larger_one_better = size(levels) < least && size(levels + 1) <= most;
+    levels + u32::from(is_larger_one_better)
 }
 
 /// A tree of `levels` levels, whose keys are drawn from left to right.
@@ -212,6 +227,19 @@ mod tests {
             assert_eq!(keys(&tree), expected);
             assert!(tree.result().is_ok());
         }
+    }
+
+    #[test]
+    fn trees_are_within_their_range_if_one_of_these_sizes_is() {
+        // Trees have 7.5 kB, 15 kB, 30 kB and so on.
+        let within = |bytes, range| f64::from(1_u32 << levels(bytes, range)) * BYTES_OF_NODE;
+        for bytes in [12e3, 15e3, 20e3, 29e3, 31e3] {
+            assert!(
+                (12e3..31e3).contains(&within(bytes, [12e3, 31e3])),
+                "{bytes}"
+            );
+        }
+        assert!(within(10e3, [10e3, 12e3]) < 10e3, "none is");
     }
 
     #[test]

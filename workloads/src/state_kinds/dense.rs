@@ -12,6 +12,7 @@ use crate::memory::collected;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dense {
     order: usize,
+    #[serde(with = "super::cells")]
     cells: Vec<f64>,
     routine: Routine,
     /// Columns that are factored.
@@ -58,14 +59,19 @@ impl Dense {
         })
     }
 
+    /// Its cells, factored as far as they are.
+    pub(super) fn cells(&self) -> impl Iterator<Item = u64> {
+        self.cells.iter().map(|cell| cell.to_bits())
+    }
+
     pub(super) const fn order(&self) -> usize {
         self.order
     }
 
     /// The most bytes of its encoding.
     pub(super) fn encoded(&self) -> usize {
-        // A number of 64 bits takes nine bytes, one of 32 five.
-        9 * (self.cells.len() + self.order) + 5 * self.order + 128
+        // Of the others, a number of 64 bits takes nine bytes, one of 32 five.
+        8 * self.cells.len() + 9 * self.diagonal.len() + 5 * self.pivots.len() + 64
     }
 
     /// Whether all columns are factored.
@@ -270,8 +276,13 @@ fn reflect(v: &[f64], y: &mut [f64]) {
     }
 }
 
-/// The greatest difference of two vectors, as a multiple of what rounding causes: `|y - z| / (|A| |x| n ε)`.
+/// The greatest difference of two vectors, as a multiple of what rounding causes: `|y - z| / (|A| |x| n ε)`; infinite if
+/// an element is no finite number.
 pub(super) fn residual(y: &[f64], z: &[f64], norm: f64, x: &[f64]) -> f64 {
+    let mut all = y.iter().chain(z).chain(x);
+    if !all.all(|value| value.is_finite()) {
+        return f64::INFINITY;
+    }
     let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     let difference = greatest(&mut y.iter().zip(z).map(|(y, z)| (y - z).abs()));
     let size = greatest(&mut x.iter().map(|x| x.abs()));
@@ -280,7 +291,7 @@ pub(super) fn residual(y: &[f64], z: &[f64], norm: f64, x: &[f64]) -> f64 {
 
 /// The order of a matrix whose encoding takes `bytes`; at least two.
 pub(super) fn order_of(bytes: f64) -> usize {
-    let order = (bytes / 9.0).sqrt();
+    let order = (bytes / 8.0).sqrt();
     let order = crate::parameters::whole(order).max(2);
     usize::try_from(order).expect("an order fits a usize")
 }
@@ -347,11 +358,27 @@ mod tests {
     }
 
     #[test]
+    fn results_that_are_no_numbers_are_no_results() {
+        let one = [1.0, 2.0];
+        assert!(residual(&one, &one, 1.0, &one) < 1.0);
+        for wrong in [f64::NAN, f64::INFINITY] {
+            let wrong = [1.0, wrong];
+            assert!(residual(&wrong, &one, 1.0, &one).is_infinite());
+            assert!(residual(&one, &wrong, 1.0, &one).is_infinite());
+            assert!(residual(&one, &one, 1.0, &wrong).is_infinite());
+        }
+    }
+
+    #[test]
     fn declared_bytes_are_enough_and_not_many_more() {
         let (_, dense) = factored(50, Routine::Qr);
         let encoded = rmp_serde::to_vec(&dense).unwrap().len();
         assert!(encoded <= dense.encoded() && dense.encoded() < encoded + 1000);
-        assert_eq!(order_of(9.0 * 100.0 * 100.0), 100);
+        assert_eq!(order_of(8.0 * 100.0 * 100.0), 100);
+        assert_eq!(
+            rmp_serde::from_slice::<Dense>(&rmp_serde::to_vec(&dense).unwrap()).unwrap(),
+            dense
+        );
         assert_eq!(order_of(1.0), 2);
     }
 }

@@ -110,6 +110,14 @@ impl Gzip {
         Ok(vec![drawn.crc.into(), drawn.bytes, crc.into(), bytes])
     }
 
+    /// The state, as numbers to be compared.
+    pub(super) fn state(&self) -> Vec<u64> {
+        let sums = [self.input, self.output];
+        sums.iter()
+            .flat_map(|sum| [sum.crc.into(), sum.bytes])
+            .collect()
+    }
+
     /// The most bytes of its encoding.
     pub(super) fn encoded(&self) -> usize {
         self.matches.encoded() + self.text.encoded() + 512

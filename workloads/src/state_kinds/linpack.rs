@@ -51,6 +51,11 @@ impl Linpack {
         }
     }
 
+    /// The state, as numbers to be compared.
+    pub(super) fn state(&self) -> Vec<u64> {
+        self.matrix.cells().collect()
+    }
+
     /// The most bytes of its encoding.
     pub(super) fn encoded(&self) -> usize {
         self.matrix.encoded()

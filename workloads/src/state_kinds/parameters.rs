@@ -48,14 +48,14 @@ impl Default for Parameters {
 ///
 /// If a number is none, too small or too large, or if the range ends before it begins.
 pub(super) fn checked(parameters: &Parameters) -> Result<([f64; 2], u64), Error> {
-    let expected = "from 1 kB to 64 GB";
+    let expected = "a number from 1 kB to 64 GB";
     let [least, most] = parameters.state;
-    within(("state #1", least), BYTES.0, BYTES.1, expected)?;
+    within(("state[0]", least), BYTES.0, BYTES.1, expected)?;
     within(
-        ("state #2", most),
+        ("state[1]", most),
         least,
         BYTES.1,
-        "at least the first number, and at most 64 GB",
+        "a number from the first one to 64 GB",
     )?;
     let budget = instructions("instructions", parameters.instructions)?;
     Ok(([least, most], budget.0.max(1)))

@@ -37,7 +37,7 @@ fn every_kind_solves_the_same_problems_moved_or_not() {
 fn states_are_as_large_as_wanted() {
     for (kind, least, most) in [
         (Kind::Linpack, 1e5, 1e6),
-        (Kind::Bitonic, 4e4, 1e6),
+        (Kind::Bitonic, 9e4, 1e6),
         (Kind::Xlintims, 4e3, 1e6),
     ] {
         let parameters = Parameters {
@@ -74,20 +74,35 @@ fn errors_name_the_parameter() {
     };
     check(
         "state = [0, 1e6]",
-        "invalid value `0.0` for `state #1`: must be from 1 kB to 64 GB",
+        "invalid value `0.0` for `state[0]`: must be a number from 1 kB to 64 GB",
     );
     check(
         "state = [1e6, 1e5]",
-        "invalid value `100000.0` for `state #2`: must be at least the first number, and at most 64 GB",
+        "invalid value `100000.0` for `state[1]`: must be a number from the first one to 64 GB",
     );
     check(
         "state = [1e6, 1e15]",
-        "invalid value `1000000000000000.0` for `state #2`: must be at least the first number, and at most 64 GB",
+        "invalid value `1000000000000000.0` for `state[1]`: must be a number from the first one to 64 GB",
     );
     check(
         "state = [nan, 1e6]",
-        "invalid value `NaN` for `state #1`: must be from 1 kB to 64 GB",
+        "invalid value `NaN` for `state[0]`: must be a number from 1 kB to 64 GB",
     );
     let unknown = toml::from_str::<Parameters>("kind = \"linpak\"").unwrap_err();
     assert!(unknown.to_string().contains("unknown variant `linpak`"));
+}
+
+#[test]
+fn a_problem_that_is_not_solved_counts_in_the_digest() {
+    let digest = |supersteps| {
+        let large = Parameters {
+            state: [1e6, 1e6],
+            ..parameters(Kind::Linpack)
+        };
+        let processes = processes(&large, common(supersteps)).unwrap();
+        let run = bsp::reference::run(processes, bsp::reference::Limit::default()).unwrap();
+        assert_eq!(run.outputs[0].problems, 0);
+        run.outputs[0].digest
+    };
+    assert_ne!(digest(1), digest(2));
 }

@@ -60,6 +60,11 @@ impl Xlintims {
         self.residuals.iter().map(|one| one.to_bits()).collect()
     }
 
+    /// The state, as numbers to be compared.
+    pub(super) fn state(&self) -> Vec<u64> {
+        self.matrices.iter().flat_map(Dense::cells).collect()
+    }
+
     /// The most bytes of its encoding.
     pub(super) fn encoded(&self) -> usize {
         self.matrices.iter().map(Dense::encoded).sum::<usize>() + 9 * ORDERS.len() + 64

@@ -83,10 +83,17 @@ impl Matches {
         (found, compared.into())
     }
 
-    /// The most bytes of its encoding.
+    /// The bytes of its encoding, about: a number takes the more, the larger it is.
     pub(super) fn encoded(&self) -> usize {
-        // Bytes take up to two, positions up to five.
-        2 * self.bytes.len() + 5 * (HASHES + WINDOW) + 64
+        let of = |number: u32| match number {
+            0..=0x7f => 1,
+            0x80..=0xff => 2,
+            0x100..=0xffff => 3,
+            _ => 5,
+        };
+        let bytes: usize = self.bytes.iter().map(|byte| of((*byte).into())).sum();
+        let positions = self.last.iter().chain(&self.before);
+        bytes + positions.map(|position| of(*position)).sum::<usize>() + 64
     }
 
     /// Where in `bytes` a remembered position is, if a copy may come from there.
