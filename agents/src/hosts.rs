@@ -29,6 +29,7 @@ mod one_way_delay;
 mod pool;
 mod prepared;
 mod queue;
+mod rates;
 mod revocations;
 mod routes;
 mod share;

@@ -48,8 +48,7 @@ pub use processor::{Processor, capacity};
 pub use snapshot::Snapshot;
 
 /// The median, the upper one of an even number; `None` without values.
-#[must_use]
-pub fn median(mut values: Vec<f64>) -> Option<f64> {
+fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }

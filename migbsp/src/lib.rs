@@ -28,7 +28,7 @@ pub use knowledge::{
     Assignment, BandwidthForecast, BarrierTime, CallMove, CostCoefficients, CostSource, Edge,
     Forecast, Graph, Host, HostLink, Incoming, Lesson, Load, MeasuredMove, Message, MigrationCost,
     MigrationModel, MigrationSchedule, MigrationTime, Move, MoveCost, Neighbours, Network, Path,
-    PlanningAssumptions, Processor, Received, Snapshot, SteadyRate, capacity, median,
+    PlanningAssumptions, Processor, Received, Snapshot, SteadyRate, capacity,
 };
 pub use paper::{
     Answer, BestStays, BytesSuperstep, CandidateOrder, CandidateWork, Config, ConfigError, Digest,

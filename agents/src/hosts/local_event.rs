@@ -1,6 +1,7 @@
 //! Events that a node causes itself, on other threads or later.
 
-use bsp::SetId;
+use bsp::units::Seconds;
+use bsp::{HostId, SetId};
 use protocol::Address;
 
 use super::failure::JobError;
@@ -13,8 +14,8 @@ pub(super) enum LocalEvent {
     Woken(Address),
     /// The image of a process has arrived and is decoded.
     Arrived(Box<ArrivedProcess>),
-    /// The image of a process has reached its host: its bytes.
-    Sent(u64),
+    /// The image of a process has reached its host: its bytes, and how long it took.
+    Sent(HostId, u64, Seconds),
     /// The plan that the Manager of a Set asked for is complete.
     Deliberated(SetId, Box<Deliberated>),
     /// A task has failed.

@@ -295,7 +295,10 @@ impl HostWorld {
         match event {
             LocalEvent::Woken(agent) => self.deliver(agent, Event::Woken),
             LocalEvent::Arrived(process) => self.handle_arrived(*process),
-            LocalEvent::Sent(bytes) => self.moved += bytes,
+            LocalEvent::Sent(host, bytes, took) => {
+                self.moved += bytes;
+                self.transfers.learn(host, bytes, took);
+            }
             LocalEvent::Deliberated(set, deliberated) => {
                 self.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
             }

@@ -195,7 +195,10 @@ impl SetManager {
         if call.capacities.len() < rules.managers.len() {
             return Ok(());
         }
-        call.rates = call.rates_to_sets(&rules.sets, |set| world.transfer_rate(self.set, set));
+        let sets = call.capacities.keys();
+        call.rates = sets
+            .map(|set| world.transfer_rate(self.set, *set))
+            .collect();
         let view = |(capacity, rate): (&Capacity, &f64)| SetView {
             capacity: capacity.capacity,
             processes: capacity.processes,

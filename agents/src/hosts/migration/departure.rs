@@ -14,6 +14,7 @@ use crate::chunks::{self, ChunkWriter};
 use crate::error::RunError;
 use crate::hosts::failure::JobError;
 use crate::hosts::local_event::LocalEvent;
+use crate::hosts::time::elapsed;
 use crate::programs::{HostedProgram, Incoming};
 
 /// The processes that leave this node.
@@ -92,7 +93,7 @@ async fn send_image(
         Err(error) if sent.is_ok() || !peer.is_lost() => return Err(error.into()),
         Ok(()) | Err(_) => sent?,
     }
-    Ok(LocalEvent::Sent(bytes))
+    Ok(LocalEvent::Sent(order.to, bytes, elapsed(clock.began)))
 }
 
 /// The number of images that are encoded at the same time. Each takes a thread until its image is sent, and there are

@@ -7,7 +7,8 @@ use bsp::{HostId, SetId};
 use bytes::Bytes;
 use protocol::Probe;
 
-use crate::hosts::links::{Links, RoundTrips};
+use crate::hosts::links::{Links, Probed, RoundTrips};
+use crate::hosts::rates::Rates;
 use crate::hosts::time::seconds;
 use crate::setup::Rules;
 
@@ -65,8 +66,8 @@ impl Probing {
         self.in_transfer.is_empty()
     }
 
-    /// Handles the return of probe `number` from `host`. Returns the next one, to be sent now; after the last one, `links`
-    /// learns the round trips.
+    /// Handles the return of probe `number` from `host`. Returns the next one, to be sent now; after the last one, `rates` and
+    /// `links` learn the round trips.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl Probing {
         host: HostId,
         number: u32,
         arrived: Clock,
-        links: &mut Links,
+        (rates, links): (&mut Rates, &mut Links),
     ) -> Result<Option<Probe>, String> {
         let in_transfer = self.in_transfer.remove(&host);
         let in_transfer = in_transfer.filter(|in_transfer| in_transfer.number == number);
@@ -96,7 +97,13 @@ impl Probing {
         let ends = self.ends.iter();
         for (set, _) in ends.filter(|(_, end)| **end == host) {
             if let [Some(empty), Some(full)] = trips {
-                links.probed((host, *set), empty, (length, full));
+                let probed = Probed {
+                    empty,
+                    full,
+                    bytes: length,
+                };
+                rates.probed(*set, &probed);
+                links.probed(host, &probed);
             }
         }
         Ok(None)

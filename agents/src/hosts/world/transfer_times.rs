@@ -11,14 +11,16 @@ use protocol::Probe;
 
 use super::probing::{PROBE_LEN, Probing};
 use crate::check::check;
-use crate::hosts::links::{Links, Transferred};
+use crate::hosts::links::Links;
 use crate::hosts::one_way_delay::OneWayDelay;
+use crate::hosts::rates::Rates;
 use crate::setup::Rules;
 
 /// What probes, batches and images say about the time of transfers.
 pub(super) struct TransferTimes {
     rules: Arc<Rules>,
     delays: BTreeMap<HostId, OneWayDelay>,
+    rates: Rates,
     links: Links,
     probing: Probing,
 }
@@ -28,6 +30,7 @@ impl TransferTimes {
     pub(super) fn new(rules: Arc<Rules>, own: HostId, peers: impl Iterator<Item = HostId>) -> Self {
         Self {
             delays: peers.map(|host| (host, OneWayDelay::new())).collect(),
+            rates: Rates::default(),
             links: Links::default(),
             probing: Probing::new(&rules, own),
             rules,
@@ -44,14 +47,14 @@ impl TransferTimes {
     ) -> Seconds {
         let delay = self.delays.get_mut(&host).expect("a peer");
         let took = delay.took(sent, arrived, transport.0);
-        self.links.add_message(Transferred {
-            host,
-            set: self.rules.sets[host.index()],
-            bytes,
-            took,
-            transport,
-        });
+        self.links.add_message(host, (bytes, took), transport);
+        self.learn(host, bytes, took);
         took
+    }
+
+    /// A transfer of `bytes` bytes between this node and `host` took `took`.
+    pub(super) fn learn(&mut self, host: HostId, bytes: u64, took: Seconds) {
+        self.rates.learn(self.rules.sets[host.index()], bytes, took);
     }
 
     /// The first probes, to be sent now.
@@ -74,8 +77,8 @@ impl TransferTimes {
     ) -> Result<Option<Probe>, String> {
         let number = probe.number;
         if probe.is_back {
-            let links = &mut self.links;
-            return self.probing.handle_reply(host, number, arrived, links);
+            let learning = (&mut self.rates, &mut self.links);
+            return self.probing.handle_reply(host, number, arrived, learning);
         }
         check(probe.payload.len() <= PROBE_LEN, || {
             format!("a probe of {} bytes", probe.payload.len())
@@ -89,12 +92,12 @@ impl TransferTimes {
 
     /// Seconds per byte to the Manager of `set`.
     pub(super) fn per_byte(&self, set: SetId) -> f64 {
-        self.links.per_byte(set)
+        self.rates.per_byte(set)
     }
 
     /// The time of an empty message to the Manager of `set`.
     pub(super) fn latency(&self, set: SetId) -> Seconds {
-        self.links.latency(set)
+        self.rates.latency(set)
     }
 
     /// Seconds per byte to each host to which they have been measured.

@@ -94,18 +94,6 @@ impl Call {
             .collect()
     }
 
-    /// Seconds per byte to every Set: the median of the links that the hosts of the own Set have measured to its hosts,
-    /// or else what `known` says; `sets` has the Set of each host.
-    pub(super) fn rates_to_sets(&self, sets: &[SetId], known: impl Fn(SetId) -> f64) -> Vec<f64> {
-        let links = self.links();
-        let rate = |target: &SetId| {
-            let to = links.iter().filter(|link| sets[link.to.index()] == *target);
-            let median = migbsp::median(to.map(|link| link.per_byte).collect());
-            median.unwrap_or_else(|| known(*target))
-        };
-        self.capacities.keys().map(rate).collect()
-    }
-
     /// Whether a process of the own Set computed in the last superstep.
     pub(super) fn computed(&self, rank: Rank) -> bool {
         let report = self.reports.get(&rank);
