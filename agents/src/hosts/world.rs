@@ -375,7 +375,8 @@ impl HostWorld {
         let Address::Node(source) = from else {
             unreachable!("checked when the image began to arrive");
         };
-        let (took, times) = transfer.times(self.peers.round_trip(source));
+        // The queue of the link is that of the image itself.
+        let (took, times) = transfer.times(self.peers.round_trip_least(source));
         self.computation.insert(rank, program);
         self.exchanges.insert_inbox(rank, inbox);
         let moved = record::Moved {

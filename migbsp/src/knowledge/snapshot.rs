@@ -260,24 +260,21 @@ impl Snapshot {
     /// Seconds that a process with this image takes to move from one Set to another, at the rate between them or, if
     /// that is slower, at the one that messages have been measured to have.
     pub(crate) fn image_transfer(&self, image: Image, from: SetId, to: SetId) -> f64 {
-        self.cost_factor
-            * self
-                .cost
-                .time(image, self.image_per_byte_of_sets(from, to))
-                .get()
+        let per_byte = self.rate(from, to).max(self.message_per_byte(from, to));
+        self.cost_factor * self.cost.time(image, per_byte).get()
     }
 
     /// Seconds that one byte of an image takes from host to host, as it is predicted.
     fn image_per_byte(&self, from: usize, to: usize) -> f64 {
-        let measured = self.links.get(&(from, to)).copied();
-        let sets = (self.hosts[from].set, self.hosts[to].set);
-        measured.unwrap_or_else(|| self.image_per_byte_of_sets(sets.0, sets.1))
+        let link = self.links.get(&(from, to)).copied();
+        let (from, to) = (self.hosts[from].set, self.hosts[to].set);
+        let rate = link.unwrap_or_else(|| self.rate(from, to));
+        rate.max(self.message_per_byte(from, to))
     }
 
-    /// Seconds that one byte of an image takes from Set to Set, as it is predicted.
-    fn image_per_byte_of_sets(&self, from: SetId, to: SetId) -> f64 {
-        let measured = self.network.per_byte(from, to) * self.network.slowness(from, to);
-        self.rate(from, to).max(measured)
+    /// Seconds that one byte of a message has been measured to take from Set to Set.
+    fn message_per_byte(&self, from: SetId, to: SetId) -> f64 {
+        self.network.per_byte(from, to) * self.network.slowness(from, to)
     }
 
     /// Seconds per byte that are predicted for the image of `process` on its way to `host`, if the cost of moves is

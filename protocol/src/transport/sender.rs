@@ -104,6 +104,12 @@ impl Sender {
         self.link.connection.rtt()
     }
 
+    /// The shortest round-trip time of a packet so far: that of a link without a queue.
+    #[must_use]
+    pub fn round_trip_least(&self) -> Duration {
+        self.link.connection.stats().path.min_rtt
+    }
+
     /// The bandwidth that the transport allows, in bytes per second: its congestion window in every round trip.
     #[must_use]
     #[expect(

@@ -39,6 +39,12 @@ impl PeerLinks {
         sender.map_or(Seconds::ZERO, |sender| seconds(sender.round_trip()))
     }
 
+    /// The shortest round-trip time to `host` so far.
+    pub(super) fn round_trip_least(&self, host: HostId) -> Seconds {
+        let sender = self.senders.get(&host);
+        sender.map_or(Seconds::ZERO, |sender| seconds(sender.round_trip_least()))
+    }
+
     /// The estimated round-trip time to `host`, and the bandwidth that follows from what may be under way during it, in
     /// bytes per second.
     pub(super) fn transport(&self, host: HostId) -> (Seconds, f64) {
