@@ -22,6 +22,7 @@ mod programs;
 pub mod record;
 mod remaining;
 pub mod replay;
+mod repricing;
 mod script;
 mod set_manager;
 mod setup;

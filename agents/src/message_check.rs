@@ -7,7 +7,9 @@
 use std::ops::RangeInclusive;
 
 use bsp::{HostId, SetId};
-use migbsp::{Answer, CostCoefficients, Entry, HostLink, Inventory, Load, MeasuredMove, Refusal};
+use migbsp::{
+    Answer, CostCoefficients, Entry, HostLink, Inventory, LinkProbe, Load, MeasuredMove, Refusal,
+};
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
 use crate::check::{RunShape, check};
@@ -52,6 +54,16 @@ impl MessageCheck<'_> {
                 self.learned(order.learned.as_ref())?;
                 self.0.superstep(order.superstep)
             }
+            AgentMessage::ProbeLink(order) => {
+                let LinkProbe {
+                    from, to: other, ..
+                } = order.probe;
+                self.0.host(other)?;
+                check(to == Address::Node(from) && from != other, || {
+                    format!("an order to probe the link from {from} to {other}")
+                })?;
+                self.0.superstep(order.superstep)
+            }
             AgentMessage::Migrate(order) => {
                 self.0.rank(order.rank)?;
                 self.0.host(order.to)?;
@@ -86,7 +98,22 @@ impl MessageCheck<'_> {
         let is_hierarchical = self.0.rules.barrier.shape == Shape::Hierarchical;
         let has_calls = self.0.rules.scheduler.is_some();
         let is_of = |host: HostId, set: SetId| sets[host.index()] == set;
+        // The first Manager probes the links of its plan, whose hosts may be in any Set.
+        let is_for_plan = |set: SetId| {
+            let scheduler = self.0.rules.scheduler.as_ref();
+            set == *first && scheduler.is_some_and(Scheduler::plans)
+        };
         match (from, to) {
+            (Address::SetManager(set), Address::Node(host))
+                if matches!(message, AgentMessage::ProbeLink(_)) =>
+            {
+                self.learns() && (is_of(host, set) || is_for_plan(set))
+            }
+            (Address::Node(host), Address::SetManager(set))
+                if matches!(message, AgentMessage::Call(CallMessage::LinkProbed(_))) =>
+            {
+                self.learns() && (is_of(host, set) || is_for_plan(set))
+            }
             (Address::SetManager(set), Address::Node(host)) if is_of(host, set) => match message {
                 AgentMessage::Start(_) | AgentMessage::Finish => is_hierarchical,
                 AgentMessage::Measure(_) | AgentMessage::Evaluate(_) | AgentMessage::Migrate(_) => {
@@ -130,9 +157,10 @@ impl MessageCheck<'_> {
     fn may_travel_between_managers(&self, from: SetId, message: &CallMessage) -> bool {
         let scheduler = self.0.rules.scheduler.as_ref();
         scheduler.is_some_and(|scheduler| match message {
-            CallMessage::Measured(_) | CallMessage::Reports(_) | CallMessage::ReportsBefore(_) => {
-                false
-            }
+            CallMessage::Measured(_)
+            | CallMessage::Reports(_)
+            | CallMessage::ReportsBefore(_)
+            | CallMessage::LinkProbed(_) => false,
             CallMessage::Capacity(_) | CallMessage::SetReport(_) => true,
             CallMessage::Ask(_) | CallMessage::Answered(_) | CallMessage::Decided(_) => {
                 !scheduler.plans()
@@ -177,7 +205,17 @@ impl MessageCheck<'_> {
             CallMessage::Decided(decided) => {
                 own_set(from, decided.set)?;
                 let mut considered = decided.considered.iter();
-                considered.try_for_each(|considered| self.considered(decided.set, considered))
+                considered.try_for_each(|considered| self.considered(decided.set, considered))?;
+                let mut probed = decided.probed.iter();
+                probed.try_for_each(|link| {
+                    check(self.set_of(link.from) == decided.set, || foreign(link.from))?;
+                    self.links(link.from, &[*link])
+                })
+            }
+            CallMessage::LinkProbed(probed) => {
+                let link = probed.link;
+                check(from == Address::Node(link.from), || foreign(link.from))?;
+                self.links(link.from, &[link])
             }
             CallMessage::Planned(planned) => planned.moves.iter().try_for_each(|planned| {
                 self.per_byte(planned.per_byte)?;

@@ -50,10 +50,15 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// If the event is not a message.
+    /// If the event is neither a message nor the result of a probe.
     pub fn handle(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
-        let Event::Message { from, message } = event else {
-            unreachable!("{} cannot handle {event:?}", self.host)
+        let (from, message) = match event {
+            Event::Message { from, message } => (from, message),
+            Event::LinkProbed { by, probed } => {
+                let message = AgentMessage::Call(CallMessage::LinkProbed(probed));
+                return world.send(Address::Node(self.host), by, message, Cost::Encoded);
+            }
+            event => unreachable!("{} cannot handle {event:?}", self.host),
         };
         if let Err(problem) = self.handle_message(rules, from, message, world) {
             world.refuse(from, problem);
@@ -111,6 +116,10 @@ impl Node {
                 self.evaluate(&order, world);
             }
             AgentMessage::Reported(report) => self.handle_report(*report, world)?,
+            AgentMessage::ProbeLink(order) => {
+                self.check_reported()?;
+                world.probe_link(order, from);
+            }
             AgentMessage::Migrate(order) => {
                 self.check_reported()?;
                 self.remove(order.rank)?;

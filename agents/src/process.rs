@@ -82,7 +82,7 @@ impl Process {
                     world.refuse(moved.from, problem);
                 }
             }
-            Event::Woken | Event::Flushed | Event::Deliberated(_) => {
+            Event::Woken | Event::Flushed | Event::LinkProbed { .. } | Event::Deliberated(_) => {
                 unreachable!("{} cannot handle {event:?}", self.rank)
             }
         }

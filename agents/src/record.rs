@@ -195,6 +195,9 @@ pub struct Call {
     /// What had been learned of the cost of moves before this call, if it is learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<CostCoefficients>,
+    /// The links that were probed before large moves: by the first Manager, or by the Managers in the order of their Sets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probed: Vec<HostLink>,
     /// The processes that moved.
     pub migrations: Vec<Migration>,
 }

@@ -254,7 +254,7 @@ impl Replay {
                 let recomputed = found.as_recorded(recorded, expected[rank.index()]);
                 comparison.compare(&rank.to_string(), recorded, &recomputed);
             }
-            let decided = deciding.decide(self.barrier, &observations, found);
+            let decided = deciding.decide(self.barrier, &observations, (call, found));
             checked.candidates = decided.candidates();
             let recorded = (call, &moved[..]);
             let recomputed = deciding.conclude(self.barrier, &observations, recorded, decided);

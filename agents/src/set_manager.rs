@@ -134,7 +134,10 @@ impl SetManager {
                     world.refuse(Address::SetManager(self.set), problem);
                 }
             }
-            Event::Computed { .. } | Event::Exchanged(_) | Event::Moved(_) => {
+            Event::Computed { .. }
+            | Event::Exchanged(_)
+            | Event::Moved(_)
+            | Event::LinkProbed { .. } => {
                 unreachable!("the Manager of {} cannot handle {event:?}", self.set)
             }
         }

@@ -3,7 +3,7 @@
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{HostLink, Incoming, MeasuredMove, Path, Reception};
-use protocol::{Address, AgentMessage, Migrate, ProcessImage};
+use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessImage};
 use smallvec::SmallVec;
 
 use crate::deliberation::{Deliberated, Deliberation};
@@ -37,6 +37,13 @@ pub enum Event {
     Woken,
     /// All messages that a Manager has sent have arrived.
     Flushed,
+    /// A link has been probed, as a Manager has ordered.
+    LinkProbed {
+        /// The Manager.
+        by: Address,
+        /// What was found.
+        probed: LinkProbed,
+    },
     /// The plan that a Manager asked for is complete.
     Deliberated(Box<Deliberated>),
 }
@@ -164,6 +171,21 @@ pub trait World {
     /// pairs. The simulated world measures none.
     fn links(&self, _host: HostId) -> Vec<HostLink> {
         Vec::new()
+    }
+
+    /// Whether [`World::probe_link`] is possible.
+    fn probes_links(&self) -> bool {
+        false
+    }
+
+    /// Probes the link from a host of this machine to another, as the order of a Manager, `by`, says; answered by
+    /// [`Event::LinkProbed`] at the agent of the host.
+    ///
+    /// # Panics
+    ///
+    /// In a world that does not probe links.
+    fn probe_link(&mut self, order: ProbeLink, by: Address) {
+        unreachable!("{by:?} orders {order:?} in a world that does not probe links")
     }
 
     /// Adds an event to the record of the run.

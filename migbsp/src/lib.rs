@@ -26,9 +26,10 @@ mod when;
 pub use acceptance::{CostBenefit, Gate, Verdict};
 pub use knowledge::{
     Assignment, BandwidthForecast, BarrierTime, CallMove, CostCoefficients, CostSource, Edge,
-    Forecast, Graph, Host, HostLink, Incoming, Lesson, Load, MeasuredMove, Message, MigrationCost,
-    MigrationModel, MigrationSchedule, MigrationTime, Move, MoveCost, Neighbours, Network, Path,
-    PlanningAssumptions, Processor, Received, Snapshot, SteadyRate, capacity,
+    Forecast, Graph, Host, HostLink, Incoming, Lesson, LinkProbe, Load, MeasuredMove, Message,
+    MigrationCost, MigrationModel, MigrationSchedule, MigrationTime, Move, MoveCost, Neighbours,
+    Network, Path, PlanningAssumptions, PricedMove, Processor, Received, Snapshot, SteadyRate,
+    capacity,
 };
 pub use paper::{
     Answer, BestStays, BytesSuperstep, CandidateOrder, CandidateWork, Config, ConfigError, Digest,

@@ -36,6 +36,7 @@
 mod audit;
 mod budget;
 mod call_start;
+mod confirmation;
 mod costs;
 mod decision;
 mod inventory;
@@ -53,6 +54,7 @@ use crate::{
     Plan, Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
 };
 use audit::PlanAudit;
+use confirmation::Unconfirmed;
 use costs::LearnedCosts;
 use lifetime::Lifetime;
 use model_error::ModelError;
@@ -79,6 +81,8 @@ pub struct Planner {
     lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
     balance: Option<CostBenefit>,
+    /// The plan of the call being held, if its links may be probed.
+    unconfirmed: Option<Unconfirmed>,
 }
 
 /// A plan with the decision of the gate.
@@ -132,6 +136,7 @@ impl Planner {
             model_error: ModelError::default(),
             lessons: Vec::new(),
             balance: None,
+            unconfirmed: None,
         })
     }
 
@@ -163,7 +168,17 @@ impl Planner {
         };
         let proposal = self.undo(&call).unwrap_or_else(|| self.propose(&call));
         self.pacing.begin_call(completed, now, superstep);
-        self.settle(&call, proposal)
+        let places = cost
+            .depends_on_bandwidth()
+            .then(|| proposal.draft.places.clone());
+        let decision = self.settle(&call, proposal);
+        let places = places.filter(|_| !decision.moves.is_empty());
+        self.unconfirmed = places.map(|places| Unconfirmed {
+            snapshot,
+            places,
+            cost,
+        });
+        decision
     }
 
     /// The best plan for the snapshot.
@@ -290,6 +305,7 @@ impl Planner {
 
     /// Handles the end of the call, which took `took`, moves included; `moved` says whether a process moved.
     pub fn conclude(&mut self, took: Seconds, moved: bool) {
+        self.unconfirmed = None;
         self.pacing.end_call(took);
         let took = took.get();
         let (balance, proposed) = (self.balance.take(), self.model_error.take_proposed());

@@ -10,11 +10,12 @@ use serde::Serialize;
 
 pub use address::Address;
 pub use agents::{
-    AgentMessage, Arrived, Evaluate, Installed, Measure, Migrate, ProcessImage, Start, StartCall,
+    AgentMessage, Arrived, Evaluate, Installed, Measure, Migrate, ProbeLink, ProcessImage, Start,
+    StartCall,
 };
 pub use calls::{
-    Answered, Ask, CallMessage, Capacity, Considered, Decided, Measured, Planned, Report, Reports,
-    SetReport,
+    Answered, Ask, CallMessage, Capacity, Considered, Decided, LinkProbed, Measured, Planned,
+    Report, Reports, SetReport,
 };
 pub use client::{Abandoned, Ended, Failed, Fault, JobMessage, JobStatus, Member, Status, Submit};
 pub use nodes::{Batch, MessageHeader, NodeMessage, Placed, Probe};
@@ -44,6 +45,7 @@ impl From<AgentMessage> for Message {
             | AgentMessage::Measure(_)
             | AgentMessage::Evaluate(_)
             | AgentMessage::Reported(_)
+            | AgentMessage::ProbeLink(_)
             | AgentMessage::Migrate(_)
             | AgentMessage::ProcessImage(_)
             | AgentMessage::Installed(_)

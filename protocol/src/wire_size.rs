@@ -39,6 +39,7 @@ impl AgentMessage {
             | Self::Measure(_)
             | Self::Evaluate(_)
             | Self::Reported(_)
+            | Self::ProbeLink(_)
             | Self::Migrate(_)
             | Self::Installed(_)
             | Self::Halted(_) => (encoded_len(&(from, to, self)), Bytes::ZERO),

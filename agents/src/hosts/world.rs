@@ -7,6 +7,7 @@ mod computation;
 mod peer_links;
 mod placement_epoch;
 mod planning;
+mod probe_messages;
 mod probing;
 mod record_queue;
 mod transfer_times;
@@ -138,18 +139,6 @@ impl HostWorld {
         self.computation.insert(rank, program);
     }
 
-    /// Sends the first probes.
-    pub(super) fn start_probing(&mut self) {
-        for (host, probe) in self.transfers.start_probing() {
-            self.send_to_node(host, NodeMessage::Probe(probe));
-        }
-    }
-
-    /// Whether all probes are back.
-    pub(super) fn has_probed(&self) -> bool {
-        self.transfers.has_probed()
-    }
-
     /// Starts the clock of the run.
     pub(super) fn begin(&mut self) {
         self.began = Clock::now();
@@ -255,16 +244,7 @@ impl HostWorld {
                     Err(problem) => self.refuse(Address::Node(host), problem),
                 }
             }
-            Message::Node(NodeMessage::Probe(probe)) => {
-                match self.transfers.handle_probe(host, &probe, arrived) {
-                    Ok(next) => {
-                        if let Some(next) = next {
-                            self.send_to_node(host, NodeMessage::Probe(next));
-                        }
-                    }
-                    Err(problem) => self.refuse(Address::Node(host), problem),
-                }
-            }
+            Message::Node(NodeMessage::Probe(probe)) => self.handle_probe(host, &probe, arrived),
             Message::Job(message) => {
                 let problem = format!("a message of a client: {message:?}");
                 self.refuse(Address::Node(host), problem);

@@ -16,6 +16,7 @@ use super::observations::Observations;
 use crate::learned_cost::LearnedCost;
 use crate::record::{Call, Migration, Moved};
 use crate::remaining::{can_pay, most};
+use crate::repricing;
 use crate::script;
 use crate::setup::Scheduler;
 
@@ -72,12 +73,13 @@ impl Deciding {
             || self.when.is_due(completed) && can_pay(completed, self.end)
     }
 
-    /// Decides a call at `barrier`, in which this was observed and `found`.
+    /// Decides a call at `barrier`, in which this was observed and `found`. What probes of links found is taken from the
+    /// record.
     pub(super) fn decide(
         &mut self,
         barrier: Barrier,
         observations: &Observations,
-        found: Vec<Found>,
+        (recorded, found): (&Call, Vec<Found>),
     ) -> Decided {
         let model = &self.scheduler.model;
         let remaining = self.scheduler.asked(|| most(observations.remaining()));
@@ -92,6 +94,11 @@ impl Deciding {
                 began: barrier.at,
             };
             let decision = planner.decide(start, inventories, cost);
+            let decision = if recorded.probed.is_empty() {
+                decision
+            } else {
+                planner.confirm(decision, &recorded.probed)
+            };
             return Decided {
                 list,
                 remaining,
@@ -119,7 +126,9 @@ impl Deciding {
             places: orders.map(script::places),
             learns: self.scheduler.learns(),
         };
-        let considered = negotiation.settle(model, &self.migrants, &selection.candidates);
+        let mut considered = negotiation.settle(model, &self.migrants, &selection.candidates);
+        let (cost, is_scripted) = (self.learned_cost.moves(), orders.is_some());
+        repricing::reprice(&mut considered, &recorded.probed, &cost, is_scripted);
         Decided {
             list,
             selection,
@@ -179,6 +188,7 @@ impl Deciding {
             assessment: decided.decision.map(|decision| decision.assessment),
             remaining: decided.remaining,
             learned,
+            probed: recorded.probed.clone(),
             migrations,
         }
     }

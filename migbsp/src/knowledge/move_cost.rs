@@ -23,15 +23,49 @@ impl MoveCost {
     /// Equation `MEM`: the time that moving `image` takes, where a byte takes `per_byte` seconds on the network.
     #[must_use]
     pub fn time(&self, image: Image, per_byte: f64) -> Seconds {
-        let rate = self.learned.map_or_else(
-            || non_negative(per_byte),
-            |learned| learned.transfer_rate(per_byte),
-        );
-        let startup = self.learned.map(|learned| learned.startup);
-        let base = self.stated.base.or(startup).unwrap_or_default();
+        let rate = self.transfer_rate(per_byte);
+        let base = self.startup();
         let data = image.data.as_f64() * self.stated.data_rate.unwrap_or(rate);
         let fixed = image.fixed.as_f64() * self.stated.fixed_rate.unwrap_or(rate);
         seconds(data + fixed + base.get())
+    }
+
+    /// What a move takes whatever its size is, `Mig`.
+    #[must_use]
+    pub fn startup(&self) -> Seconds {
+        let startup = self.learned.map(|learned| learned.startup);
+        self.stated.base.or(startup).unwrap_or_default()
+    }
+
+    /// Seconds per byte of a move, unless they are stated, where a byte takes `per_byte` seconds on the network.
+    pub(crate) fn transfer_rate(&self, per_byte: f64) -> f64 {
+        self.learned.map_or_else(
+            || non_negative(per_byte),
+            |learned| learned.transfer_rate(per_byte),
+        )
+    }
+
+    /// The cost of a move that was predicted to cost `cost` where a byte takes `predicted` seconds on the network, if it
+    /// takes `probed` seconds instead.
+    #[must_use]
+    pub fn repriced(&self, cost: Seconds, predicted: f64, probed: f64) -> Seconds {
+        let startup = self.startup().get();
+        let bytes = (cost.get() - startup) / self.transfer_rate(predicted);
+        if !bytes.is_finite() {
+            return cost;
+        }
+        seconds(startup + bytes * self.transfer_rate(probed))
+    }
+
+    /// Whether the cost of moves is learned and depends on bandwidth, because the cost of a byte is not stated.
+    #[must_use]
+    pub const fn depends_on_bandwidth(&self) -> bool {
+        let MigrationCost {
+            data_rate,
+            fixed_rate,
+            ..
+        } = self.stated;
+        self.learned.is_some() && data_rate.is_none() && fixed_rate.is_none()
     }
 
     /// Whether the cost of moves is learned.
@@ -82,6 +116,24 @@ mod tests {
             ..nothing
         };
         assert!((time(data) - 0.7).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_move_is_priced_again_at_another_bandwidth() {
+        let learned = Some(CostCoefficients {
+            startup: seconds_of(0.5),
+            overlap: 2.0,
+            processing: 4e-4,
+            steady: None,
+        });
+        let cost = MoveCost::new(MigrationCost::default(), learned);
+        let before = cost.time(IMAGE, 1e-3);
+        for probed in [1e-2, 1e-3, 1e-4] {
+            let again = cost.repriced(before, 1e-3, probed).get();
+            assert!((again - cost.time(IMAGE, probed).get()).abs() < 1e-12);
+        }
+        let free = MoveCost::default();
+        assert_eq!(free.repriced(before, 0.0, 1e-3), before);
     }
 
     #[test]

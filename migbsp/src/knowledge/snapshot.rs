@@ -31,6 +31,8 @@ pub struct Snapshot {
     members: Vec<Vec<usize>>,
     /// Seconds per byte from host to host, where that is measured.
     links: BTreeMap<(usize, usize), f64>,
+    /// The same, where it has been probed just now.
+    probed: BTreeMap<(usize, usize), f64>,
     graph: Graph,
     network: Network,
     /// What the barrier adds for the processes of each Set, by Set.
@@ -79,6 +81,7 @@ impl Snapshot {
             rates,
             members,
             links: BTreeMap::new(),
+            probed: BTreeMap::new(),
             barriers: Vec::new(),
             cost,
             migration_time: assumptions.migration_time,
@@ -101,6 +104,17 @@ impl Snapshot {
         for link in links {
             if let (Some(from), Some(to)) = (self.host(link.from), self.host(link.to)) {
                 self.links.insert((from, to), non_negative(link.per_byte));
+            }
+        }
+        self
+    }
+
+    /// The same with `links` that have been probed just now, and are what images take.
+    #[must_use]
+    pub fn with_probed(mut self, links: &[HostLink]) -> Self {
+        for link in links {
+            if let (Some(from), Some(to)) = (self.host(link.from), self.host(link.to)) {
+                self.probed.insert((from, to), non_negative(link.per_byte));
             }
         }
         self
@@ -266,6 +280,9 @@ impl Snapshot {
 
     /// Seconds that one byte of an image takes from host to host, as it is predicted.
     fn image_per_byte(&self, from: usize, to: usize) -> f64 {
+        if let Some(probed) = self.probed.get(&(from, to)) {
+            return *probed;
+        }
         let link = self.links.get(&(from, to)).copied();
         let (from, to) = (self.hosts[from].set, self.hosts[to].set);
         let rate = link.unwrap_or_else(|| self.rate(from, to));

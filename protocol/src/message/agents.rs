@@ -8,7 +8,7 @@
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use migbsp::{CostCoefficients, MeasuredMove, SetView};
+use migbsp::{CostCoefficients, LinkProbe, MeasuredMove, SetView};
 use serde::{Deserialize, Serialize};
 
 use super::calls::{CallMessage, Report};
@@ -34,6 +34,8 @@ pub enum AgentMessage {
     /// A message to a Set Manager that takes part in a call: a frame of another kind, without a name of its own.
     #[serde(skip)]
     Call(CallMessage),
+    /// Probe the link to another host.
+    ProbeLink(ProbeLink),
     /// Move a process to another host.
     Migrate(Migrate),
     /// A process in transfer.
@@ -143,6 +145,15 @@ pub struct Evaluate {
     /// What has been learned of the cost of moves, if it is learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<CostCoefficients>,
+}
+
+/// Probe the link to another host, before a process is sent there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeLink {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The link, and the bytes to send.
+    pub probe: LinkProbe,
 }
 
 /// Move a process.

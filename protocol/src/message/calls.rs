@@ -33,6 +33,8 @@ pub enum CallMessage {
     Decided(Box<Decided>),
     /// The plan of the first Manager, if the policy's plans name processors.
     Planned(Box<Planned>),
+    /// What a probe of a link found.
+    LinkProbed(LinkProbed),
 }
 
 impl CallMessage {
@@ -48,6 +50,7 @@ impl CallMessage {
             Self::Answered(message) => message.superstep,
             Self::Decided(message) => message.superstep,
             Self::Planned(message) => message.superstep,
+            Self::LinkProbed(message) => message.superstep,
         }
     }
 }
@@ -184,6 +187,9 @@ pub struct Decided {
     pub set: SetId,
     /// Its candidates and their results, in the order of the list.
     pub considered: Vec<Considered>,
+    /// The links that were probed, in the order of the probes: results are priced by them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probed: Vec<HostLink>,
 }
 
 /// The plan of the first Manager.
@@ -195,6 +201,15 @@ pub struct Planned {
     pub moves: Vec<migbsp::PlannedMove>,
     /// The earliest times of the next call.
     pub spacing: migbsp::Spacing,
+}
+
+/// What a probe of a link found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkProbed {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The link, as it was measured just now.
+    pub link: HostLink,
 }
 
 /// A candidate for migration and the result of its negotiation.

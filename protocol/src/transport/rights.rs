@@ -56,6 +56,7 @@ fn may_send(from: Address, message: &Message) -> bool {
             | AgentMessage::StartCall(_)
             | AgentMessage::Measure(_)
             | AgentMessage::Evaluate(_)
+            | AgentMessage::ProbeLink(_)
             | AgentMessage::Migrate(_) => (false, false, true),
             AgentMessage::Arrived(_) | AgentMessage::Installed(_) => (true, true, true),
             AgentMessage::Reported(_) | AgentMessage::Halted(_) => (true, false, false),
@@ -90,9 +91,10 @@ fn may_send(from: Address, message: &Message) -> bool {
 /// Whether processes, nodes and Set Managers may send `message`.
 const fn may_send_in_call(message: &CallMessage) -> (bool, bool, bool) {
     match message {
-        CallMessage::Measured(_) | CallMessage::Reports(_) | CallMessage::ReportsBefore(_) => {
-            (false, true, false)
-        }
+        CallMessage::Measured(_)
+        | CallMessage::Reports(_)
+        | CallMessage::ReportsBefore(_)
+        | CallMessage::LinkProbed(_) => (false, true, false),
         CallMessage::Capacity(_)
         | CallMessage::SetReport(_)
         | CallMessage::Ask(_)

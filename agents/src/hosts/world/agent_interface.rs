@@ -6,7 +6,9 @@ use bsp::reference;
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{HostLink, Path};
-use protocol::{Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProcessImage};
+use protocol::{
+    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage,
+};
 
 use super::{HostWorld, planning};
 use crate::deliberation::Deliberation;
@@ -176,6 +178,14 @@ impl World for HostWorld {
             per_byte,
         };
         links.map(link).collect()
+    }
+
+    fn probes_links(&self) -> bool {
+        true
+    }
+
+    fn probe_link(&mut self, order: ProbeLink, by: Address) {
+        self.order_probe(order, by);
     }
 
     fn path(&self, _: SetId, to: SetId) -> Path {

@@ -7,14 +7,23 @@ use std::time::Instant as Clock;
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
-use protocol::Probe;
+use protocol::{Address, Probe, ProbeLink};
 
-use super::probing::{PROBE_LEN, Probing};
+use super::probing::{PROBE_LEN, Probing, Purpose, Returned};
 use crate::check::check;
 use crate::hosts::links::Links;
 use crate::hosts::one_way_delay::OneWayDelay;
 use crate::hosts::rates::Rates;
 use crate::setup::Rules;
+
+/// What follows from a probe that has arrived.
+pub(super) enum ProbeStep {
+    Nothing,
+    /// This probe is to be sent to the same host.
+    Send(Probe),
+    /// The Manager receives the seconds per byte that its order asked for.
+    Report(Address, ProbeLink, f64),
+}
 
 /// What probes, batches and images say about the time of transfers.
 pub(super) struct TransferTimes {
@@ -67,27 +76,46 @@ impl TransferTimes {
         self.probing.is_complete()
     }
 
-    /// A probe has arrived from `host`: one of its own, or one of this node that is back. Returns the probe to be sent
-    /// to `host` now.
+    /// The first probe that the order of a Manager, `by`, leads to, to be sent now.
+    pub(super) fn order_probe(&mut self, order: ProbeLink, by: Address) -> Result<Probe, String> {
+        self.probing.order(order, by)
+    }
+
+    /// A probe has arrived from `host`: one of its own, or one of this node that is back. Returns what is to be done now.
     pub(super) fn handle_probe(
         &mut self,
         host: HostId,
         probe: &Probe,
         arrived: Clock,
-    ) -> Result<Option<Probe>, String> {
+    ) -> Result<ProbeStep, String> {
         let number = probe.number;
-        if probe.is_back {
-            let learning = (&mut self.rates, &mut self.links);
-            return self.probing.handle_reply(host, number, arrived, learning);
+        if !probe.is_back {
+            check(probe.payload.len() <= PROBE_LEN, || {
+                format!("a probe of {} bytes", probe.payload.len())
+            })?;
+            return Ok(ProbeStep::Send(Probe {
+                number,
+                is_back: true,
+                payload: Bytes::new(),
+            }));
         }
-        check(probe.payload.len() <= PROBE_LEN, || {
-            format!("a probe of {} bytes", probe.payload.len())
-        })?;
-        Ok(Some(Probe {
-            number,
-            is_back: true,
-            payload: Bytes::new(),
-        }))
+        match self.probing.handle_reply(host, number, arrived)? {
+            Returned::Next(next) => Ok(ProbeStep::Send(next.into())),
+            Returned::Complete(purpose, probed) => {
+                self.links.probed(host, &probed);
+                match purpose {
+                    Purpose::Start => {
+                        for set in self.probing.sets(host) {
+                            self.rates.probed(set, &probed);
+                        }
+                        Ok(ProbeStep::Nothing)
+                    }
+                    Purpose::Order(by, order) => {
+                        Ok(ProbeStep::Report(by, order, probed.per_byte()))
+                    }
+                }
+            }
+        }
     }
 
     /// Seconds per byte to the Manager of `set`.

@@ -1,12 +1,14 @@
 //! The candidates of a call, and the requests and answers about them.
 
 use bsp::SetId;
-use migbsp::{Answer, Processors, Request};
+use migbsp::{Answer, HostLink, Processors, Request};
 use protocol::{Address, AgentMessage, Answered, Ask, CallMessage, Considered, Decided, Report};
 
 use super::outcome::negotiated;
+use super::probing::LinkProbes;
 use super::state::Negotiation;
 use crate::check::check;
+use crate::repricing;
 use crate::script;
 use crate::set_manager::SetManager;
 use crate::setup::Rules;
@@ -114,11 +116,44 @@ impl SetManager {
             }
             negotiation.settled += 1;
         }
-        let considered = std::mem::take(&mut negotiation.considered);
+        if call.probes.is_some() {
+            return Ok(());
+        }
+        let moves = rules.scheduler.as_ref().is_some_and(|s| s.moves);
+        let probes = if moves && world.probes_links() {
+            repricing::probes(&negotiation.considered, &self.learned_cost.moves())
+        } else {
+            Vec::new()
+        };
+        match self.probe_next(LinkProbes::new(probes), world) {
+            Some(probes) => self.send_decisions(rules, probes.probed, world),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends the decisions about the candidates of this Set to all Managers, with moves priced by the links that have been
+    /// `probed`.
+    pub(super) fn send_decisions(
+        &mut self,
+        rules: &Rules,
+        probed: Vec<HostLink>,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let call = self.call.as_mut().expect("a call is being held");
+        let negotiation = call.negotiation.as_mut().expect("candidates are settled");
+        let is_scripted = negotiation.script.is_some();
+        let mut considered = std::mem::take(&mut negotiation.considered);
+        repricing::reprice(
+            &mut considered,
+            &probed,
+            &self.learned_cost.moves(),
+            is_scripted,
+        );
         let decided = Decided {
             superstep: call.superstep,
             set: self.set,
             considered,
+            probed,
         };
         self.send_to_managers(
             rules,

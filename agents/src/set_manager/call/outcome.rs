@@ -135,6 +135,9 @@ pub(super) fn describe(
     } else {
         Vec::new()
     };
+    let decided = call.decided.values();
+    let probed = decided.flat_map(|decided| &decided.probed).copied();
+    let probed = call.probed.iter().copied().chain(probed).collect();
     let barrier_busy = call.set_reports[&rules.first].barrier_busy.iter();
     let judged = call.supersteps.iter().zip(barrier_busy);
     let judged = judged.map(|(digest, barrier_busy)| record::BalanceCheck {
@@ -159,6 +162,7 @@ pub(super) fn describe(
         assessment: call.assessment,
         remaining: call.remaining,
         learned,
+        probed,
         migrations,
     }
 }

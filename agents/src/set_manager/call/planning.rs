@@ -1,9 +1,10 @@
 //! Plans that name processors: the first Manager makes them, all carry them out.
 
-use migbsp::{BarrierTime, CallStart, Inventory};
+use migbsp::{BarrierTime, CallStart, Decision, Inventory};
 use protocol::{AgentMessage, CallMessage, Planned};
 
 use super::outcome::ordered;
+use super::probing::LinkProbes;
 use super::state::Call;
 use crate::check::check;
 use crate::deliberation::{Deliberated, Deliberation};
@@ -64,7 +65,7 @@ impl SetManager {
         world.deliberate(self.set, deliberation);
     }
 
-    /// Sends a complete plan to all Managers.
+    /// Handles a complete plan: it is sent to all Managers, once the links of large moves are probed.
     pub(in crate::set_manager) fn handle_plan(
         &mut self,
         rules: &Rules,
@@ -72,7 +73,30 @@ impl SetManager {
         world: &mut dyn World,
     ) -> Result<(), String> {
         let Deliberated { planner, decision } = deliberated;
+        let moves = rules.scheduler.as_ref().is_some_and(|s| s.moves);
+        let probes = if moves && world.probes_links() {
+            planner.probes(&decision)
+        } else {
+            Vec::new()
+        };
         self.planner = Some(planner);
+        if probes.is_empty() {
+            return self.send_plan(rules, decision, world);
+        }
+        let call = self.call.as_mut().expect("a call is being held");
+        call.decision = Some(decision);
+        let all_probed = self.probe_next(LinkProbes::new(probes), world);
+        assert!(all_probed.is_none(), "there are links to probe");
+        Ok(())
+    }
+
+    /// Sends a plan to all Managers.
+    pub(super) fn send_plan(
+        &mut self,
+        rules: &Rules,
+        decision: Decision,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
         let call = self.call.as_mut().expect("a call is being held");
         call.assessment = Some(decision.assessment);
         let planned = Planned {

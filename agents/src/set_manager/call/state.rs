@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::probing::LinkProbes;
 use crate::check::check;
 use bsp::units::{Instant, Instructions};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    Answer, CallMove, Digest, Entry, HostLink, PlanAssessment, Processor, Processors, Request,
-    Selection,
+    Answer, CallMove, Decision, Digest, Entry, HostLink, PlanAssessment, Processor, Processors,
+    Request, Selection,
 };
 use protocol::{
     Ask, Capacity, Considered, Decided, Installed, Measured, Migrate, Planned, Report, Reports,
@@ -43,6 +44,12 @@ pub(in crate::set_manager) struct Call {
     /// The plan of the first Manager, and its assessment if this is the first Manager.
     pub(super) planned: Option<Planned>,
     pub(super) assessment: Option<PlanAssessment>,
+    /// The links that are being probed.
+    pub(super) probes: Option<LinkProbes>,
+    /// The plan whose links are being probed.
+    pub(super) decision: Option<Decision>,
+    /// The links that were probed for the plan, if this is the first Manager.
+    pub(super) probed: Vec<HostLink>,
     /// All moves of this call, once they are known.
     pub(super) moves: Option<Vec<Migrate>>,
     /// The processes that have been installed.
@@ -68,6 +75,9 @@ impl Call {
             decided: BTreeMap::new(),
             planned: None,
             assessment: None,
+            probes: None,
+            decision: None,
+            probed: Vec::new(),
             moves: None,
             installed: BTreeMap::new(),
         }

@@ -1,0 +1,153 @@
+//! The moves of a call, until all processes that move have been installed.
+
+use std::collections::BTreeSet;
+
+use bsp::Rank;
+use bsp::units::Seconds;
+use migbsp::{CallOutcome, Spacing};
+use protocol::{Address, AgentMessage, Installed, Migrate, Start};
+
+use super::outcome::{describe, hold};
+use crate::check::check;
+use crate::record;
+use crate::set_manager::SetManager;
+use crate::setup::Rules;
+use crate::world::{Cost, World};
+
+impl SetManager {
+    pub(super) fn handle_installed(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        installed: Installed,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let Installed { rank, epoch, .. } = installed;
+        check(epoch == self.epoch + 1, || {
+            format!("{rank} is installed in placement {epoch}, which is not the next one")
+        })?;
+        let call = self.call.as_mut().expect("a call is being held");
+        let is_new = call.installed.insert(rank, installed).is_none();
+        check(is_new, || format!("{rank} is installed twice"))?;
+        if rules.sets[installed.host.index()] == self.set && matches!(from, Address::Node(_)) {
+            self.send_to_managers(
+                rules,
+                &AgentMessage::Installed(installed),
+                Cost::Encoded,
+                world,
+            );
+        }
+        self.conclude_if_settled(rules, world)
+    }
+
+    /// Orders the moves of processes of this Set, once all Managers know all moves.
+    pub(super) fn carry_out(
+        &mut self,
+        rules: &Rules,
+        moves: Vec<Migrate>,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let mut moving = BTreeSet::new();
+        for order in &moves {
+            let Migrate { rank, from, to, .. } = *order;
+            let is_possible = from != to
+                && moving.insert(rank)
+                && self.placement_view.of(rank) == from
+                && self.barrier.can_move(rules, self.set, from);
+            check(is_possible, || {
+                format!("{rank} cannot move from {from} to {to}")
+            })?;
+        }
+        for order in moves
+            .iter()
+            .filter(|order| rules.sets[order.from.index()] == self.set)
+        {
+            let node = Address::Node(order.from);
+            let own = Address::SetManager(self.set);
+            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
+        }
+        let call = self.call.as_mut().expect("a call is being held");
+        call.moves = Some(moves);
+        self.conclude_if_settled(rules, world)
+    }
+
+    /// Ends the call when all processes that move have been installed on their new hosts.
+    fn conclude_if_settled(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let call = self.call.as_ref().expect("a call is being held");
+        let Some(moves) = &call.moves else {
+            return Ok(());
+        };
+        if call.installed.len() < moves.len() {
+            return Ok(());
+        }
+        for order in moves {
+            let (rank, to) = (order.rank, order.to);
+            let installed = call.installed.get(&rank);
+            check(
+                installed.is_some_and(|installed| installed.host == to),
+                || format!("{rank} is not installed on {to}"),
+            )?;
+        }
+        check(call.installed.len() == moves.len(), || {
+            "processes are installed that do not move".to_owned()
+        })?;
+        let call = self.call.take().expect("looked at above");
+        let moves = call.moves.as_deref().expect("looked at above");
+        self.place(rules, moves);
+        if !moves.is_empty() {
+            self.epoch += 1;
+            world.commit(self.set, self.epoch, moves);
+        }
+        let learned = self.learned_cost.coefficients();
+        self.learned_cost.observe(&call.measured_moves(&rules.sets));
+        let hold = hold(rules, &call, self.started, world.now());
+        let took = world.now() + hold - call.began;
+        if let Some(planner) = &mut self.planner {
+            planner.conclude(took, !moves.is_empty());
+        }
+        let planned = call.planned.as_ref();
+        let when = self.when.as_mut().expect("there is a scheduler");
+        when.conclude(&CallOutcome {
+            completed: call.superstep + 1,
+            supersteps: &call.supersteps,
+            barrier_busy: &call.set_reports[&rules.first].barrier_busy,
+            migrations: moves.len(),
+            spacing: planned.map_or_else(Spacing::default, |planned| planned.spacing),
+        });
+        let schedule = when.schedule();
+        if self.set == rules.first {
+            world.record(record::Event::Call(describe(
+                rules, call, learned, schedule, took,
+            )));
+        }
+        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
+        let initial = scheduler.model.parameters().interval;
+        let start = Start {
+            superstep: self.superstep + 1,
+            interval: Some(schedule.interval.unwrap_or(initial)),
+        };
+        if hold == Seconds::ZERO {
+            self.release(rules, start, world);
+        } else {
+            self.held = Some(start);
+            world.wake(Address::SetManager(self.set), hold);
+        }
+        Ok(())
+    }
+
+    /// Notes the new hosts of processes.
+    fn place(&mut self, rules: &Rules, moves: &[Migrate]) {
+        for order in moves {
+            self.placement_view.apply(rules, order);
+            if order.rank == Rank(0) {
+                self.is_home = order.to == rules.first_host();
+            }
+            self.barrier.moved(rules, self.set, (order.from, order.to));
+            if rules.sets[order.to.index()] == self.set {
+                self.migrants.arrive(order.rank, order.to);
+            } else {
+                self.migrants.leave(order.rank);
+            }
+        }
+    }
+}
