@@ -6,6 +6,7 @@
 
 use std::ops::RangeInclusive;
 
+use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use migbsp::{
     Answer, CostCoefficients, Entry, HostLink, Inventory, LinkProbe, Load, MeasuredMove, Refusal,
@@ -56,11 +57,14 @@ impl MessageCheck<'_> {
             }
             AgentMessage::ProbeLink(order) => {
                 let LinkProbe {
-                    from, to: other, ..
+                    from,
+                    to: other,
+                    budget,
                 } = order.probe;
                 self.0.host(other)?;
-                check(to == Address::Node(from) && from != other, || {
-                    format!("an order to probe the link from {from} to {other}")
+                let is_sound = to == Address::Node(from) && from != other;
+                check(is_sound && Seconds::ZERO <= budget, || {
+                    format!("an impossible probe: {:?}", order.probe)
                 })?;
                 self.0.superstep(order.superstep)
             }

@@ -5,19 +5,20 @@ use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 use super::MoveCost;
+use crate::bounded::seconds;
 
 /// A probe of the link between two hosts, before a large image crosses it.
 ///
 /// A bandwidth that was measured some time ago is the largest error of predictions of moves. A probe costs little
 /// compared with a large move, and is paid for by those that it prevents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkProbe {
     /// The host that probes.
     pub from: HostId,
     /// The host that answers.
     pub to: HostId,
-    /// Bytes of each message with content.
-    pub bytes: u32,
+    /// How long the probe may take: its messages grow until it has taken that.
+    pub budget: Seconds,
 }
 
 /// A move with its predicted cost.
@@ -36,8 +37,8 @@ pub struct PricedMove {
 impl LinkProbe {
     /// The probes that are worth their time before these moves, the most expensive move first.
     ///
-    /// A probe is worth its time if it is predicted to take a tenth of the move at most. Without a bandwidth in the cost of
-    /// moves there are none.
+    /// A probe takes a sixteenth of the move, and is worth that if this is several startups. Without a bandwidth in the
+    /// cost of moves there are none.
     #[must_use]
     pub fn before(moves: impl Iterator<Item = PricedMove>, cost: &MoveCost) -> Vec<Self> {
         let mut moves: Vec<PricedMove> = moves.filter(|_| cost.depends_on_bandwidth()).collect();
@@ -53,44 +54,19 @@ impl LinkProbe {
     }
 
     fn of(step: &PricedMove, cost: &MoveCost) -> Option<Self> {
-        let startup = cost.startup().get();
-        let per_byte = cost.transfer_rate(step.per_byte);
-        let image = (step.cost.get() - startup) / per_byte;
-        let bytes = (image * PART).clamp(f64::from(BYTES_MIN), f64::from(BYTES_MAX));
-        let took = f64::from(Self::FULL) * bytes * per_byte
-            + f64::from(Self::EMPTY + Self::FULL) * startup;
-        let is_worth_its_time = took * WORTH <= step.cost.get();
-        is_worth_its_time.then(|| Self {
+        let budget = step.cost.get() * PART;
+        (STARTUPS * cost.startup().get() < budget).then(|| Self {
             from: step.from,
             to: step.to,
-            bytes: whole(bytes),
+            budget: seconds(budget),
         })
     }
-
-    /// The number of messages without content of a probe.
-    pub const EMPTY: u32 = 2;
-    /// The number of messages with content.
-    pub const FULL: u32 = 3;
 }
 
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a number from BYTES_MIN to BYTES_MAX, or zero"
-)]
-const fn whole(bytes: f64) -> u32 {
-    bytes as u32
-}
-
-/// A message of a probe has this part of the bytes of an image, within bounds.
-const PART: f64 = 1.0 / 64.0;
-/// Smaller messages say nothing of bandwidth.
-const BYTES_MIN: u32 = 16 << 10;
-/// Larger ones say no more.
-const BYTES_MAX: u32 = 256 << 10;
-/// A move takes at least so many times as long as its probe.
-const WORTH: f64 = 10.0;
+/// The part of a move that its probe takes.
+const PART: f64 = 1.0 / 16.0;
+/// A probe takes at least so many times the startup of a move, which is longer than a round trip.
+const STARTUPS: f64 = 4.0;
 /// Links are probed one after the other, so that probes do not share them. No more are probed in one call.
 const PROBES_MAX: usize = 8;
 
@@ -119,34 +95,17 @@ mod tests {
     }
 
     #[test]
-    fn large_moves_are_probed_with_a_part_of_their_bytes() {
+    fn large_moves_are_probed_for_a_part_of_their_time() {
         let cost = learned(1e-3);
-        let moves = [step(1, 6.4e6, &cost), step(2, 1e9, &cost)];
+        let moves = [
+            step(1, 1.6e7, &cost),
+            step(2, 1e9, &cost),
+            step(3, 1e5, &cost),
+        ];
         let probes = LinkProbe::before(moves.into_iter(), &cost);
-        let found: Vec<_> = probes.iter().map(|probe| (probe.to, probe.bytes)).collect();
-        assert_eq!(found[0], (HostId(2), BYTES_MAX));
-        assert_eq!(found[1].0, HostId(1));
-        assert!((99_999..=100_000).contains(&found[1].1), "{found:?}");
-    }
-
-    #[test]
-    fn a_probe_takes_at_most_a_tenth_of_the_move() {
-        for startup in [0.0, 1e-4, 1e-3, 1e-2] {
-            let cost = learned(startup);
-            for bytes in [0.0, 1e3, 1e5, 4e5, 1e6, 1e7, 1e8] {
-                let step = step(1, bytes, &cost);
-                for probe in LinkProbe::before([step].into_iter(), &cost) {
-                    let took = 3.0 * f64::from(probe.bytes) * 1e-7 + 5.0 * startup;
-                    assert!(took <= step.cost.get() / 9.99, "{startup} {bytes}");
-                }
-            }
-        }
-        let cost = learned(1e-2);
-        assert!(LinkProbe::before([step(1, 4e6, &cost)].into_iter(), &cost).is_empty());
-        assert_eq!(
-            LinkProbe::before([step(1, 4e7, &cost)].into_iter(), &cost).len(),
-            1
-        );
+        let found: Vec<_> = probes.iter().map(|probe| probe.to).collect();
+        assert_eq!(found, [HostId(2), HostId(1)]);
+        assert!((probes[1].budget.get() - 0.1).abs() < 1e-3, "{probes:?}");
     }
 
     #[test]
@@ -165,24 +124,6 @@ mod tests {
             MoveCost::new(stated, Some(CostCoefficients::default())),
         ] {
             assert!(LinkProbe::before(moves(), &cost).is_empty());
-        }
-    }
-
-    #[test]
-    fn costs_that_no_move_has_are_not_probed() {
-        let cost = learned(1e-3);
-        for (took, per_byte) in [(0.0, 0.0), (1.0, 0.0), (1.0, f64::MAX), (f64::MAX, 1e-9)] {
-            let step = PricedMove {
-                cost: Seconds::new(took).unwrap(),
-                per_byte,
-                ..step(1, 1.0, &cost)
-            };
-            let probes = LinkProbe::before([step].into_iter(), &cost);
-            assert!(
-                probes
-                    .iter()
-                    .all(|probe| (BYTES_MIN..=BYTES_MAX).contains(&probe.bytes))
-            );
         }
     }
 }

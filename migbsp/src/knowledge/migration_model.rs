@@ -80,17 +80,20 @@ impl MigrationModel {
         self.fit();
         let startup = self.coefficients.startup.get();
         self.judge(&sample, startup);
-        let window = if alone.max(measured.processing.get()) < startup {
-            &mut self.short
-        } else if HELD_UP * sample.transfer(startup) < measured.processing.get() {
-            &mut self.processed
+        let took = sample.transfer(startup);
+        let processing = measured.processing.get();
+        if alone.max(processing) < startup {
+            remember(&mut self.short, sample);
         } else {
-            &mut self.sent
-        };
-        if window.len() == REMEMBERED {
-            window.pop_front();
+            let is_processed = HELD_UP * took < processing;
+            // Both may hold a move up: the network by what was predicted, and processing by what was measured.
+            if is_processed {
+                remember(&mut self.processed, sample);
+            }
+            if !is_processed || (HELD_UP * took..took / HELD_UP).contains(&alone) {
+                remember(&mut self.sent, sample);
+            }
         }
-        window.push_back(sample);
         // The startup depends on what bytes take, and that on the startup, both a little: two rounds are enough.
         self.fit();
         self.fit();
@@ -142,6 +145,13 @@ impl MigrationModel {
         let startup = median(self.short.iter().map(startup).collect());
         self.coefficients.startup = seconds(startup.unwrap_or(ROUND_TRIPS * self.round_trip));
     }
+}
+
+fn remember(window: &mut Window, sample: Sample) {
+    if window.len() == REMEMBERED {
+        window.pop_front();
+    }
+    window.push_back(sample);
 }
 
 /// Moves of each kind that are remembered.

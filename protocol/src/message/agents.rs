@@ -148,11 +148,11 @@ pub struct Evaluate {
 }
 
 /// Probe the link to another host, before a process is sent there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeLink {
     /// The superstep that ended, from 0.
     pub superstep: u64,
-    /// The link, and the bytes to send.
+    /// The link, and how long to probe it.
     pub probe: LinkProbe,
 }
 

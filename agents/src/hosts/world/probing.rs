@@ -5,7 +5,6 @@ use std::time::Instant as Clock;
 
 use bsp::{HostId, SetId};
 use bytes::Bytes;
-use migbsp::LinkProbe;
 use protocol::{Address, Probe, ProbeLink};
 
 use crate::check::check;
@@ -26,24 +25,23 @@ pub(super) struct Probing {
 #[derive(Clone, Debug)]
 struct Series {
     purpose: Purpose,
-    /// The number of probes without content, and of all.
-    empty: u32,
-    all: u32,
-    /// Bytes of content.
-    bytes: usize,
-    /// The number of the probe in transfer, and when it was sent.
+    /// The number of the probe in transfer, its bytes of content, and when it was sent.
     number: u32,
+    bytes: usize,
     sent: Clock,
-    /// The round trips so far: without content, and with content.
-    took: [Option<RoundTrips>; 2],
+    /// When the first probe with content was sent.
+    began: Option<Clock>,
+    /// The round trips so far, by bytes of content, with their number.
+    took: BTreeMap<usize, (RoundTrips, u32)>,
 }
 
 /// What a series of probes is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// To know rates between Sets when a job begins.
     Start,
-    /// A Manager has ordered it before a large move.
+    /// A Manager has ordered it before a large move. Messages grow, because the link may have become much slower or
+    /// faster since it was measured.
     Order(Address, ProbeLink),
 }
 
@@ -74,47 +72,71 @@ impl From<SeriesProbe> for Probe {
 }
 
 impl Series {
-    fn new(purpose: Purpose, (empty, full): (u32, u32), bytes: usize) -> Self {
+    fn new(purpose: Purpose) -> Self {
         Self {
             purpose,
-            empty,
-            all: empty + full,
-            bytes,
             number: 0,
+            bytes: 0,
             sent: Clock::now(),
-            took: [None; 2],
+            began: None,
+            took: BTreeMap::new(),
         }
     }
 
     /// The probe in transfer, which is sent now.
     fn send(&mut self) -> SeriesProbe {
         self.sent = Clock::now();
-        let has_content = self.empty <= self.number;
+        if 0 < self.bytes {
+            self.began.get_or_insert(self.sent);
+        }
         SeriesProbe {
             number: self.number,
-            bytes: if has_content { self.bytes } else { 0 },
+            bytes: self.bytes,
         }
     }
 
-    /// The probe in transfer is back.
-    fn add(&mut self, arrived: Clock) {
+    /// The probe in transfer is back. Returns the next one; `None`: the series is complete.
+    fn add(&mut self, arrived: Clock) -> Option<SeriesProbe> {
         let took = seconds(arrived.saturating_duration_since(self.sent));
         // The first probes wake both ends and open the windows of the connection.
-        let kind = &mut self.took[usize::from(self.empty <= self.number)];
-        *kind = Some(kind.map_or_else(|| RoundTrips::first(took), |before| before.and(took)));
+        let same = self.took.entry(self.bytes);
+        let same = same.and_modify(|(trips, count)| {
+            *trips = trips.and(took);
+            *count += 1;
+        });
+        let (_, count) = *same.or_insert_with(|| (RoundTrips::first(took), 1));
+        self.bytes = match self.purpose {
+            Purpose::Start if count < PROBES => self.bytes,
+            Purpose::Start => (self.bytes == 0).then_some(PROBE_LEN)?,
+            Purpose::Order(..) if self.bytes == 0 => {
+                if count < EMPTY_PROBES {
+                    0
+                } else {
+                    FIRST_LEN
+                }
+            }
+            Purpose::Order(_, order) => {
+                let began = self.began.expect("a probe with content is back");
+                let spent = seconds(arrived.saturating_duration_since(began));
+                let is_complete = order.probe.budget <= spent || count == PROBES;
+                (!is_complete).then(|| LAST_LEN.min(2 * self.bytes))?
+            }
+        };
         self.number += 1;
+        Some(self.send())
     }
 
-    /// What the series found, if it is complete.
+    /// What the series found, once it is complete: the shortest time for a byte, of the two largest sizes. Something else
+    /// that runs on one of the machines makes a probe longer, never shorter.
     fn probed(&self) -> Option<Probed> {
-        let [empty, full] = self.took;
-        let bytes = u64::try_from(self.bytes).expect("a probe is small");
-        (self.number == self.all).then_some(())?;
-        Some(Probed {
-            empty: empty?,
-            full: full?,
-            bytes,
-        })
+        let (empty, _) = self.took.get(&0)?;
+        let full = self.took.iter().filter(|(bytes, _)| 0 < **bytes);
+        let largest = full.rev().take(2).map(|(bytes, (full, _))| Probed {
+            empty: *empty,
+            full: *full,
+            bytes: u64::try_from(*bytes).expect("a probe is small"),
+        });
+        largest.min_by(|one, other| one.per_byte().total_cmp(&other.per_byte()))
     }
 }
 
@@ -143,10 +165,9 @@ impl Probing {
     /// The first probe of each series at the start of a job, to be sent now.
     pub(super) fn start(&mut self) -> Vec<(HostId, Probe)> {
         let hosts: Vec<HostId> = self.ends.values().copied().collect();
-        let first = hosts.into_iter().map(|host| {
-            let series = Series::new(Purpose::Start, (PROBES, PROBES), PROBE_LEN);
-            (host, self.begin(host, series))
-        });
+        let first = hosts
+            .into_iter()
+            .map(|host| (host, self.begin(host, Purpose::Start)));
         first.collect()
     }
 
@@ -154,22 +175,17 @@ impl Probing {
     ///
     /// # Errors
     ///
-    /// If the host is being probed already, or the content is too large.
+    /// If the host is being probed already.
     pub(super) fn order(&mut self, order: ProbeLink, by: Address) -> Result<Probe, String> {
         let host = order.probe.to;
         check(!self.series.contains_key(&host), || {
             format!("the link to {host} is being probed")
         })?;
-        let bytes = usize::try_from(order.probe.bytes).unwrap_or(usize::MAX);
-        check((1..=PROBE_LEN).contains(&bytes), || {
-            format!("a probe of {bytes} bytes")
-        })?;
-        let numbers = (LinkProbe::EMPTY, LinkProbe::FULL);
-        let series = Series::new(Purpose::Order(by, order), numbers, bytes);
-        Ok(self.begin(host, series))
+        Ok(self.begin(host, Purpose::Order(by, order)))
     }
 
-    fn begin(&mut self, host: HostId, mut series: Series) -> Probe {
+    fn begin(&mut self, host: HostId, purpose: Purpose) -> Probe {
+        let mut series = Series::new(purpose);
         let first = series.send();
         self.series.insert(host, series);
         first.into()
@@ -194,13 +210,15 @@ impl Probing {
         let series = self.series.get_mut(&host);
         let series = series.filter(|series| series.number == number);
         let series = series.ok_or_else(|| format!("probe {number}, which is not in transfer"))?;
-        series.add(arrived);
-        let Some(probed) = series.probed() else {
-            return Ok(Returned::Next(series.send()));
-        };
-        let purpose = series.purpose;
+        if let Some(next) = series.add(arrived) {
+            return Ok(Returned::Next(next));
+        }
+        let (purpose, probed) = (series.purpose, series.probed());
         self.series.remove(&host);
-        Ok(Returned::Complete(purpose, probed))
+        Ok(Returned::Complete(
+            purpose,
+            probed.expect("a series ends with content"),
+        ))
     }
 
     /// The Sets that `host` represents.
@@ -210,7 +228,12 @@ impl Probing {
     }
 }
 
-/// The number of probes to each host at the start of a job, without content and with content.
+/// The most probes of a size.
 const PROBES: u32 = 4;
+/// The number of probes without content before a move.
+const EMPTY_PROBES: u32 = 2;
+/// Bytes of content of the first probe before a move, and the most of any: each has twice as many as the one before.
+const FIRST_LEN: usize = 4 << 10;
+const LAST_LEN: usize = 256 << 10;
 /// Bytes of content at the start of a job, and the most of any probe.
 pub(super) const PROBE_LEN: usize = 1 << 20;
