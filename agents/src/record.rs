@@ -44,7 +44,7 @@ pub enum Event {
     /// The processes of a Set have evaluated their potentials of migration.
     Evaluated(Evaluated),
     /// A rescheduling call has ended.
-    Call(Call),
+    Call(Box<Call>),
     /// A process runs on its new host.
     Moved(Moved),
     /// The run has ended.
@@ -246,6 +246,9 @@ pub struct Moved {
     /// The parts of the image, on real hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<ImageParts>,
+    /// The memory that its program declares, on real hosts: by this, and not by the bytes of its image, the move was priced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<Bytes>,
 }
 
 /// The durations of a move. Packing, sending and unpacking overlap.
@@ -329,7 +332,7 @@ impl Moved {
     pub fn measured(&self) -> MeasuredMove {
         let times = self.times.as_ref();
         MeasuredMove {
-            bytes: self.bytes,
+            bytes: self.declared.unwrap_or(self.bytes),
             took: self.took,
             processing: times.map_or(Seconds::ZERO, |times| times.packed.max(times.unpacked)),
             round_trip: times.map_or(Seconds::ZERO, |times| times.round_trip),

@@ -160,6 +160,7 @@ mod tests {
                 messages: Bytes(900),
                 program: Bytes(999_000),
             }),
+            declared: None,
         }
     }
 

@@ -191,7 +191,7 @@ mod tests {
             cost: Seconds::ZERO,
             per_byte: None,
         };
-        Event::Call(Call {
+        Event::Call(Box::new(Call {
             superstep,
             at: Instant::START,
             cost: Seconds::ZERO,
@@ -205,9 +205,10 @@ mod tests {
             considered: Vec::new(),
             assessment: None,
             learned: None,
+            probed: Vec::new(),
             migrations: moves.iter().map(migration).collect(),
             remaining: None,
-        })
+        }))
     }
 
     fn moved(epoch: u64, rank: u32) -> Event {
@@ -220,6 +221,7 @@ mod tests {
             took: Seconds::ZERO,
             times: None,
             parts: None,
+            declared: None,
         })
     }
 

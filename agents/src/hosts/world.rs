@@ -368,6 +368,7 @@ impl HostWorld {
             took,
             times: Some(times),
             parts: Some(parts),
+            declared: image.declared,
         };
         self.measured.insert(rank, moved.measured());
         self.record(record::Event::Moved(moved));

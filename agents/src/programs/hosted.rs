@@ -25,6 +25,9 @@ pub(crate) trait HostedProgram: Send {
     /// The memory that the program occupies: as it declares, or its encoded length.
     fn image(&self) -> Image;
 
+    /// The memory that the program declares, if it does.
+    fn declared(&self) -> Option<Image>;
+
     /// The most supersteps that follow the first `completed`, if the program knows.
     fn remaining(&self, completed: u64) -> Option<u64>;
 }
@@ -158,7 +161,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
     }
 
     fn image(&self) -> Image {
-        if let Some(declared) = self.program.memory() {
+        if let Some(declared) = self.declared() {
             return declared;
         }
         let known = self.length.get();
@@ -166,6 +169,10 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         let (length, at) = recent.unwrap_or_else(|| (encoded_len(&self.program), self.executed));
         self.length.set(Some((length, at)));
         length.into()
+    }
+
+    fn declared(&self) -> Option<Image> {
+        self.program.memory()
     }
 
     fn remaining(&self, completed: u64) -> Option<u64> {

@@ -195,13 +195,13 @@ prop_compose! {
         ];
         let passed_over = list.iter().copied().zip(reasons).collect();
         let migrations = considered.iter().filter_map(Migration::negotiated).collect();
-        Event::Call(Call {
+        Event::Call(Box::new(Call {
             superstep, at, cost, threshold, list, passed_over, considered, migrations,
             interval: Some(interval), tolerance: Some(tolerance), balanced: Some(balanced),
             judged, assessment: None,
             learned: learned.map(|(startup, [overlap, processing, per_byte])| CostCoefficients {
                 startup, overlap, processing, steady: Some(SteadyRate { per_byte, range: (overlap, processing) }),
-            }), remaining: None, })
+            }), remaining: None, probed: Vec::new(), }))
     }
 }
 
@@ -272,7 +272,7 @@ prop_compose! {
             MoveTimes { frozen, packed, sent, unpacked, round_trip }
         });
         let parts = parts.map(|[agent, messages, program]| ImageParts { agent, messages, program });
-        Event::Moved(Moved { at, rank, host, epoch, bytes, took, times, parts })
+        Event::Moved(Moved { at, rank, host, epoch, bytes, took, times, parts, declared: None })
     }
 }
 

@@ -24,7 +24,7 @@ fn play(mut test_world: TestWorld, order: &[usize]) -> (Vec<record::Superstep>, 
     for event in test_world.events {
         match event {
             record::Event::Superstep(superstep) => supersteps.push(superstep),
-            record::Event::Call(call) => calls.push(call),
+            record::Event::Call(call) => calls.push(*call),
             _ => {}
         }
     }

@@ -58,7 +58,7 @@ impl Recorded {
         for event in self.events.drain(..) {
             observer(&event);
             if let record::Event::Call(call) = event {
-                self.calls.push(call);
+                self.calls.push(*call);
             }
         }
     }

@@ -202,6 +202,7 @@ impl SimulatedWorld {
                     round_trip: self.round_trip(transfer.from, transfer.to),
                 }),
                 parts: None,
+                declared: None,
             };
             self.measured.insert(state.rank, moved.measured());
             self.record(record::Event::Moved(moved));

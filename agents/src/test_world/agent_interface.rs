@@ -85,6 +85,7 @@ impl World for TestWorld {
             took: Seconds::new(0.25).expect("a quarter of a second"),
             times: None,
             parts: None,
+            declared: None,
         };
         let moved = Moved {
             from,

@@ -57,7 +57,7 @@ pub(super) fn rows(
         Event::Call(call) => {
             let evaluated = std::mem::take(&mut pending);
             let detail = Detail {
-                call,
+                call: *call,
                 evaluated,
                 observed: Vec::new(),
             };

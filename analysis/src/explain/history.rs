@@ -185,7 +185,7 @@ impl History {
             ))
         };
         Ok(Detail {
-            call: held.ok_or_else(gone)?,
+            call: *held.ok_or_else(gone)?,
             evaluated,
             observed,
         })

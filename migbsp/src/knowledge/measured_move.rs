@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// A move as it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredMove {
-    /// The whole state, with messages and agent.
+    /// The bytes by which moves are priced: the memory that the program declares, or the whole image, with messages and
+    /// agent.
     pub bytes: Bytes,
     /// From the beginning of packing until the process was installed.
     pub took: Seconds,

@@ -253,7 +253,7 @@ impl<'a> RunningJob<'a> {
                 for migration in &call.migrations {
                     self.placement[migration.rank.index()] = migration.to;
                 }
-                self.result.calls.push(call);
+                self.result.calls.push(*call);
             }
         }
         Ok(())

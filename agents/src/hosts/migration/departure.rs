@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
+use bsp::Image;
 use bytes::Bytes;
 use protocol::transport::Sender;
 use protocol::{Address, Migrate, ProcessImage};
@@ -72,7 +73,7 @@ async fn send_image(
         rank: order.rank,
         epoch: order.epoch,
         agent: u32::try_from(agent.len()).expect("an agent's state is small"),
-        declared: None,
+        declared: program.declared().map(Image::total),
         payload: Bytes::new(),
     };
     // Encoding takes time in proportion to the image, so other threads do it.

@@ -116,9 +116,9 @@ impl SetManager {
         });
         let schedule = when.schedule();
         if self.set == rules.first {
-            world.record(record::Event::Call(describe(
+            world.record(record::Event::Call(Box::new(describe(
                 rules, call, learned, schedule, took,
-            )));
+            ))));
         }
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let initial = scheduler.model.parameters().interval;

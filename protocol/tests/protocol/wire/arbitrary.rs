@@ -4,17 +4,17 @@ use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
     Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory,
-    Load, MeasuredMove, Move, Path, Potential, ProcessTimes, Processor, Received, Refusal, Request,
-    SetView,
+    LinkProbe, Load, MeasuredMove, Move, Path, Potential, ProcessTimes, Processor, Received,
+    Refusal, Request, SetView,
 };
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use protocol::{
     Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity, Considered,
-    Decided, Evaluate, Failed, Fault, Installed, JobMessage, Measure, Measured, Message,
-    MessageHeader, Migrate, NodeMessage, Placed, Planned, Probe, ProcessImage, Report, Reports,
-    SetReport, Start, StartCall,
+    Decided, Evaluate, Failed, Fault, Installed, JobMessage, LinkProbed, Measure, Measured,
+    Message, MessageHeader, Migrate, NodeMessage, Placed, Planned, Probe, ProbeLink, ProcessImage,
+    Report, Reports, SetReport, Start, StartCall,
 };
 
 pub(crate) fn address() -> impl Strategy<Value = Address> {
@@ -180,14 +180,16 @@ fn negotiating() -> impl Strategy<Value = Message> {
             answer,
         })))
     });
-    let decided =
-        (count(), set(), vec(considered(), 0..20)).prop_map(|(superstep, set, considered)| {
+    let decided = (count(), set(), vec(considered(), 0..20), vec(link(), 0..3)).prop_map(
+        |(superstep, set, considered, probed)| {
             Message::Call(CallMessage::Decided(Box::new(Decided {
                 superstep,
                 set,
                 considered,
+                probed,
             })))
-        });
+        },
+    );
     let moves = vec(movement(), 0..20);
     let times = (seconds(), seconds(), option::of(seconds()));
     let planned = (count(), moves, times, [count(), count()]).prop_map(
@@ -242,7 +244,14 @@ fn moving() -> impl Strategy<Value = Message> {
                 measured,
             }))
         });
-    prop_oneof![migrate, state, installed]
+    let probe = (count(), host(), host(), seconds()).prop_map(|(superstep, from, to, budget)| {
+        let probe = LinkProbe { from, to, budget };
+        Message::Agent(AgentMessage::ProbeLink(ProbeLink { superstep, probe }))
+    });
+    let probed = (count(), link()).prop_map(|(superstep, link)| {
+        Message::Call(CallMessage::LinkProbed(LinkProbed { superstep, link }))
+    });
+    prop_oneof![migrate, state, installed, probe, probed]
 }
 
 fn carrying() -> impl Strategy<Value = Message> {

@@ -6,15 +6,15 @@ use std::fmt::Write;
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Digest, Edge, Entry, Evaluation, Inventory, Load, Move, Potential, ProcessTimes,
-    Processor, Received, Refusal, Request, SetView,
+    Answer, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe, Load, Move, Potential,
+    ProcessTimes, Processor, Received, Refusal, Request, SetView,
 };
 use protocol::{
     Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity,
     Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Limits,
-    Measure, Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed, Planned,
-    Probe, ProcessImage, Report, Reports, SetReport, Start, StartCall, Status, Submit,
-    WIRE_VERSION, decode, encode,
+    LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed,
+    Planned, Probe, ProbeLink, ProcessImage, Report, Reports, SetReport, Start, StartCall, Status,
+    Submit, WIRE_VERSION, decode, encode,
 };
 
 use crate::wire::{joined, report_for_plans};
@@ -82,6 +82,8 @@ fn name(message: &Message) -> &'static str {
         Message::Call(CallMessage::Answered(_)) => "answered",
         Message::Call(CallMessage::Decided(_)) => "decided",
         Message::Call(CallMessage::Planned(_)) => "planned",
+        Message::Agent(AgentMessage::ProbeLink(_)) => "probelink",
+        Message::Call(CallMessage::LinkProbed(_)) => "probed",
         Message::Agent(AgentMessage::Migrate(_)) => "migrate",
         Message::Agent(AgentMessage::ProcessImage(_)) => "image",
         Message::Agent(AgentMessage::Installed(_)) => "installed",
@@ -94,7 +96,7 @@ fn name(message: &Message) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 25;
+const VARIANTS: usize = 27;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -113,6 +115,7 @@ fn messages() -> Vec<(Address, Address, Message)> {
     messages.extend(findings().map(|message| (node, manager, message)));
     messages.extend(negotiation().map(|message| (manager, manager, message)));
     messages.extend(moves().map(|message| (node, node, message)));
+    messages.extend(link_probe().map(|message| (manager, node, message)));
     messages.extend(traffic().map(|message| (node, node, message)));
     messages.extend(asked().map(|job| (Address::Client, node, of_job(job))));
     messages.extend(answered().map(|job| (node, Address::Client, of_job(job))));
@@ -272,6 +275,7 @@ fn negotiation() -> [Message; 9] {
                 request: request(),
                 answer: offer,
             }],
+            probed: Vec::new(),
         }))),
         planned(),
     ]
@@ -299,6 +303,25 @@ fn planned() -> Message {
             limit: Some(seconds(0.8)),
         },
     })))
+}
+
+fn link_probe() -> [Message; 2] {
+    let (from, to) = (HostId(7), HostId(9));
+    let probe = LinkProbe {
+        from,
+        to,
+        budget: seconds(0.0625),
+    };
+    let link = HostLink {
+        from,
+        to,
+        per_byte: 1e-7,
+    };
+    let superstep = 4;
+    [
+        Message::Agent(AgentMessage::ProbeLink(ProbeLink { superstep, probe })),
+        Message::Call(CallMessage::LinkProbed(LinkProbed { superstep, link })),
+    ]
 }
 
 fn moves() -> [Message; 3] {
@@ -506,7 +529,7 @@ fn seconds(value: f64) -> Seconds {
 }
 
 /// The lengths of the frames of agents, in bytes.
-const LENGTHS: [(&str, u64); 25] = [
+const LENGTHS: [(&str, u64); 27] = [
     ("finish", 42),
     ("halted", 45),
     ("start", 47),
@@ -532,4 +555,6 @@ const LENGTHS: [(&str, u64); 25] = [
     ("migrate", 55),
     ("image", 60),
     ("installed", 47),
+    ("probelink", 62),
+    ("probed", 63),
 ];
