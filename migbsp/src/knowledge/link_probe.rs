@@ -17,7 +17,7 @@ pub struct LinkProbe {
     pub from: HostId,
     /// The host that answers.
     pub to: HostId,
-    /// How long the probe may take: its messages grow until it has taken that.
+    /// How long its messages with content may take together: they grow as long as the next one fits.
     pub budget: Seconds,
 }
 
@@ -37,7 +37,7 @@ pub struct PricedMove {
 impl LinkProbe {
     /// The probes that are worth their time before these moves, the most expensive move first.
     ///
-    /// A probe takes a sixteenth of the move, and is worth that if this is several startups. Without a bandwidth in the
+    /// A probe takes at most a twentieth of the move, and is worth that if this is several startups. Without a bandwidth in the
     /// cost of moves there are none.
     #[must_use]
     pub fn before(moves: impl Iterator<Item = PricedMove>, cost: &MoveCost) -> Vec<Self> {
@@ -63,8 +63,8 @@ impl LinkProbe {
     }
 }
 
-/// The part of a move that its probe takes.
-const PART: f64 = 1.0 / 16.0;
+/// The part of a move that its probe takes at most.
+const PART: f64 = 1.0 / 20.0;
 /// A probe takes at least so many times the startup of a move, which is longer than a round trip.
 const STARTUPS: f64 = 4.0;
 /// Links are probed one after the other, so that probes do not share them. No more are probed in one call.
@@ -98,7 +98,7 @@ mod tests {
     fn large_moves_are_probed_for_a_part_of_their_time() {
         let cost = learned(1e-3);
         let moves = [
-            step(1, 1.6e7, &cost),
+            step(1, 2e7, &cost),
             step(2, 1e9, &cost),
             step(3, 1e5, &cost),
         ];

@@ -40,8 +40,8 @@ struct Series {
 pub(super) enum Purpose {
     /// To know rates between Sets when a job begins.
     Start,
-    /// A Manager has ordered it before a large move. Messages grow, because the link may have become much slower or
-    /// faster since it was measured.
+    /// A Manager has ordered it before a large move. Messages grow as long as the next one fits the budget, because the
+    /// link may have become much slower or faster since it was measured.
     Order(Address, ProbeLink),
 }
 
@@ -118,8 +118,10 @@ impl Series {
             Purpose::Order(_, order) => {
                 let began = self.began.expect("a probe with content is back");
                 let spent = seconds(arrived.saturating_duration_since(began));
-                let is_complete = order.probe.budget <= spent || count == PROBES;
-                (!is_complete).then(|| LAST_LEN.min(2 * self.bytes))?
+                let next = LAST_LEN.min(2 * self.bytes);
+                let expected = if self.bytes < next { took + took } else { took };
+                let fits = spent + expected <= order.probe.budget && count < PROBES;
+                fits.then_some(next)?
             }
         };
         self.number += 1;
@@ -237,3 +239,99 @@ const FIRST_LEN: usize = 4 << 10;
 const LAST_LEN: usize = 256 << 10;
 /// Bytes of content at the start of a job, and the most of any probe.
 pub(super) const PROBE_LEN: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bsp::units::Seconds;
+    use migbsp::LinkProbe;
+
+    use super::*;
+
+    const TO: HostId = HostId(1);
+
+    fn order(budget: f64) -> ProbeLink {
+        ProbeLink {
+            superstep: 0,
+            probe: LinkProbe {
+                from: HostId(0),
+                to: TO,
+                budget: Seconds::new(budget).unwrap(),
+            },
+        }
+    }
+
+    /// The probes of a node that represents no Set.
+    fn probing() -> Probing {
+        Probing {
+            ends: BTreeMap::new(),
+            series: BTreeMap::new(),
+        }
+    }
+
+    /// Answers the probes of an order on a link with this round trip and bandwidth. Returns the bytes of each, and the seconds
+    /// per byte that were found.
+    fn answered(budget: f64, round_trip: f64, bandwidth: u32) -> (Vec<usize>, f64) {
+        let mut probing = probing();
+        let manager = Address::SetManager(SetId(0));
+        let first = probing.order(order(budget), manager).unwrap();
+        let mut sent = vec![first.payload.len()];
+        let mut late = 0.0;
+        for number in 0.. {
+            let bytes = u32::try_from(*sent.last().unwrap()).unwrap();
+            late += round_trip + f64::from(bytes) / f64::from(bandwidth);
+            // Time stands still between a reply and the next probe.
+            let series = probing.series.get_mut(&TO).unwrap();
+            let began = *sent.iter().find(|bytes| 0 < **bytes).unwrap_or(&0);
+            let arrived = series.sent
+                + Duration::from_secs_f64(round_trip + f64::from(bytes) / f64::from(bandwidth));
+            if 0 < began {
+                series.began = Some(arrived - Duration::from_secs_f64(late));
+            }
+            match probing.handle_reply(TO, number, arrived).unwrap() {
+                Returned::Next(next) => {
+                    if sent.last() == Some(&0) && 0 < next.bytes {
+                        late = 0.0;
+                    }
+                    sent.push(next.bytes);
+                }
+                Returned::Complete(purpose, probed) => {
+                    assert!(matches!(purpose, Purpose::Order(by, _) if by == manager));
+                    assert!(probing.is_complete());
+                    return (sent, probed.per_byte());
+                }
+            }
+        }
+        unreachable!("a series ends")
+    }
+
+    #[test]
+    fn probes_of_an_order_grow_as_long_as_the_next_one_fits() {
+        let (sent, per_byte) = answered(0.01, 1e-4, 10_000_000);
+        assert_eq!(sent, [0, 0, 4096, 8192, 16_384, 32_768]);
+        assert!((per_byte * 1e7 - 1.0).abs() < 1e-6, "{per_byte}");
+        // A link that is much slower than expected is not probed again and again.
+        let (sent, per_byte) = answered(0.01, 1e-4, 100_000);
+        assert_eq!(sent, [0, 0, 4096]);
+        assert!((per_byte * 1e5 - 1.0).abs() < 1e-6, "{per_byte}");
+        let (sent, _) = answered(1e9, 1e-4, 1_000_000_000);
+        assert_eq!(sent[8..], [LAST_LEN; 4]);
+        assert_eq!(sent.len(), 12);
+    }
+
+    #[test]
+    fn a_probe_that_was_not_sent_is_refused() {
+        let mut probing = probing();
+        assert!(probing.handle_reply(TO, 0, Clock::now()).is_err());
+        let manager = Address::SetManager(SetId(0));
+        probing.order(order(1.0), manager).unwrap();
+        assert!(
+            probing.order(order(1.0), manager).is_err(),
+            "it is being probed"
+        );
+        for number in [1, u32::MAX] {
+            assert!(probing.handle_reply(TO, number, Clock::now()).is_err());
+        }
+    }
+}
