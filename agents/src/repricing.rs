@@ -47,3 +47,74 @@ pub(crate) fn reprice(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bsp::units::{Bytes, Instructions, Seconds};
+    use bsp::{HostId, Rank, SetId};
+    use migbsp::{CostCoefficients, Entry, MigrationCost, Request};
+
+    use super::*;
+
+    fn seconds(value: f64) -> Seconds {
+        Seconds::new(value).unwrap()
+    }
+
+    /// A candidate on host 0 that is offered host 1: a megabyte at a microsecond per byte, and four seconds besides.
+    fn offered(t2: f64) -> Considered {
+        Considered {
+            entry: Entry {
+                rank: Rank(0),
+                own: SetId(0),
+                target: SetId(1),
+                potential: seconds(1.0),
+                receive_time: Seconds::ZERO,
+            },
+            host: HostId(0),
+            request: Request {
+                rank: Rank(0),
+                instructions: Instructions(1),
+                bytes: Bytes(0),
+                migration: seconds(1.0),
+                t2: seconds(t2),
+                per_byte: Some(1e-6),
+            },
+            answer: Answer::Offer {
+                host: HostId(1),
+                t1: seconds(5.0),
+                runner_up: None,
+            },
+        }
+    }
+
+    fn repriced(t2: f64, to: u32, is_scripted: bool) -> Considered {
+        let cost = MoveCost::new(MigrationCost::default(), Some(CostCoefficients::default()));
+        let link = HostLink {
+            from: HostId(0),
+            to: HostId(to),
+            per_byte: 3e-6,
+        };
+        let mut considered = [offered(t2)];
+        reprice(&mut considered, &[link], &cost, is_scripted);
+        let [considered] = considered;
+        considered
+    }
+
+    #[test]
+    fn a_move_over_a_slower_link_takes_longer_and_may_not_pay() {
+        let moves = repriced(8.0, 1, false);
+        assert!(matches!(moves.answer, Answer::Offer { t1, .. } if (t1.get() - 7.0).abs() < 1e-9));
+        assert!((moves.request.migration.get() - 3.0).abs() < 1e-9);
+        assert_eq!(moves.request.per_byte, Some(3e-6));
+        let stays = repriced(6.0, 1, false);
+        assert!(matches!(
+            stays.answer,
+            Answer::Refuse(Refusal::NoFasterPlace { .. })
+        ));
+        assert!(matches!(
+            repriced(6.0, 1, true).answer,
+            Answer::Offer { .. }
+        ));
+        assert_eq!(repriced(6.0, 2, false), offered(6.0), "another link");
+    }
+}

@@ -50,6 +50,12 @@ pub(crate) enum Act {
     Commit(SetId, u64, Vec<Migrate>),
     Wake(Address, Seconds),
     Flush(SetId),
+    Probe(HostId, HostId),
+}
+
+/// What a probe of a link finds, in seconds per byte.
+pub(crate) fn probed_per_byte(from: HostId, to: HostId) -> f64 {
+    1e-8 * f64::from(1 + from.0 + 3 * to.0)
 }
 
 /// Something that will arrive.

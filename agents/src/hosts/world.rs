@@ -368,7 +368,7 @@ impl HostWorld {
             took,
             times: Some(times),
             parts: Some(parts),
-            declared: image.declared,
+            declared: image.declared.filter(MeasuredMove::is_possible_size),
         };
         self.measured.insert(rank, moved.measured());
         self.record(record::Event::Moved(moved));

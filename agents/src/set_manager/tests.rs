@@ -1,4 +1,5 @@
 mod hostile;
+mod probing;
 
 use bsp::units::Seconds;
 use migbsp::{Config, CostSource, Heuristic, Policies};

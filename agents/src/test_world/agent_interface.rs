@@ -2,10 +2,10 @@
 
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::Path;
-use protocol::{Address, AgentMessage, Migrate, ProcessImage};
+use migbsp::{HostLink, LinkProbe, Path};
+use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessImage};
 
-use super::{Act, Pending, TestWorld};
+use super::{Act, Pending, TestWorld, probed_per_byte};
 use crate::deliberation::Deliberation;
 use crate::error::RunError;
 use crate::record;
@@ -156,6 +156,24 @@ impl World for TestWorld {
             latency: Seconds::new(latency).expect("a millisecond"),
             per_byte: self.transfer_rate(from, to),
         }
+    }
+
+    fn probes_links(&self) -> bool {
+        true
+    }
+
+    fn probe_link(&mut self, order: ProbeLink, by: Address) {
+        let LinkProbe { from, to, .. } = order.probe;
+        self.acts.push(Act::Probe(from, to));
+        let link = HostLink {
+            from,
+            to,
+            per_byte: probed_per_byte(from, to),
+        };
+        let superstep = order.superstep;
+        let probed = LinkProbed { superstep, link };
+        self.instant
+            .push_back((Address::Node(from), Event::LinkProbed { by, probed }));
     }
 
     fn record(&mut self, event: record::Event) {

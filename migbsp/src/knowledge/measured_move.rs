@@ -18,12 +18,18 @@ pub struct MeasuredMove {
 }
 
 impl MeasuredMove {
+    /// Whether a move can be priced by this number of bytes: there are some, and not more than any memory has.
+    #[must_use]
+    pub fn is_possible_size(bytes: &Bytes) -> bool {
+        (Bytes(1)..=BYTES_MAX).contains(bytes)
+    }
+
     /// Whether these can be the values of a move: it has bytes, not more than any memory, it took time, and no part of
     /// it took longer, or less than no time.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let took = self.took.get();
-        (Bytes(1)..=BYTES_MAX).contains(&self.bytes)
+        Self::is_possible_size(&self.bytes)
             && 0.0 < took
             && (0.0..=took).contains(&self.processing.get())
             && 0.0 <= self.round_trip.get()

@@ -4,7 +4,9 @@ use bsp::units::{Bytes, Instant, InstructionsPerSecond};
 use bsp::{HostId, Image, Rank};
 
 use super::*;
-use crate::{BarrierTime, Edge, Lesson, Load, MigrationCost, Path, Processor};
+use crate::{
+    BarrierTime, CostCoefficients, Edge, HostLink, Lesson, Load, MigrationCost, Path, Processor,
+};
 
 /// Runs of four processes of a second each on two hosts of one Set; a move takes a tenth of a second.
 ///
@@ -363,4 +365,41 @@ fn what_messages_have_taken_is_remembered_from_call_to_call() {
     run.conclude(0.1, false);
     let _ = run.call(10, 2.0, EVEN);
     assert_eq!(run.planner.lessons, learnt, "no message has said otherwise");
+}
+
+#[test]
+fn a_plan_whose_links_are_slower_than_thought_is_dropped() {
+    let decide = |per_byte: Option<f64>| {
+        let mut run = Run::sharing_links();
+        let mut set = inventory(CROWDED);
+        for load in &mut set.loads {
+            load.image.data = Bytes(1_000_000);
+        }
+        set.rates = vec![1e-6];
+        let cost = MoveCost::new(MigrationCost::default(), Some(CostCoefficients::default()));
+        let began = Instant::new(40.0).unwrap();
+        let decision = run.planner.decide(start(10, began), vec![set], cost);
+        let probes = run.planner.probes(&decision);
+        assert_eq!(probes.len(), 1, "both moves are on one link");
+        close(probes[0].budget.get(), 0.05);
+        let (from, to) = (probes[0].from, probes[0].to);
+        let link = per_byte.map(|per_byte| HostLink { from, to, per_byte });
+        let links: Vec<HostLink> = link.into_iter().collect();
+        (run.planner.confirm(decision.clone(), &links), decision)
+    };
+    let (confirmed, decided) = decide(None);
+    assert_eq!(confirmed, decided);
+    close(decided.assessment.balance.cost.get(), 2.0);
+    let (confirmed, _) = decide(Some(2e-6));
+    assert_eq!(goals(&confirmed), [1, 1]);
+    close(confirmed.assessment.balance.cost.get(), 4.0);
+    close(confirmed.moves[0].cost.get(), 2.0);
+    // 100 supersteps of 2 seconds less are 200 seconds.
+    let (confirmed, decided) = decide(Some(1e-3));
+    assert_eq!((confirmed.moves.len(), decided.moves.len()), (0, 2));
+    let verdict = confirmed.assessment.verdict;
+    assert!(
+        matches!(verdict, Verdict::NotAmortised { .. }),
+        "{verdict:?}"
+    );
 }

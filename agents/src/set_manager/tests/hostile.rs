@@ -4,8 +4,8 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Number, Value};
 
-use migbsp::{CostCoefficients, HostLink, MeasuredMove};
-use protocol::Installed;
+use migbsp::{CostCoefficients, HostLink, LinkProbe, MeasuredMove};
+use protocol::{Installed, LinkProbed, ProbeLink};
 
 use super::*;
 use crate::check::RunShape;
@@ -286,6 +286,48 @@ fn links_and_coefficients_that_cannot_be_are_refused() {
     };
     assert!(capacity(1.0, 0.0));
     assert!(!capacity(-1.0, 0.0) && !capacity(f64::NAN, 0.0) && !capacity(1.0, f64::INFINITY));
+}
+
+#[test]
+fn probes_of_links_that_cannot_be_are_refused() {
+    let (learned, stated) = (learning(CostSource::Learned), learning(CostSource::Stated));
+    let manager = Address::SetManager(SetId(0));
+    let order = |world: &TestWorld, to: u32, (from, other): (u32, u32), budget: f64| {
+        let probe = LinkProbe {
+            from: HostId(from),
+            to: HostId(other),
+            budget: Seconds::new(budget).unwrap(),
+        };
+        let order = AgentMessage::ProbeLink(ProbeLink {
+            superstep: 0,
+            probe,
+        });
+        is_accepted(world, &(manager, Address::Node(HostId(to)), order))
+    };
+    assert!(order(&learned, 0, (0, 3), 0.5));
+    assert!(!order(&stated, 0, (0, 3), 0.5), "no cost is learned");
+    assert!(!order(&learned, 0, (1, 3), 0.5), "the link of another host");
+    assert!(!order(&learned, 0, (0, 0), 0.5) && !order(&learned, 0, (0, 99), 0.5));
+    assert!(!order(&learned, 0, (0, 3), -0.5));
+    assert!(
+        !order(&learned, 3, (3, 0), 0.5),
+        "a host of another Set, and no plan"
+    );
+    let probed = |world: &TestWorld, node: u32, per_byte: f64| {
+        let link = HostLink {
+            from: HostId(0),
+            to: HostId(3),
+            per_byte,
+        };
+        let probed = LinkProbed { superstep: 0, link };
+        let message = AgentMessage::Call(CallMessage::LinkProbed(probed));
+        is_accepted(world, &(Address::Node(HostId(node)), manager, message))
+    };
+    assert!(probed(&learned, 0, 1e-9));
+    assert!(!probed(&stated, 0, 1e-9) && !probed(&learned, 1, 1e-9));
+    for per_byte in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(!probed(&learned, 0, per_byte), "{per_byte}");
+    }
 }
 
 proptest! {

@@ -116,7 +116,7 @@ fn change(value: &mut Value, draw: &mut Draw) {
     }
 }
 
-const AGENTS: [&str; 13] = [
+const AGENTS: [&str; 14] = [
     r#"{"Start":{"superstep":0,"interval":null}}"#,
     r#"{"Start":{"superstep":1,"interval":4}}"#,
     r#""Finish""#,
@@ -130,9 +130,10 @@ const AGENTS: [&str; 13] = [
     r#"{"Installed":{"rank":0,"host":1,"epoch":1,"measured":{"bytes":1000,"took":0.5,"processing":0.25,"round_trip":0.1}}}"#,
     r#"{"Evaluate":{"superstep":0,"sets":[{"capacity":1e9,"processes":1,"processors":1,"transfer_rate":1e-9}],"learned":{"startup":0.5,"overlap":1.5,"processing":0.5}}}"#,
     r#"{"Halted":0}"#,
+    r#"{"ProbeLink":{"superstep":0,"probe":{"from":0,"to":1,"budget":0.5}}}"#,
 ];
 
-const CALLS: [&str; 13] = [
+const CALLS: [&str; 15] = [
     r#"{"Measured":{"superstep":0,"host":0,"speed":1e9,"cores":1,"load":0.5,"load_recent":0.5}}"#,
     r#"{"Capacity":{"superstep":0,"set":0,"capacity":1e9,"processes":1,"processors":1}}"#,
     r#"{"Reports":{"superstep":0,"host":0,"reports":[]}}"#,
@@ -145,6 +146,8 @@ const CALLS: [&str; 13] = [
     r#"{"Capacity":{"superstep":0,"set":0,"capacity":1e9,"processes":1,"processors":1,"learned":{"startup":0.5,"overlap":1.5,"processing":0.5,"steady":{"per_byte":0.5,"range":[0.5,1.5]}}}}"#,
     r#"{"Standing":{"superstep":0,"set":0,"interval":4,"tolerance":0.5,"entries":[],"digests":[],"barrier_busy":[],"inventory":null,"remaining":7}}"#,
     r#"{"Ask":{"superstep":0,"from":0,"request":{"rank":0,"instructions":5,"bytes":5,"migration":0.5,"t2":0.5,"per_byte":1e-9}}}"#,
+    r#"{"Decided":{"superstep":0,"set":0,"considered":[],"probed":[{"from":0,"to":1,"per_byte":1e-9}]}}"#,
+    r#"{"LinkProbed":{"superstep":0,"link":{"from":0,"to":1,"per_byte":1e-9}}}"#,
     r#"{"Planned":{"superstep":0,"moves":[{"step":{"rank":0,"from":0,"to":1},"cost":0.5,"before":0.5,"after":0.5}],"spacing":{"cost":0.5,"pause":1,"again":1,"took":0.5,"limit":0.5}}}"#,
 ];
 
