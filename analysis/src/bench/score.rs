@@ -1,0 +1,99 @@
+//! How near the predictions of moves were.
+
+use serde::Serialize;
+
+use super::timeline::Timeline;
+
+/// A move with its prediction and its cost by two definitions; all times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Scored {
+    /// The number of complete supersteps.
+    pub superstep: u64,
+    /// Bytes of the image.
+    pub bytes: u64,
+    /// The prediction, made from the moves before.
+    pub predicted_seconds: f64,
+    /// From the time when the process left its thread until it was unpacked.
+    pub frozen_seconds: f64,
+    /// What the move added to the time until the end of the next superstep, compared with runs without moves (Du, Sun and
+    /// Wu 2007, 3-2); not set: a superstep of theirs is missing.
+    pub added_seconds: Option<f64>,
+}
+
+impl Scored {
+    /// The moves of `moved`, compared with `baselines`, which are the same job without moves.
+    pub(super) fn all(moved: &Timeline, baselines: &[Timeline]) -> Vec<Self> {
+        let moves = moved.moves.iter();
+        let scored = moves.map(|(superstep, timed)| {
+            let times = timed.moved.times;
+            let frozen = times.map_or(timed.moved.took, |times| times.frozen);
+            let without = baselines.iter().map(|one| one.around(*superstep));
+            let without: Option<Vec<f64>> = without.collect();
+            let without = without.and_then(median);
+            let with = moved.around(*superstep);
+            Self {
+                superstep: *superstep,
+                bytes: timed.moved.bytes.0,
+                predicted_seconds: timed.predicted,
+                frozen_seconds: frozen.get(),
+                added_seconds: with.zip(without).map(|(with, without)| with - without),
+            }
+        });
+        scored.collect()
+    }
+
+    /// The error of the prediction, as a part of the time for which the process was frozen.
+    pub(super) fn error(&self) -> f64 {
+        relative(self.predicted_seconds, self.frozen_seconds)
+    }
+
+    /// The same of the time that the move added.
+    pub(super) fn error_of_added(&self) -> Option<f64> {
+        let added = self.added_seconds?;
+        Some(relative(self.predicted_seconds, added))
+    }
+}
+
+fn relative(predicted: f64, took: f64) -> f64 {
+    ((predicted - took) / took).abs()
+}
+
+/// Mean, median and 90th percentile of errors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Errors {
+    pub(super) mean_error: f64,
+    pub(super) median_error: f64,
+    pub(super) p90_error: f64,
+}
+
+impl Errors {
+    /// Of no errors there is nothing to say.
+    pub(super) fn of(mut errors: Vec<f64>) -> Option<Self> {
+        errors.sort_by(f64::total_cmp);
+        let at = |part: usize| errors.get(errors.len() * part / 100).copied();
+        let count = f64::from(u32::try_from(errors.len()).ok()?);
+        Some(Self {
+            mean_error: errors.iter().sum::<f64>() / count,
+            median_error: at(50)?,
+            p90_error: at(90)?,
+        })
+    }
+}
+
+/// The mean error that Du, Sun and Wu report for a program, or, of `all`, for all four (figures 3 to 6).
+#[must_use]
+pub fn paper_error(kind: &str) -> Option<f64> {
+    match kind {
+        "linpack" => Some(0.0819),
+        "bitonic" => Some(0.0576),
+        "gzip" => Some(0.0651),
+        "xlintims" => Some(0.0251),
+        "all" => Some(0.0574),
+        _ => None,
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
