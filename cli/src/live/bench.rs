@@ -87,3 +87,173 @@ impl StateKind {
         }
     }
 }
+
+/// Executes a bench on the cluster that is named.
+///
+/// # Errors
+///
+/// Whatever is wrong with the arguments, the cluster or a job.
+pub(crate) fn command(arguments: &BenchArguments, registry: &Registry) -> Result<(), CommandFailure> {
+    let BenchCommand::Migration(migration) = &arguments.command;
+    if migration.level.is_some() {
+        let problem = "--level: only a link that `up --between` makes has levels: put the bench behind `up --local 2 --sets 2 --between 11.8MBps --`";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
+    let cluster = ClusterMembers::find(&migration.cluster)?;
+    follow(migration, &cluster, registry)
+}
+
+/// The same, on a cluster that is known.
+pub(crate) fn follow(
+    arguments: &MigrationArguments,
+    cluster: &ClusterMembers,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    let [from, to] = arguments.nodes(&cluster.members)?;
+    let termination = TerminationSignal::default();
+    let mut kinds = Vec::new();
+    let mut provenance = None;
+    for kind in &arguments.kind {
+        let moves = analysis::bench::superstep_numbers(arguments.seed, arguments.moves);
+        let mut runner = JobRunner {
+            cluster,
+            registry,
+            termination: &termination,
+            progress: arguments.progress,
+        };
+        let names = [from, to].map(|host| cluster.members[host].name.as_str());
+        let with = arguments.experiment(*kind, from, &moves, names);
+        let (moved, digest, origin) = runner.run(&with)?;
+        provenance.get_or_insert(origin);
+        let without = arguments.experiment(*kind, from, &[], names);
+        let mut baselines = Vec::new();
+        let mut is_equal = true;
+        for _ in 0..BASELINES {
+            let (baseline, other, _) = runner.run(&without)?;
+            is_equal &= other == digest;
+            baselines.push(baseline);
+        }
+        kinds.push(KindReport::new(kind.name(), &moved, &baselines, is_equal));
+    }
+    let nodes = [from, to].map(|host| cluster.members[host].name.clone());
+    let report = Report::new(nodes, kinds);
+    let provenance = provenance.expect("there is a kind");
+    match arguments.format {
+        Format::Table => print_text(false, |layout| report.text(layout)),
+        Format::Json => print_json(&provenance, &report),
+        Format::Csv => print(&report.csv(&provenance)?),
+    }
+}
+
+/// Runs jobs one after the other.
+struct JobRunner<'a> {
+    cluster: &'a ClusterMembers,
+    registry: &'a Registry,
+    termination: &'a TerminationSignal,
+    progress: bool,
+}
+
+impl JobRunner<'_> {
+    /// What a job did, and the digest of its outputs.
+    fn run(&mut self, text: &str) -> Result<(Timeline, String, Provenance), CommandFailure> {
+        let loaded = load_text_for_cluster(text, "the experiment of the bench", self.registry)?;
+        let members = &self.cluster.members;
+        let (prepared, request) = request(&loaded, members, self.registry, false)?;
+        let application = &loaded.experiment.application;
+        let entry = self.registry.find(&application.workload, None)?;
+        let (scenario, supersteps) = (scenario(&prepared), application.supersteps);
+        let mut progress = Progress::new(self.progress, scenario, supersteps, &prepared.platform);
+        let mut timeline = Timeline::default();
+        let mut observer = |event: &Event| {
+            progress.observe(event);
+            timeline.observe(event);
+            Ok(())
+        };
+        let order = loaded.build_input();
+        let run = || -> Result<Finished, RunFailure> {
+            let outcome = hosts::run(
+                self.cluster.client.clone(),
+                &request,
+                entry.programs(order)?,
+                &mut observer,
+                self.termination.clone().received(),
+            )?;
+            Finished::new(entry, order, outcome)
+        };
+        let finished = run().map_err(Failure::from);
+        progress.finish();
+        if let Some(signal) = self.termination.number() {
+            return Err(CommandFailure::Interrupted(signal));
+        }
+        let provenance = Provenance::of_experiment(&prepared.loaded, self.registry)?;
+        Ok((timeline, finished?.outputs_digest, provenance))
+    }
+}
+
+impl MigrationArguments {
+    /// The positions of the two nodes among `members`.
+    fn nodes(&self, members: &[Member]) -> Result<[usize; 2], Failure> {
+        let named = |name: &str, option: &str| {
+            let found = members.iter().position(|member| member.name == name);
+            found.ok_or_else(|| {
+                let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+                let all = names.join(", ");
+                Failure::Usage(format!("{option} {name}: no such node: must be one of {all}"))
+            })
+        };
+        let from = self.from.as_deref().map_or(Ok(0), |name| named(name, "--from"))?;
+        let to = match &self.to {
+            Some(name) => named(name, "--to")?,
+            None => {
+                let others = || (0..members.len()).filter(|other| *other != from);
+                let far = others().find(|other| members[*other].set != members[from].set);
+                far.or_else(|| others().next()).ok_or_else(|| {
+                    Failure::Usage("a state moves between two nodes, and there is one: add --local 2".to_owned())
+                })?
+            }
+        };
+        if from == to {
+            let name = &members[from].name;
+            let problem = format!("--from and --to are both {name}: name two nodes");
+            return Err(Failure::Usage(problem));
+        }
+        Ok([from, to])
+    }
+
+    /// The experiment of a job, in which the process moves after each of these numbers of supersteps.
+    fn experiment(&self, kind: StateKind, from: usize, moves: &[u64], names: [&str; 2]) -> String {
+        let all = analysis::bench::superstep_numbers(self.seed, self.moves);
+        let supersteps = all.last().copied().unwrap_or_default() + REST;
+        let (name, seed, [least, most]) = (kind.name(), self.seed, &self.state.0);
+        let mut text = format!(
+            "[run]\nseed = {seed}\n\
+             [application]\nworkload = \"state-kinds\"\nprocesses = 1\nsupersteps = {supersteps}\n\
+             [application.state-kinds]\nkind = \"{name}\"\nstate = [{least}, {most}]\ninstructions = {WORK}\n\
+             [placement]\noffset = {from}\n\
+             [barrier]\nshape = \"hierarchical\"\n\
+             [scheduler]\ninterval = 1_000_000_000\n"
+        );
+        if moves.is_empty() {
+            text.push_str("scenario = \"i\"\n");
+        }
+        for (index, superstep) in moves.iter().enumerate() {
+            let to = names[(index + 1) % 2];
+            write!(
+                text,
+                "[[scheduler.script]]\nsuperstep = {superstep}\nprocess = \"p1\"\nto = {}\n",
+                toml_string(to)
+            )
+            .expect("text grows");
+        }
+        text
+    }
+}
+
+/// Supersteps after the last move.
+const REST: u64 = 5;
+
+/// Instructions of a superstep: some milliseconds.
+const WORK: u64 = 10_000_000;
+
+/// Jobs without moves that moves are compared with.
+const BASELINES: usize = 5;
