@@ -1,17 +1,21 @@
 //! `migbsp bench`: what a cluster is capable of.
 
 use std::fmt::Write;
+use std::str::FromStr;
 
 use agents::hosts;
 use agents::record::Event;
 use analysis::bench::{KindReport, Report, Timeline};
 use clap::{Args, Subcommand, ValueEnum};
 use experiments::submission::{request, scenario};
-use experiments::{Failure, Finished, Provenance, Registry, RunFailure};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use experiments::{
+    Failure, Finished, Provenance, Registry, RunFailure, load_text_for_cluster,
+};
+use protocol::Member;
+use bsp::units::Seconds;
 
 use crate::failure::CommandFailure;
+use crate::live::between::{LevelArgument, Link, positive_time};
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
 use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
@@ -40,7 +44,7 @@ pub(crate) struct MigrationArguments {
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     moves: u32,
     /// Kinds of state
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = StateKind::ALL)]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "linpack,bitonic,gzip,xlintims")]
     kind: Vec<StateKind>,
     /// Node where each process starts [default: the first]
     #[arg(long, value_name = "NODE")]
@@ -50,10 +54,16 @@ pub(crate) struct MigrationArguments {
     to: Option<String>,
     /// Bytes of a problem's data, drawn for each problem
     #[arg(long, value_name = "A..B", default_value = "0.4MB..16MB")]
-    state: String,
+    state: StateRange,
+    /// Levels of the link that `up --between` makes: a number, a range to draw from, or a CSV file
+    #[arg(long, value_name = "LEVEL|A..B|FILE", allow_hyphen_values = true)]
+    pub(crate) level: Option<LevelArgument>,
+    /// Mean time for which a drawn level is held [default: 10s]
+    #[arg(long, value_name = "DURATION", requires = "level", allow_hyphen_values = true, value_parser = positive_time)]
+    pub(crate) dwell: Option<Seconds>,
     /// Seed of problems and of the supersteps after which they move
     #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    pub(crate) seed: u64,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -75,9 +85,26 @@ enum StateKind {
     Xlintims,
 }
 
-impl StateKind {
-    const ALL: [Self; 4] = [Self::Linpack, Self::Bitonic, Self::Gzip, Self::Xlintims];
+/// The least and the most bytes of a problem's data, as they are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct StateRange([String; 2]);
 
+impl FromStr for StateRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rule = "must be A..B with units, such as 0.4MB..16MB";
+        let (least, most) = text.split_once("..").ok_or(rule)?;
+        let size = |text: &str| {
+            let is_plain = text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '.');
+            let has_unit = text.ends_with('B');
+            (is_plain && has_unit).then(|| text.to_owned()).ok_or(rule)
+        };
+        Ok(Self([size(least)?, size(most)?]))
+    }
+}
+
+impl StateKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Linpack => "linpack",
@@ -88,13 +115,45 @@ impl StateKind {
     }
 }
 
+impl BenchArguments {
+    /// The arguments of the bench of migrations.
+    pub(crate) const fn migration(&self) -> &MigrationArguments {
+        let BenchCommand::Migration(migration) = &self.command;
+        migration
+    }
+
+    /// The same, to be changed.
+    pub(crate) const fn migration_mut(&mut self) -> &mut MigrationArguments {
+        let BenchCommand::Migration(migration) = &mut self.command;
+        migration
+    }
+}
+
+impl MigrationArguments {
+    /// The link between the Sets, with the levels that are wanted here.
+    ///
+    /// # Errors
+    ///
+    /// If levels are wanted and there is no link.
+    pub(crate) fn link(&self, link: Option<Link>) -> Result<Option<Link>, Failure> {
+        match (&self.level, link) {
+            (None, link) => Ok(link),
+            (Some(level), Some(link)) => Ok(Some(link.with_levels(level, self.dwell, self.seed)?)),
+            (Some(_), None) => {
+                let problem = "--level: there is no link between Sets: add --sets 2 --between 11.8MBps to `up`";
+                Err(Failure::Usage(problem.to_owned()))
+            }
+        }
+    }
+}
+
 /// Executes a bench on the cluster that is named.
 ///
 /// # Errors
 ///
 /// Whatever is wrong with the arguments, the cluster or a job.
 pub(crate) fn command(arguments: &BenchArguments, registry: &Registry) -> Result<(), CommandFailure> {
-    let BenchCommand::Migration(migration) = &arguments.command;
+    let migration = arguments.migration();
     if migration.level.is_some() {
         let problem = "--level: only a link that `up --between` makes has levels: put the bench behind `up --local 2 --sets 2 --between 11.8MBps --`";
         return Err(Failure::Usage(problem.to_owned()).into());
@@ -228,7 +287,7 @@ impl MigrationArguments {
         let mut text = format!(
             "[run]\nseed = {seed}\n\
              [application]\nworkload = \"state-kinds\"\nprocesses = 1\nsupersteps = {supersteps}\n\
-             [application.state-kinds]\nkind = \"{name}\"\nstate = [{least}, {most}]\ninstructions = {WORK}\n\
+             [application.state-kinds]\nkind = \"{name}\"\nstate = [\"{least}\", \"{most}\"]\ninstructions = {WORK}\n\
              [placement]\noffset = {from}\n\
              [barrier]\nshape = \"hierarchical\"\n\
              [scheduler]\ninterval = 1_000_000_000\n"
@@ -241,7 +300,7 @@ impl MigrationArguments {
             write!(
                 text,
                 "[[scheduler.script]]\nsuperstep = {superstep}\nprocess = \"p1\"\nto = {}\n",
-                toml_string(to)
+                toml::Value::from(to)
             )
             .expect("text grows");
         }
