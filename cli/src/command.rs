@@ -23,7 +23,9 @@ use crate::commands::{
 use crate::environment::warn_of_unknown_variables;
 use crate::exit::exit_code;
 use crate::failure::CommandFailure;
-use crate::live::{self, BenchArguments, NodeArguments, RunArguments, StatusArguments, UpArguments};
+use crate::live::{
+    self, BenchArguments, NodeArguments, RunArguments, StatusArguments, UpArguments,
+};
 use crate::log::Log;
 use crate::misuse;
 use crate::output::{self};

@@ -74,11 +74,11 @@ struct Row<'a> {
 
 impl Summary {
     fn of(moves: &[&Scored], kind: &str) -> Self {
-        let of_added: Option<Vec<f64>> = moves.iter().map(|one| one.error_of_added()).collect();
+        let of_added = moves.iter().filter_map(|one| one.error_of_added());
         Self {
             moves: moves.len(),
             errors: Errors::of(moves.iter().map(|one| one.error()).collect()),
-            of_added: of_added.and_then(Errors::of),
+            of_added: Errors::of(of_added.collect()),
             paper: paper_error(kind),
         }
     }
@@ -146,7 +146,7 @@ impl Report {
                 })?;
             }
         }
-        table.finish()
+        table.text()
     }
 }
 

@@ -47,9 +47,9 @@ impl Scored {
         relative(self.predicted_seconds, self.frozen_seconds)
     }
 
-    /// The same of the time that the move added.
+    /// The same of the time that the move added; `None`: no such time is known, or noise has made it less than nothing.
     pub(super) fn error_of_added(&self) -> Option<f64> {
-        let added = self.added_seconds?;
+        let added = self.added_seconds.filter(|added| 0.0 < *added)?;
         Some(relative(self.predicted_seconds, added))
     }
 }

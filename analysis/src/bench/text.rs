@@ -15,17 +15,25 @@ impl Report {
             counted(self.kinds.len(), "kind of state"),
         );
         let headers = [
-            "kind", "moves", "state", "predicted s", "frozen s", "error: mean", "median", "p90",
-            "of added time", "paper",
+            "kind",
+            "moves",
+            "state",
+            "predicted s",
+            "frozen s",
+            "error: mean",
+            "median",
+            "p90",
+            "of added time",
+            "paper",
         ];
         let mut rows: Vec<Vec<String>> = self.kinds.iter().map(row).collect();
         rows.push(summary_row("all", &self.all, [const { String::new() }; 3]));
         text.push_str(&layout.reduced_table(&headers, rows, &[8, 3, 4, 9]));
         for kind in &self.kinds {
             if let Some(model) = &kind.model {
-                let processing = model.processing_rate.map_or_else(String::new, |rate| {
-                    format!(", packing {}/s", data(rate))
-                });
+                let processing = model
+                    .processing_rate
+                    .map_or_else(String::new, |rate| format!(", packing {}/s", data(rate)));
                 text.push_str(&format!(
                     "\n{}: α0 = {} ms, α1 = {}{processing}",
                     kind.kind,
@@ -49,7 +57,8 @@ fn row(kind: &KindReport) -> Vec<String> {
         (least, most)
     };
     let (small, large) = range(&|one| bsp::units::Bytes(one.bytes).as_f64());
-    let seconds = |(least, most): (f64, f64)| format!("{} to {}", rounded(least, 4), rounded(most, 4));
+    let seconds =
+        |(least, most): (f64, f64)| format!("{} to {}", rounded(least, 4), rounded(most, 4));
     if kind.each.is_empty() {
         return summary_row(&kind.kind, &kind.summary, [const { String::new() }; 3]);
     }

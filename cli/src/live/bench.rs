@@ -6,13 +6,11 @@ use std::str::FromStr;
 use agents::hosts;
 use agents::record::Event;
 use analysis::bench::{KindReport, Report, Timeline};
+use bsp::units::Seconds;
 use clap::{Args, Subcommand, ValueEnum};
 use experiments::submission::{request, scenario};
-use experiments::{
-    Failure, Finished, Provenance, Registry, RunFailure, load_text_for_cluster,
-};
+use experiments::{Failure, Finished, Provenance, Registry, RunFailure, load_text_for_cluster};
 use protocol::Member;
-use bsp::units::Seconds;
 
 use crate::failure::CommandFailure;
 use crate::live::between::{LevelArgument, Link, positive_time};
@@ -44,7 +42,12 @@ pub(crate) struct MigrationArguments {
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     moves: u32,
     /// Kinds of state
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "linpack,bitonic,gzip,xlintims")]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "linpack,bitonic,gzip,xlintims"
+    )]
     kind: Vec<StateKind>,
     /// Node where each process starts [default: the first]
     #[arg(long, value_name = "NODE")]
@@ -96,7 +99,9 @@ impl FromStr for StateRange {
         let rule = "must be A..B with units, such as 0.4MB..16MB";
         let (least, most) = text.split_once("..").ok_or(rule)?;
         let size = |text: &str| {
-            let is_plain = text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '.');
+            let is_plain = text
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || letter == '.');
             let has_unit = text.ends_with('B');
             (is_plain && has_unit).then(|| text.to_owned()).ok_or(rule)
         };
@@ -152,7 +157,10 @@ impl MigrationArguments {
 /// # Errors
 ///
 /// Whatever is wrong with the arguments, the cluster or a job.
-pub(crate) fn command(arguments: &BenchArguments, registry: &Registry) -> Result<(), CommandFailure> {
+pub(crate) fn command(
+    arguments: &BenchArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
     let migration = arguments.migration();
     if migration.level.is_some() {
         let problem = "--level: only a link that `up --between` makes has levels: put the bench behind `up --local 2 --sets 2 --between 11.8MBps --`";
@@ -229,7 +237,7 @@ impl JobRunner<'_> {
             Ok(())
         };
         let order = loaded.build_input();
-        let run = || -> Result<Finished, RunFailure> {
+        let mut run = || -> Result<Finished, RunFailure> {
             let outcome = hosts::run(
                 self.cluster.client.clone(),
                 &request,
@@ -257,17 +265,25 @@ impl MigrationArguments {
             found.ok_or_else(|| {
                 let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
                 let all = names.join(", ");
-                Failure::Usage(format!("{option} {name}: no such node: must be one of {all}"))
+                Failure::Usage(format!(
+                    "{option} {name}: no such node: must be one of {all}"
+                ))
             })
         };
-        let from = self.from.as_deref().map_or(Ok(0), |name| named(name, "--from"))?;
+        let from = self
+            .from
+            .as_deref()
+            .map_or(Ok(0), |name| named(name, "--from"))?;
         let to = match &self.to {
             Some(name) => named(name, "--to")?,
             None => {
                 let others = || (0..members.len()).filter(|other| *other != from);
                 let far = others().find(|other| members[*other].set != members[from].set);
                 far.or_else(|| others().next()).ok_or_else(|| {
-                    Failure::Usage("a state moves between two nodes, and there is one: add --local 2".to_owned())
+                    Failure::Usage(
+                        "a state moves between two nodes, and there is one: add --local 2"
+                            .to_owned(),
+                    )
                 })?
             }
         };

@@ -205,7 +205,8 @@ fn action(words: &[String], registry: &Registry) -> Result<UpSubcommand, clap::E
 /// Why `words` are no command for the nodes.
 fn refusal(error: &clap::Error, words: &[String]) -> Failure {
     let first = words.first().map_or("", String::as_str);
-    if error.kind() == ErrorKind::InvalidSubcommand && !["run", "status", "bench"].contains(&first) {
+    if error.kind() == ErrorKind::InvalidSubcommand && !["run", "status", "bench"].contains(&first)
+    {
         return Failure::Usage(format!(
             "unknown command `{first}` after `up --`: must be `run FILE ...`, `bench ...` or `status`"
         ));
