@@ -70,12 +70,13 @@ impl Errors {
     /// Of no errors there is nothing to say.
     pub(super) fn of(mut errors: Vec<f64>) -> Option<Self> {
         errors.sort_by(f64::total_cmp);
-        let at = |part: usize| errors.get(errors.len() * part / 100).copied();
+        let rank = (errors.len() * 9).div_ceil(10).checked_sub(1)?;
+        let p90_error = errors.get(rank).copied()?;
         let count = f64::from(u32::try_from(errors.len()).ok()?);
         Some(Self {
             mean_error: errors.iter().sum::<f64>() / count,
-            median_error: at(50)?,
-            p90_error: at(90)?,
+            median_error: median(errors)?,
+            p90_error,
         })
     }
 }
@@ -95,5 +96,48 @@ pub fn paper_error(kind: &str) -> Option<f64> {
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get(values.len().checked_sub(1)? / 2)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-12, "{value}, not {expected}");
+    }
+
+    fn scored(predicted_seconds: f64, frozen_seconds: f64, added_seconds: Option<f64>) -> Scored {
+        Scored {
+            superstep: 3,
+            bytes: 1000,
+            predicted_seconds,
+            frozen_seconds,
+            added_seconds,
+        }
+    }
+
+    #[test]
+    fn errors_are_parts_of_what_was_measured() {
+        let one = scored(0.3, 0.4, Some(0.2));
+        close(one.error(), 0.25);
+        close(one.error_of_added().unwrap(), 0.5);
+        for added in [None, Some(0.0), Some(-0.1)] {
+            assert_eq!(scored(0.3, 0.4, added).error_of_added(), None);
+        }
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_between_the_two_in_the_middle() {
+        let errors = Errors::of(vec![0.4, 0.1, 0.9, 0.2]).unwrap();
+        close(errors.mean_error, 0.4);
+        close(errors.median_error, 0.3);
+        close(errors.p90_error, 0.9);
+        let ten = Errors::of((1..=10).map(f64::from).collect()).unwrap();
+        close(ten.median_error, 5.5);
+        close(ten.p90_error, 9.0);
+        assert_eq!(Errors::of(Vec::new()), None);
+    }
 }

@@ -10,9 +10,9 @@ impl Report {
     pub fn text(&self, layout: Layout) -> String {
         let [from, to] = &self.nodes;
         let mut text = format!(
-            "{} of {} between {from} and {to}, each predicted from the moves before it\n\n",
+            "{} of {} of state between {from} and {to}, each predicted from the moves before it\n\n",
             counted(self.all.moves, "move"),
-            counted(self.kinds.len(), "kind of state"),
+            counted(self.kinds.len(), "kind"),
         );
         let headers = [
             "kind",
