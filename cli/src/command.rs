@@ -201,7 +201,7 @@ fn execute(
             live::up(&up, registry, own_name)
         }
         Command::Bench(mut arguments) => {
-            arguments.migration_mut().progress = progress;
+            arguments.progress = progress;
             live::bench(&arguments, registry)
         }
         Command::Status(arguments) => live::status(&arguments, registry),

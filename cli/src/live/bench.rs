@@ -1,153 +1,51 @@
 //! `migbsp bench`: what a cluster is capable of.
 
-use std::fmt::Write;
-use std::str::FromStr;
+mod job_runner;
+mod migration;
 
-use agents::hosts;
-use agents::record::Event;
-use analysis::bench::{KindReport, Report, Timeline};
-use bsp::units::Seconds;
-use clap::{Args, Subcommand, ValueEnum};
-use experiments::submission::{request, scenario};
-use experiments::{Failure, Finished, Provenance, Registry, RunFailure, load_text_for_cluster};
-use protocol::Member;
+use clap::{Args, Subcommand};
+use experiments::{Failure, Registry};
 
 use crate::failure::CommandFailure;
-use crate::live::between::{LevelArgument, Link, positive_time};
+use crate::live::between::Link;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
-use crate::output::{Format, print, print_json, print_text};
-use crate::progress::Progress;
 use crate::signals::TerminationSignal;
+use job_runner::JobRunner;
+use migration::MigrationArguments;
 
 /// Arguments of `bench`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BenchArguments {
     #[command(subcommand)]
-    pub(crate) command: BenchCommand,
-}
-
-/// What is measured.
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum BenchCommand {
-    /// Move states between two nodes, and compare what that takes with what was predicted
-    Migration(MigrationArguments),
-}
-
-/// Arguments of `bench migration`.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct MigrationArguments {
-    #[command(flatten)]
-    pub(crate) cluster: ClusterArguments,
-    /// Moves of each kind of state
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    moves: u32,
-    /// Kinds of state
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        default_value = "linpack,bitonic,gzip,xlintims"
-    )]
-    kind: Vec<StateKind>,
-    /// Node where each process starts [default: the first]
-    #[arg(long, value_name = "NODE")]
-    from: Option<String>,
-    /// Node to which it moves, and back [default: the first of another Set, or the second]
-    #[arg(long, value_name = "NODE")]
-    to: Option<String>,
-    /// Bytes of a problem's data, drawn for each problem
-    #[arg(long, value_name = "A..B", default_value = "0.4MB..16MB")]
-    state: StateRange,
-    /// Levels of the link that `up --between` makes: a number, a range to draw from, or a CSV file
-    #[arg(long, value_name = "LEVEL|A..B|FILE", allow_hyphen_values = true)]
-    pub(crate) level: Option<LevelArgument>,
-    /// Mean time for which a drawn level is held [default: 10s]
-    #[arg(long, value_name = "DURATION", requires = "level", allow_hyphen_values = true, value_parser = positive_time)]
-    pub(crate) dwell: Option<Seconds>,
-    /// Seed of problems and of the supersteps after which they move
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Format of the results
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    command: BenchCommand,
     /// Whether a bar on stderr is wanted.
     #[arg(skip)]
     pub(crate) progress: bool,
 }
 
-/// A kind of state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StateKind {
-    /// One large array
-    Linpack,
-    /// A tree of many small nodes
-    Bitonic,
-    /// A small state
-    Gzip,
-    /// A state whose size changes
-    Xlintims,
-}
-
-/// The least and the most bytes of a problem's data, as they are written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct StateRange([String; 2]);
-
-impl FromStr for StateRange {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let rule = "must be A..B with units, such as 0.4MB..16MB";
-        let (least, most) = text.split_once("..").ok_or(rule)?;
-        let size = |text: &str| {
-            let is_plain = text
-                .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || letter == '.');
-            let has_unit = text.ends_with('B');
-            (is_plain && has_unit).then(|| text.to_owned()).ok_or(rule)
-        };
-        Ok(Self([size(least)?, size(most)?]))
-    }
-}
-
-impl StateKind {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Linpack => "linpack",
-            Self::Bitonic => "bitonic",
-            Self::Gzip => "gzip",
-            Self::Xlintims => "xlintims",
-        }
-    }
+/// What is measured.
+#[derive(Clone, Debug, Subcommand)]
+enum BenchCommand {
+    /// Move states between two nodes, and compare what that takes with what was predicted
+    Migration(MigrationArguments),
 }
 
 impl BenchArguments {
-    /// The arguments of the bench of migrations.
-    pub(crate) const fn migration(&self) -> &MigrationArguments {
-        let BenchCommand::Migration(migration) = &self.command;
-        migration
+    /// The cluster that is named.
+    pub(crate) const fn cluster(&self) -> &ClusterArguments {
+        match &self.command {
+            BenchCommand::Migration(migration) => &migration.cluster,
+        }
     }
 
-    /// The same, to be changed.
-    pub(crate) const fn migration_mut(&mut self) -> &mut MigrationArguments {
-        let BenchCommand::Migration(migration) = &mut self.command;
-        migration
-    }
-}
-
-impl MigrationArguments {
-    /// The link between the Sets, with the levels that are wanted here.
+    /// The link between the Sets of `up`, with the levels that the bench wants.
     ///
     /// # Errors
     ///
-    /// If levels are wanted and there is no link.
+    /// If levels are wanted and there is no link, or a file of levels is invalid.
     pub(crate) fn link(&self, link: Option<Link>) -> Result<Option<Link>, Failure> {
-        match (&self.level, link) {
-            (None, link) => Ok(link),
-            (Some(level), Some(link)) => Ok(Some(link.with_levels(level, self.dwell, self.seed)?)),
-            (Some(_), None) => {
-                let problem = "--level: there is no link between Sets: add --sets 2 --between 11.8MBps to `up`";
-                Err(Failure::Usage(problem.to_owned()))
-            }
+        match &self.command {
+            BenchCommand::Migration(migration) => migration.link(link),
         }
     }
 }
@@ -161,174 +59,30 @@ pub(crate) fn command(
     arguments: &BenchArguments,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let migration = arguments.migration();
-    if migration.level.is_some() {
-        let problem = "--level: only a link that `up --between` makes has levels: put the bench behind `up --local 2 --sets 2 --between 11.8MBps --`";
-        return Err(Failure::Usage(problem.to_owned()).into());
+    match &arguments.command {
+        BenchCommand::Migration(migration) => migration.refuse_levels()?,
     }
-    let cluster = ClusterMembers::find(&migration.cluster)?;
-    follow(migration, &cluster, registry)
+    let cluster = ClusterMembers::find(arguments.cluster())?;
+    follow(arguments, &cluster, registry)
 }
 
 /// The same, on a cluster that is known.
+///
+/// # Errors
+///
+/// As [`command`].
 pub(crate) fn follow(
-    arguments: &MigrationArguments,
+    arguments: &BenchArguments,
     cluster: &ClusterMembers,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let [from, to] = arguments.nodes(&cluster.members)?;
-    let termination = TerminationSignal::default();
-    let mut kinds = Vec::new();
-    let mut provenance = None;
-    for kind in &arguments.kind {
-        let moves = analysis::bench::superstep_numbers(arguments.seed, arguments.moves);
-        let mut runner = JobRunner {
-            cluster,
-            registry,
-            termination: &termination,
-            progress: arguments.progress,
-        };
-        let names = [from, to].map(|host| cluster.members[host].name.as_str());
-        let with = arguments.experiment(*kind, from, &moves, names);
-        let (moved, digest, origin) = runner.run(&with)?;
-        provenance.get_or_insert(origin);
-        let without = arguments.experiment(*kind, from, &[], names);
-        let mut baselines = Vec::new();
-        let mut is_equal = true;
-        for _ in 0..BASELINES {
-            let (baseline, other, _) = runner.run(&without)?;
-            is_equal &= other == digest;
-            baselines.push(baseline);
-        }
-        kinds.push(KindReport::new(kind.name(), &moved, &baselines, is_equal));
-    }
-    let nodes = [from, to].map(|host| cluster.members[host].name.clone());
-    let report = Report::new(nodes, kinds);
-    let provenance = provenance.expect("there is a kind");
-    match arguments.format {
-        Format::Table => print_text(false, |layout| report.text(layout)),
-        Format::Json => print_json(&provenance, &report),
-        Format::Csv => print(&report.csv(&provenance)?),
+    let runner = JobRunner {
+        cluster,
+        registry,
+        termination: &TerminationSignal::default(),
+        progress: arguments.progress,
+    };
+    match &arguments.command {
+        BenchCommand::Migration(migration) => migration::execute(migration, &runner),
     }
 }
-
-/// Runs jobs one after the other.
-struct JobRunner<'a> {
-    cluster: &'a ClusterMembers,
-    registry: &'a Registry,
-    termination: &'a TerminationSignal,
-    progress: bool,
-}
-
-impl JobRunner<'_> {
-    /// What a job did, and the digest of its outputs.
-    fn run(&mut self, text: &str) -> Result<(Timeline, String, Provenance), CommandFailure> {
-        let loaded = load_text_for_cluster(text, "the experiment of the bench", self.registry)?;
-        let members = &self.cluster.members;
-        let (prepared, request) = request(&loaded, members, self.registry, false)?;
-        let application = &loaded.experiment.application;
-        let entry = self.registry.find(&application.workload, None)?;
-        let (scenario, supersteps) = (scenario(&prepared), application.supersteps);
-        let mut progress = Progress::new(self.progress, scenario, supersteps, &prepared.platform);
-        let mut timeline = Timeline::default();
-        let mut observer = |event: &Event| {
-            progress.observe(event);
-            timeline.observe(event);
-            Ok(())
-        };
-        let order = loaded.build_input();
-        let mut run = || -> Result<Finished, RunFailure> {
-            let outcome = hosts::run(
-                self.cluster.client.clone(),
-                &request,
-                entry.programs(order)?,
-                &mut observer,
-                self.termination.clone().received(),
-            )?;
-            Finished::new(entry, order, outcome)
-        };
-        let finished = run().map_err(Failure::from);
-        progress.finish();
-        if let Some(signal) = self.termination.number() {
-            return Err(CommandFailure::Interrupted(signal));
-        }
-        let provenance = Provenance::of_experiment(&prepared.loaded, self.registry)?;
-        Ok((timeline, finished?.outputs_digest, provenance))
-    }
-}
-
-impl MigrationArguments {
-    /// The positions of the two nodes among `members`.
-    fn nodes(&self, members: &[Member]) -> Result<[usize; 2], Failure> {
-        let named = |name: &str, option: &str| {
-            let found = members.iter().position(|member| member.name == name);
-            found.ok_or_else(|| {
-                let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
-                let all = names.join(", ");
-                Failure::Usage(format!(
-                    "{option} {name}: no such node: must be one of {all}"
-                ))
-            })
-        };
-        let from = self
-            .from
-            .as_deref()
-            .map_or(Ok(0), |name| named(name, "--from"))?;
-        let to = match &self.to {
-            Some(name) => named(name, "--to")?,
-            None => {
-                let others = || (0..members.len()).filter(|other| *other != from);
-                let far = others().find(|other| members[*other].set != members[from].set);
-                far.or_else(|| others().next()).ok_or_else(|| {
-                    Failure::Usage(
-                        "a state moves between two nodes, and there is one: add --local 2"
-                            .to_owned(),
-                    )
-                })?
-            }
-        };
-        if from == to {
-            let name = &members[from].name;
-            let problem = format!("--from and --to are both {name}: name two nodes");
-            return Err(Failure::Usage(problem));
-        }
-        Ok([from, to])
-    }
-
-    /// The experiment of a job, in which the process moves after each of these numbers of supersteps.
-    fn experiment(&self, kind: StateKind, from: usize, moves: &[u64], names: [&str; 2]) -> String {
-        let all = analysis::bench::superstep_numbers(self.seed, self.moves);
-        let supersteps = all.last().copied().unwrap_or_default() + REST;
-        let (name, seed, [least, most]) = (kind.name(), self.seed, &self.state.0);
-        let mut text = format!(
-            "[run]\nseed = {seed}\n\
-             [application]\nworkload = \"state-kinds\"\nprocesses = 1\nsupersteps = {supersteps}\n\
-             [application.state-kinds]\nkind = \"{name}\"\nstate = [\"{least}\", \"{most}\"]\ninstructions = {WORK}\n\
-             [placement]\noffset = {from}\n\
-             [barrier]\nshape = \"hierarchical\"\n\
-             [scheduler]\ninterval = 1_000_000_000\n"
-        );
-        if moves.is_empty() {
-            text.push_str("scenario = \"i\"\n");
-        }
-        for (index, superstep) in moves.iter().enumerate() {
-            let to = names[(index + 1) % 2];
-            write!(
-                text,
-                "[[scheduler.script]]\nsuperstep = {superstep}\nprocess = \"p1\"\nto = {}\n",
-                toml::Value::from(to)
-            )
-            .expect("text grows");
-        }
-        text
-    }
-}
-
-/// Supersteps after the last move.
-const REST: u64 = 5;
-
-/// Instructions of a superstep: some milliseconds.
-const WORK: u64 = 10_000_000;
-
-/// Jobs without moves that moves are compared with.
-const BASELINES: usize = 5;

@@ -153,7 +153,7 @@ pub(crate) fn command(
     let elsewhere = match &action {
         Some(UpSubcommand::Run(run)) => run.cluster.is_given(),
         Some(UpSubcommand::Status(status)) => status.cluster.is_given(),
-        Some(UpSubcommand::Bench(bench)) => bench.migration().cluster.is_given(),
+        Some(UpSubcommand::Bench(bench)) => bench.cluster().is_given(),
         None => false,
     };
     if elsewhere {
@@ -161,7 +161,7 @@ pub(crate) fn command(
         return Err(Failure::Usage(problem.to_owned()).into());
     }
     let link = match &action {
-        Some(UpSubcommand::Bench(bench)) => bench.migration().link(link)?,
+        Some(UpSubcommand::Bench(bench)) => bench.link(link)?,
         _ => link,
     };
     remove_stale();
@@ -179,9 +179,8 @@ pub(crate) fn command(
         }
         Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
         Some(UpSubcommand::Bench(mut bench)) => {
-            let migration = bench.migration_mut();
-            migration.progress = arguments.progress;
-            bench::follow(migration, &cluster, registry)
+            bench.progress = arguments.progress;
+            bench::follow(&bench, &cluster, registry)
         }
         None => wait(&cluster, own_name),
     };
