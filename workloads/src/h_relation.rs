@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use self::daxpy::Daxpy;
 use self::parameters::checked;
-use self::words::Words;
 use crate::parameters::{Common, Error};
 
 pub use self::daxpy::FLOPS as FLOPS_OF_A_PASS;
