@@ -2,6 +2,7 @@
 
 mod report;
 mod score;
+pub mod superstep;
 mod text;
 mod timeline;
 

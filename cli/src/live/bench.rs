@@ -2,6 +2,7 @@
 
 mod job_runner;
 mod migration;
+mod superstep;
 
 use clap::{Args, Subcommand};
 use experiments::{Failure, Registry};
@@ -9,9 +10,11 @@ use experiments::{Failure, Registry};
 use crate::failure::CommandFailure;
 use crate::live::between::Link;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
+use crate::live::help::{SUPERSTEP_ABOUT, SUPERSTEP_HELP};
 use crate::signals::TerminationSignal;
 use job_runner::JobRunner;
 use migration::MigrationArguments;
+use superstep::SuperstepArguments;
 
 /// Arguments of `bench`.
 #[derive(Clone, Debug, Args)]
@@ -28,6 +31,9 @@ pub(crate) struct BenchArguments {
 enum BenchCommand {
     /// Move states between two nodes, and compare what that takes with what was predicted
     Migration(MigrationArguments),
+    /// Measure r, g and l, the parameters of the BSP cost model
+    #[command(long_about = SUPERSTEP_ABOUT, after_long_help = SUPERSTEP_HELP)]
+    Superstep(SuperstepArguments),
 }
 
 impl BenchArguments {
@@ -35,6 +41,7 @@ impl BenchArguments {
     pub(crate) const fn cluster(&self) -> &ClusterArguments {
         match &self.command {
             BenchCommand::Migration(migration) => &migration.cluster,
+            BenchCommand::Superstep(superstep) => &superstep.cluster,
         }
     }
 
@@ -46,6 +53,7 @@ impl BenchArguments {
     pub(crate) fn link(&self, link: Option<Link>) -> Result<Option<Link>, Failure> {
         match &self.command {
             BenchCommand::Migration(migration) => migration.link(link),
+            BenchCommand::Superstep(_) => Ok(link),
         }
     }
 }
@@ -61,6 +69,7 @@ pub(crate) fn command(
 ) -> Result<(), CommandFailure> {
     match &arguments.command {
         BenchCommand::Migration(migration) => migration.refuse_levels()?,
+        BenchCommand::Superstep(_) => {}
     }
     let cluster = ClusterMembers::find(arguments.cluster())?;
     follow(arguments, &cluster, registry)
@@ -84,5 +93,6 @@ pub(crate) fn follow(
     };
     match &arguments.command {
         BenchCommand::Migration(migration) => migration::execute(migration, &runner),
+        BenchCommand::Superstep(superstep) => superstep::execute(superstep, &runner),
     }
 }
