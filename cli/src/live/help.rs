@@ -113,4 +113,4 @@ Formats:
 Examples:
   migbsp bench superstep --cluster hosts
   migbsp up --local 4 -- bench superstep
-  migbsp up --local 2 --sets 2 --between 11.8MBps -- bench superstep --pairs --h 4096 --repetitions 5";
+  migbsp up --local 2 --sets 2 --between 11.8MBps -- bench superstep --pairs --h 4096";

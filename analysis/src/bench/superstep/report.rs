@@ -68,8 +68,9 @@ pub(super) struct Relation {
 /// A row of the CSV.
 #[derive(Serialize)]
 struct Row<'a> {
-    /// Empty for all processes together.
-    sets: &'a str,
+    /// Not set for all processes together.
+    set: Option<&'a str>,
+    other_set: Option<&'a str>,
     processes: u32,
     words: u32,
     seconds: f64,
@@ -138,13 +139,16 @@ impl Report {
     /// If the writer fails, which a buffer in memory does not.
     pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let mut table = CsvTable::new(Self::SCHEMA, provenance);
-        let all = (String::new(), self.processes, &self.all);
-        let pairs = self.pairs.iter();
-        let pairs = pairs.map(|pair| (pair.sets.join("-"), 2, &pair.measured));
-        for (sets, processes, measured) in std::iter::once(all).chain(pairs) {
+        let all = ([None; 2], self.processes, &self.all);
+        let pairs = self.pairs.iter().map(|pair| {
+            let sets = pair.sets.each_ref().map(|set| Some(set.as_str()));
+            (sets, 2, &pair.measured)
+        });
+        for ([set, other_set], processes, measured) in std::iter::once(all).chain(pairs) {
             for relation in &measured.each {
                 table.push(Row {
-                    sets: &sets,
+                    set,
+                    other_set,
                     processes,
                     words: relation.words,
                     seconds: relation.seconds,

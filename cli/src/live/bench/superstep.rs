@@ -44,26 +44,29 @@ pub(super) fn execute(
 ) -> Result<(), CommandFailure> {
     let members = &runner.cluster.members;
     let processes = arguments.processes(members)?;
+    let pairs = if arguments.pairs {
+        pairs(members)?
+    } else {
+        Vec::new()
+    };
     let (samples, provenance) = arguments.measure(processes, runner)?;
     let nodes = members
         .len()
         .min(usize::try_from(processes).unwrap_or(usize::MAX));
     let mut report = Report::new(processes, nodes, &samples);
-    if arguments.pairs {
-        for pair in pairs(members)? {
-            let names = |name: fn(&Member) -> &String| pair.each_ref().map(|one| name(one).clone());
-            let (sets, nodes) = (names(|member| &member.set), names(|member| &member.name));
-            let cluster = ClusterMembers {
-                members: pair.to_vec(),
-                client: runner.cluster.client.clone(),
-            };
-            let runner = JobRunner {
-                cluster: &cluster,
-                ..*runner
-            };
-            let (samples, _) = arguments.measure(2, &runner)?;
-            report.add_pair(sets, nodes, &samples);
-        }
+    for pair in pairs {
+        let names = |name: fn(&Member) -> &String| pair.each_ref().map(|one| name(one).clone());
+        let (sets, nodes) = (names(|member| &member.set), names(|member| &member.name));
+        let cluster = ClusterMembers {
+            members: pair.to_vec(),
+            client: runner.cluster.client.clone(),
+        };
+        let runner = JobRunner {
+            cluster: &cluster,
+            ..*runner
+        };
+        let (samples, _) = arguments.measure(2, &runner)?;
+        report.add_pair(sets, nodes, &samples);
     }
     match arguments.format {
         Format::Table => print_text(false, |layout| report.text(layout)),
