@@ -29,7 +29,7 @@ impl Rounds {
         let steps = most.clamp(1, STEPS);
         let words = (0..=steps).map(|step| {
             let words = u64::from(most) * u64::from(step) / u64::from(steps);
-            u32::try_from(words).expect("at most the most")
+            u32::try_from(words).unwrap_or(most)
         });
         let mut words: Vec<u32> = words.collect();
         words.dedup();
