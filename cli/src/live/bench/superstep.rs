@@ -85,7 +85,9 @@ impl SuperstepArguments {
         let nodes = u32::try_from(members.len()).unwrap_or(u32::MAX);
         let slots = members.iter().map(|member| member.slots).min();
         let all = nodes.saturating_mul(slots.unwrap_or(1));
-        let processes = self.processes.unwrap_or(all.min(PROCESSES_MAX));
+        let processes = self
+            .processes
+            .unwrap_or_else(|| all.clamp(1, PROCESSES_MAX));
         let least = processes.saturating_mul(2);
         if self.h < least {
             let problem = format!(
