@@ -4,6 +4,7 @@
 
 pub mod advice;
 mod amortisation;
+pub mod bench;
 pub mod best_placement;
 pub mod certificates;
 pub mod chart;

@@ -23,7 +23,9 @@ use crate::commands::{
 use crate::environment::warn_of_unknown_variables;
 use crate::exit::exit_code;
 use crate::failure::CommandFailure;
-use crate::live::{self, NodeArguments, RunArguments, StatusArguments, UpArguments};
+use crate::live::{
+    self, BenchArguments, NodeArguments, RunArguments, StatusArguments, UpArguments,
+};
 use crate::log::Log;
 use crate::misuse;
 use crate::output::{self};
@@ -124,6 +126,8 @@ enum Command {
     /// Start a cluster of node processes on this machine for one command
     #[command(long_about = live::UP_ABOUT, after_long_help = live::UP_HELP)]
     Up(UpArguments),
+    /// Measure what a cluster is capable of
+    Bench(BenchArguments),
     /// Show the state of a cluster's nodes
     #[command(after_long_help = live::STATUS_HELP)]
     Status(StatusArguments),
@@ -195,6 +199,10 @@ fn execute(
         Command::Up(mut up) => {
             up.progress = progress;
             live::up(&up, registry, own_name)
+        }
+        Command::Bench(mut arguments) => {
+            arguments.progress = progress;
+            live::bench(&arguments, registry)
         }
         Command::Status(arguments) => live::status(&arguments, registry),
         Command::Platform(command) => platform::command(&command, registry),

@@ -1,5 +1,6 @@
 //! Runs on real hosts: `migbsp node`, `run`, `status`, `up`.
 
+mod bench;
 mod between;
 mod cluster_members;
 mod help;
@@ -11,6 +12,7 @@ mod status;
 mod up;
 mod up_folder;
 
+pub(crate) use bench::{BenchArguments, command as bench};
 pub(crate) use help::{NODE_ABOUT, NODE_HELP, RUN_ABOUT, RUN_HELP, STATUS_HELP, UP_ABOUT, UP_HELP};
 pub(crate) use node::{NodeArguments, command as node};
 pub(crate) use run::{RunArguments, command as run};

@@ -44,7 +44,9 @@ pub use embedded::{Embedded, load_embedded};
 pub use experiment::{Application, Experiment};
 pub use failure::Failure;
 pub use finished::{Finished, RunFailure};
-pub use loaded::{Loaded, layered, load, load_for_cluster, overrides, scheduler, submitted};
+pub use loaded::{
+    Loaded, layered, load, load_for_cluster, load_text_for_cluster, overrides, scheduler, submitted,
+};
 pub use outputs::{Numbers, OutputFile, OutputsError, OutputsFormat};
 pub use prepared::PreparedExperiment;
 pub use provenance::Provenance;

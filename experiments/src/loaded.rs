@@ -59,9 +59,34 @@ pub fn load_for_cluster(
     assignments: &[String],
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
+    load_over(cluster_defaults()?, file, assignments, registry)
+}
+
+/// The experiment in `text` for the hosts of a cluster; `name` is what errors call it.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_text_for_cluster(
+    text: &str,
+    name: &str,
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let from_text = settings::parse(text, name).map_err(Failure::input)?;
+    let written = settings::merge(&[cluster_defaults()?, from_text]).map_err(Failure::input)?;
+    Ok(Loaded {
+        experiment: Experiment::new(&written, registry)?,
+        overrides: Vec::new(),
+        written,
+        folder: PathBuf::new(),
+        platform: PlatformSource::File,
+    })
+}
+
+/// The defaults of an experiment on the hosts of a cluster.
+fn cluster_defaults() -> Result<Node, Failure> {
     let hosts = settings::parse(CLUSTER, "the cluster").map_err(Failure::input)?;
-    let defaults = settings::merge(&[Experiment::defaults(), hosts]).map_err(Failure::input)?;
-    load_over(defaults, file, assignments, registry)
+    settings::merge(&[Experiment::defaults(), hosts]).map_err(Failure::input)
 }
 
 fn load_over(

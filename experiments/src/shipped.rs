@@ -1,5 +1,6 @@
 //! The shipped workloads by name.
 
+mod h_relation;
 mod heat;
 mod lu_kernel;
 mod smith_waterman_kernel;
@@ -16,6 +17,7 @@ use crate::workload::Workload;
 use settings::Files;
 use settings::Unit;
 
+use self::h_relation::HRelations;
 use self::heat::HeatEquation;
 use self::lu_kernel::LuKernel;
 use self::smith_waterman_kernel::SmithWatermanKernel;
@@ -34,6 +36,7 @@ impl Registry {
             .with::<LuKernel>()
             .with::<HeatEquation>()
             .with::<KindsOfState>()
+            .with::<HRelations>()
             .with::<Synthetic>()
     }
 }

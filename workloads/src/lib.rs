@@ -9,7 +9,9 @@
 //! can be checked. It charges instructions by counting its operations.
 
 pub mod background;
+mod cells;
 mod draws;
+pub mod h_relation;
 pub mod heat;
 pub mod lbm;
 pub mod lu;

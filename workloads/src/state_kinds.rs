@@ -6,7 +6,6 @@
 //! checks every result, and can be moved between any two supersteps. Processes do not exchange messages.
 
 mod bitonic;
-mod cells;
 mod dense;
 mod gzip;
 mod linpack;

@@ -46,7 +46,7 @@ struct Between {
 
 /// The levels of a link, as they are written.
 #[derive(Clone, Debug, PartialEq)]
-enum LevelArgument {
+pub(crate) enum LevelArgument {
     Constant(Level),
     Range(Level, Level),
     File(PathBuf),
@@ -119,6 +119,30 @@ impl BetweenArguments {
 }
 
 impl Link {
+    /// The same link with other levels.
+    ///
+    /// # Errors
+    ///
+    /// If a file of levels is invalid.
+    pub(crate) fn with_levels(
+        self,
+        level: &LevelArgument,
+        dwell: Option<Seconds>,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let levels = match level {
+            LevelArgument::Range(least, greatest) => LevelSchedule::Drawn {
+                least: *least,
+                greatest: *greatest,
+                dwell: dwell.unwrap_or_else(|| seconds(DWELL)),
+                seed,
+            },
+            LevelArgument::Constant(level) => LevelSchedule::Constant(*level),
+            LevelArgument::File(file) => levels_of(file)?,
+        };
+        Ok(Self { levels, ..self })
+    }
+
     /// A relay with this link between the Sets of `members`, whose addresses are not needed yet.
     ///
     /// # Errors
@@ -254,7 +278,7 @@ impl FromStr for LevelArgument {
 }
 
 /// Reads a time above zero.
-fn positive_time(text: &str) -> Result<Seconds, String> {
+pub(crate) fn positive_time(text: &str) -> Result<Seconds, String> {
     let time =
         simulator::time(with_unit(text, TIME)?).map_err(|error| error.problem.to_string())?;
     if time.get() <= 0.0 {

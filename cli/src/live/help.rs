@@ -95,3 +95,22 @@ Exit codes: 0 all have answered; 5 some have not.
 Examples:
   migbsp status --cluster hosts
   migbsp up --local 3 -- status";
+
+pub(crate) const SUPERSTEP_ABOUT: &str = "\
+Measure r, g and l, the parameters of the BSP cost model, as Bisseling's program bspbench does.
+
+r is what a process computes in a second, in floating-point operations of DAXPY in its cache. g is the time of a data \
+word of 8 bytes in an h-relation, where every process sends and receives h words. l is the time of a superstep with an empty \
+h-relation. g and l are those of the line T(h) = g·h + l that is fitted to the medians of measured supersteps, for h from p, the \
+number of processes, to --h; they are shown in seconds and in the time of a floating-point operation.";
+
+pub(crate) const SUPERSTEP_HELP: &str = "\
+Formats:
+  table  r, g and l, and some measured times beside the fit
+  json   one object, schema migbsp.bench-superstep/1
+  csv    one row per number of words: measured median and fit, in seconds
+
+Examples:
+  migbsp bench superstep --cluster hosts
+  migbsp up --local 4 -- bench superstep
+  migbsp up --local 2 --sets 2 --between 11.8MBps -- bench superstep --pairs --h 4096";

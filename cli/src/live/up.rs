@@ -18,6 +18,7 @@ use protocol::identity::{Authority, Name, Role, Validity};
 
 use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::failure::CommandFailure;
+use crate::live::bench::{self, BenchArguments};
 use crate::live::between::{BetweenArguments, Link, RunningRelay};
 use crate::live::cluster_members::{ClusterMembers, roles};
 use crate::live::node::NodeConfiguration;
@@ -48,7 +49,7 @@ pub(crate) struct UpArguments {
     /// Let the nodes and the command accept other builds, for clients that are started elsewhere
     #[arg(long)]
     allow_mixed_builds: bool,
-    /// Command to execute there: `run FILE ...` or `status`; without it, the nodes wait for an interrupt
+    /// Command to execute there: `run FILE ...`, `bench ...` or `status`; without it, the nodes wait for an interrupt
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// Whether to show a progress bar on stderr.
@@ -98,6 +99,8 @@ enum UpSubcommand {
     Run(Box<RunArguments>),
     /// Show how the nodes are
     Status(StatusArguments),
+    /// Measure what they are capable of
+    Bench(Box<BenchArguments>),
 }
 
 /// Node processes, which end when this is dropped, and then the relay between them.
@@ -150,12 +153,17 @@ pub(crate) fn command(
     let elsewhere = match &action {
         Some(UpSubcommand::Run(run)) => run.cluster.is_given(),
         Some(UpSubcommand::Status(status)) => status.cluster.is_given(),
+        Some(UpSubcommand::Bench(bench)) => bench.cluster().is_given(),
         None => false,
     };
     if elsewhere {
         let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
+    let link = match &action {
+        Some(UpSubcommand::Bench(bench)) => bench.link(link)?,
+        _ => link,
+    };
     remove_stale();
     let (mut nodes, cluster) = start(arguments, link)?;
     let names: Vec<String> = cluster
@@ -170,6 +178,10 @@ pub(crate) fn command(
             follow(&run, cluster, registry)
         }
         Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
+        Some(UpSubcommand::Bench(mut bench)) => {
+            bench.progress = arguments.progress;
+            bench::follow(&bench, &cluster, registry)
+        }
         None => wait(&cluster, own_name),
     };
     let result = result.map_err(|failure| nodes.explain(failure, &names));
@@ -192,9 +204,10 @@ fn action(words: &[String], registry: &Registry) -> Result<UpSubcommand, clap::E
 /// Why `words` are no command for the nodes.
 fn refusal(error: &clap::Error, words: &[String]) -> Failure {
     let first = words.first().map_or("", String::as_str);
-    if error.kind() == ErrorKind::InvalidSubcommand && !["run", "status"].contains(&first) {
+    if error.kind() == ErrorKind::InvalidSubcommand && !["run", "status", "bench"].contains(&first)
+    {
         return Failure::Usage(format!(
-            "unknown command `{first}` after `up --`: must be `run FILE ...` or `status`"
+            "unknown command `{first}` after `up --`: must be `run FILE ...`, `bench ...` or `status`"
         ));
     }
     let text = error.to_string();

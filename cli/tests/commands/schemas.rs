@@ -29,9 +29,10 @@ const BOTH: [&str; 15] = [
 ];
 
 /// Commands that need nodes, which take a while to start.
-const LIVE: [&str; 2] = [
+const LIVE: [&str; 3] = [
     "up --local 2 --slow 2:0.2 -- run heat.toml --out live --outputs computed/ --set scheduler.interval=2",
     "up --local 1 -- status",
+    "up --local 2 --sets 2 -- bench superstep --pairs --h 64 --repetitions 1",
 ];
 
 /// Files that are objects.

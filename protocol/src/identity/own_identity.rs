@@ -22,6 +22,18 @@ pub struct Identity {
     revoked: Option<Revocations>,
 }
 
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        Self {
+            certificate: self.certificate.clone(),
+            own: self.own.clone(),
+            authority: self.authority.clone(),
+            key: self.key.clone_key(),
+            revoked: self.revoked.clone(),
+        }
+    }
+}
+
 impl Identity {
     pub(super) const fn new(
         certificate: Certificate,

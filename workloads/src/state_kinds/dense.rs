@@ -12,7 +12,7 @@ use crate::memory::collected;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dense {
     order: usize,
-    #[serde(with = "super::cells")]
+    #[serde(with = "crate::cells")]
     cells: Vec<f64>,
     routine: Routine,
     /// Columns that are factored.

@@ -8,13 +8,13 @@ use serde::de::{Error, Visitor};
 use serde::{Deserializer, Serializer};
 
 /// Eight bytes per number, the lowest first.
-pub(super) fn serialize<S: Serializer>(cells: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(cells: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
     let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_le_bytes()).collect();
     serializer.serialize_bytes(&bytes)
 }
 
 /// The numbers that [`serialize`] encoded.
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<f64>, D::Error> {
     deserializer.deserialize_bytes(Cells)

@@ -1,0 +1,98 @@
+//! `migbsp bench`: what a cluster is capable of.
+
+mod job_runner;
+mod migration;
+mod superstep;
+
+use clap::{Args, Subcommand};
+use experiments::{Failure, Registry};
+
+use crate::failure::CommandFailure;
+use crate::live::between::Link;
+use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
+use crate::live::help::{SUPERSTEP_ABOUT, SUPERSTEP_HELP};
+use crate::signals::TerminationSignal;
+use job_runner::JobRunner;
+use migration::MigrationArguments;
+use superstep::SuperstepArguments;
+
+/// Arguments of `bench`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchArguments {
+    #[command(subcommand)]
+    command: BenchCommand,
+    /// Whether a bar on stderr is wanted.
+    #[arg(skip)]
+    pub(crate) progress: bool,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, Subcommand)]
+enum BenchCommand {
+    /// Move states between two nodes, and compare what that takes with what was predicted
+    Migration(MigrationArguments),
+    /// Measure r, g and l, the parameters of the BSP cost model
+    #[command(long_about = SUPERSTEP_ABOUT, after_long_help = SUPERSTEP_HELP)]
+    Superstep(SuperstepArguments),
+}
+
+impl BenchArguments {
+    /// The cluster that is named.
+    pub(crate) const fn cluster(&self) -> &ClusterArguments {
+        match &self.command {
+            BenchCommand::Migration(migration) => &migration.cluster,
+            BenchCommand::Superstep(superstep) => &superstep.cluster,
+        }
+    }
+
+    /// The link between the Sets of `up`, with the levels that the bench wants.
+    ///
+    /// # Errors
+    ///
+    /// If levels are wanted and there is no link, or a file of levels is invalid.
+    pub(crate) fn link(&self, link: Option<Link>) -> Result<Option<Link>, Failure> {
+        match &self.command {
+            BenchCommand::Migration(migration) => migration.link(link),
+            BenchCommand::Superstep(_) => Ok(link),
+        }
+    }
+}
+
+/// Executes a bench on the cluster that is named.
+///
+/// # Errors
+///
+/// Whatever is wrong with the arguments, the cluster or a job.
+pub(crate) fn command(
+    arguments: &BenchArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    match &arguments.command {
+        BenchCommand::Migration(migration) => migration.refuse_levels()?,
+        BenchCommand::Superstep(_) => {}
+    }
+    let cluster = ClusterMembers::find(arguments.cluster())?;
+    follow(arguments, &cluster, registry)
+}
+
+/// The same, on a cluster that is known.
+///
+/// # Errors
+///
+/// As [`command`].
+pub(crate) fn follow(
+    arguments: &BenchArguments,
+    cluster: &ClusterMembers,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    let runner = JobRunner {
+        cluster,
+        registry,
+        termination: &TerminationSignal::default(),
+        progress: arguments.progress,
+    };
+    match &arguments.command {
+        BenchCommand::Migration(migration) => migration::execute(migration, &runner),
+        BenchCommand::Superstep(superstep) => superstep::execute(superstep, &runner),
+    }
+}

@@ -1,0 +1,43 @@
+//! Supersteps of h-relations.
+
+use workloads::h_relation::{Exchanged, HRelation, Parameters, processes};
+
+use crate::workload::Common;
+use crate::workload::Rejection;
+use crate::workload::Workload;
+use settings::Files;
+
+/// Supersteps in which all processes exchange the same number of words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HRelations;
+
+impl Workload for HRelations {
+    type Parameters = Parameters;
+    type Program = HRelation;
+    const NAME: &'static str = "h-relation";
+    const ABOUT: &'static str = "every process sends and receives h words, to measure r, g and l";
+
+    fn draws(_: &Parameters) -> bool {
+        false
+    }
+
+    fn build(parameters: &Parameters, common: Common) -> Result<Vec<HRelation>, String> {
+        processes(parameters, common).map_err(|error| error.to_string())
+    }
+
+    /// Receivers have checked every message; the sum of all is left to check.
+    fn verify(
+        _parameters: &Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[Exchanged],
+    ) -> Result<Option<String>, Rejection> {
+        let sent: u64 = outputs.iter().map(|process| process.sent).sum();
+        let received: u64 = outputs.iter().map(|process| process.received).sum();
+        if sent != received {
+            let problem = format!("{received} of {sent} words have arrived");
+            return Err(Rejection::Outputs(problem));
+        }
+        Ok(Some(format!("all {sent} words have arrived as they were")))
+    }
+}
