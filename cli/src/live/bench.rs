@@ -10,7 +10,7 @@ use experiments::{Failure, Registry};
 use crate::failure::CommandFailure;
 use crate::live::between::Link;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
-use crate::live::help::{SUPERSTEP_ABOUT, SUPERSTEP_HELP};
+use crate::live::help::{MIGRATION_ABOUT, MIGRATION_HELP, SUPERSTEP_ABOUT, SUPERSTEP_HELP};
 use crate::signals::TerminationSignal;
 use job_runner::JobRunner;
 use migration::MigrationArguments;
@@ -30,6 +30,7 @@ pub(crate) struct BenchArguments {
 #[derive(Clone, Debug, Subcommand)]
 enum BenchCommand {
     /// Move states between two nodes, and compare what that takes with what was predicted
+    #[command(long_about = MIGRATION_ABOUT, after_long_help = MIGRATION_HELP)]
     Migration(MigrationArguments),
     /// Measure r, g and l, the parameters of the BSP cost model
     #[command(long_about = SUPERSTEP_ABOUT, after_long_help = SUPERSTEP_HELP)]
@@ -42,6 +43,18 @@ impl BenchArguments {
         match &self.command {
             BenchCommand::Migration(migration) => &migration.cluster,
             BenchCommand::Superstep(superstep) => &superstep.cluster,
+        }
+    }
+
+    /// Checks what can be known to be wrong before there is a cluster.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong.
+    pub(crate) fn check(&self, registry: &Registry) -> Result<(), Failure> {
+        match &self.command {
+            BenchCommand::Migration(migration) => migration.check(registry),
+            BenchCommand::Superstep(_) => Ok(()),
         }
     }
 
@@ -67,6 +80,7 @@ pub(crate) fn command(
     arguments: &BenchArguments,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
+    arguments.check(registry)?;
     match &arguments.command {
         BenchCommand::Migration(migration) => migration.refuse_levels()?,
         BenchCommand::Superstep(_) => {}

@@ -114,3 +114,33 @@ Examples:
   migbsp bench superstep --cluster hosts
   migbsp up --local 4 -- bench superstep
   migbsp up --local 2 --sets 2 --between 11.8MBps -- bench superstep --pairs --h 4096";
+
+pub(crate) const MIGRATION_ABOUT: &str = "\
+Move states between two nodes, and compare what that takes with what was predicted.
+
+A process that solves one problem after the other moves to the other node and back at supersteps that are drawn. Each move is \
+predicted from the moves before it and, if it is long enough, from a probe of the link. The kinds of state are those of Du, Sun \
+and Wu (2007): linpack is one large array, bitonic a tree of many small nodes, gzip small, and the size of xlintims changes. \
+Outputs are verified, and compared with those of the same job without moves.";
+
+pub(crate) const MIGRATION_HELP: &str = "\
+Columns:
+  predicted, frozen  seconds of a move: as predicted, and from the time when the process left its thread until it was unpacked
+  error              of the prediction, as a part of the time frozen
+  of added time      mean error as a part of what the move added to the run, compared with 5 runs without moves
+  paper              mean error of Du, Sun and Wu
+
+α0 is what a move takes whatever its size, and α1 how many times as long as at the measured bandwidth bytes take.
+
+Formats:
+  table  a row per kind of state
+  json   one object, schema migbsp.bench-migration/1
+  csv    one row per move
+
+Exit codes: as for `run`; if a job fails or is interrupted, kinds that are complete are shown.
+
+Examples:
+  migbsp bench migration --cluster hosts --from node-1 --to node-5
+  migbsp up --local 2 --sets 2 --between 11.8MBps -- bench migration --moves 6
+  migbsp up --local 2 --sets 2 --between 11.8MBps -- bench migration --level 0.1..0.9 --dwell 10s --seed 1
+  migbsp up --local 2 -- bench migration --kind linpack --state 1MB..64MB --svg moves.svg --write link.toml";

@@ -161,7 +161,10 @@ pub(crate) fn command(
         return Err(Failure::Usage(problem.to_owned()).into());
     }
     let link = match &action {
-        Some(UpSubcommand::Bench(bench)) => bench.link(link)?,
+        Some(UpSubcommand::Bench(bench)) => {
+            bench.check(registry)?;
+            bench.link(link)?
+        }
         _ => link,
     };
     remove_stale();

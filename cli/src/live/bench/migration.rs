@@ -1,19 +1,23 @@
 //! `migbsp bench migration`: what moving a process costs.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use analysis::bench::{KindReport, Report, Timeline};
+use analysis::bench::migration::{
+    KindReport, Place, Report, Settings, Timeline, superstep_numbers,
+};
 use bsp::units::Seconds;
 use clap::{Args, ValueEnum};
-use experiments::Failure;
+use experiments::{Failure, Provenance, Registry, load_text_for_cluster};
 use protocol::Member;
 
 use crate::failure::CommandFailure;
+use crate::file::{check_writable, write};
 use crate::live::bench::job_runner::{JobResult, JobRunner};
-use crate::live::between::{LevelArgument, Link, positive_time};
+use crate::live::between::{LevelArgument, Link, default_dwell, positive_time};
 use crate::live::cluster_members::ClusterArguments;
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{Format, print, print_json, print_text, warn};
 
 /// Arguments of `bench migration`.
 #[derive(Clone, Debug, Args)]
@@ -38,7 +42,7 @@ pub(crate) struct MigrationArguments {
     #[arg(long, value_name = "NODE")]
     to: Option<String>,
     /// Bytes of a problem's data, drawn for each problem
-    #[arg(long, value_name = "A..B", default_value = "0.4MB..16MB")]
+    #[arg(long, value_name = "A..B", default_value = "0.4MB..4MB")]
     state: StateRange,
     /// Levels of the link that `up --between` makes: a number, a range to draw from, or a CSV file
     #[arg(long, value_name = "LEVEL|A..B|FILE", allow_hyphen_values = true)]
@@ -49,6 +53,15 @@ pub(crate) struct MigrationArguments {
     /// Seed of problems and of the supersteps after which they move
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Estimators of bandwidth that are compared
+    #[arg(long, value_enum, default_value_t)]
+    estimator: EstimatorChoice,
+    /// File for a chart of what moves took, over what they were predicted to take
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// File for a simulated platform with the link that was measured, as TOML
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -67,6 +80,16 @@ enum StateKind {
     Xlintims,
 }
 
+/// Which estimators of bandwidth are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum EstimatorChoice {
+    /// None: predictions are made with the one that is used
+    #[default]
+    Used,
+    /// Probes, the forecast of the nodes, and the predictors that it selects from
+    All,
+}
+
 /// The least and the most bytes of a problem's data, as they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct StateRange([String; 2]);
@@ -75,7 +98,7 @@ impl FromStr for StateRange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let rule = "must be A..B with units, such as 0.4MB..16MB";
+        let rule = "must be A..B with units, such as 0.4MB..4MB";
         let (least, most) = text.split_once("..").ok_or(rule)?;
         let size = |text: &str| {
             let is_plain = text
@@ -130,7 +153,7 @@ impl MigrationArguments {
     }
 }
 
-/// Executes the bench.
+/// Executes the bench. If a job fails or a signal arrives, the kinds that are complete are shown.
 ///
 /// # Errors
 ///
@@ -140,20 +163,57 @@ pub(super) fn execute(
     runner: &JobRunner<'_>,
 ) -> Result<(), CommandFailure> {
     let members = &runner.cluster.members;
-    let [from, to] = arguments.nodes(members)?;
+    let pair = arguments.nodes(members)?;
     let mut kinds = Vec::new();
     let mut provenance = None;
+    let mut measured = Ok(());
     for kind in &arguments.kind {
-        let moves = analysis::bench::superstep_numbers(arguments.seed, arguments.moves);
+        match arguments.measure(*kind, pair, runner) {
+            Ok((report, origin)) => {
+                kinds.push(report);
+                provenance.get_or_insert(origin);
+            }
+            Err(failure) => {
+                measured = Err(failure);
+                break;
+            }
+        }
+    }
+    if let Some(provenance) = provenance {
+        let settings = Settings {
+            nodes: pair.map(|host| members[host].name.clone()),
+            state: arguments.state.0.clone(),
+            level: arguments.level.as_ref().map(ToString::to_string),
+            dwell_seconds: arguments.drawn_dwell().map(Seconds::get),
+        };
+        if measured.is_err() {
+            let (done, all) = (kinds.len(), arguments.kind.len());
+            warn(&format!("{done} of {all} kinds of state are complete and shown"));
+        }
+        let report = Report::new(settings, kinds);
+        let shown = arguments.show(report, &provenance, pair.map(|host| &members[host]));
+        measured = measured.and(shown);
+    }
+    measured
+}
+
+impl MigrationArguments {
+    /// Moves states of one kind, and runs the same job without moves.
+    fn measure(
+        &self,
+        kind: StateKind,
+        [from, to]: [usize; 2],
+        runner: &JobRunner<'_>,
+    ) -> Result<(KindReport, Provenance), CommandFailure> {
+        let members = &runner.cluster.members;
         let names = [from, to].map(|host| members[host].name.as_str());
-        let with = arguments.experiment(*kind, from, &moves, names);
         let mut moved = Timeline::default();
+        let with = self.experiment(kind, from, names, "iii");
         let JobResult {
             outputs,
-            provenance: origin,
+            provenance,
         } = runner.run(&with, |event| moved.observe(event))?;
-        provenance.get_or_insert(origin);
-        let without = arguments.experiment(*kind, from, &[], names);
+        let without = self.experiment(kind, from, names, "ii");
         let mut baselines = Vec::new();
         let mut is_equal = true;
         for _ in 0..BASELINES {
@@ -162,19 +222,60 @@ pub(super) fn execute(
             is_equal &= result.outputs == outputs;
             baselines.push(baseline);
         }
-        kinds.push(KindReport::new(kind.name(), &moved, &baselines, is_equal));
+        let report = KindReport::new(kind.name(), moved, &baselines, is_equal);
+        Ok((report, provenance))
     }
-    let nodes = [from, to].map(|host| members[host].name.clone());
-    let report = Report::new(nodes, kinds);
-    let provenance = provenance.expect("there is a kind");
-    match arguments.format {
-        Format::Table => print_text(false, |layout| report.text(layout)),
-        Format::Json => print_json(&provenance, &report),
-        Format::Csv => print(&report.csv(&provenance)?),
-    }
-}
 
-impl MigrationArguments {
+    /// Prints the report, and writes the files that are wanted.
+    fn show(
+        &self,
+        report: Report,
+        provenance: &Provenance,
+        pair: [&Member; 2],
+    ) -> Result<(), CommandFailure> {
+        let report = match self.estimator {
+            EstimatorChoice::Used => report,
+            EstimatorChoice::All => report.with_estimators(),
+        };
+        if let Some(file) = &self.svg {
+            write(file, &report.svg())?;
+        }
+        if let Some(file) = &self.write {
+            let places = pair.map(|member| Place {
+                set: &member.set,
+                cores: member.slots,
+            });
+            let platform = report.platform(places).ok_or_else(|| {
+                Failure::Run("--write: no move was long enough to measure the link".to_owned())
+            })?;
+            write(file, &platform)?;
+        }
+        match self.format {
+            Format::Table => print_text(false, |layout| report.text(layout)),
+            Format::Json => print_json(provenance, &report),
+            Format::Csv => print(&report.csv(provenance)?),
+        }
+    }
+
+    /// The mean time for which a drawn level is held, if levels are drawn.
+    fn drawn_dwell(&self) -> Option<Seconds> {
+        let is_drawn = self.level.as_ref().is_some_and(LevelArgument::is_drawn);
+        is_drawn.then(|| self.dwell.unwrap_or_else(default_dwell))
+    }
+
+    /// Checks what can be known to be wrong before there is a cluster.
+    ///
+    /// # Errors
+    ///
+    /// If the states cannot be those of a problem, or a file cannot be written.
+    pub(super) fn check(&self, registry: &Registry) -> Result<(), Failure> {
+        for file in [&self.svg, &self.write].into_iter().flatten() {
+            check_writable(file)?;
+        }
+        let text = self.experiment(StateKind::Linpack, 0, ["", ""], "i");
+        load_text_for_cluster(&text, "--state", registry).map(drop)
+    }
+
     /// The positions of the two nodes among `members`.
     fn nodes(&self, members: &[Member]) -> Result<[usize; 2], Failure> {
         let named = |name: &str, option: &str| {
@@ -212,9 +313,10 @@ impl MigrationArguments {
         Ok([from, to])
     }
 
-    /// The experiment of a job, in which the process moves after each of these numbers of supersteps.
-    fn experiment(&self, kind: StateKind, from: usize, moves: &[u64], names: [&str; 2]) -> String {
-        let all = analysis::bench::superstep_numbers(self.seed, self.moves);
+    /// The experiment of a job in `scenario`: in iii the process moves from one of the nodes to the other, in ii the same calls
+    /// are held and it stays.
+    fn experiment(&self, kind: StateKind, from: usize, names: [&str; 2], scenario: &str) -> String {
+        let all = superstep_numbers(self.seed, self.moves);
         let supersteps = all.last().copied().unwrap_or_default() + REST;
         let (name, seed, [least, most]) = (kind.name(), self.seed, &self.state.0);
         let mut text = format!(
@@ -223,17 +325,13 @@ impl MigrationArguments {
              [application.state-kinds]\nkind = \"{name}\"\nstate = [\"{least}\", \"{most}\"]\ninstructions = {WORK}\n\
              [placement]\noffset = {from}\n\
              [barrier]\nshape = \"hierarchical\"\n\
-             [scheduler]\ninterval = 1_000_000_000\n"
+             [scheduler]\nscenario = \"{scenario}\"\ninterval = 1_000_000_000\n"
         );
-        if moves.is_empty() {
-            text.push_str("scenario = \"i\"\n");
-        }
-        for (index, superstep) in moves.iter().enumerate() {
-            let to = names[(index + 1) % 2];
+        for (index, superstep) in all.iter().enumerate() {
+            let to = toml::Value::from(names[(index + 1) % 2]);
             write!(
                 text,
-                "[[scheduler.script]]\nsuperstep = {superstep}\nprocess = \"p1\"\nto = {}\n",
-                toml::Value::from(to)
+                "[[scheduler.script]]\nsuperstep = {superstep}\nprocess = \"p1\"\nto = {to}\n"
             )
             .expect("text grows");
         }

@@ -6,15 +6,19 @@ use super::timeline::Timeline;
 
 /// A move with its prediction and its cost by two definitions; all times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Scored {
+pub(super) struct Scored {
     /// The number of complete supersteps.
     pub superstep: u64,
     /// Bytes of the image.
     pub bytes: u64,
+    /// Whether the link was probed just before it.
+    pub is_probed: bool,
     /// The prediction, made from the moves before.
     pub predicted_seconds: f64,
     /// From the time when the process left its thread until it was unpacked.
     pub frozen_seconds: f64,
+    /// The error of the prediction, as a part of the time for which the process was frozen.
+    pub error: f64,
     /// What the move added to the time until the end of the next superstep, compared with runs without moves (Du, Sun and
     /// Wu 2007, 3-2); not set: a superstep of theirs is missing.
     pub added_seconds: Option<f64>,
@@ -24,30 +28,29 @@ impl Scored {
     /// The moves of `moved`, compared with `baselines`, which are the same job without moves.
     pub(super) fn all(moved: &Timeline, baselines: &[Timeline]) -> Vec<Self> {
         let moves = moved.moves.iter();
-        let scored = moves.map(|(superstep, timed)| {
+        let scored = moves.map(|timed| {
+            let superstep = timed.superstep;
             let times = timed.moved.times;
             let frozen = times.map_or(timed.moved.took, |times| times.frozen);
-            let without = baselines.iter().map(|one| one.around(*superstep));
+            let without = baselines.iter().map(|one| one.around(superstep));
             let without: Option<Vec<f64>> = without.collect();
             let without = without.and_then(median);
-            let with = moved.around(*superstep);
+            let with = moved.around(superstep);
+            let (predicted_seconds, frozen_seconds) = (timed.predicted, frozen.get());
             Self {
-                superstep: *superstep,
+                superstep,
                 bytes: timed.moved.bytes.0,
-                predicted_seconds: timed.predicted,
-                frozen_seconds: frozen.get(),
+                is_probed: timed.probed.is_some(),
+                predicted_seconds,
+                frozen_seconds,
+                error: relative(predicted_seconds, frozen_seconds),
                 added_seconds: with.zip(without).map(|(with, without)| with - without),
             }
         });
         scored.collect()
     }
 
-    /// The error of the prediction, as a part of the time for which the process was frozen.
-    pub(super) fn error(&self) -> f64 {
-        relative(self.predicted_seconds, self.frozen_seconds)
-    }
-
-    /// The same of the time that the move added; `None`: no such time is known, or noise has made it less than nothing.
+    /// The error as a part of the time that the move added; `None`: no such time is known, or noise has made it less than nothing.
     pub(super) fn error_of_added(&self) -> Option<f64> {
         let added = self.added_seconds.filter(|added| 0.0 < *added)?;
         Some(relative(self.predicted_seconds, added))
@@ -61,6 +64,9 @@ fn relative(predicted: f64, took: f64) -> f64 {
 /// Mean, median and 90th percentile of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Errors {
+    /// The number of errors.
+    #[serde(skip)]
+    pub(super) number: usize,
     pub(super) mean_error: f64,
     pub(super) median_error: f64,
     pub(super) p90_error: f64,
@@ -74,6 +80,7 @@ impl Errors {
         let p90_error = errors.get(rank).copied()?;
         let count = f64::from(u32::try_from(errors.len()).ok()?);
         Some(Self {
+            number: errors.len(),
             mean_error: errors.iter().sum::<f64>() / count,
             median_error: median(errors)?,
             p90_error,
@@ -82,8 +89,7 @@ impl Errors {
 }
 
 /// The mean error that Du, Sun and Wu report for a program, or, of `all`, for all four (figures 3 to 6).
-#[must_use]
-pub fn paper_error(kind: &str) -> Option<f64> {
+pub(super) fn paper_error(kind: &str) -> Option<f64> {
     match kind {
         "linpack" => Some(0.0819),
         "bitonic" => Some(0.0576),
@@ -94,7 +100,7 @@ pub fn paper_error(kind: &str) -> Option<f64> {
     }
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let upper = *values.get(values.len() / 2)?;
     let lower = *values.get(values.len().checked_sub(1)? / 2)?;
@@ -113,8 +119,10 @@ mod tests {
         Scored {
             superstep: 3,
             bytes: 1000,
+            is_probed: false,
             predicted_seconds,
             frozen_seconds,
+            error: relative(predicted_seconds, frozen_seconds),
             added_seconds,
         }
     }
@@ -122,7 +130,7 @@ mod tests {
     #[test]
     fn errors_are_parts_of_what_was_measured() {
         let one = scored(0.3, 0.4, Some(0.2));
-        close(one.error(), 0.25);
+        close(one.error, 0.25);
         close(one.error_of_added().unwrap(), 0.5);
         for added in [None, Some(0.0), Some(-0.1)] {
             assert_eq!(scored(0.3, 0.4, added).error_of_added(), None);
