@@ -10,7 +10,7 @@ use crate::invocation::{Folder, root};
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 15] = [
+const BOTH: [&str; 16] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "explain kept",
@@ -26,13 +26,13 @@ const BOTH: [&str; 15] = [
     "reproduce chen2008-table2 --instances 1",
     "platform show two.xml",
     "cert show ca",
+    "up --local 2 --sets 2 -- bench superstep --pairs --h 64 --repetitions 1",
 ];
 
 /// Commands that need nodes, which take a while to start.
-const LIVE: [&str; 3] = [
+const LIVE: [&str; 2] = [
     "up --local 2 --slow 2:0.2 -- run heat.toml --out live --outputs computed/ --set scheduler.interval=2",
     "up --local 1 -- status",
-    "up --local 2 --sets 2 -- bench superstep --pairs --h 64 --repetitions 1",
 ];
 
 /// Files that are objects.

@@ -43,3 +43,27 @@ pub const FLOPS: u64 = 4096;
 
 const ALPHA: f64 = 1.0 / 3.0;
 const BETA: f64 = 4.0 / 9.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_add_up() {
+        // Elements are i·(1 + n·α) and i·(1 − n·β).
+        let indices = 1023.0 * 1024.0 / 2.0;
+        for passes in [0_u32, 1, 7, 100] {
+            let expected = indices * (2.0 + f64::from(passes) * (ALPHA - BETA));
+            let sum = Daxpy::new().sum_after(passes.into());
+            assert!(
+                (sum - expected).abs() < 1e-9 * indices,
+                "{sum}, not {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pass_has_four_operations_for_each_index() {
+        assert_eq!(u64::try_from(4 * LENGTH), Ok(FLOPS));
+    }
+}

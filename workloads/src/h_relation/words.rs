@@ -1,4 +1,4 @@
-//! The words of an h-relation: who sends how many to whom, and their check.
+//! The words of an h-relation: how they are dealt to receivers, and their check.
 
 use bsp::Rank;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// `count` words that say who sent them, when, and in which order.
+    /// `count` words in which sender, superstep and position are encoded.
     pub(super) fn new(count: u64, sender: u32, superstep: u64) -> Self {
         let first = first(sender, superstep);
         let words = (0..count).map(|index| f64::from_bits(first + index));

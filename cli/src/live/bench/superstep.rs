@@ -80,7 +80,7 @@ impl SuperstepArguments {
     ///
     /// # Errors
     ///
-    /// If no line can be fitted to h-relations of so many.
+    /// If `--h` has too few words for a fit.
     fn processes(&self, members: &[Member]) -> Result<u32, Failure> {
         let nodes = u32::try_from(members.len()).unwrap_or(u32::MAX);
         let slots = members.iter().map(|member| member.slots).min();
@@ -99,7 +99,7 @@ impl SuperstepArguments {
         Ok(processes)
     }
 
-    /// Times of supersteps of so many processes on the cluster of `runner`.
+    /// Times of supersteps of `processes` processes on the cluster of `runner`.
     fn measure(
         &self,
         processes: u32,
