@@ -1,6 +1,7 @@
 //! `--between` of `up`: the link between the Sets of a local cluster.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -89,32 +90,66 @@ impl BetweenArguments {
     }
 
     fn levels(&self) -> Result<LevelSchedule, Failure> {
-        let range = match &self.level {
-            Some(LevelArgument::Range(least, greatest)) => Some((*least, *greatest)),
-            Some(LevelArgument::Constant(_) | LevelArgument::File(_)) | None => None,
-        };
-        let useless = [
-            ("--dwell", self.dwell.is_some()),
-            ("--seed", self.seed.is_some()),
-        ];
-        if range.is_none()
-            && let Some((option, _)) = useless.iter().find(|(_, is_given)| *is_given)
-        {
-            let problem =
-                format!("{option}: only drawn levels have it: give a range, as --level 0.2..0.8");
-            return Err(Failure::Usage(problem));
+        let is_drawn = self.level.as_ref().is_some_and(LevelArgument::is_drawn);
+        if !is_drawn && self.seed.is_some() {
+            return Err(only_drawn("--seed"));
         }
-        Ok(match (&self.level, range) {
-            (_, Some((least, greatest))) => LevelSchedule::Drawn {
-                least,
-                greatest,
-                dwell: self.dwell.unwrap_or_else(|| seconds(DWELL)),
-                seed: self.seed.unwrap_or(SEED),
-            },
-            (Some(LevelArgument::Constant(level)), None) => LevelSchedule::Constant(*level),
-            (Some(LevelArgument::File(file)), None) => levels_of(file)?,
-            (_, None) => LevelSchedule::Constant(Level::FULL),
+        let seed = self.seed.unwrap_or(SEED);
+        let level = self.level.as_ref();
+        level.map_or(Ok(LevelSchedule::Constant(Level::FULL)), |level| {
+            level.schedule(self.dwell, seed)
         })
+    }
+}
+
+/// An option that says how levels are drawn, where they are not.
+fn only_drawn(option: &str) -> Failure {
+    let problem = format!("{option}: only drawn levels have it: give a range, as --level 0.2..0.8");
+    Failure::Usage(problem)
+}
+
+/// The mean time for which a drawn level is held, if none is given.
+pub(crate) fn default_dwell() -> Seconds {
+    seconds(DWELL)
+}
+
+impl LevelArgument {
+    /// Whether levels are drawn.
+    pub(crate) const fn is_drawn(&self) -> bool {
+        matches!(self, Self::Range(..))
+    }
+
+    /// The levels over time; `seed` is that of drawn ones.
+    ///
+    /// # Errors
+    ///
+    /// If a file of levels is invalid, or there is a dwell and levels are not drawn.
+    fn schedule(&self, dwell: Option<Seconds>, seed: u64) -> Result<LevelSchedule, Failure> {
+        if dwell.is_some() && !self.is_drawn() {
+            return Err(only_drawn("--dwell"));
+        }
+        Ok(match self {
+            Self::Range(least, greatest) => LevelSchedule::Drawn {
+                least: *least,
+                greatest: *greatest,
+                dwell: dwell.unwrap_or_else(default_dwell),
+                seed,
+            },
+            Self::Constant(level) => LevelSchedule::Constant(*level),
+            Self::File(file) => levels_of(file)?,
+        })
+    }
+}
+
+impl fmt::Display for LevelArgument {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant(level) => write!(formatter, "{}", level.get()),
+            Self::Range(least, greatest) => {
+                write!(formatter, "{}..{}", least.get(), greatest.get())
+            }
+            Self::File(file) => write!(formatter, "{}", file.display()),
+        }
     }
 }
 
@@ -123,23 +158,14 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// If a file of levels is invalid.
+    /// If a file of levels is invalid, or there is a dwell and levels are not drawn.
     pub(crate) fn with_levels(
         self,
         level: &LevelArgument,
         dwell: Option<Seconds>,
         seed: u64,
     ) -> Result<Self, Failure> {
-        let levels = match level {
-            LevelArgument::Range(least, greatest) => LevelSchedule::Drawn {
-                least: *least,
-                greatest: *greatest,
-                dwell: dwell.unwrap_or_else(|| seconds(DWELL)),
-                seed,
-            },
-            LevelArgument::Constant(level) => LevelSchedule::Constant(*level),
-            LevelArgument::File(file) => levels_of(file)?,
-        };
+        let levels = level.schedule(dwell, seed)?;
         Ok(Self { levels, ..self })
     }
 

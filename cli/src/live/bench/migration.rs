@@ -188,7 +188,9 @@ pub(super) fn execute(
         };
         if measured.is_err() {
             let (done, all) = (kinds.len(), arguments.kind.len());
-            warn(&format!("{done} of {all} kinds of state are complete and shown"));
+            warn(&format!(
+                "{done} of {all} kinds of state are complete and shown"
+            ));
         }
         let report = Report::new(settings, kinds);
         let shown = arguments.show(report, &provenance, pair.map(|host| &members[host]));
