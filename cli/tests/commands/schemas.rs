@@ -10,7 +10,7 @@ use crate::invocation::{Folder, root};
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 16] = [
+const BOTH: [&str; 17] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "explain kept",
@@ -27,6 +27,7 @@ const BOTH: [&str; 16] = [
     "platform show two.xml",
     "cert show ca",
     "up --local 2 --sets 2 -- bench superstep --pairs --h 64 --repetitions 1",
+    "up --local 2 -- bench migration --moves 2 --kind gzip --estimator all",
 ];
 
 /// Commands that need nodes, which take a while to start.
