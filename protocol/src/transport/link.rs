@@ -71,8 +71,14 @@ impl Link {
     /// Closes the connection because of a frame that the peer sent.
     pub(super) fn refuse(&self, refusal: Refusal) -> PeerError {
         self.counters.count_refusal(&refusal);
+        // A frame that comes when the job is over is no reason to warn: its sender may not know yet.
+        let is_late = matches!(refusal, Refusal::Job { expected: None, .. });
         if self.log.admits() {
-            tracing::warn!(peer = %self.peer, reason = %refusal, "refused a frame");
+            if is_late {
+                tracing::info!(peer = %self.peer, reason = %refusal, "refused a frame");
+            } else {
+                tracing::warn!(peer = %self.peer, reason = %refusal, "refused a frame");
+            }
         }
         let reason = refusal.to_string();
         let error = PeerError::Refused {

@@ -275,7 +275,12 @@ impl MigrationArguments {
             check_writable(file)?;
         }
         let text = self.experiment(StateKind::Linpack, 0, ["", ""], "i");
-        load_text_for_cluster(&text, "--state", registry).map(drop)
+        let loaded = load_text_for_cluster(&text, "--state", registry)?;
+        let application = &loaded.experiment.application;
+        let entry = registry.find(&application.workload, None)?;
+        // A process draws its first problem in its first superstep, so this takes no memory.
+        entry.programs(loaded.build_input())?;
+        Ok(())
     }
 
     /// The positions of the two nodes among `members`.

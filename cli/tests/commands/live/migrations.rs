@@ -109,7 +109,7 @@ fn benches_that_cannot_be_are_refused_before_nodes_start() {
     let folder = Folder::new();
     let local = ["up", "--local", "2", "--", "bench"];
     let alone = ["up", "--local", "1", "--", "bench"];
-    let cases: [(&[&str], &[&str], &str); 15] = [
+    let cases: [(&[&str], &[&str], &str); 17] = [
         (&local, &["--level", "0.5"], "there is no link between Sets"),
         (&["bench"], &["--level", "0.5"], "put the bench behind `up"),
         (&LIMITED, &["--level", "0"], "--level"),
@@ -136,12 +136,14 @@ fn benches_that_cannot_be_are_refused_before_nodes_start() {
             &["--state", "4MB..1MB"],
             "a number from the first one",
         ),
+        (&local, &["--state", "0MB..1MB"], "a number from 1 kB"),
+        (&local, &["--state", "60GB..64GB"], "not enough memory"),
         (&local, &["--svg", "none/moves.svg"], "none"),
     ];
     for (up, options, message) in cases {
         let ended = folder.run(&words(up, options));
         assert!(
-            matches!(ended.code, Some(1 | 2 | 3)),
+            matches!(ended.code, Some(1 | 2 | 4)),
             "{options:?}: {ended:?}"
         );
         assert!(ended.stderr.contains(message), "{options:?}: {ended:?}");
