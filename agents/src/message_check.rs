@@ -9,7 +9,8 @@ use std::ops::RangeInclusive;
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use migbsp::{
-    Answer, CostCoefficients, Entry, HostLink, Inventory, LinkProbe, Load, MeasuredMove, Refusal,
+    Answer, CostCoefficients, Entry, HostLink, Inventory, LinkProbe, Load, MeasuredMove,
+    ProbedLink, Refusal,
 };
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
@@ -213,13 +214,13 @@ impl MessageCheck<'_> {
                 let mut probed = decided.probed.iter();
                 probed.try_for_each(|link| {
                     check(self.set_of(link.from) == decided.set, || foreign(link.from))?;
-                    self.links(link.from, &[*link])
+                    self.probed(link)
                 })
             }
             CallMessage::LinkProbed(probed) => {
                 let link = probed.link;
                 check(from == Address::Node(link.from), || foreign(link.from))?;
-                self.links(link.from, &[link])
+                self.probed(&link)
             }
             CallMessage::Planned(planned) => planned.moves.iter().try_for_each(|planned| {
                 self.per_byte(planned.per_byte)?;
@@ -360,6 +361,20 @@ impl MessageCheck<'_> {
         check(links.is_sorted_by(|a, b| a.to < b.to), || {
             format!("the links of {host} are not in order")
         })
+    }
+
+    /// Checks what a probe has found.
+    fn probed(&self, link: &ProbedLink) -> Result<(), String> {
+        let ProbedLink {
+            from,
+            to,
+            per_byte,
+            took,
+        } = *link;
+        check(Seconds::ZERO <= took, || {
+            format!("an impossible probe: {link:?}")
+        })?;
+        self.links(from, &[HostLink { from, to, per_byte }])
     }
 
     /// Checks what an agent has learned of the cost of moves: it is there if it is learned at all.

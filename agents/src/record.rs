@@ -16,7 +16,7 @@ use bsp::units::{Bytes, Instant, Instructions, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
     Answer, BarrierTime, CostCoefficients, Edge, Entry, HostLink, MeasuredMove, NotSelected, Path,
-    PlanAssessment, PlannedMove, Potential, Received,
+    PlanAssessment, PlannedMove, Potential, ProbedLink, Received,
 };
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
@@ -197,7 +197,7 @@ pub struct Call {
     pub learned: Option<CostCoefficients>,
     /// The links that were probed before large moves: by the first Manager, or by the Managers in the order of their Sets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub probed: Vec<HostLink>,
+    pub probed: Vec<ProbedLink>,
     /// The processes that moved.
     pub migrations: Vec<Migration>,
 }
@@ -316,13 +316,15 @@ impl Evaluation {
 }
 
 impl Call {
-    /// How long its moves were predicted to take: together if they were planned, or else one after the other.
+    /// How long its moves were predicted to take, together if they were planned, or else one after the other, with the
+    /// probes before them.
     #[must_use]
     pub fn predicted(&self) -> Seconds {
         let planned = self.assessment.as_ref();
         let planned = planned.map(|assessment| assessment.balance.cost);
         let each = self.migrations.iter().map(|migration| migration.cost);
-        planned.unwrap_or_else(|| each.sum())
+        let probes: Seconds = self.probed.iter().map(|link| link.took).sum();
+        planned.unwrap_or_else(|| each.sum()) + probes
     }
 }
 

@@ -1,6 +1,6 @@
 //! Moves that were negotiated, priced again by links that have been probed since.
 
-use migbsp::{Answer, HostLink, LinkProbe, MoveCost, PricedMove, Refusal};
+use migbsp::{Answer, LinkProbe, MoveCost, PricedMove, ProbedLink, Refusal};
 use protocol::Considered;
 
 /// The links to be probed before the moves that were agreed on.
@@ -23,7 +23,7 @@ pub(crate) fn probes(considered: &[Considered], cost: &MoveCost) -> Vec<LinkProb
 /// unless a script orders the move.
 pub(crate) fn reprice(
     considered: &mut [Considered],
-    probed: &[HostLink],
+    probed: &[ProbedLink],
     cost: &MoveCost,
     is_scripted: bool,
 ) {
@@ -89,10 +89,11 @@ mod tests {
 
     fn repriced(t2: f64, to: u32, is_scripted: bool) -> Considered {
         let cost = MoveCost::new(MigrationCost::default(), Some(CostCoefficients::default()));
-        let link = HostLink {
+        let link = ProbedLink {
             from: HostId(0),
             to: HostId(to),
             per_byte: 3e-6,
+            took: Seconds::ZERO,
         };
         let mut considered = [offered(t2)];
         reprice(&mut considered, &[link], &cost, is_scripted);

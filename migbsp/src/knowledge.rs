@@ -36,7 +36,7 @@ pub use forecast::Forecast;
 pub use graph::{Graph, Message};
 pub use host::Host;
 pub use host_link::HostLink;
-pub use link_probe::{LinkProbe, PricedMove};
+pub use link_probe::{LinkProbe, PricedMove, ProbedLink};
 pub use load::{Load, Received};
 pub use measured_move::MeasuredMove;
 pub use migration::{CostSource, MigrationCost, MigrationTime, Move};

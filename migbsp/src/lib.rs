@@ -28,8 +28,8 @@ pub use knowledge::{
     Assignment, BandwidthForecast, BarrierTime, CallMove, CostCoefficients, CostSource, Edge,
     Forecast, Graph, Host, HostLink, Incoming, Lesson, LinkProbe, Load, MeasuredMove, Message,
     MigrationCost, MigrationModel, MigrationSchedule, MigrationTime, Move, MoveCost, Neighbours,
-    Network, Path, PlanningAssumptions, PricedMove, Processor, Received, Snapshot, SteadyRate,
-    capacity,
+    Network, Path, PlanningAssumptions, PricedMove, ProbedLink, Processor, Received, Snapshot,
+    SteadyRate, capacity,
 };
 pub use paper::{
     Answer, BestStays, BytesSuperstep, CandidateOrder, CandidateWork, Config, ConfigError, Digest,

@@ -2,7 +2,7 @@
 
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::{HostLink, LinkProbe, Path};
+use migbsp::{LinkProbe, Path, ProbedLink};
 use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessImage};
 
 use super::{Act, Pending, TestWorld, probed_per_byte};
@@ -165,10 +165,11 @@ impl World for TestWorld {
     fn probe_link(&mut self, order: ProbeLink, by: Address) {
         let LinkProbe { from, to, .. } = order.probe;
         self.acts.push(Act::Probe(from, to));
-        let link = HostLink {
+        let link = ProbedLink {
             from,
             to,
             per_byte: probed_per_byte(from, to),
+            took: Seconds::ZERO,
         };
         let superstep = order.superstep;
         let probed = LinkProbed { superstep, link };

@@ -127,7 +127,7 @@ pub(crate) const MIGRATION_HELP: &str = "\
 Columns:
   predicted, frozen  seconds of a move: as predicted, and from the time when the process left its thread until it was unpacked
   error              of the prediction, as a part of the time frozen
-  of added time      mean error as a part of what the move added to the run, compared with 5 runs without moves
+  of added time      mean error as a part of what the move added to the run, compared with 5 runs without moves; the probe counts
   paper              mean error of Du, Sun and Wu
 
 α0 is what a move takes whatever its size, and α1 how many times as long as at the measured bandwidth bytes take.

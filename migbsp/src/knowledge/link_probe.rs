@@ -21,6 +21,19 @@ pub struct LinkProbe {
     pub budget: Seconds,
 }
 
+/// A link as a probe has found it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbedLink {
+    /// The host that probed.
+    pub from: HostId,
+    /// The host that answered.
+    pub to: HostId,
+    /// Seconds per byte.
+    pub per_byte: f64,
+    /// How long the probe took.
+    pub took: Seconds,
+}
+
 /// A move with its predicted cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PricedMove {

@@ -11,7 +11,7 @@ use crate::knowledge::load::{fill_in_idle, lighter_first};
 use crate::knowledge::network::Sample;
 use crate::{
     BarrierTime, Graph, Host, HostLink, Load, MigrationTime, MoveCost, Network, Path,
-    PlanningAssumptions, Processor,
+    PlanningAssumptions, ProbedLink, Processor,
 };
 
 /// Hosts, processes and the network as they are at a call, for plans that name hosts.
@@ -111,7 +111,7 @@ impl Snapshot {
 
     /// The same with `links` that have been probed just now, and are what images take.
     #[must_use]
-    pub fn with_probed(mut self, links: &[HostLink]) -> Self {
+    pub fn with_probed(mut self, links: &[ProbedLink]) -> Self {
         for link in links {
             if let (Some(from), Some(to)) = (self.host(link.from), self.host(link.to)) {
                 self.probed.insert((from, to), non_negative(link.per_byte));

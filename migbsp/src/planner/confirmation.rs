@@ -1,7 +1,7 @@
 //! A plan whose links are probed before it is carried out.
 
 use crate::{
-    Assignment, CostBenefit, HostLink, LinkProbe, MoveCost, PricedMove, Snapshot, Verdict,
+    Assignment, CostBenefit, LinkProbe, MoveCost, PricedMove, ProbedLink, Snapshot, Verdict,
 };
 
 use super::{Decision, Planner, decision};
@@ -35,7 +35,7 @@ impl Planner {
     }
 
     /// The same `decision` with moves priced by what was `probed`, or none if the plan does not pay any more.
-    pub fn confirm(&mut self, mut decision: Decision, probed: &[HostLink]) -> Decision {
+    pub fn confirm(&mut self, mut decision: Decision, probed: &[ProbedLink]) -> Decision {
         let Some(unconfirmed) = self.unconfirmed.take() else {
             return decision;
         };

@@ -5,7 +5,7 @@ use bsp::{HostId, Image, Rank};
 
 use super::*;
 use crate::{
-    BarrierTime, CostCoefficients, Edge, HostLink, Lesson, Load, MigrationCost, Path, Processor,
+    BarrierTime, CostCoefficients, Edge, Lesson, Load, MigrationCost, Path, ProbedLink, Processor,
 };
 
 /// Runs of four processes of a second each on two hosts of one Set; a move takes a tenth of a second.
@@ -383,8 +383,14 @@ fn a_plan_whose_links_are_slower_than_thought_is_dropped() {
         assert_eq!(probes.len(), 1, "both moves are on one link");
         close(probes[0].budget.get(), 0.05);
         let (from, to) = (probes[0].from, probes[0].to);
-        let link = per_byte.map(|per_byte| HostLink { from, to, per_byte });
-        let links: Vec<HostLink> = link.into_iter().collect();
+        let took = Seconds::ZERO;
+        let link = per_byte.map(|per_byte| ProbedLink {
+            from,
+            to,
+            per_byte,
+            took,
+        });
+        let links: Vec<ProbedLink> = link.into_iter().collect();
         (run.planner.confirm(decision.clone(), &links), decision)
     };
     let (confirmed, decided) = decide(None);

@@ -5,8 +5,8 @@
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    Answer, CostCoefficients, Digest, Entry, Evaluation, HostLink, Inventory, Load, ProcessTimes,
-    Request,
+    Answer, CostCoefficients, Digest, Entry, Evaluation, HostLink, Inventory, Load, ProbedLink,
+    ProcessTimes, Request,
 };
 use serde::{Deserialize, Serialize};
 
@@ -189,7 +189,7 @@ pub struct Decided {
     pub considered: Vec<Considered>,
     /// The links that were probed, in the order of the probes: results are priced by them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub probed: Vec<HostLink>,
+    pub probed: Vec<ProbedLink>,
 }
 
 /// The plan of the first Manager.
@@ -209,7 +209,7 @@ pub struct LinkProbed {
     /// The superstep that ended, from 0.
     pub superstep: u64,
     /// The link, as it was measured just now.
-    pub link: HostLink,
+    pub link: ProbedLink,
 }
 
 /// A candidate for migration and the result of its negotiation.

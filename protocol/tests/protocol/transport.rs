@@ -138,6 +138,7 @@ fn every_message() -> Vec<(Address, Address, Message)> {
             }
             Message::Call(CallMessage::Measured(_))
             | Message::Call(CallMessage::Reports(_))
+            | Message::Call(CallMessage::LinkProbed(_))
             | Message::Call(CallMessage::ReportsBefore(_))
             | Message::Agent(AgentMessage::ProcessImage(_))
             | Message::Node(NodeMessage::Batch(_))

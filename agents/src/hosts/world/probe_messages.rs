@@ -3,7 +3,7 @@
 use std::time::Instant as Clock;
 
 use bsp::HostId;
-use migbsp::HostLink;
+use migbsp::ProbedLink;
 use protocol::{Address, LinkProbed, NodeMessage, Probe, ProbeLink};
 
 use super::HostWorld;
@@ -28,11 +28,12 @@ impl HostWorld {
         match self.transfers.handle_probe(host, probe, arrived) {
             Ok(ProbeStep::Nothing) => {}
             Ok(ProbeStep::Send(next)) => self.send_to_node(host, NodeMessage::Probe(next)),
-            Ok(ProbeStep::Report(by, order, per_byte)) => {
-                let link = HostLink {
+            Ok(ProbeStep::Report(by, order, (per_byte, took))) => {
+                let link = ProbedLink {
                     from: self.own,
                     to: host,
                     per_byte,
+                    took,
                 };
                 let superstep = order.superstep;
                 let probed = LinkProbed { superstep, link };

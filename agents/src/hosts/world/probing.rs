@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant as Clock;
 
+use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
 use protocol::{Address, Probe, ProbeLink};
@@ -29,8 +30,9 @@ struct Series {
     number: u32,
     bytes: usize,
     sent: Clock,
-    /// When the first probe with content was sent.
-    began: Option<Clock>,
+    /// When the first probe was sent, and the first one with content.
+    began: Clock,
+    content_began: Option<Clock>,
     /// The round trips so far, by bytes of content, with their number.
     took: BTreeMap<usize, (RoundTrips, u32)>,
 }
@@ -50,8 +52,8 @@ pub(super) enum Purpose {
 pub(super) enum Returned {
     /// The next probe of the series is to be sent.
     Next(SeriesProbe),
-    /// The series is complete.
-    Complete(Purpose, Probed),
+    /// The series is complete, after so long.
+    Complete(Purpose, Probed, Seconds),
 }
 
 /// A probe to be sent.
@@ -78,7 +80,8 @@ impl Series {
             number: 0,
             bytes: 0,
             sent: Clock::now(),
-            began: None,
+            began: Clock::now(),
+            content_began: None,
             took: BTreeMap::new(),
         }
     }
@@ -87,7 +90,7 @@ impl Series {
     fn send(&mut self) -> SeriesProbe {
         self.sent = Clock::now();
         if 0 < self.bytes {
-            self.began.get_or_insert(self.sent);
+            self.content_began.get_or_insert(self.sent);
         }
         SeriesProbe {
             number: self.number,
@@ -113,7 +116,8 @@ impl Series {
             // A single one may have waited for something else that runs on one of the machines.
             Purpose::Order(..) if self.bytes == FIRST_LEN && count < REPEATED => FIRST_LEN,
             Purpose::Order(_, order) => {
-                let began = self.began.expect("a probe with content is back");
+                let began = self.content_began;
+                let began = began.expect("a probe with content is back");
                 let spent = seconds(arrived.saturating_duration_since(began));
                 let same = trips.shortest;
                 let next = LAST_LEN.min(2 * self.bytes);
@@ -214,11 +218,10 @@ impl Probing {
             return Ok(Returned::Next(next));
         }
         let (purpose, probed) = (series.purpose, series.probed());
+        let took = seconds(arrived.saturating_duration_since(series.began));
         self.series.remove(&host);
-        Ok(Returned::Complete(
-            purpose,
-            probed.expect("a series ends with content"),
-        ))
+        let probed = probed.expect("a series ends with content");
+        Ok(Returned::Complete(purpose, probed, took))
     }
 
     /// The Sets that `host` represents.
@@ -242,7 +245,6 @@ pub(super) const PROBE_LEN: usize = 1 << 20;
 mod tests {
     use std::time::Duration;
 
-    use bsp::units::Seconds;
     use migbsp::LinkProbe;
 
     use super::*;
@@ -285,7 +287,7 @@ mod tests {
             let arrived = series.sent
                 + Duration::from_secs_f64(round_trip + f64::from(bytes) / f64::from(bandwidth));
             if 0 < began {
-                series.began = Some(arrived - Duration::from_secs_f64(late));
+                series.content_began = Some(arrived - Duration::from_secs_f64(late));
             }
             match probing.handle_reply(TO, number, arrived).unwrap() {
                 Returned::Next(next) => {
@@ -294,7 +296,7 @@ mod tests {
                     }
                     sent.push(next.bytes);
                 }
-                Returned::Complete(purpose, probed) => {
+                Returned::Complete(purpose, probed, _) => {
                     assert!(matches!(purpose, Purpose::Order(by, _) if by == manager));
                     assert!(probing.is_complete());
                     return (sent, probed.per_byte());

@@ -21,8 +21,8 @@ pub(super) enum ProbeStep {
     Nothing,
     /// This probe is to be sent to the same host.
     Send(Probe),
-    /// The Manager receives the seconds per byte that its order asked for.
-    Report(Address, ProbeLink, f64),
+    /// The Manager receives the seconds per byte that its order asked for, and how long the probe took.
+    Report(Address, ProbeLink, (f64, Seconds)),
 }
 
 /// What probes, batches and images say about the time of transfers.
@@ -101,7 +101,7 @@ impl TransferTimes {
         }
         match self.probing.handle_reply(host, number, arrived)? {
             Returned::Next(next) => Ok(ProbeStep::Send(next.into())),
-            Returned::Complete(purpose, probed) => {
+            Returned::Complete(purpose, probed, took) => {
                 self.links.probed(host, &probed);
                 match purpose {
                     Purpose::Start => {
@@ -111,7 +111,7 @@ impl TransferTimes {
                         Ok(ProbeStep::Nothing)
                     }
                     Purpose::Order(by, order) => {
-                        Ok(ProbeStep::Report(by, order, probed.per_byte()))
+                        Ok(ProbeStep::Report(by, order, (probed.per_byte(), took)))
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! The candidates of a call, and the requests and answers about them.
 
 use bsp::SetId;
-use migbsp::{Answer, HostLink, Processors, Request};
+use migbsp::{Answer, ProbedLink, Processors, Request};
 use protocol::{Address, AgentMessage, Answered, Ask, CallMessage, Considered, Decided, Report};
 
 use super::outcome::negotiated;
@@ -136,7 +136,7 @@ impl SetManager {
     pub(super) fn send_decisions(
         &mut self,
         rules: &Rules,
-        probed: Vec<HostLink>,
+        probed: Vec<ProbedLink>,
         world: &mut dyn World,
     ) -> Result<(), String> {
         let call = self.call.as_mut().expect("a call is being held");

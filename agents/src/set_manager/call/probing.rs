@@ -5,7 +5,7 @@
 //! drops those that do not pay any more.
 
 use bsp::HostId;
-use migbsp::{HostLink, LinkProbe};
+use migbsp::{LinkProbe, ProbedLink};
 use protocol::{Address, AgentMessage, LinkProbed, ProbeLink};
 
 use crate::check::check;
@@ -21,7 +21,7 @@ pub(super) struct LinkProbes {
     /// The one that is being probed, by its hosts.
     asked: Option<(HostId, HostId)>,
     /// What was found, in the order of the probes.
-    pub(super) probed: Vec<HostLink>,
+    pub(super) probed: Vec<ProbedLink>,
 }
 
 impl LinkProbes {

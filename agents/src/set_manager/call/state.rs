@@ -7,8 +7,8 @@ use crate::check::check;
 use bsp::units::{Instant, Instructions};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    Answer, CallMove, Decision, Digest, Entry, HostLink, PlanAssessment, Processor, Processors,
-    Request, Selection,
+    Answer, CallMove, Decision, Digest, Entry, HostLink, PlanAssessment, ProbedLink, Processor,
+    Processors, Request, Selection,
 };
 use protocol::{
     Ask, Capacity, Considered, Decided, Installed, Measured, Migrate, Planned, Report, Reports,
@@ -49,7 +49,7 @@ pub(in crate::set_manager) struct Call {
     /// The plan whose links are being probed.
     pub(super) decision: Option<Decision>,
     /// The links that were probed for the plan, if this is the first Manager.
-    pub(super) probed: Vec<HostLink>,
+    pub(super) probed: Vec<ProbedLink>,
     /// All moves of this call, once they are known.
     pub(super) moves: Option<Vec<Migrate>>,
     /// The processes that have been installed.

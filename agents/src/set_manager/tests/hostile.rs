@@ -4,7 +4,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Number, Value};
 
-use migbsp::{CostCoefficients, HostLink, LinkProbe, MeasuredMove};
+use migbsp::{CostCoefficients, HostLink, LinkProbe, MeasuredMove, ProbedLink};
 use protocol::{Installed, LinkProbed, ProbeLink};
 
 use super::*;
@@ -314,10 +314,11 @@ fn probes_of_links_that_cannot_be_are_refused() {
         "a host of another Set, and no plan"
     );
     let probed = |world: &TestWorld, node: u32, per_byte: f64| {
-        let link = HostLink {
+        let link = ProbedLink {
             from: HostId(0),
             to: HostId(3),
             per_byte,
+            took: Seconds::ZERO,
         };
         let probed = LinkProbed { superstep: 0, link };
         let message = AgentMessage::Call(CallMessage::LinkProbed(probed));

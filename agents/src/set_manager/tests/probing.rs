@@ -1,6 +1,6 @@
 //! Probes of links before large moves.
 
-use migbsp::{CostSource, HostLink};
+use migbsp::{CostSource, ProbedLink};
 
 use super::*;
 use crate::test_world::probed_per_byte;
@@ -19,10 +19,15 @@ fn learning(change: impl FnOnce(&mut Scheduler)) -> TestWorld {
     )
 }
 
-fn probed(from: u32, to: u32) -> HostLink {
+fn probed(from: u32, to: u32) -> ProbedLink {
     let (from, to) = (HostId(from), HostId(to));
     let per_byte = probed_per_byte(from, to);
-    HostLink { from, to, per_byte }
+    ProbedLink {
+        from,
+        to,
+        per_byte,
+        took: Seconds::ZERO,
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn errors(moves: &[TimedMove], source: Source) -> Vec<f64> {
         let measured = timed.moved.measured();
         let forecast = timed.forecast.unwrap_or(timed.per_byte);
         let per_byte = match source {
-            Source::Probe => timed.probed.unwrap_or(timed.per_byte),
+            Source::Probe => timed.probed.map_or(timed.per_byte, |link| link.per_byte),
             Source::Forecast => forecast,
             Source::Predictor(index) => met
                 .predictions()
@@ -81,6 +81,7 @@ mod tests {
     use agents::record::Moved;
     use bsp::Rank;
     use bsp::units::{Bytes, Instant, Seconds};
+    use migbsp::ProbedLink;
 
     use super::*;
 
@@ -101,7 +102,12 @@ mod tests {
             },
             predicted: 0.0,
             per_byte: probed.unwrap_or(forecast),
-            probed,
+            probed: probed.map(|per_byte| ProbedLink {
+                from: HostId(0),
+                to: HostId(1),
+                per_byte,
+                took: Seconds::ZERO,
+            }),
             forecast: Some(forecast),
         }
     }

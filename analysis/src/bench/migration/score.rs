@@ -11,8 +11,8 @@ pub(super) struct Scored {
     pub superstep: u64,
     /// Bytes of the image.
     pub bytes: u64,
-    /// Whether the link was probed just before it.
-    pub is_probed: bool,
+    /// How long the link was probed just before it; not set: it was not.
+    pub probe_seconds: Option<f64>,
     /// The prediction, made from the moves before.
     pub predicted_seconds: f64,
     /// From the time when the process left its thread until it was unpacked.
@@ -40,7 +40,7 @@ impl Scored {
             Self {
                 superstep,
                 bytes: timed.moved.bytes.0,
-                is_probed: timed.probed.is_some(),
+                probe_seconds: timed.probed.map(|link| link.took.get()),
                 predicted_seconds,
                 frozen_seconds,
                 error: relative(predicted_seconds, frozen_seconds),
@@ -50,10 +50,12 @@ impl Scored {
         scored.collect()
     }
 
-    /// The error as a part of the time that the move added; `None`: no such time is known, or noise has made it less than nothing.
+    /// The error as a part of the time that the move added, where the probe is a part of the prediction: what it took is
+    /// known by then. `None`: no such time is known, or noise has made it less than nothing.
     pub(super) fn error_of_added(&self) -> Option<f64> {
         let added = self.added_seconds.filter(|added| 0.0 < *added)?;
-        Some(relative(self.predicted_seconds, added))
+        let probe = self.probe_seconds.unwrap_or_default();
+        Some(relative(self.predicted_seconds + probe, added))
     }
 }
 
@@ -119,7 +121,7 @@ mod tests {
         Scored {
             superstep: 3,
             bytes: 1000,
-            is_probed: false,
+            probe_seconds: None,
             predicted_seconds,
             frozen_seconds,
             error: relative(predicted_seconds, frozen_seconds),

@@ -67,7 +67,7 @@ impl Report {
         let [equal, all] = self.equal_outputs;
         text.push_str(&format!(
             "\n\nMoved or not, outputs were equal: {equal} of {all}. `of added time` is the mean error against what moves added to the\n\
-             run, probes included (Du, Sun and Wu 2007, 3-2), and `paper` the one that they report.\n"
+             run with the probe (Du, Sun and Wu 2007, 3-2), and `paper` the one that they report.\n"
         ));
         let added = self.all.of_added.map_or(0, |of_added| of_added.moves);
         if added < self.all.moves {

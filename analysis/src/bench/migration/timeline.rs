@@ -2,7 +2,7 @@
 
 use agents::record::{Evaluated, Event, Moved};
 use bsp::HostId;
-use migbsp::CostCoefficients;
+use migbsp::{CostCoefficients, ProbedLink};
 
 /// The supersteps and moves of a job with one process.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +31,8 @@ pub(super) struct TimedMove {
     pub(super) predicted: f64,
     /// Seconds per byte that were predicted for it.
     pub(super) per_byte: f64,
-    /// Seconds per byte that a probe found just before it, and those that were predicted without one.
-    pub(super) probed: Option<f64>,
+    /// What a probe found just before it, and the seconds per byte that were predicted without one.
+    pub(super) probed: Option<ProbedLink>,
     pub(super) forecast: Option<f64>,
 }
 
@@ -61,9 +61,7 @@ impl Timeline {
                     moved,
                     predicted: migration.cost.get(),
                     per_byte: migration.per_byte.unwrap_or_default(),
-                    probed: probed
-                        .find(|link| is_on_way((link.from, link.to)))
-                        .map(|link| link.per_byte),
+                    probed: probed.find(|link| is_on_way((link.from, link.to))).copied(),
                     forecast: links
                         .find(|link| is_on_way((link.from, link.to)))
                         .map(|link| link.per_byte),

@@ -146,8 +146,8 @@ const CALLS: [&str; 15] = [
     r#"{"Capacity":{"superstep":0,"set":0,"capacity":1e9,"processes":1,"processors":1,"learned":{"startup":0.5,"overlap":1.5,"processing":0.5,"steady":{"per_byte":0.5,"range":[0.5,1.5]}}}}"#,
     r#"{"Standing":{"superstep":0,"set":0,"interval":4,"tolerance":0.5,"entries":[],"digests":[],"barrier_busy":[],"inventory":null,"remaining":7}}"#,
     r#"{"Ask":{"superstep":0,"from":0,"request":{"rank":0,"instructions":5,"bytes":5,"migration":0.5,"t2":0.5,"per_byte":1e-9}}}"#,
-    r#"{"Decided":{"superstep":0,"set":0,"considered":[],"probed":[{"from":0,"to":1,"per_byte":1e-9}]}}"#,
-    r#"{"LinkProbed":{"superstep":0,"link":{"from":0,"to":1,"per_byte":1e-9}}}"#,
+    r#"{"Decided":{"superstep":0,"set":0,"considered":[],"probed":[{"from":0,"to":1,"per_byte":1e-9,"took":0.5}]}}"#,
+    r#"{"LinkProbed":{"superstep":0,"link":{"from":0,"to":1,"per_byte":1e-9,"took":0.5}}}"#,
     r#"{"Planned":{"superstep":0,"moves":[{"step":{"rank":0,"from":0,"to":1},"cost":0.5,"before":0.5,"after":0.5}],"spacing":{"cost":0.5,"pause":1,"again":1,"took":0.5,"limit":0.5}}}"#,
 ];
 

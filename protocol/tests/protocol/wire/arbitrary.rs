@@ -4,8 +4,8 @@ use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
     Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory,
-    LinkProbe, Load, MeasuredMove, Move, Path, Potential, ProcessTimes, Processor, Received,
-    Refusal, Request, SetView,
+    LinkProbe, Load, MeasuredMove, Move, Path, Potential, ProbedLink, ProcessTimes, Processor,
+    Received, Refusal, Request, SetView,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -180,16 +180,20 @@ fn negotiating() -> impl Strategy<Value = Message> {
             answer,
         })))
     });
-    let decided = (count(), set(), vec(considered(), 0..20), vec(link(), 0..3)).prop_map(
-        |(superstep, set, considered, probed)| {
+    let decided = (
+        count(),
+        set(),
+        vec(considered(), 0..20),
+        vec(probed_link(), 0..3),
+    )
+        .prop_map(|(superstep, set, considered, probed)| {
             Message::Call(CallMessage::Decided(Box::new(Decided {
                 superstep,
                 set,
                 considered,
                 probed,
             })))
-        },
-    );
+        });
     let moves = vec(movement(), 0..20);
     let times = (seconds(), seconds(), option::of(seconds()));
     let planned = (count(), moves, times, [count(), count()]).prop_map(
@@ -248,7 +252,7 @@ fn moving() -> impl Strategy<Value = Message> {
         let probe = LinkProbe { from, to, budget };
         Message::Agent(AgentMessage::ProbeLink(ProbeLink { superstep, probe }))
     });
-    let probed = (count(), link()).prop_map(|(superstep, link)| {
+    let probed = (count(), probed_link()).prop_map(|(superstep, link)| {
         Message::Call(CallMessage::LinkProbed(LinkProbed { superstep, link }))
     });
     prop_oneof![migrate, state, installed, probe, probed]
@@ -386,6 +390,15 @@ fn load() -> impl Strategy<Value = Load> {
                 edges,
             },
         )
+}
+
+fn probed_link() -> impl Strategy<Value = ProbedLink> {
+    (link(), seconds()).prop_map(|(HostLink { from, to, per_byte }, took)| ProbedLink {
+        from,
+        to,
+        per_byte,
+        took,
+    })
 }
 
 fn link() -> impl Strategy<Value = HostLink> {

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe, Load, Move, Potential,
-    ProcessTimes, Processor, Received, Refusal, Request, SetView,
+    Answer, Digest, Edge, Entry, Evaluation, Inventory, LinkProbe, Load, Move, Potential,
+    ProbedLink, ProcessTimes, Processor, Received, Refusal, Request, SetView,
 };
 use protocol::{
     Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity,
@@ -312,10 +312,11 @@ fn link_probe() -> [Message; 2] {
         to,
         budget: seconds(0.0625),
     };
-    let link = HostLink {
+    let link = ProbedLink {
         from,
         to,
         per_byte: 1e-7,
+        took: seconds(0.0625),
     };
     let superstep = 4;
     [
@@ -556,5 +557,5 @@ const LENGTHS: [(&str, u64); 27] = [
     ("image", 60),
     ("installed", 47),
     ("probelink", 62),
-    ("probed", 63),
+    ("probed", 72),
 ];
