@@ -198,7 +198,8 @@ impl Scheduler {
             return Err(Fault::invalid(place, key, factor, rule));
         }
         if self.options.payment == Payment::Migrant {
-            let rule = "needs `scheduler.payment = \"transfer\"`, by which states cross the network";
+            let rule =
+                "needs `scheduler.payment = \"transfer\"`, by which states cross the network";
             let mut fault = Fault::invalid(place, key, factor, rule);
             fault.help = Some("state the cost in `scheduler.migration.data_rate`".to_owned());
             return Err(fault);
