@@ -1,7 +1,6 @@
-//! The cost of migration in Du, Sun and Wu 2007, "Runtime system for autonomic rescheduling of MPI programs", and ours
-//! beside it.
+//! The cost of migration in Du, Sun and Wu 2007, "Dynamic scheduling with process migration", and ours beside it.
 //!
-//! The parts that are simulated; their parameters are those that the paper prints.
+//! These parts are simulated, with the parameters that the paper prints.
 
 mod check;
 mod figure1;

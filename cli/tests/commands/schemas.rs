@@ -10,7 +10,7 @@ use crate::invocation::{Folder, root};
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 15] = [
+const BOTH: [&str; 16] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "explain kept",
@@ -24,6 +24,7 @@ const BOTH: [&str; 15] = [
     "rebalance sweep i.json --budget 10steps --points 2",
     "reproduce table1 --ties rank",
     "reproduce chen2008-table2 --instances 1",
+    "reproduce du2007-figure1",
     "platform show two.xml",
     "cert show ca",
 ];

@@ -117,7 +117,7 @@ fn checks(points: &[Point], line: Line, bandwidth: f64) -> Vec<Check> {
         end("high-end", high),
         Check::within(
             "formula",
-            "sizes with a C of α0 + μ f, α0 and μ as printed",
+            format!("of {all} sizes, those with C = α0 + μ f as printed"),
             "",
             [all, all],
             within,
