@@ -226,10 +226,7 @@ mod tests {
         let text = EXPERIMENT.text.replace("transfer_factor = 2.23", "");
         assert_ne!(text, EXPERIMENT.text);
         let report = results(EXPERIMENT.platform, text.leak());
-        assert_eq!(
-            missed(&report),
-            ["low-end", "high-end", "formula", "mu", "alpha1"]
-        );
+        assert_eq!(missed(&report), ["high-end", "formula", "mu", "alpha1"]);
         assert!(
             (report.line.slope - 1.0 / 89.1).abs() < 1e-9,
             "{:?}",
