@@ -144,6 +144,9 @@ pub struct Scheduler {
     pub moves: bool,
     /// The payment for migrations.
     pub payment: Payment,
+    /// In simulations with [`Payment::Transfer`]: bytes that cross the network for each byte of an image that moves,
+    /// `α1` of equation `COST`. It stands for packing and unpacking that the network waits for. `None`: one.
+    pub transfer_factor: Option<f64>,
     /// A superstep with a rescheduling call lasts at least this long, the call included.
     pub window: Seconds,
     /// The meaning of the window for a call that migrates.
@@ -166,6 +169,7 @@ impl Default for Scheduler {
             horizon_known: false,
             moves: true,
             payment: Payment::default(),
+            transfer_factor: None,
             window: Seconds::ZERO,
             window_after_migration: WindowRule::default(),
             load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
@@ -186,6 +190,18 @@ impl Scheduler {
     pub fn is_scripted(&self, completed: u64) -> bool {
         let script = self.script.as_ref();
         script.is_some_and(|script| !script.orders(completed).is_empty())
+    }
+
+    /// The bytes that cross the simulated network for an image of this size.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "factors are not negative, and the conversion saturates"
+    )]
+    pub(crate) fn bytes_on_network(&self, image: Bytes) -> Bytes {
+        self.transfer_factor.map_or(image, |factor| {
+            Bytes((image.as_f64() * factor).round() as u64)
+        })
     }
 
     /// The planner of the first Manager; `None`: Managers negotiate.

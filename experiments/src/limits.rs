@@ -26,6 +26,12 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Failure> {
     if experiment.scheduler.options.payment == Payment::Migrant {
         return refuse("scheduler.payment", "migrant", "\"transfer\"");
     }
+    if let Some(factor) = experiment.scheduler.options.transfer_factor {
+        let key = "scheduler.transfer_factor";
+        let place = loaded.written.find(key).and_then(Node::place);
+        let rule = "needs a simulated platform: on real hosts, moves take what they take";
+        return Err(Failure::input(Fault::invalid(place, key, factor, rule)));
+    }
     if experiment.barrier.options().collection == Collection::ByRank {
         tracing::warn!(
             "barrier.collection = \"by-rank\": real hosts process messages in order of arrival"

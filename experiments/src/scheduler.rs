@@ -46,6 +46,8 @@ pub struct Options {
     pub load_window: Seconds,
     /// Which processes pay for a migration.
     pub payment: Payment,
+    /// Bytes on the simulated network for each byte of a state that moves; `None`: one.
+    pub transfer_factor: Option<f64>,
     /// Minimum duration of a superstep with a call.
     pub window: Seconds,
     /// Effect of the window on a call with migrations.
@@ -147,6 +149,7 @@ impl Scheduler {
                 return Err(Fault::invalid(place, &key, length.get(), rule));
             }
         }
+        self.check_transfer_factor(section)?;
         let planning = &self.planning;
         let factors = [
             ("planning.horizon", planning.horizon),
@@ -184,6 +187,26 @@ impl Scheduler {
         ))
     }
 
+    fn check_transfer_factor(&self, section: &Node) -> Result<(), Fault> {
+        let Some(factor) = self.options.transfer_factor else {
+            return Ok(());
+        };
+        let place = section.find("transfer_factor").and_then(Node::place);
+        let key = "scheduler.transfer_factor";
+        if !(1.0..=TRANSFER_FACTOR_MAX).contains(&factor) {
+            let rule = "must be from 1 to 1000000";
+            return Err(Fault::invalid(place, key, factor, rule));
+        }
+        if self.options.payment == Payment::Migrant {
+            let rule =
+                "needs `scheduler.payment = \"transfer\"`, by which states cross the network";
+            let mut fault = Fault::invalid(place, key, factor, rule);
+            fault.help = Some("state the cost in `scheduler.migration.data_rate`".to_owned());
+            return Err(fault);
+        }
+        Ok(())
+    }
+
     /// The scheduler of the agents in a run of `scenario`.
     pub fn agents(&self, scenario: Scenario, script: Option<Script>) -> Option<agents::Scheduler> {
         let policy = self.policy.clone()?;
@@ -200,6 +223,7 @@ impl Scheduler {
             planning: self.planning,
             moves,
             payment: self.options.payment,
+            transfer_factor: self.options.transfer_factor,
             window: self.options.window,
             window_after_migration: self.options.window_after_migration,
             load_window: self.options.load_window,
@@ -260,6 +284,7 @@ impl Default for Options {
         let agents::Scheduler {
             policy,
             payment,
+            transfer_factor,
             window,
             window_after_migration,
             load_window,
@@ -271,6 +296,7 @@ impl Default for Options {
             horizon_known: None,
             load_window,
             payment,
+            transfer_factor,
             window,
             window_after_migration,
         }
@@ -326,3 +352,6 @@ const SCRIPT: &str = "script";
 
 /// Maximum number of hosts that a host asks in a plan; larger values take minutes.
 const ASKED_MAX: u32 = 10_000;
+
+/// Maximum number of bytes on the network for each byte of a state.
+const TRANSFER_FACTOR_MAX: f64 = 1e6;

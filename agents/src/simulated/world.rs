@@ -258,10 +258,15 @@ impl SimulatedWorld {
     }
 
     fn start_transfer(&mut self, number: u32) {
-        let Transfer {
-            from, to, bytes, ..
-        } = *self.transfers.get(number);
-        let (from, to) = (self.host_of(from), self.host_of(to));
+        let transfer = self.transfers.get(number);
+        let scheduler = self.rules.scheduler.as_ref();
+        let bytes = match (&transfer.message, scheduler) {
+            (AgentMessage::ProcessImage(_), Some(scheduler)) => {
+                scheduler.bytes_on_network(transfer.bytes)
+            }
+            _ => transfer.bytes,
+        };
+        let (from, to) = (self.host_of(transfer.from), self.host_of(transfer.to));
         self.transfer(from, to, bytes, pack(ActivityKind::Transfer, number));
     }
 

@@ -10,7 +10,7 @@ use crate::bar::RunBar;
 use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json, print_text};
-use analysis::reproduce::{Part, Table, Variant, chen, page, reproduce, summary, text};
+use analysis::reproduce::{Part, Table, Variant, chen, du, page, reproduce, summary, text};
 use experiments::batch::Batch;
 use experiments::{Failure, Provenance, Registry};
 
@@ -51,13 +51,15 @@ enum Ties {
     ReceiveTime,
 }
 
-/// `PART`: a part of the papers, or of Chen, Wang and Lau 2008.
+/// `PART`: a part of the papers of the model, or of another.
 #[derive(Clone, Copy, Debug)]
 enum PartArgument {
     /// The papers of the model.
     Papers(Part),
     /// Chen, Wang and Lau 2008.
     Chen(chen::Part),
+    /// Du, Sun and Wu 2007.
+    Du(du::Part),
 }
 
 /// Runs the experiments of a part and shows the results beside the published ones.
@@ -72,23 +74,16 @@ pub(crate) fn command(
     let part = match arguments.part {
         PartArgument::Papers(part) => part,
         PartArgument::Chen(part) => return chen_command(part, arguments, registry),
+        PartArgument::Du(part) => return du_command(part, arguments, registry),
     };
     if arguments.summary && arguments.format != Format::Table {
         let problem = "--summary cannot be used with --format";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
-    if arguments.instances.is_some() {
-        let problem = "--instances applies to chen2008 only";
-        return Err(Failure::Usage(problem.to_owned()).into());
-    }
-    if let Some(file) = &arguments.html {
-        // An unwritable place is reported before the runs, not after them.
-        check_writable(file)?;
-    }
-    let batch = Batch {
-        jobs: arguments.jobs.threads(),
-        progress: &RunBar::new(arguments.progress),
-    };
+    arguments.refuse_instances()?;
+    arguments.check_html()?;
+    let bar = RunBar::new(arguments.progress);
+    let batch = arguments.batch(&bar);
     let ties: &[Variant] = match arguments.ties {
         None => &[Variant::Iii, Variant::ReceiveTime],
         Some(Ties::Rank) => &[Variant::Iii],
@@ -113,24 +108,10 @@ fn chen_command(
     arguments: &ReproduceArguments,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    for (is_given, option) in [
-        (arguments.ties.is_some(), "--ties"),
-        (arguments.summary, "--summary"),
-    ] {
-        if is_given {
-            let problem = format!("{option} does not apply to chen2008, which has no rescheduling");
-            return Err(Failure::Usage(problem).into());
-        }
-    }
-    if let Some(file) = &arguments.html {
-        // An unwritable place is reported before the runs, not after them.
-        check_writable(file)?;
-    }
-    let batch = Batch {
-        jobs: arguments.jobs.threads(),
-        progress: &RunBar::new(arguments.progress),
-    };
-    let report = chen::reproduce(part, arguments.instances, batch)?;
+    arguments.refuse_options_of_rescheduling("chen2008, which has no rescheduling")?;
+    arguments.check_html()?;
+    let bar = RunBar::new(arguments.progress);
+    let report = chen::reproduce(part, arguments.instances, arguments.batch(&bar))?;
     if let Some(file) = &arguments.html {
         write(file, &chen::page(part, &report))?;
     }
@@ -142,16 +123,76 @@ fn chen_command(
     }
 }
 
+/// Simulates the migrations of a part and shows what they cost beside the published costs.
+fn du_command(
+    part: du::Part,
+    arguments: &ReproduceArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    arguments.refuse_options_of_rescheduling("du2007, whose moves are given")?;
+    arguments.refuse_instances()?;
+    arguments.check_html()?;
+    let bar = RunBar::new(arguments.progress);
+    let report = du::reproduce(part, arguments.batch(&bar))?;
+    if let Some(file) = &arguments.html {
+        write(file, &du::page(&report))?;
+    }
+    let provenance = || Provenance::of_program(registry);
+    match arguments.format {
+        Format::Table => print_text(true, |layout| du::text(&report, layout)),
+        Format::Json => print_json(&provenance()?, &report),
+        Format::Csv => print(&report.csv(&provenance()?)?),
+    }
+}
+
+impl ReproduceArguments {
+    /// Refuses `--ties` and `--summary` for parts of `paper`.
+    fn refuse_options_of_rescheduling(&self, paper: &str) -> Result<(), Failure> {
+        let options = [(self.ties.is_some(), "--ties"), (self.summary, "--summary")];
+        match options.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, option)) => Err(Failure::Usage(format!(
+                "{option} does not apply to {paper}"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn refuse_instances(&self) -> Result<(), Failure> {
+        if self.instances.is_none() {
+            return Ok(());
+        }
+        let problem = "--instances applies to chen2008 only";
+        Err(Failure::Usage(problem.to_owned()))
+    }
+
+    /// Checks the place of the page: an unwritable one is reported before the runs, not after them.
+    fn check_html(&self) -> Result<(), CommandFailure> {
+        match &self.html {
+            Some(file) => Ok(check_writable(file)?),
+            None => Ok(()),
+        }
+    }
+
+    fn batch<'a>(&self, bar: &'a RunBar) -> Batch<'a> {
+        Batch {
+            jobs: self.jobs.threads(),
+            progress: bar,
+        }
+    }
+}
+
 impl PartArgument {
     fn all() -> impl Iterator<Item = Self> {
         let papers = Part::all().map(Self::Papers);
-        papers.chain(chen::Part::ALL.map(Self::Chen))
+        let others = chen::Part::ALL.map(Self::Chen);
+        papers.chain(others).chain(du::Part::ALL.map(Self::Du))
     }
 
     const fn name(self) -> &'static str {
         match self {
             Self::Papers(part) => part.name(),
             Self::Chen(part) => part.name(),
+            Self::Du(part) => part.name(),
         }
     }
 
@@ -174,6 +215,9 @@ impl PartArgument {
             Self::Chen(chen::Part::Table3) => "cost and search time of rebalancing algorithms",
             Self::Chen(chen::Part::Table4) => "number of moves that they need",
             Self::Chen(chen::Part::Figures) => "costs against levels, figures 4 to 7",
+            Self::Du(du::Part::Figure1) => {
+                "Du, Sun and Wu 2007: cost of a migration by size of the state"
+            }
         }
     }
 
@@ -212,11 +256,17 @@ instances drawn anew, --instances of each group (the paper has 100). Algorithms 
 first iterations of IMLP each; but mparv runs to its end, and best has a million steps. Neither --ties nor
 --summary is for them. Schema migbsp.reproduce-chen2008/1, one row per number.
 
+The du2007 parts are about the cost of migrations (Du, Sun and Wu 2007) and not in `all`, either. In figure1 a
+process moves over a simulated link, once for each size of its state; every claim of the paper is checked to
+the precision of its printed numbers. --ties, --summary and --instances are not for them. Schema
+migbsp.reproduce-du2007/1, one row per size.
+
 Examples:
   migbsp reproduce table2                            Lattice Boltzmann on 25 processes
   migbsp reproduce table7 --ties rank --format csv
   migbsp reproduce migrations                        processes, calls and hosts
   migbsp reproduce --html tables.html                all of it, with charts
   migbsp reproduce chen2008-table4 --instances 100   how many moves rebalancing needs
+  migbsp reproduce du2007-figure1                    seconds that moves of 0.4 to 635 MB take
 
 What the columns mean and how stated migrations are forced: docs/tables.md.";

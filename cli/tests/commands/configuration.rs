@@ -216,7 +216,7 @@ fn units_are_understood_where_numbers_are() {
 }
 
 /// Assignments and their errors.
-const REFUSED: [(&str, &str); 23] = [
+const REFUSED: [(&str, &str); 25] = [
     (
         "application.processes=4294967295",
         "invalid value `4294967295` for `application.processes`: must be at most 16777216 in a simulation\n  --> --set",
@@ -292,6 +292,14 @@ const REFUSED: [(&str, &str); 23] = [
     (
         "scheduler.migration.data_rate=-1",
         "invalid value `-1` for `scheduler.migration.data_rate`: must be a finite number of at least 0\n  --> --set",
+    ),
+    (
+        "scheduler.transfer_factor=0.5",
+        "invalid value `0.5` for `scheduler.transfer_factor`: must be from 1 to 1000000\n  --> --set",
+    ),
+    (
+        "scheduler.transfer_factor=nan",
+        "invalid value `nan` for `scheduler.transfer_factor`: must be a finite number\n  --> --set",
     ),
     (
         "scheduler.scenario=iv",

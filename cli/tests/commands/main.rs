@@ -16,6 +16,7 @@ mod invocation;
 mod kernels;
 mod limited_link;
 mod live;
+mod migration_cost;
 mod misuse;
 mod names;
 mod namespaces;

@@ -10,7 +10,7 @@ use crate::invocation::{Folder, root};
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 17] = [
+const BOTH: [&str; 18] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "explain kept",
@@ -24,6 +24,7 @@ const BOTH: [&str; 17] = [
     "rebalance sweep i.json --budget 10steps --points 2",
     "reproduce table1 --ties rank",
     "reproduce chen2008-table2 --instances 1",
+    "reproduce du2007-figure1",
     "platform show two.xml",
     "cert show ca",
     "up --local 2 --sets 2 -- bench superstep --pairs --h 64 --repetitions 1",

@@ -50,6 +50,11 @@ fn every_shipped_experiment_of_the_papers_runs() {
 }
 
 #[test]
+fn every_shipped_experiment_about_the_cost_of_migrations_runs() {
+    check_folder("conf/du2007", 1);
+}
+
+#[test]
 fn every_shipped_experiment_with_changing_loads_runs() {
     check_folder("conf/dynamic", 22);
 }

@@ -1,13 +1,11 @@
 //! The paper's numbers and ours as a self-contained page.
 
-use maud::{Markup, PreEscaped, html};
-
 use crate::chart::{Lines, Scale, Series, Style};
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
 use crate::reproduce::chen::part::Part;
-use crate::reproduce::chen::sheet::{Sheet, curves, names, sheets, short, title};
+use crate::reproduce::chen::sheet::{curves, names, sheets, short, title};
 use crate::reproduce::chen::text::preface;
-use crate::reproduce::html::{Heading, page_of};
+use crate::reproduce::sheet;
 
 /// The page.
 pub fn page(part: Part, report: &Report) -> String {
@@ -15,40 +13,12 @@ pub fn page(part: Part, report: &Report) -> String {
         Part::Figures => curves(report).map(chart).collect(),
         Part::Table2 | Part::Table3 | Part::Table4 => Vec::new(),
     };
-    let sheets = sheets(part, report);
-    let numbered = sheets.iter().zip(1..);
-    let heading =
-        |(sheet, number): (&Sheet, usize)| Heading::new(&format!("section-{number}"), &sheet.title);
-    let contents: Vec<Heading> = numbered.map(heading).collect();
-    let tables = html! {
-        @for (index, (sheet, heading)) in sheets.iter().zip(&contents).enumerate() {
-            (heading)
-            (table(sheet, charts.get(index)))
-        }
-    };
-    page_of(
+    sheet::page(
         "Load rebalancing: the paper's numbers and ours",
         &preface(part, report.instances),
-        &contents,
-        &tables,
+        &sheets(part, report),
+        &charts,
     )
-}
-
-fn table(sheet: &Sheet, chart: Option<&String>) -> Markup {
-    html! {
-        @if let Some(chart) = chart { figure { (PreEscaped(chart)) } }
-        table {
-            tr { @for header in &sheet.headers { th { (header) } } }
-            @for row in &sheet.rows {
-                tr { @for cell in row { td.number[is_number(cell)] { (cell) } } }
-            }
-        }
-    }
-}
-
-fn is_number(text: &str) -> bool {
-    let digits = text.trim_start_matches(['+', '-']);
-    digits.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Costs of each algorithm, and the lower bound, by target.

@@ -1,16 +1,9 @@
-//! Results as tables of texts, for a terminal or a page.
+//! Results as tables of texts.
 
 use crate::reproduce::chen::cell::{Cell, Quantity, Report};
 use crate::reproduce::chen::part::Part;
+use crate::reproduce::sheet::Sheet;
 use crate::text::rounded;
-
-/// A table.
-#[derive(Clone, Debug)]
-pub(super) struct Sheet {
-    pub(super) title: String,
-    pub(super) headers: Vec<String>,
-    pub(super) rows: Vec<Vec<String>>,
-}
 
 /// The tables of a part, in the paper's order, then the claims.
 pub(super) fn sheets(part: Part, report: &Report) -> Vec<Sheet> {

@@ -3,17 +3,16 @@
 use crate::reproduce::chen::cell::Report;
 use crate::reproduce::chen::part::Part;
 use crate::reproduce::chen::sheet::sheets;
+use crate::reproduce::sheet;
 use crate::text::Layout;
 
 /// Tables first, then the claims, then notes on method.
 pub fn text(part: Part, report: &Report, layout: Layout) -> String {
-    let tables = sheets(part, report).into_iter().map(|sheet| {
-        let headers: Vec<&str> = sheet.headers.iter().map(String::as_str).collect();
-        format!("{}\n\n{}", sheet.title, layout.table(&headers, sheet.rows))
-    });
-    let mut parts: Vec<String> = tables.collect();
-    parts.push(layout.paragraph(&format!("{}\n", preface(part, report.instances))));
-    parts.join("\n")
+    sheet::text(
+        sheets(part, report),
+        &preface(part, report.instances),
+        layout,
+    )
 }
 
 /// Notes on method, and on published numbers without a counterpart.

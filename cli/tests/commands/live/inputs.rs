@@ -142,6 +142,13 @@ fn a_cluster_that_is_not_there_is_named() {
         4,
         "invalid value `\"ideal\"` for `barrier.shape`: needs a simulated platform",
     );
+    let factor = [&run[..], &["--set", "scheduler.transfer_factor=2"]].concat();
+    check(
+        &folder,
+        &factor,
+        4,
+        "invalid value `2` for `scheduler.transfer_factor`: needs a simulated platform",
+    );
     let silent = "set-manager node-1 at 127.0.0.1:9: no answer in 5 s: check whether it runs and its port is open";
     check(&folder, &run, 5, silent);
     let status = folder.run(&[&["status"][..], &options].concat());

@@ -1,0 +1,163 @@
+//! `reproduce du2007-…`: what migrations cost, beside the paper's figure.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::charts::check_page;
+use crate::invocation::{Folder, root};
+
+const FIGURE: [&str; 2] = ["reproduce", "du2007-figure1"];
+
+fn results() -> Value {
+    let arguments = [&FIGURE[..], &["--format", "json"]].concat();
+    serde_json::from_str(&Folder::new().stdout(&arguments)).unwrap()
+}
+
+fn number(object: &Value, key: &str) -> f64 {
+    let number = object[key].as_f64();
+    number.unwrap_or_else(|| panic!("{key} of {object}"))
+}
+
+#[test]
+fn costs_grow_with_the_state_as_the_paper_says_but_for_its_high_end() {
+    let json = results();
+    assert_eq!(json["schema"], "migbsp.reproduce-du2007/1");
+    let checks = json["checks"].as_array().unwrap();
+    let verdict = |check: &Value| {
+        let id = check["id"].as_str().unwrap().to_owned();
+        let (ours, least, most) = (
+            number(check, "ours"),
+            number(check, "least"),
+            number(check, "most"),
+        );
+        assert_eq!(check["holds"], (least..=most).contains(&ours), "{check}");
+        (id, check["holds"].as_bool().unwrap())
+    };
+    let verdicts: Vec<(String, bool)> = checks.iter().map(verdict).collect();
+    let expected = [
+        ("low-end", true),
+        ("high-end", false),
+        ("formula", true),
+        ("linear", true),
+        ("alpha0", true),
+        ("mu", true),
+        ("alpha1", true),
+        ("definition", true),
+    ];
+    assert_eq!(verdicts, expected.map(|(id, holds)| (id.to_owned(), holds)));
+    let ours = |id: &str| {
+        let check = checks.iter().find(|check| check["id"] == id);
+        number(check.unwrap(), "ours")
+    };
+    assert!((ours("low-end") - 0.010_789).abs() < 1e-6);
+    assert!((ours("high-end") - 15.898_7).abs() < 1e-4);
+    assert!((ours("alpha0") - 0.000_402_6).abs() < 1e-7);
+    assert!((ours("mu") - 2.23 / 89.1).abs() < 1e-7);
+    assert!((ours("alpha1") - 2.23).abs() < 1e-5);
+    assert!((number(&json, "bandwidth") - 89.1e6).abs() < 1.0);
+}
+
+#[test]
+fn every_point_is_a_move_that_simulate_makes() {
+    let json = results();
+    let points = json["points"].as_array().unwrap();
+    assert_eq!(points.len(), 13);
+    let [first, .., last] = &points[..] else {
+        panic!("{points:?}")
+    };
+    assert_eq!(
+        (&first["state_bytes"], &first["paper_seconds"]),
+        (&415_000.into(), &0.01.into())
+    );
+    assert_eq!(
+        (&last["state_bytes"], &last["paper_seconds"]),
+        (&635_220_000.into(), &15.46.into())
+    );
+    let experiment = root().join("conf/du2007/figure1.toml");
+    let experiment = experiment.to_str().unwrap();
+    for point in [first, &points[6], last] {
+        let folder = Folder::new();
+        let memory = format!("application.synthetic.memory={}", point["state_bytes"]);
+        folder.stdout(&["simulate", experiment, "--out", "kept", "--set", &memory]);
+        let events = fs::read_to_string(folder.path().join("kept/iii/events.jsonl")).unwrap();
+        let events = events
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        let moved: Vec<Value> = events
+            .filter(|event: &Value| event["event"] == "moved")
+            .collect();
+        assert_eq!(moved.len(), 1, "{moved:?}");
+        assert_eq!(
+            (&moved[0]["took"], &moved[0]["bytes"]),
+            (&point["seconds"], &point["image_bytes"])
+        );
+        folder.stdout(&["verify", "kept"]);
+    }
+}
+
+#[test]
+fn the_figure_is_shown_in_all_forms() {
+    let folder = Folder::new().with_variable("MIGBSP__SCHEDULER__TRANSFER_FACTOR", "9");
+    let text = folder.stdout(&[&FIGURE[..], &["--html", "page.html", "--jobs", "1"]].concat());
+    assert!(text.starts_with("Figure 1: "), "{text}");
+    assert!(
+        text.contains(" 635.220  15.8987  15.8987   15.8809  +0.11 %  15.46  +2.84 %\n"),
+        "{text}"
+    );
+    let missed: Vec<&str> = text
+        .lines()
+        .filter(|line| line.ends_with("missed"))
+        .collect();
+    assert!(
+        missed.len() == 1 && missed[0].contains("high-end"),
+        "{missed:?}"
+    );
+    assert_eq!(folder.csv(&FIGURE).lines().count(), 1 + 13);
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), 1, "{page}");
+    assert!(page.contains(">15.8987</td>"), "{page}");
+    check_page(&page);
+}
+
+#[test]
+fn a_factor_needs_states_that_cross_the_network() {
+    let experiment = root().join("conf/du2007/figure1.toml");
+    let experiment = experiment.to_str().unwrap();
+    let arguments = ["simulate", experiment, "--set", "scheduler.payment=migrant"];
+    let ended = Folder::new().run(&arguments);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    for words in [
+        "invalid value `2.23` for `scheduler.transfer_factor`: needs `scheduler.payment = \"transfer\"`",
+        "figure1.toml:29\n",
+        "help: state the cost in `scheduler.migration.data_rate`",
+    ] {
+        assert!(ended.stderr.contains(words), "{words}: {ended:?}");
+    }
+}
+
+#[test]
+fn options_of_other_parts_and_unknown_parts_are_refused() {
+    let folder = Folder::new();
+    for (options, message) in [
+        (
+            &["--ties", "rank"][..],
+            "--ties does not apply to du2007, whose moves are given",
+        ),
+        (
+            &["--summary"],
+            "--summary does not apply to du2007, whose moves are given",
+        ),
+        (
+            &["--instances", "3"],
+            "--instances applies to chen2008 only",
+        ),
+    ] {
+        folder.fails(&[&FIGURE[..], options].concat(), 2, message);
+    }
+    let ended = folder.run(&["reproduce", "du2007-figure2"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("du2007-figure1"), "{ended:?}");
+    let help = folder.stdout(&["reproduce", "--help"]);
+    assert!(help.contains("The du2007 parts are"), "{help}");
+}
