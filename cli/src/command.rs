@@ -185,7 +185,7 @@ fn execute(
         Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;
-            reproduce::command(&reproduction, registry)
+            reproduce::command(&reproduction, registry, own_name)
         }
         Command::Rebalance(mut rebalancing) => {
             rebalancing.progress = progress;

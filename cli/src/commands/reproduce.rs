@@ -9,7 +9,9 @@ use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
 use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
+use crate::live::{self, UpArguments};
 use crate::output::{Format, print, print_json, print_text};
+use crate::own_name::OwnName;
 use analysis::reproduce::{Part, Table, Variant, chen, du, page, reproduce, summary, text};
 use experiments::batch::Batch;
 use experiments::{Failure, Provenance, Registry};
@@ -35,6 +37,9 @@ pub(crate) struct ReproduceArguments {
     /// Number of instances of each group for means; chen2008 only [default: 100, of table4 and figures 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     instances: Option<u32>,
+    /// Number of moves of each kind of state; du2007-cost only [default: 60]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    moves: Option<u32>,
     #[command(flatten)]
     jobs: JobsArguments,
     /// Whether to show a progress bar on stderr.
@@ -60,6 +65,8 @@ enum PartArgument {
     Chen(chen::Part),
     /// Du, Sun and Wu 2007.
     Du(du::Part),
+    /// Their measurements, which need real nodes.
+    DuCost,
 }
 
 /// Runs the experiments of a part and shows the results beside the published ones.
@@ -70,11 +77,17 @@ enum PartArgument {
 pub(crate) fn command(
     arguments: &ReproduceArguments,
     registry: &Registry,
+    own_name: &OwnName,
 ) -> Result<(), CommandFailure> {
+    if arguments.moves.is_some() && !matches!(arguments.part, PartArgument::DuCost) {
+        let problem = "--moves applies to du2007-cost only";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
     let part = match arguments.part {
         PartArgument::Papers(part) => part,
         PartArgument::Chen(part) => return chen_command(part, arguments, registry),
         PartArgument::Du(part) => return du_command(part, arguments, registry),
+        PartArgument::DuCost => return du_cost_command(arguments, registry, own_name),
     };
     if arguments.summary && arguments.format != Format::Table {
         let problem = "--summary cannot be used with --format";
@@ -145,6 +158,39 @@ fn du_command(
     }
 }
 
+/// Measures moves between two nodes of this machine, and shows the errors of predictions beside the published ones.
+fn du_cost_command(
+    arguments: &ReproduceArguments,
+    registry: &Registry,
+    own_name: &OwnName,
+) -> Result<(), CommandFailure> {
+    arguments.refuse_options_of_rescheduling("du2007, whose moves are given")?;
+    arguments.refuse_instances()?;
+    if arguments.html.is_some() {
+        let problem =
+            "--html does not apply to du2007-cost: `bench migration --svg FILE` makes a chart";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
+    let moves = arguments.moves.unwrap_or(MOVES).to_string();
+    let format = arguments.format.to_possible_value();
+    let format = format.as_ref().map_or("table", PossibleValue::get_name);
+    let bench = [
+        "bench",
+        "migration",
+        "--level",
+        "0.1..0.9",
+        "--dwell",
+        "10s",
+    ];
+    let bench = [&bench[..], &["--moves", &moves, "--format", format]].concat();
+    let link = ["--local", "2", "--sets", "2", "--between", "11.8MBps", "--"];
+    let up = UpArguments::new(&[&link[..], &bench].concat(), arguments.progress);
+    live::up(&up, registry, own_name)
+}
+
+/// Moves of each kind of state: the paper has six.
+const MOVES: u32 = 60;
+
 impl ReproduceArguments {
     /// Refuses `--ties` and `--summary` for parts of `paper`.
     fn refuse_options_of_rescheduling(&self, paper: &str) -> Result<(), Failure> {
@@ -185,7 +231,8 @@ impl PartArgument {
     fn all() -> impl Iterator<Item = Self> {
         let papers = Part::all().map(Self::Papers);
         let others = chen::Part::ALL.map(Self::Chen);
-        papers.chain(others).chain(du::Part::ALL.map(Self::Du))
+        let du = du::Part::ALL.map(Self::Du).into_iter();
+        papers.chain(others).chain(du).chain([Self::DuCost])
     }
 
     const fn name(self) -> &'static str {
@@ -193,6 +240,7 @@ impl PartArgument {
             Self::Papers(part) => part.name(),
             Self::Chen(part) => part.name(),
             Self::Du(part) => part.name(),
+            Self::DuCost => "du2007-cost",
         }
     }
 
@@ -217,6 +265,9 @@ impl PartArgument {
             Self::Chen(chen::Part::Figures) => "costs against levels, figures 4 to 7",
             Self::Du(du::Part::Figure1) => {
                 "Du, Sun and Wu 2007: cost of a migration by size of the state"
+            }
+            Self::DuCost => {
+                "figures 3 to 6: errors of predicted costs, measured on two nodes of this machine"
             }
         }
     }
@@ -259,7 +310,10 @@ first iterations of IMLP each; but mparv runs to its end, and best has a million
 The du2007 parts are about the cost of migrations (Du, Sun and Wu 2007) and not in `all`, either. In figure1 a
 process moves over a simulated link, once for each size of its state; every claim of the paper is checked to
 the precision of its printed numbers. --ties, --summary and --instances are not for them. Schema
-migbsp.reproduce-du2007/1, one row per size.
+migbsp.reproduce-du2007/1, one row per size. cost starts two nodes on this machine, with a link of 11.8 MB/s whose level
+is drawn anew every 10 s on average, and moves states of four kinds between them, --moves of each: it is
+`up --local 2 --sets 2 --between 11.8MBps -- bench migration --level 0.1..0.9 --dwell 10s`, and takes some minutes.
+Errors differ from run to run. Schema migbsp.bench-migration/1, one row per move.
 
 Examples:
   migbsp reproduce table2                            Lattice Boltzmann on 25 processes
@@ -268,5 +322,6 @@ Examples:
   migbsp reproduce --html tables.html                all of it, with charts
   migbsp reproduce chen2008-table4 --instances 100   how many moves rebalancing needs
   migbsp reproduce du2007-figure1                    seconds that moves of 0.4 to 635 MB take
+  migbsp reproduce du2007-cost --moves 6             as often as in the paper
 
 What the columns mean and how stated migrations are forced: docs/tables.md.";

@@ -57,6 +57,22 @@ pub(crate) struct UpArguments {
     pub(crate) progress: bool,
 }
 
+/// The arguments alone.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct UpAlone {
+    #[command(flatten)]
+    up: UpArguments,
+}
+
+impl UpArguments {
+    /// The arguments that these words are, which must be right.
+    pub(crate) fn new(words: &[&str], progress: bool) -> Self {
+        let UpAlone { up } = UpAlone::parse_from(words);
+        Self { progress, ..up }
+    }
+}
+
 /// A node that is held to a fraction of its speed.
 #[derive(Clone, Copy, Debug)]
 struct Slow {

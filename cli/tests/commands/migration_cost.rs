@@ -161,3 +161,24 @@ fn options_of_other_parts_and_unknown_parts_are_refused() {
     let help = folder.stdout(&["reproduce", "--help"]);
     assert!(help.contains("The du2007 parts are"), "{help}");
 }
+
+#[test]
+fn measured_costs_refuse_the_options_of_other_parts() {
+    let cost = ["reproduce", "du2007-cost"];
+    for (option, message) in [
+        (&["--ties", "rank"][..], "--ties does not apply to du2007"),
+        (
+            &["--instances", "3"],
+            "--instances applies to chen2008 only",
+        ),
+        (
+            &["--html", "page.html"],
+            "--html does not apply to du2007-cost",
+        ),
+        (&["--moves", "0"], "--moves"),
+    ] {
+        Folder::new().fails(&[&cost[..], option].concat(), 2, message);
+    }
+    let other = ["reproduce", "table1", "--moves", "3"];
+    Folder::new().fails(&other, 2, "--moves applies to du2007-cost only");
+}
