@@ -60,7 +60,8 @@ mod tests {
         Seconds::new(value).unwrap()
     }
 
-    /// A candidate on host 0 that is offered host 1: a megabyte at a microsecond per byte, and four seconds besides.
+    /// A candidate on host 0 that is offered host 1: a megabyte at a microsecond per byte, and four seconds of
+    /// computation.
     fn offered(t2: f64) -> Considered {
         Considered {
             entry: Entry {

@@ -50,8 +50,8 @@ use bsp::units::Seconds;
 use crate::bounded::seconds;
 use crate::when::TRIAL;
 use crate::{
-    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, MigrationTime, MoveCost,
-    Plan, Planning, PlanningAssumptions, Policy, Snapshot, Spacing, Verdict,
+    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, LinkProbe, MigrationTime,
+    MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink, Snapshot, Spacing, Verdict,
 };
 use audit::PlanAudit;
 use confirmation::Unconfirmed;
@@ -301,6 +301,35 @@ impl Planner {
                 limit: is_audited.then(|| seconds(call.superstep * LONGER)),
             },
         }
+    }
+
+    /// The links to be probed before the moves of `decision`, which was the last one. With the results, in
+    /// [`Planner::confirm`], the plan is priced again.
+    #[must_use]
+    pub fn probes(&self, decision: &Decision) -> Vec<LinkProbe> {
+        let unconfirmed = self.unconfirmed.as_ref();
+        unconfirmed.map_or_else(Vec::new, |unconfirmed| unconfirmed.probes(decision))
+    }
+
+    /// The same `decision` with moves priced by what was `probed`, or without moves if the plan does not pay any more.
+    pub fn confirm(&mut self, decision: Decision, probed: &[ProbedLink]) -> Decision {
+        let Some(unconfirmed) = self.unconfirmed.take() else {
+            return decision;
+        };
+        let mut decision = unconfirmed.repriced(decision, probed);
+        let balance = decision.assessment.balance;
+        self.balance = Some(balance);
+        if self.gate.admits(&balance) {
+            return decision;
+        }
+        let verdict = self.gate.admit(&balance);
+        decision.assessment.verdict = verdict;
+        decision.moves.clear();
+        self.model_error.propose(None);
+        if let Verdict::NotAmortised { pause } = verdict {
+            decision.spacing.pause = decision.spacing.pause.max(pause);
+        }
+        decision
     }
 
     /// Handles the end of the call, which took `took`, moves included; `moved` says whether a process moved.

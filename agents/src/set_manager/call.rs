@@ -8,6 +8,7 @@
 //! A message is checked against the state of the call before it changes it. `message_check` has checked the agents that
 //! it names.
 
+mod link_probes;
 mod moving;
 mod negotiation;
 mod outcome;

@@ -177,7 +177,9 @@ fn measured_costs_refuse_the_options_of_other_parts() {
         ),
         (&["--moves", "0"], "--moves"),
     ] {
-        Folder::new().fails(&[&cost[..], option].concat(), 2, message);
+        let ended = Folder::new().run(&[&cost[..], option].concat());
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(message), "{ended:?}");
     }
     let other = ["reproduce", "table1", "--moves", "3"];
     Folder::new().fails(&other, 2, "--moves applies to du2007-cost only");

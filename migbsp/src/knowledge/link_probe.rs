@@ -78,7 +78,7 @@ impl LinkProbe {
 
 /// The part of a move that its probe takes at most.
 const PART: f64 = 1.0 / 20.0;
-/// A probe takes at least so many times the startup of a move, which is longer than a round trip.
+/// The least time of a probe, in startups of moves, which are longer than round trips.
 const STARTUPS: f64 = 4.0;
 /// Links are probed one after the other, so that probes do not share them. No more are probed in one call.
 const PROBES_MAX: usize = 8;

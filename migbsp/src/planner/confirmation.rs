@@ -1,10 +1,7 @@
 //! A plan whose links are probed before it is carried out.
 
-use crate::{
-    Assignment, CostBenefit, LinkProbe, MoveCost, PricedMove, ProbedLink, Snapshot, Verdict,
-};
-
-use super::{Decision, Planner, decision};
+use super::{Decision, decision};
+use crate::{Assignment, CostBenefit, LinkProbe, MoveCost, PricedMove, ProbedLink, Snapshot};
 
 /// The plan of the call being held, and what it was made from.
 #[derive(Debug)]
@@ -15,14 +12,9 @@ pub(super) struct Unconfirmed {
     pub(super) cost: MoveCost,
 }
 
-impl Planner {
-    /// The links to be probed before the moves of `decision`, which was the last one. With the results, in
-    /// [`Planner::confirm`], the plan is priced again.
-    #[must_use]
-    pub fn probes(&self, decision: &Decision) -> Vec<LinkProbe> {
-        let Some(unconfirmed) = &self.unconfirmed else {
-            return Vec::new();
-        };
+impl Unconfirmed {
+    /// The links to be probed before the moves of `decision`.
+    pub(super) fn probes(&self, decision: &Decision) -> Vec<LinkProbe> {
         let moves = decision.moves.iter().filter_map(|planned| {
             Some(PricedMove {
                 from: planned.step.from,
@@ -31,34 +23,19 @@ impl Planner {
                 per_byte: planned.per_byte?,
             })
         });
-        LinkProbe::before(moves, &unconfirmed.cost)
+        LinkProbe::before(moves, &self.cost)
     }
 
-    /// The same `decision` with moves priced by what was `probed`, or none if the plan does not pay any more.
-    pub fn confirm(&mut self, mut decision: Decision, probed: &[ProbedLink]) -> Decision {
-        let Some(unconfirmed) = self.unconfirmed.take() else {
-            return decision;
-        };
-        let snapshot = unconfirmed.snapshot.with_probed(probed);
-        let planned = Assignment::new(&snapshot, &unconfirmed.places);
-        let balance = CostBenefit {
+    /// The same `decision` with moves priced by what was `probed`.
+    pub(super) fn repriced(self, mut decision: Decision, probed: &[ProbedLink]) -> Decision {
+        let snapshot = self.snapshot.with_probed(probed);
+        let present = Assignment::present(&snapshot);
+        let planned = Assignment::new(&snapshot, &self.places);
+        decision.moves = decision::moves(&snapshot, &present, &planned);
+        decision.assessment.balance = CostBenefit {
             cost: planned.migration_cost(),
             ..decision.assessment.balance
         };
-        self.balance = Some(balance);
-        decision.assessment.balance = balance;
-        if self.gate.admits(&balance) {
-            let present = Assignment::present(&snapshot);
-            decision.moves = decision::moves(&snapshot, &present, &planned);
-            return decision;
-        }
-        let verdict = self.gate.admit(&balance);
-        decision.assessment.verdict = verdict;
-        decision.moves.clear();
-        self.model_error.propose(None);
-        if let Verdict::NotAmortised { pause } = verdict {
-            decision.spacing.pause = decision.spacing.pause.max(pause);
-        }
         decision
     }
 }

@@ -4,8 +4,8 @@ use bsp::SetId;
 use migbsp::{Answer, ProbedLink, Processors, Request};
 use protocol::{Address, AgentMessage, Answered, Ask, CallMessage, Considered, Decided, Report};
 
+use super::link_probes::LinkProbes;
 use super::outcome::negotiated;
-use super::probing::LinkProbes;
 use super::state::Negotiation;
 use crate::check::check;
 use crate::repricing;

@@ -3,8 +3,8 @@
 use migbsp::{BarrierTime, CallStart, Decision, Inventory};
 use protocol::{AgentMessage, CallMessage, Planned};
 
+use super::link_probes::LinkProbes;
 use super::outcome::ordered;
-use super::probing::LinkProbes;
 use super::state::Call;
 use crate::check::check;
 use crate::deliberation::{Deliberated, Deliberation};
