@@ -97,6 +97,45 @@ fn every_point_is_a_move_that_simulate_makes() {
 }
 
 #[test]
+fn the_factor_is_learned_from_the_first_move() {
+    let experiment = fs::read_to_string(root().join("conf/du2007/figure1.toml")).unwrap();
+    let stated = "base = \"400 us\"\ndata_rate = \"0.025 us/B\"\n";
+    assert!(experiment.contains(stated), "{experiment}");
+    let back = "\n[[scheduler.script]]\nsuperstep = 6\nprocess = \"p1\"\nto = \"source-1\"\n";
+    let experiment = experiment
+        .replace(stated, "source = \"learnt\"\n")
+        .replace("supersteps = 4", "supersteps = 8")
+        .replace("../platforms", "platforms");
+    let platform = fs::read_to_string(root().join("conf/platforms/du2007.toml")).unwrap();
+    let folder = Folder::new()
+        .with("learnt.toml", &(experiment + back))
+        .with("platforms/du2007.toml", &platform);
+    folder.stdout(&["simulate", "learnt.toml", "--out", "kept"]);
+    let events = fs::read_to_string(folder.path().join("kept/iii/events.jsonl")).unwrap();
+    let events = events
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let events: Vec<Value> = events.collect();
+    let all = |kind: &str| -> Vec<&Value> {
+        let of_kind = events.iter().filter(|event| event["event"] == kind);
+        of_kind.collect()
+    };
+    let (calls, moves) = (all("call"), all("moved"));
+    assert_eq!((calls.len(), moves.len()), (2, 2), "{events:?}");
+    // The first prediction knows the link alone.
+    let predicted = |call: &Value| number(&call["migrations"][0], "cost");
+    let took = number(moves[0], "took");
+    assert!(
+        (took / predicted(calls[0]) - 2.23).abs() < 0.001,
+        "{calls:?}"
+    );
+    let overlap = number(&calls[1]["learned"], "overlap");
+    assert!((overlap - 2.23).abs() < 0.001, "{calls:?}");
+    let error = predicted(calls[1]) / number(moves[1], "took") - 1.0;
+    assert!(error.abs() < 1e-4, "{error}");
+}
+
+#[test]
 fn the_figure_is_shown_in_all_forms() {
     let folder = Folder::new().with_variable("MIGBSP__SCHEDULER__TRANSFER_FACTOR", "9");
     let text = folder.stdout(&[&FIGURE[..], &["--html", "page.html", "--jobs", "1"]].concat());

@@ -57,6 +57,8 @@ fn digits(number: f64) -> String {
         1.0.. => format!("{number:.3}"),
         0.001.. => format!("{number:.5}"),
         0.000_01.. => format!("{number:.7}"),
+        // Rounding.
+        ..1e-12 => "0".to_owned(),
         _ => format!("{number:.1e}"),
     }
 }
@@ -80,9 +82,19 @@ mod tests {
 
     #[test]
     fn numbers_have_four_digits_that_say_something() {
-        let numbers = [13.0, 15.898_73, 0.010_789_2, 0.000_402_601, 1.754e-14];
+        let numbers = [
+            13.0,
+            15.898_73,
+            0.010_789_2,
+            0.000_402_601,
+            1.75e-8,
+            1.754e-14,
+        ];
         let texts = numbers.map(digits);
-        assert_eq!(texts, ["13", "15.899", "0.01079", "0.0004026", "1.8e-14"]);
+        assert_eq!(
+            texts,
+            ["13", "15.899", "0.01079", "0.0004026", "1.8e-8", "0"]
+        );
         assert_eq!([-1e-9, -0.001].map(signed), ["+0.00 %", "-0.10 %"]);
     }
 }

@@ -24,8 +24,8 @@ C is the time from sending the state until it has arrived; later is by how much 
 the move, as 3-2 defines C; α0 + μ f is what the scheduler predicts from the printed α0 and μ. The state crosses
 the link with α1 times its bytes (scheduler.transfer_factor), as μ = α1 / b says: packing and unpacking that the
 link waits for. The link alone needs {alone:.4} of the {all:.4} s/MB. α0 is the latency of the link; the agent of the
-process goes with the state. α0 and α1 are inputs: that they come out again says that agents and network add
-nothing to them. The printed numbers contradict each other: α0 + μ f of {megabytes} MB is {formula:.2} s, {:+.1} % of the
+process goes with the state. α0 and α1 are inputs: that they come out again says how little agents and network
+add to them. The printed numbers contradict each other: α0 + μ f of {megabytes} MB is {formula:.2} s, {:+.1} % of the
 printed {} s.",
         (formula / high.value - 1.0) * 100.0,
         high.value,
