@@ -166,8 +166,8 @@ impl Read for ChunkReader {
     }
 }
 
-/// Chunks that wait: one is filled while another is sent.
-const CAPACITY: usize = 2;
+/// Chunks that wait. An encoder or decoder that does not run for a moment holds up nothing.
+const CAPACITY: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
-//! Moves that were negotiated, priced again by links that have been probed since.
+//! Moves that were negotiated, priced by the link between their hosts.
 
-use migbsp::{Answer, LinkProbe, MoveCost, PricedMove, ProbedLink, Refusal};
+use bsp::HostId;
+use migbsp::{Answer, LinkProbe, MoveCost, PricedMove, Refusal};
 use protocol::Considered;
 
 /// The links to be probed before the moves that were agreed on.
@@ -19,11 +20,12 @@ pub(crate) fn probes(considered: &[Considered], cost: &MoveCost) -> Vec<LinkProb
     LinkProbe::before(moves, cost)
 }
 
-/// Prices the moves that were agreed on by what was `probed`. A candidate for which a move does not pay any more stays,
-/// unless a script orders the move.
+/// Prices the moves that were agreed on by the seconds per byte of their links, where they are known: candidates are
+/// compared by rates between Sets, before their hosts are known. A candidate for which a move does not pay any more
+/// stays, unless a script orders the move.
 pub(crate) fn reprice(
     considered: &mut [Considered],
-    probed: &[ProbedLink],
+    per_byte: impl Fn(HostId, HostId) -> Option<f64>,
     cost: &MoveCost,
     is_scripted: bool,
 ) {
@@ -31,15 +33,14 @@ pub(crate) fn reprice(
         let Answer::Offer { host, t1, .. } = &mut considered.answer else {
             continue;
         };
-        let mut links = probed.iter();
-        let link = links.find(|link| link.from == considered.host && link.to == *host);
-        let Some((link, predicted)) = link.zip(considered.request.per_byte) else {
+        let link = per_byte(considered.host, *host);
+        let Some((per_byte, predicted)) = link.zip(considered.request.per_byte) else {
             continue;
         };
         let request = &mut considered.request;
         let before = request.migration;
-        request.migration = cost.repriced(before, predicted, link.per_byte);
-        request.per_byte = Some(link.per_byte);
+        request.migration = cost.repriced(before, predicted, per_byte);
+        request.per_byte = Some(per_byte);
         *t1 = (*t1 - before).max(bsp::units::Seconds::ZERO) + request.migration;
         let (host, t1, t2) = (*host, *t1, request.t2);
         if t2 <= t1 && !is_scripted {
@@ -51,7 +52,7 @@ pub(crate) fn reprice(
 #[cfg(test)]
 mod tests {
     use bsp::units::{Bytes, Instructions, Seconds};
-    use bsp::{HostId, Rank, SetId};
+    use bsp::{Rank, SetId};
     use migbsp::{CostCoefficients, Entry, MigrationCost, Request};
 
     use super::*;
@@ -90,14 +91,9 @@ mod tests {
 
     fn repriced(t2: f64, to: u32, is_scripted: bool) -> Considered {
         let cost = MoveCost::new(MigrationCost::default(), Some(CostCoefficients::default()));
-        let link = ProbedLink {
-            from: HostId(0),
-            to: HostId(to),
-            per_byte: 3e-6,
-            took: Seconds::ZERO,
-        };
+        let link = |from, host| ((from, host) == (HostId(0), HostId(to))).then_some(3e-6);
         let mut considered = [offered(t2)];
-        reprice(&mut considered, &[link], &cost, is_scripted);
+        reprice(&mut considered, link, &cost, is_scripted);
         let [considered] = considered;
         considered
     }

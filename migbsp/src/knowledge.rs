@@ -15,6 +15,7 @@ mod link_probe;
 mod load;
 mod maximum;
 mod measured_move;
+mod met_links;
 mod migration;
 mod migration_model;
 mod migration_schedule;

@@ -16,7 +16,6 @@ use super::observations::Observations;
 use crate::learned_cost::LearnedCost;
 use crate::record::{Call, Migration, Moved};
 use crate::remaining::{can_pay, most};
-use crate::repricing;
 use crate::script;
 use crate::setup::Scheduler;
 
@@ -97,7 +96,7 @@ impl Deciding {
             let decision = if recorded.probed.is_empty() {
                 decision
             } else {
-                planner.confirm(decision, &recorded.probed)
+                planner.confirm(decision, &self.learned_cost.confirmed(&recorded.probed))
             };
             return Decided {
                 list,
@@ -127,8 +126,10 @@ impl Deciding {
             learns: self.scheduler.learns(),
         };
         let mut considered = negotiation.settle(model, &self.migrants, &selection.candidates);
-        let (cost, is_scripted) = (self.learned_cost.moves(), orders.is_some());
-        repricing::reprice(&mut considered, &recorded.probed, &cost, is_scripted);
+        let is_scripted = orders.is_some();
+        let cost = &self.learned_cost;
+        cost.price_by_moves(&mut considered, is_scripted);
+        cost.price_by_probes(&mut considered, &recorded.probed, is_scripted);
         Decided {
             list,
             selection,

@@ -2,8 +2,12 @@
 
 use std::collections::VecDeque;
 
+use bsp::HostId;
+
+use super::met_links::MetLinks;
 use super::{
-    CallMove, CostCoefficients, MeasuredMove, SteadyRate, concurrent_moves, median, selection,
+    CallMove, CostCoefficients, MeasuredMove, ProbedLink, SteadyRate, concurrent_moves, median,
+    selection,
 };
 use crate::bounded::seconds;
 
@@ -15,6 +19,8 @@ pub struct MigrationModel {
     /// The other moves: those that the network held up, and those that packing or unpacking held up.
     sent: Window,
     processed: Window,
+    /// What bytes took on each link.
+    links: MetLinks,
     /// The recent mean errors of two predictions of what the network adds, as parts of it: by the predicted bandwidth, and
     /// by what earlier moves took whatever was predicted.
     errors: [f64; 2],
@@ -54,6 +60,26 @@ impl MigrationModel {
         self.coefficients
     }
 
+    /// Seconds per byte between two hosts, as earlier moves between them are to be predicted by; `None`: there were none
+    /// that the network held up.
+    #[must_use]
+    pub fn per_byte(&self, one: HostId, other: HostId) -> Option<f64> {
+        Some(self.links.per_byte(one, other)? / self.coefficients.overlap)
+    }
+
+    /// The link that has been `probed`, as moves are to be predicted by: as earlier moves met it, if the probe says that it
+    /// has not changed.
+    #[must_use]
+    pub fn confirmed(&self, probed: ProbedLink) -> ProbedLink {
+        let overlap = self.coefficients.overlap;
+        let taken = overlap * probed.per_byte;
+        let confirmed = self.links.confirmed(probed.from, probed.to, taken);
+        ProbedLink {
+            per_byte: confirmed / overlap,
+            ..probed
+        }
+    }
+
     /// Learns from the moves of a call, which share links. Values that no move can have are ignored.
     pub fn observe(&mut self, moves: &[CallMove]) {
         let is_sound = |step: &&CallMove| {
@@ -61,20 +87,26 @@ impl MigrationModel {
         };
         let moves: Vec<CallMove> = moves.iter().filter(is_sound).copied().collect();
         for (step, alone) in moves.iter().zip(concurrent_moves::shared(&moves)) {
-            self.add(Sample {
+            let sample = Sample {
                 measured: step.measured,
                 per_byte: step.per_byte,
                 alone,
-            });
+            };
+            if self.add(sample) {
+                let startup = self.coefficients.startup.get();
+                let per_byte = sample.transfer(startup) / sample.bytes();
+                self.links.observe(step.from.0, step.to.0, per_byte);
+            }
         }
     }
 
-    fn add(&mut self, sample: Sample) {
+    /// Learns from a move. Returns whether the network held it up.
+    fn add(&mut self, sample: Sample) -> bool {
         let Sample {
             measured, alone, ..
         } = sample;
         if !(measured.is_sound() && 0.0 < alone && alone.is_finite()) {
-            return;
+            return false;
         }
         self.round_trip = measured.round_trip.get();
         self.fit();
@@ -82,10 +114,11 @@ impl MigrationModel {
         self.judge(&sample, startup);
         let took = sample.transfer(startup);
         let processing = measured.processing.get();
-        if alone.max(processing) < startup {
+        let is_short = alone.max(processing) < startup;
+        let is_processed = HELD_UP * took < processing;
+        if is_short {
             remember(&mut self.short, sample);
         } else {
-            let is_processed = HELD_UP * took < processing;
             // Both may hold a move up: the network by what was predicted, and processing by what was measured.
             if is_processed {
                 remember(&mut self.processed, sample);
@@ -97,6 +130,7 @@ impl MigrationModel {
         // The startup depends on what bytes take, and that on the startup, both a little: two rounds are enough.
         self.fit();
         self.fit();
+        !is_short && !is_processed
     }
 
     /// Learns by how much each prediction of a move that is not short was off.

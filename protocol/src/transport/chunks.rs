@@ -18,7 +18,10 @@ use crate::transport::Refusal;
 use crate::transport::stream_reader::{StreamError, StreamReader, in_time};
 
 /// Bytes of each chunk of a state but the last.
-pub const CHUNK_LEN: usize = 1 << 20;
+///
+/// The first chunk is sent when it is packed, and the last one unpacked when it has arrived: the longer chunks are, the
+/// less of packing and unpacking is done while a state is sent.
+pub const CHUNK_LEN: usize = 64 << 10;
 
 /// Writes `before`, then `payload` without copying it.
 pub(super) async fn write(

@@ -119,6 +119,9 @@ impl SetManager {
         if call.probes.is_some() {
             return Ok(());
         }
+        let is_scripted = negotiation.script.is_some();
+        self.learned_cost
+            .price_by_moves(&mut negotiation.considered, is_scripted);
         let moves = rules.scheduler.as_ref().is_some_and(|s| s.moves);
         let probes = if moves && world.probes_links() {
             repricing::probes(&negotiation.considered, &self.learned_cost.moves())
@@ -143,12 +146,8 @@ impl SetManager {
         let negotiation = call.negotiation.as_mut().expect("candidates are settled");
         let is_scripted = negotiation.script.is_some();
         let mut considered = std::mem::take(&mut negotiation.considered);
-        repricing::reprice(
-            &mut considered,
-            &probed,
-            &self.learned_cost.moves(),
-            is_scripted,
-        );
+        self.learned_cost
+            .price_by_probes(&mut considered, &probed, is_scripted);
         let decided = Decided {
             superstep: call.superstep,
             set: self.set,

@@ -62,7 +62,8 @@ impl SetManager {
             Some(decision) => {
                 call.probed.clone_from(&probes.probed);
                 let planner = self.planner.as_mut().expect("the first Manager plans");
-                let decision = planner.confirm(decision, &probes.probed);
+                let decision =
+                    planner.confirm(decision, &self.learned_cost.confirmed(&probes.probed));
                 self.send_plan(rules, decision, world)
             }
             None => self.send_decisions(rules, probes.probed, world),

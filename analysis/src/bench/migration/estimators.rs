@@ -18,6 +18,8 @@ pub(super) struct Estimator {
 /// What the bandwidth of a move is estimated from.
 #[derive(Clone, Copy, Debug)]
 enum Source {
+    /// What the move was priced by: a probe just before it, unless it confirmed what earlier moves had met.
+    Used,
     /// A probe just before it or, where there was none, the forecast.
     Probe,
     /// The forecast of the node that it left, from probes and messages before.
@@ -33,7 +35,11 @@ pub(super) fn compare(kinds: &[&[TimedMove]]) -> Vec<Estimator> {
     // Moves have no estimate of the transport.
     let predictors = predictors.filter(|(_, name)| **name != "transport");
     let predictors = predictors.map(|(index, name)| (*name, Source::Predictor(index)));
-    let live = [("probe", Source::Probe), ("forecast", Source::Forecast)];
+    let live = [
+        ("used", Source::Used),
+        ("probe", Source::Probe),
+        ("forecast", Source::Forecast),
+    ];
     let compared = live
         .into_iter()
         .chain(predictors)
@@ -54,7 +60,8 @@ fn errors(moves: &[TimedMove], source: Source) -> Vec<f64> {
         let measured = timed.moved.measured();
         let forecast = timed.forecast.unwrap_or(timed.per_byte);
         let per_byte = match source {
-            Source::Probe => timed.probed.map_or(timed.per_byte, |link| link.per_byte),
+            Source::Used => timed.per_byte,
+            Source::Probe => timed.probed.map_or(forecast, |link| link.per_byte),
             Source::Forecast => forecast,
             Source::Predictor(index) => met
                 .predictions()
