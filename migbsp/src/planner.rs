@@ -149,7 +149,12 @@ impl Planner {
         } = start;
         let assumptions = PlanningAssumptions {
             horizon: start.horizon(self.lifetime.horizon(completed)),
-            cost_factor: self.costs.factor(),
+            // What is learned from each move needs no correction by calls.
+            cost_factor: if cost.is_learned() {
+                1.0
+            } else {
+                self.costs.factor()
+            },
             migration_time: self.migration_time,
             lessons: std::mem::take(&mut self.lessons),
         };

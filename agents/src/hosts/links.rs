@@ -78,18 +78,17 @@ impl Probed {
         Seconds::new(self.empty.shortest.get() / 2.0).expect("half of a time")
     }
 
-    /// Seconds per byte.
-    ///
-    /// Where probes with and without content differ by no more than those without content differ among each other, they
-    /// do not tell. The link then is taken to move what it has been seen to move.
-    pub(super) fn per_byte(&self) -> f64 {
+    /// By how much probes with content took longer than those without; `None`: by no more than those without differ among
+    /// each other, or than what the schedulers of the hosts may add. Then they do not tell.
+    fn longer(&self) -> Option<f64> {
         let longer = self.full.shortest.get() - self.empty.shortest.get();
         let spread = self.empty.second.get() - self.empty.shortest.get();
-        let took = if spread < longer {
-            longer
-        } else {
-            self.full.shortest.get()
-        };
+        (spread.max(JITTER) < longer).then_some(longer)
+    }
+
+    /// Seconds per byte. If probes do not tell, the link is taken to move what it has been seen to move.
+    pub(super) fn per_byte(&self) -> f64 {
+        let took = self.longer().unwrap_or(self.full.shortest.get());
         took / count(self.bytes)
     }
 }
@@ -99,7 +98,23 @@ impl Links {
     pub(super) fn probed(&mut self, host: HostId, probed: &Probed) {
         let link = self.0.entry(host).or_default();
         link.bound(probed.latency().get());
-        link.bandwidth.observe(probed.per_byte().recip());
+        let known = link.bandwidth.bandwidth();
+        let is_told = probed.longer().is_some();
+        if is_told || known.is_none_or(|known| known < probed.per_byte().recip()) {
+            link.bandwidth.observe(probed.per_byte().recip());
+        }
+    }
+
+    /// Seconds per byte to `host`, which has been probed just now: as the probe tells or, if it does not, as they were
+    /// predicted, unless the probe has shown that to be too long.
+    pub(super) fn after_probe(&self, host: HostId, probed: &Probed) -> f64 {
+        let bound = probed.per_byte();
+        let link = self.0.get(&host);
+        let known = link.and_then(|link| link.bandwidth.bandwidth());
+        match known {
+            Some(known) if probed.longer().is_none() => bound.min(known.recip()),
+            _ => bound,
+        }
     }
 
     /// Learns from a message of `bytes` bytes that took `took`; `transport` has the round trip of a packet, and the
@@ -137,6 +152,9 @@ impl Links {
 const fn count(bytes: u64) -> f64 {
     bytes as f64
 }
+
+/// Seconds that the schedulers of two hosts may add to a round trip.
+const JITTER: f64 = 5e-4;
 
 /// Bytes below which a transfer is not a measurement of bandwidth.
 const BYTES_MIN: u64 = 64 << 10;

@@ -50,7 +50,7 @@ pub struct PricedMove {
 impl LinkProbe {
     /// The probes that are worth their time before these moves, the most expensive move first.
     ///
-    /// A probe takes at most a twentieth of the move, and is worth that if this is several startups. Without a bandwidth in the
+    /// A probe takes at most a twentieth of the move, and is worth that if this is a millisecond and several startups. Without a bandwidth in the
     /// cost of moves there are none.
     #[must_use]
     pub fn before(moves: impl Iterator<Item = PricedMove>, cost: &MoveCost) -> Vec<Self> {
@@ -68,7 +68,8 @@ impl LinkProbe {
 
     fn of(step: &PricedMove, cost: &MoveCost) -> Option<Self> {
         let budget = step.cost.get() * PART;
-        (STARTUPS * cost.startup().get() < budget).then(|| Self {
+        let least = LEAST.max(STARTUPS * cost.startup().get());
+        (least < budget).then(|| Self {
             from: step.from,
             to: step.to,
             budget: seconds(budget),
@@ -78,7 +79,9 @@ impl LinkProbe {
 
 /// The part of a move that its probe takes at most.
 const PART: f64 = 1.0 / 20.0;
-/// The least time of a probe, in startups of moves, which are longer than round trips.
+/// The least time of a probe, in seconds: shorter ones say more about the schedulers of the hosts than about a link.
+const LEAST: f64 = 1e-3;
+/// The same, in startups of moves, which are longer than round trips.
 const STARTUPS: f64 = 4.0;
 /// Links are probed one after the other, so that probes do not share them. No more are probed in one call.
 const PROBES_MAX: usize = 8;

@@ -110,9 +110,11 @@ impl TransferTimes {
                         }
                         Ok(ProbeStep::Nothing)
                     }
-                    Purpose::Order(by, order) => {
-                        Ok(ProbeStep::Report(by, order, (probed.per_byte(), took)))
-                    }
+                    Purpose::Order(by, order) => Ok(ProbeStep::Report(
+                        by,
+                        order,
+                        (self.links.after_probe(host, &probed), took),
+                    )),
                 }
             }
         }
