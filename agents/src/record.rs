@@ -316,15 +316,16 @@ impl Evaluation {
 }
 
 impl Call {
-    /// How long its moves were predicted to take, together if they were planned, or else one after the other, with the
-    /// probes before them.
+    /// How long it was predicted to take, once links had been probed: its moves, together if they were planned, or else
+    /// one after the other; the probes; and what a call without moves takes, if that is known.
     #[must_use]
     pub fn predicted(&self) -> Seconds {
         let planned = self.assessment.as_ref();
+        let overhead = planned.and_then(|assessment| assessment.overhead);
         let planned = planned.map(|assessment| assessment.balance.cost);
         let each = self.migrations.iter().map(|migration| migration.cost);
         let probes: Seconds = self.probed.iter().map(|link| link.took).sum();
-        planned.unwrap_or_else(|| each.sum()) + probes
+        planned.unwrap_or_else(|| each.sum()) + probes + overhead.unwrap_or_default()
     }
 }
 

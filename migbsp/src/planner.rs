@@ -296,6 +296,9 @@ impl Planner {
                 balance,
                 verdict,
                 measured: seconds(call.superstep),
+                overhead: overhead
+                    .filter(|_| call.snapshot.learns_cost())
+                    .map(seconds),
                 alternatives: draft.alternatives,
             },
             spacing: Spacing {

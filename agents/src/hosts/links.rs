@@ -88,7 +88,7 @@ impl Probed {
 
     /// Seconds per byte. If probes do not tell, the link is taken to move what it has been seen to move.
     pub(super) fn per_byte(&self) -> f64 {
-        let took = self.longer().unwrap_or(self.full.shortest.get());
+        let took = self.longer().unwrap_or_else(|| self.full.shortest.get());
         took / count(self.bytes)
     }
 }

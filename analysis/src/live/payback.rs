@@ -21,7 +21,7 @@ struct MovingCall {
     /// The number of complete supersteps.
     superstep: usize,
     migrations: usize,
-    /// Its duration, and the predicted duration of its moves, in seconds.
+    /// Its duration, and the predicted one, in seconds.
     cost: f64,
     predicted: f64,
 }
@@ -37,7 +37,7 @@ pub(super) struct Payback {
     after_seconds: f64,
     /// Duration of the calls with migrations, in seconds.
     cost_seconds: f64,
-    /// Predicted duration of their moves, in seconds.
+    /// Predicted duration of these calls, in seconds.
     predicted_seconds: f64,
     /// Supersteps after the first migration until all calls so far were paid for; not set: they are not.
     pub paid_after: Option<usize>,
@@ -110,7 +110,7 @@ impl Payback {
         };
         format!(
             "{moves}: a superstep took {before} ms before the first and {after} ms after the last (medians); the \
-             calls cost {cost} ms, where {predicted} ms were predicted for the moves, {paid}."
+             calls cost {cost} ms, where {predicted} ms were predicted, {paid}."
         )
     }
 }
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(
             payback.sentence(),
             "3 migrations: a superstep took 2000.000 ms before the first and 1000.000 ms after the last (medians); the \
-             calls cost 3500.000 ms, where 1750.000 ms were predicted for the moves, and had paid for themselves after 4 supersteps."
+             calls cost 3500.000 ms, where 1750.000 ms were predicted, and had paid for themselves after 4 supersteps."
         );
         assert_eq!(meter(&supersteps, &[]).payback(), None);
         assert_eq!(meter(&supersteps, &[(6, 1, 1.0)]).payback(), None);

@@ -166,8 +166,8 @@ impl MigrationModel {
         let overlap = median(self.sent.iter().map(overlap).collect());
         let overlap = overlap.map(|overlap| overlap.clamp(1.0 / OVERLAP_MAX, OVERLAP_MAX));
         self.coefficients.overlap = overlap.unwrap_or(1.0);
-        let processing =
-            |sample: &Sample| sample.transfer(startup) / sample.measured.bytes.as_f64();
+        // The images of one host are packed at the same time.
+        let processing = |sample: &Sample| sample.transfer(startup) / sample.bytes();
         let processing = median(self.processed.iter().map(processing).collect());
         self.coefficients.processing = processing.unwrap_or_default();
         let is_steady = selection::best(&self.errors) == 1;

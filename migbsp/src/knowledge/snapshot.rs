@@ -294,11 +294,16 @@ impl Snapshot {
         self.network.per_byte(from, to) * self.network.slowness(from, to)
     }
 
+    /// Whether the cost of moves is learned.
+    pub(crate) const fn learns_cost(&self) -> bool {
+        self.cost.is_learned()
+    }
+
     /// Seconds per byte that are predicted for the image of `process` on its way to `host`, if the cost of moves is
     /// learned.
     pub(crate) fn learned_per_byte(&self, process: usize, host: usize) -> Option<f64> {
         let per_byte = || self.image_per_byte(self.places[process], host);
-        self.cost.is_learned().then(per_byte)
+        self.learns_cost().then(per_byte)
     }
 
     /// How long the moves of one call take together.

@@ -43,6 +43,9 @@ pub struct PlanAssessment {
     /// The measured length of a superstep since the last call, of which [`CostBenefit::present`] is the prediction.
     #[serde(default)]
     pub measured: Seconds,
+    /// What a call without moves takes, from the calls before; `None`: there were none, or the cost of moves is not learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Seconds>,
     /// The plans that were compared.
     pub alternatives: Vec<Alternative>,
 }

@@ -116,9 +116,15 @@ impl SetManager {
             }
             negotiation.settled += 1;
         }
-        if call.probes.is_some() {
+        self.price_agreed(rules, world)
+    }
+
+    /// Prices the moves that were agreed on by their links, of which those of long moves are probed before.
+    fn price_agreed(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let call = self.call.as_mut().expect("a call is being held");
+        let Some(negotiation) = call.negotiation.as_mut().filter(|_| call.probes.is_none()) else {
             return Ok(());
-        }
+        };
         let is_scripted = negotiation.script.is_some();
         self.learned_cost
             .price_by_moves(&mut negotiation.considered, is_scripted);
