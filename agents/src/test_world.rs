@@ -70,6 +70,8 @@ enum Pending {
 #[derive(Debug)]
 pub(crate) struct TestWorld {
     pub(crate) rules: Rules,
+    /// Bytes of the image of each process.
+    pub(crate) image: bsp::units::Bytes,
     platform: Arc<Platform>,
     /// The superstep in which each process halts.
     halts: Vec<u64>,
@@ -165,6 +167,7 @@ impl TestWorld {
             acts: Vec::new(),
             events: Vec::new(),
             finished: Vec::new(),
+            image: bsp::units::Bytes(1000),
             keeps_errors: false,
             error: None,
         }

@@ -193,6 +193,32 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_that_does_not_tell_changes_no_prediction_that_it_allows() {
+        let mut links = Links::default();
+        let host = HostId(5);
+        // Ten times as many bytes in less than what a scheduler may add.
+        let short = probed((0.002, 0.0021), 0.0024);
+        links.probed(host, &probed((0.002, 0.0021), 0.012));
+        links.probed(host, &short);
+        close(links.to_hosts().next().unwrap().1, 2.4e-9);
+        links.probed(host, &probed((0.002, 0.0021), 0.00245));
+        close(links.to_hosts().next().unwrap().1, 2.4e-9);
+        close(
+            links.after_probe(host, &probed((0.002, 0.0021), 0.00245)),
+            2.4e-9,
+        );
+        close(
+            links.after_probe(host, &probed((0.002, 0.0021), 0.0021)),
+            2.1e-9,
+        );
+        close(
+            links.after_probe(host, &probed((0.002, 0.0021), 0.022)),
+            2e-8,
+        );
+        close(links.after_probe(HostId(6), &short), 2.4e-9);
+    }
+
+    #[test]
     fn round_trips_keep_the_two_shortest() {
         let mut trips = RoundTrips::first(seconds(5.0));
         for took in [7.0, 3.0, 9.0, 4.0] {

@@ -125,7 +125,7 @@ impl World for TestWorld {
     }
 
     fn image(&self, _: Rank) -> Image {
-        bsp::units::Bytes(1000).into()
+        self.image.into()
     }
 
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {

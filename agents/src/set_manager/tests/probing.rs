@@ -10,14 +10,19 @@ fn learning(change: impl FnOnce(&mut Scheduler)) -> TestWorld {
     let mut scheduler = scheduler(|parameters| parameters.migration.source = CostSource::Learned);
     change(&mut scheduler);
     let hosts = [0, 0, 0, 3];
-    TestWorld::new(
+    let mut test_world = TestWorld::new(
         SHAPES[1],
         Collection::AsTheyCome,
         &hosts,
         &[6; 4],
         Some(scheduler),
-    )
+    );
+    test_world.image = IMAGE;
+    test_world
 }
+
+/// Long enough for probes.
+const IMAGE: bsp::units::Bytes = bsp::units::Bytes(10_000_000);
 
 fn probed(from: u32, to: u32) -> ProbedLink {
     let (from, to) = (HostId(from), HostId(to));
@@ -46,9 +51,7 @@ fn moves_of_a_script_are_priced_by_the_links_that_were_probed() {
             let link = probed(migration.from.0, migration.to.0);
             assert_eq!(migration.per_byte, Some(link.per_byte));
             let learned = call.learned.unwrap();
-            let cost = learned
-                .predict(bsp::units::Bytes(1000), link.per_byte)
-                .get();
+            let cost = learned.predict(IMAGE, link.per_byte).get();
             assert!((migration.cost.get() - cost).abs() < 1e-12, "{migration:?}");
         }
     }

@@ -1,5 +1,6 @@
 //! Tests of the cost of moves against moves whose cost is known.
 
+use bsp::SetId;
 use bsp::units::Bytes;
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -225,4 +226,69 @@ proptest! {
         let bytes = Bytes(large);
         prop_assert!(coefficients.predict(bytes, fast) <= coefficients.predict(bytes, slow));
     }
+}
+
+/// A move between hosts 0 and 1 that was predicted to take `predicted` seconds per byte and took `met`.
+fn between(predicted: f64, met: f64) -> CallMove {
+    let bytes = Bytes(10_000_000);
+    CallMove {
+        measured: MeasuredMove {
+            bytes,
+            took: seconds(bytes.as_f64() * met),
+            processing: seconds(0.0),
+            round_trip: seconds(0.0),
+        },
+        per_byte: predicted,
+        from: (HostId(0), SetId(0)),
+        to: (HostId(1), SetId(1)),
+    }
+}
+
+fn probed(per_byte: f64) -> ProbedLink {
+    ProbedLink {
+        from: HostId(0),
+        to: HostId(1),
+        per_byte,
+        took: seconds(0.0),
+    }
+}
+
+#[test]
+fn a_link_that_has_not_changed_is_predicted_as_it_was_met() {
+    let mut model = MigrationModel::default();
+    assert_eq!(model.per_byte(HostId(0), HostId(1)), None);
+    close(model.confirmed(probed(1e-7)).per_byte, 1e-7, 1e-12);
+    // Probes find a tenth less than what bytes of a state take.
+    for _ in 0..3 {
+        model.observe(&[between(1e-7, 1.1e-7)]);
+    }
+    let predicted = |model: &MigrationModel, per_byte| {
+        let predicted = model.coefficients().predict(Bytes(10_000_000), per_byte);
+        predicted.get()
+    };
+    let known = model.per_byte(HostId(1), HostId(0)).unwrap();
+    close(predicted(&model, known), 1.1, 1e-9);
+    let confirmed = model.confirmed(probed(1.05e-7)).per_byte;
+    close(predicted(&model, confirmed), 1.1, 1e-9);
+    let changed = model.confirmed(probed(4e-7)).per_byte;
+    close(predicted(&model, changed), 4.4, 1e-9);
+    // Another link.
+    let other = ProbedLink {
+        to: HostId(2),
+        ..probed(1.05e-7)
+    };
+    close(model.confirmed(other).per_byte, 1.05e-7, 1e-12);
+}
+
+#[test]
+fn images_that_one_host_packs_at_the_same_time_share_its_processors() {
+    let slow = |to: u32| {
+        let mut step = between(1e-9, 6e-8);
+        step.measured.processing = step.measured.took;
+        step.to = (HostId(to), SetId(to));
+        step
+    };
+    let mut model = MigrationModel::default();
+    model.observe(&[slow(1), slow(2), slow(3)]);
+    close(model.coefficients().processing, 2e-8, 1e-9);
 }
