@@ -245,6 +245,10 @@ impl MessageCheck<'_> {
             let is_sound = report.host == host
                 && report.entry.rank == *rank
                 && report.evaluation.own == report.entry.own
+                && report
+                    .evaluation
+                    .within
+                    .is_none_or(|cost| Seconds::ZERO <= cost)
                 && sets.by_ref().eq(0..potentials.len())
                 && load.is_some() == plans
                 && load

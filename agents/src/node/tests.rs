@@ -93,6 +93,7 @@ fn report(rank: u32) -> Report {
         evaluation: migbsp::Evaluation {
             own: SetId(0),
             potentials: Vec::new(),
+            within: None,
         },
         entry,
         instructions: Instructions::ZERO,

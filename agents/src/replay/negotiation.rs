@@ -83,7 +83,7 @@ impl Negotiation<'_> {
             rank,
             instructions: own.work(rank, observed.instructions),
             bytes: observed.bytes,
-            migration: self.evaluations[&rank].potentials[target].migration,
+            migration: self.evaluations[&rank].cost(candidate.target),
             t2: t2.expect("a candidate lives in its own Set"),
             per_byte: self.learns.then_some(rate),
         }

@@ -41,9 +41,24 @@ pub struct Evaluation {
     pub own: SetId,
     /// By [`SetId`].
     pub potentials: Vec<Potential>,
+    /// The cost of moving to another host of the own Set, which only a script orders, if the cost of moves is learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Seconds>,
 }
 
 impl Evaluation {
+    /// The cost of moving to `target`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no potential of `target`.
+    #[must_use]
+    pub fn cost(&self, target: SetId) -> Seconds {
+        let stated = self.potentials[target.index()].migration;
+        let within = self.within.filter(|_| target == self.own);
+        within.unwrap_or(stated)
+    }
+
     /// The highest potential; the own Set wins ties, then the lowest Set.
     ///
     /// # Panics
@@ -108,6 +123,7 @@ impl Process {
         Evaluation {
             own,
             potentials: potentials.collect(),
+            within: learned.map(|_| cost.time(image, sets[own.index()].transfer_rate)),
         }
     }
 

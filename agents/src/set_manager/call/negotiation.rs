@@ -249,7 +249,7 @@ fn request(
             .processors
             .work(report.rank, report.instructions),
         bytes: report.bytes,
-        migration: report.evaluation.potentials[target.index()].migration,
+        migration: report.evaluation.cost(target),
         t2: t2.expect("a candidate lives in its own Set"),
         per_byte: learns.then_some(rate),
     }

@@ -59,6 +59,7 @@ fn reports() -> [Message; 3] {
         evaluation: Evaluation {
             own: SetId(0),
             potentials: Vec::new(),
+            within: None,
         },
         entry,
         instructions: Instructions(0),
@@ -87,6 +88,7 @@ fn reports() -> [Message; 3] {
         evaluation: Evaluation {
             own: SetId(0),
             potentials: vec![potential; 65_537],
+            within: None,
         },
         ..report.clone()
     };

@@ -480,7 +480,13 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 fn evaluation() -> impl Strategy<Value = Evaluation> {
-    (set(), vec(potential(), 0..20)).prop_map(|(own, potentials)| Evaluation { own, potentials })
+    (set(), vec(potential(), 0..20), option::of(seconds())).prop_map(|(own, potentials, within)| {
+        Evaluation {
+            own,
+            potentials,
+            within,
+        }
+    })
 }
 
 fn potential() -> impl Strategy<Value = Potential> {

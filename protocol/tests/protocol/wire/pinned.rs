@@ -202,6 +202,7 @@ fn findings() -> [Message; 3] {
         evaluation: Evaluation {
             own: SetId(1),
             potentials: vec![potential],
+            within: None,
         },
         entry: entry(),
         instructions: Instructions(0),
