@@ -47,23 +47,14 @@ impl CostCoefficients {
     #[must_use]
     pub fn transfer_rate(&self, per_byte: f64) -> f64 {
         let per_byte = non_negative(per_byte);
-        let sent = self.overlap * per_byte;
-        let sent = match self.steady {
-            None => sent,
+        let computed = self.processing.max(self.overlap * per_byte);
+        match self.steady {
+            None => computed,
             // Other links may take other times.
-            Some(SteadyRate {
-                per_byte: steady,
-                range,
-            }) if per_byte < range.0 => sent.min(steady),
-            Some(SteadyRate {
-                per_byte: steady,
-                range,
-            }) if range.1 < per_byte => sent.max(steady),
-            Some(SteadyRate {
-                per_byte: steady, ..
-            }) => steady,
-        };
-        self.processing.max(sent)
+            Some(steady) if per_byte < steady.range.0 => computed.min(steady.per_byte),
+            Some(steady) if steady.range.1 < per_byte => computed.max(steady.per_byte),
+            Some(steady) => steady.per_byte,
+        }
     }
 
     /// Predicted time of moving `bytes` at a bandwidth that takes `per_byte` seconds for a byte.

@@ -16,13 +16,15 @@ use crate::bounded::seconds;
 pub struct MigrationModel {
     /// Moves whose bytes take less than the startup, to process and to send.
     short: Window,
-    /// The other moves: those that the network held up, and those that packing or unpacking held up.
+    /// The other moves with their causes, those of them that the network held up, and those that packing or unpacking held
+    /// up.
+    long: VecDeque<(Sample, Cause)>,
     sent: Window,
     processed: Window,
     /// What bytes took on each link.
     links: MetLinks,
-    /// The recent mean errors of two predictions of what the network adds, as parts of it: by the predicted bandwidth, and
-    /// by what earlier moves took whatever was predicted.
+    /// The recent mean errors of two predictions of what bytes take, as parts of it: by the predicted bandwidth, and by what
+    /// earlier moves took whatever was predicted.
     errors: [f64; 2],
     /// The round trip of the latest move, in seconds.
     round_trip: f64,
@@ -40,6 +42,19 @@ struct Sample {
 }
 
 type Window = VecDeque<Sample>;
+
+/// What held a move up that is not short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// The network.
+    Network,
+    /// Packing or unpacking.
+    Processing,
+    /// Either.
+    Both,
+    /// Neither: it took much longer than both.
+    Unknown,
+}
 
 impl Sample {
     /// Bytes that had to cross its busiest link before it was complete, its own and parts of others.
@@ -111,34 +126,39 @@ impl MigrationModel {
         self.round_trip = measured.round_trip.get();
         self.fit();
         let startup = self.coefficients.startup.get();
-        self.judge(&sample, startup);
         let took = sample.transfer(startup);
         let processing = measured.processing.get();
         let is_short = alone.max(processing) < startup;
-        let is_processed = HELD_UP * took < processing;
+        if !is_short {
+            self.judge(&sample, took);
+        }
+        let cause = Cause::of(took, alone, processing);
         if is_short {
             remember(&mut self.short, sample);
         } else {
-            // Both may hold a move up: the network by what was predicted, and processing by what was measured.
-            if is_processed {
+            remember(&mut self.long, (sample, cause));
+            if matches!(cause, Cause::Processing | Cause::Both) {
                 remember(&mut self.processed, sample);
             }
-            if !is_processed || (HELD_UP * took..took / HELD_UP).contains(&alone) {
+            if matches!(cause, Cause::Network | Cause::Both) {
                 remember(&mut self.sent, sample);
             }
         }
         // The startup depends on what bytes take, and that on the startup, both a little: two rounds are enough.
         self.fit();
         self.fit();
-        !is_short && !is_processed
+        !is_short && !matches!(cause, Cause::Processing | Cause::Both)
     }
 
-    /// Learns by how much each prediction of a move that is not short was off.
-    fn judge(&mut self, sample: &Sample, startup: f64) {
-        let took = sample.transfer(startup);
-        if let Some(steady) = self.steady().filter(|_| startup < sample.alone) {
+    /// Learns by how much each prediction of a move that is not short was off, whose bytes `took` so many seconds.
+    fn judge(&mut self, sample: &Sample, took: f64) {
+        if let Some(steady) = self.steady() {
+            let computed = CostCoefficients {
+                steady: None,
+                ..self.coefficients
+            };
             let predicted = [
-                self.coefficients.overlap * sample.alone,
+                computed.transfer_rate(sample.per_byte) * sample.bytes(),
                 steady.per_byte * sample.bytes(),
             ];
             let errors = predicted.map(|predicted| ((predicted - took) / took).abs());
@@ -146,18 +166,29 @@ impl MigrationModel {
         }
     }
 
-    /// What a byte has taken in the moves that the network held up.
+    /// What a byte has taken in moves that are not short.
     fn steady(&self) -> Option<SteadyRate> {
         let startup = self.coefficients.startup.get();
-        let taken = |sample: &Sample| sample.transfer(startup) / sample.bytes();
-        let predicted = self.sent.iter().map(|sample| sample.per_byte);
+        let taken = |(sample, _): &(Sample, _)| sample.transfer(startup) / sample.bytes();
+        let predicted = self.long.iter().map(|(sample, _)| sample.per_byte);
         Some(SteadyRate {
-            per_byte: median(self.sent.iter().map(taken).collect())?,
+            per_byte: median(self.long.iter().map(taken).collect())?,
             range: (
                 predicted.clone().fold(f64::INFINITY, f64::min),
                 predicted.fold(0.0, f64::max),
             ),
         })
+    }
+
+    /// Seconds per byte of moves that the network did not hold up, whatever did. The images of one host are packed at the
+    /// same time. Moves without a known cause count if most are like that: single ones are outliers.
+    fn processing(&self, startup: f64) -> Option<f64> {
+        let unknown = self.long.iter();
+        let unknown = unknown.filter(|(_, cause)| *cause == Cause::Unknown);
+        let are_most = self.long.len() < 2 * unknown.clone().count();
+        let unknown = unknown.map(|(sample, _)| sample).filter(|_| are_most);
+        let taken = |sample: &Sample| sample.transfer(startup) / sample.bytes();
+        median(self.processed.iter().chain(unknown).map(taken).collect())
     }
 
     fn fit(&mut self) {
@@ -166,10 +197,7 @@ impl MigrationModel {
         let overlap = median(self.sent.iter().map(overlap).collect());
         let overlap = overlap.map(|overlap| overlap.clamp(1.0 / OVERLAP_MAX, OVERLAP_MAX));
         self.coefficients.overlap = overlap.unwrap_or(1.0);
-        // The images of one host are packed at the same time.
-        let processing = |sample: &Sample| sample.transfer(startup) / sample.bytes();
-        let processing = median(self.processed.iter().map(processing).collect());
-        self.coefficients.processing = processing.unwrap_or_default();
+        self.coefficients.processing = self.processing(startup).unwrap_or_default();
         let is_steady = selection::best(&self.errors) == 1;
         self.coefficients.steady = self.steady().filter(|_| is_steady);
         let startup = |sample: &Sample| {
@@ -181,7 +209,22 @@ impl MigrationModel {
     }
 }
 
-fn remember(window: &mut Window, sample: Sample) {
+impl Cause {
+    /// What held up a move whose bytes `took` so many seconds, if they were to take `alone` on the network, and packing or
+    /// unpacking took `processing`.
+    fn of(took: f64, alone: f64, processing: f64) -> Self {
+        let is_processed = HELD_UP * took < processing;
+        let is_sent = (HELD_UP * took..took / HELD_UP).contains(&alone);
+        match (is_processed, is_sent) {
+            (true, true) => Self::Both,
+            (true, false) => Self::Processing,
+            (false, _) if alone * EXPLAINED < took => Self::Unknown,
+            (false, _) => Self::Network,
+        }
+    }
+}
+
+fn remember<T>(window: &mut VecDeque<T>, sample: T) {
     if window.len() == REMEMBERED {
         window.pop_front();
     }
@@ -196,6 +239,9 @@ const ROUND_TRIPS: f64 = 2.0;
 
 /// Packing or unpacking held a move up if it took this part of the time of its bytes.
 const HELD_UP: f64 = 0.7;
+
+/// The network did not hold a move up that took so many times as long as its bytes were to take there.
+const EXPLAINED: f64 = 4.0;
 
 /// A prediction that is off by more counts as off by this.
 const ERROR_MAX: f64 = 10.0;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quinn::{
     ClientConfig, ConnectionError, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig,
 };
+use rustix::net::sockopt;
 use tokio::sync::{Mutex, mpsc};
 
 use crate::Build;
@@ -131,6 +132,9 @@ impl Endpoint {
             .max_udp_payload_size(found)
             .map_err(|_| BindError::Datagram { found })?;
         let inner = UdpSocket::bind(address).and_then(|socket| {
+            // The system may grant less.
+            sockopt::set_socket_recv_buffer_size(&socket, SOCKET_BUFFER)?;
+            sockopt::set_socket_send_buffer_size(&socket, SOCKET_BUFFER)?;
             quinn::Endpoint::new(config, server, socket, Arc::new(TokioRuntime))
         });
         let inner = inner.map_err(|source| BindError::Socket { address, source })?;
@@ -327,6 +331,9 @@ fn connect_error(peer: Arc<PeerInfo>, error: SetupError) -> ConnectError {
     }
 }
 
+/// Bytes of the buffers of the socket, as far as the system grants them. With those of most systems, 208 KiB, a host loses
+/// parts of images whenever its thread does not run for a millisecond.
+const SOCKET_BUFFER: usize = 4 << 20;
 /// Bytes kept of one unprocessed handshake: its first flight.
 const INCOMING_BUFFER: u64 = 16 << 10;
 /// Bytes kept of all unprocessed handshakes.
