@@ -208,7 +208,7 @@ impl Process {
             instructions: history.instructions_last(),
             instructions_resident: history.instructions_resident(),
             times: history.times().to_vec(),
-            load: history.load(self.rank, self.host, image),
+            load: history.load(self.rank, self.host, image).map(Box::new),
             remaining: scheduler.asked(|| world.remaining(self.rank, order.superstep + 1)),
         };
         let load = report.load.as_ref();

@@ -150,7 +150,7 @@ impl MigrationModel {
         !is_short && !matches!(cause, Cause::Processing | Cause::Both)
     }
 
-    /// Learns by how much each prediction of a move that is not short was off, whose bytes `took` so many seconds.
+    /// Learns by how much each prediction of a move that is not short was off; its bytes took `took` seconds.
     fn judge(&mut self, sample: &Sample, took: f64) {
         if let Some(steady) = self.steady() {
             let computed = CostCoefficients {
@@ -210,7 +210,7 @@ impl MigrationModel {
 }
 
 impl Cause {
-    /// What held up a move whose bytes `took` so many seconds, if they were to take `alone` on the network, and packing or
+    /// What held up a move whose bytes took `took` seconds, if they were to take `alone` on the network, and packing or
     /// unpacking took `processing`.
     fn of(took: f64, alone: f64, processing: f64) -> Self {
         let is_processed = HELD_UP * took < processing;
@@ -240,7 +240,7 @@ const ROUND_TRIPS: f64 = 2.0;
 /// Packing or unpacking held a move up if it took this part of the time of its bytes.
 const HELD_UP: f64 = 0.7;
 
-/// The network did not hold a move up that took so many times as long as its bytes were to take there.
+/// The network did not hold a move up whose bytes took longer than this, as a multiple of what they were to take there.
 const EXPLAINED: f64 = 4.0;
 
 /// A prediction that is off by more counts as off by this.

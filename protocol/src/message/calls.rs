@@ -115,7 +115,7 @@ pub struct Report {
     /// Its times in each superstep since the last call.
     pub times: Vec<ProcessTimes>,
     /// Its load, if the policy's plans name processors.
-    pub load: Option<Load>,
+    pub load: Option<Box<Load>>,
     /// The most supersteps that it executes from now on, if its program knows and the policy asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<u64>,

@@ -83,7 +83,7 @@ impl ShapedLink {
             format!("ip -n {space} addr add 10.79.0.2/24 dev inner"),
             format!("ip -n {space} link set inner up"),
             format!(
-                "tc qdisc add dev {outer} root tbf rate {}bit burst 6kb latency 50ms",
+                "tc qdisc add dev {outer} root tbf rate {}bit burst 64kb latency 50ms",
                 8.0 * RATE
             ),
         ];

@@ -21,7 +21,7 @@ impl SetManager {
             loads: call
                 .reports
                 .values()
-                .filter_map(|report| report.load.clone())
+                .filter_map(|report| report.load.as_deref().cloned())
                 .collect(),
             rates: call.rates.clone(),
             paths: sets.map(|set| world.path(self.set, *set)).collect(),

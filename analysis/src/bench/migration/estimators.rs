@@ -131,7 +131,7 @@ mod tests {
                 .errors
                 .mean_error
         };
-        assert!(of("probe") < 1e-6, "{all:?}");
+        assert!(of("probe") < 1e-6 && of("used") < 1e-6, "{all:?}");
         assert!(
             0.1 < of("last") && 0.1 < of("forecast") && 0.1 < of("mean-10"),
             "{all:?}"
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(
             names,
             [
-                "probe", "forecast", "last", "median-3", "median-5", "mean", "mean-10"
+                "used", "probe", "forecast", "last", "median-3", "median-5", "mean", "mean-10"
             ]
         );
     }

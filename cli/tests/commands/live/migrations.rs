@@ -51,8 +51,8 @@ fn states_of_two_kinds_move_and_moves_are_predicted() {
     let kinds = result["kinds"].as_array().unwrap();
     for kind in kinds {
         assert_eq!(kind["each"].as_array().unwrap().len(), 8);
-        // A probe goes before each move that is long, and the link is steady: whatever else runs here, most are near.
-        assert!(kind["median_error"].as_f64() < Some(0.2), "{kind}");
+        // A probe goes before each move that is long, and the link is steady. What else runs here makes moves longer.
+        assert!(kind["median_error"].as_f64() < Some(0.5), "{kind}");
         // Bytes take what they take at the rate of the link.
         for each in kind["each"].as_array().unwrap() {
             let number = |key: &str| each[key].as_f64().unwrap();
@@ -62,7 +62,7 @@ fn states_of_two_kinds_move_and_moves_are_predicted() {
     }
     let estimators = result["estimators"].as_array().unwrap();
     let names: Vec<_> = estimators.iter().map(|one| &one["estimator"]).collect();
-    assert_eq!(names[..3], ["probe", "forecast", "last"]);
+    assert_eq!(names[..4], ["used", "probe", "forecast", "last"]);
     let chart = fs::read_to_string(folder.path().join("moves.svg")).unwrap();
     for text in ["linpack", "xlintims", "as predicted"] {
         assert!(chart.contains(text), "{chart}");

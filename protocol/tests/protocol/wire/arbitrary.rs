@@ -46,7 +46,7 @@ fn report() -> impl Strategy<Value = Report> {
                 instructions_resident: Instructions(resident),
                 bytes: Bytes(bytes),
                 times,
-                load,
+                load: load.map(Box::new),
                 remaining: None,
             }
         },

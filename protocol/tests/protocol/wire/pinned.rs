@@ -209,7 +209,7 @@ fn findings() -> [Message; 3] {
         instructions_resident: Instructions(1 << 40),
         bytes: Bytes(100_000),
         times: vec![ProcessTimes::new(Some(seconds(0.5)), seconds(0.25), None)],
-        load: Some(load()),
+        load: Some(Box::new(load())),
         remaining: None,
     };
     [
