@@ -237,3 +237,23 @@ proptest! {
         prop_assert_eq!(again, found);
     }
 }
+
+#[test]
+fn a_move_inside_the_own_set_costs_what_has_been_learned_and_no_potential() {
+    let (sets, process) = (sets(), process(1.0 / 3.0));
+    let evaluate = |learned| {
+        let situation = Situation {
+            own: SetId(1),
+            image: IMAGE,
+            sets: &sets,
+            learned,
+        };
+        process.evaluate(&config(|_| {}), &situation)
+    };
+    let (stated, learned) = (evaluate(None), evaluate(Some(CostCoefficients::default())));
+    assert_eq!(stated.cost(SetId(1)), Seconds::ZERO);
+    let moving = 0.4e6 * 0.21e-6 + 0.5e6 * 0.018e-6 + 0.0046;
+    assert!((learned.cost(SetId(1)).get() - moving).abs() < 1e-12);
+    assert_eq!(learned.cost(SetId(0)), stated.cost(SetId(0)));
+    assert_eq!(learned.potentials, stated.potentials);
+}
