@@ -20,6 +20,7 @@ mod handshake;
 mod job_id;
 mod link;
 mod log_limit;
+mod pace;
 mod peer;
 mod peer_info;
 mod peer_policy;

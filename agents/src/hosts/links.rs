@@ -196,7 +196,7 @@ mod tests {
     fn a_probe_that_does_not_tell_changes_no_prediction_that_it_allows() {
         let mut links = Links::default();
         let host = HostId(5);
-        // Ten times as many bytes in less than what a scheduler may add.
+        // It takes less longer than an empty one than what schedulers may add.
         let short = probed((0.002, 0.0021), 0.0024);
         links.probed(host, &probed((0.002, 0.0021), 0.012));
         links.probed(host, &short);

@@ -147,7 +147,7 @@ impl MigrationModel {
         // The startup depends on what bytes take, and that on the startup, both a little: two rounds are enough.
         self.fit();
         self.fit();
-        !is_short && !matches!(cause, Cause::Processing | Cause::Both)
+        !is_short && matches!(cause, Cause::Network | Cause::Unknown)
     }
 
     /// Learns by how much each prediction of a move that is not short was off; its bytes took `took` seconds.

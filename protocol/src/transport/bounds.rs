@@ -26,7 +26,7 @@ pub struct Bounds {
     /// Bytes of incomplete frames on all connections of one member. A frame that needs more is refused. Visitors may
     /// take as much as one frame.
     pub member_frames: u32,
-    /// The longest time in which a frame or a state that has begun neither ends nor grows by 64 KiB.
+    /// The longest time in which a frame or a state that has begun neither ends nor grows by 1 MiB.
     pub unfinished: Duration,
     /// One migrated state.
     pub state: Limits,

@@ -15,7 +15,8 @@ use quinn::{SendStream, WriteError};
 use tokio::sync::mpsc;
 
 use crate::transport::Refusal;
-use crate::transport::stream_reader::{StreamError, StreamReader, in_time};
+use crate::transport::pace::Pace;
+use crate::transport::stream_reader::{StreamError, StreamReader};
 
 /// Bytes of each chunk of a state but the last.
 ///
@@ -67,7 +68,7 @@ pub(super) async fn write_chunks(
 /// Reads a payload of `length` bytes into one piece of memory.
 ///
 /// The memory doubles as bytes arrive, and reserved memory is not touched before: an announced length alone costs
-/// almost nothing. Fails if a chunk takes longer than `limit`.
+/// almost nothing. Fails if it does not keep its [`Pace`].
 pub(super) async fn read(
     reader: &mut StreamReader,
     length: u64,
@@ -76,24 +77,30 @@ pub(super) async fn read(
     let memory = || Refusal::Memory { bytes: length };
     let whole = usize::try_from(length).map_err(|_| memory())?;
     let mut payload = Vec::new();
+    let mut pace = Pace::default();
     while payload.len() < whole {
         let begin = u64::try_from(payload.len()).unwrap_or(u64::MAX);
-        in_time(limit, read_chunk(reader, &mut payload, (begin, length))).await?;
+        let reading = read_chunk(reader, &mut payload, (begin, length));
+        pace.wait("a state", limit, reading).await??;
+        pace.gain(CHUNK_LEN);
     }
     Ok(payload.into())
 }
 
 /// Reads a payload of `length` bytes and sends each valid chunk to `chunks`. If the receiver is gone, the rest is
-/// discarded. Fails if a chunk takes longer than `limit`.
+/// discarded. Fails if the payload does not keep its [`Pace`].
 pub(super) async fn read_chunks(
     reader: &mut StreamReader,
     (length, limit): (u64, Duration),
     chunks: &mpsc::Sender<Bytes>,
 ) -> Result<(), StreamError> {
     let mut begin = 0;
+    let mut pace = Pace::default();
     while begin < length {
         let mut chunk = Vec::new();
-        in_time(limit, read_chunk(reader, &mut chunk, (begin, length))).await?;
+        let reading = read_chunk(reader, &mut chunk, (begin, length));
+        pace.wait("a state", limit, reading).await??;
+        pace.gain(chunk.len());
         begin += u64::from(length_of(chunk.len()));
         // A receiver that has given up reports its reason elsewhere.
         drop(chunks.send(chunk.into()).await);

@@ -1,14 +1,14 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::BytesMut;
 use quinn::{Chunk, ConnectionError, ReadError, RecvStream};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::transport::Refusal;
 use crate::transport::close::PeerError;
 use crate::transport::frame_budget::FrameShare;
 use crate::transport::link::Link;
+use crate::transport::pace::Pace;
 use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
 use crate::{Address, Message, PREFIX_LEN, Prefix};
 
@@ -25,14 +25,6 @@ pub struct Receiver {
     /// The memory of the next frame.
     share: FrameShare,
     pace: Pace,
-}
-
-/// How fast an incomplete frame grows.
-#[derive(Debug, Default)]
-struct Pace {
-    /// Bytes that have arrived while it was waited for.
-    gained: usize,
-    waited: Duration,
 }
 
 /// The next event of a peer's control stream.
@@ -115,19 +107,9 @@ impl Receiver {
             return Ok(reading.await);
         }
         let after = self.link.bounds.unfinished;
-        let Pace { gained, waited } = &mut self.pace;
-        let began = Instant::now();
-        let read = timeout(after.saturating_sub(*waited), reading).await;
-        let read = read.map_err(|_| Refusal::Unfinished {
-            what: "a frame",
-            after,
-        })?;
-        *waited += began.elapsed();
+        let read = self.pace.wait("a frame", after, reading).await?;
         if let Ok(Some(chunk)) = &read {
-            *gained += chunk.bytes.len();
-            if PACE <= *gained {
-                self.pace = Pace::default();
-            }
+            self.pace.gain(chunk.bytes.len());
         }
         Ok(read)
     }
@@ -200,7 +182,3 @@ fn length_of(bytes: usize) -> u64 {
 }
 
 const READ_MAX: usize = 256 << 10;
-/// Bytes by which an incomplete frame grows in [`Bounds::unfinished`], if it does not end.
-///
-/// [`Bounds::unfinished`]: crate::transport::Bounds::unfinished
-const PACE: usize = 1 << 20;

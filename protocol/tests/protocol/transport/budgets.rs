@@ -104,7 +104,7 @@ async fn frames_that_do_not_end_are_refused() {
             .await
             .unwrap();
         let error = peer.messages.receive().await.unwrap_err();
-        let expect = "a frame neither ends nor grows by 64 KiB in 0.5 s";
+        let expect = "a frame neither ends nor grows by 1 MiB in 0.5 s";
         assert!(error.to_string().ends_with(expect), "{error}");
         let reported = raw.connection.closed().await.to_string();
         assert!(reported.contains(expect), "{reported}");
@@ -133,7 +133,7 @@ async fn states_that_do_not_end_are_refused() {
         let mut stream = raw.connection.open_uni().await.unwrap();
         stream.write_all(&opening[..sent]).await.unwrap();
         let error = peer.states.receive().await.unwrap_err();
-        let expect = "a state neither ends nor grows by 64 KiB in 0.5 s";
+        let expect = "a state neither ends nor grows by 1 MiB in 0.5 s";
         assert!(error.to_string().ends_with(expect), "{error}");
     }
 }
