@@ -24,6 +24,7 @@ pub fn text(report: &Report, layout: Layout) -> String {
     let differing = calls.iter().filter(|call| !call.differences.is_empty());
     let moves: usize = calls.iter().map(|call| call.moves).sum();
     text += &match (calls.len(), differing.count()) {
+        (0, _) if head.shortfall.is_some() => "No call is complete.\n".to_owned(),
         (0, _) => "No call was held, and none was due.\n".to_owned(),
         (number, 0) => format!(
             "{} with {} verified: decided again from what was observed, all is as recorded, to the last digit.\n",
