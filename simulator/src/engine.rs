@@ -9,6 +9,7 @@ use crate::activity::Activity;
 use crate::calendar::{CLOCK_RESOLUTION, Calendar};
 use crate::event::Event;
 use crate::network::{ClosedFlow, Network, NetworkOptions};
+use crate::owner_queue::OwnerQueue;
 use crate::platform::{Host, NoRoute, Platform};
 use crate::processor::Processor;
 use crate::profile::Profile;
@@ -38,6 +39,8 @@ pub struct Engine {
     /// Activities that ended now, each after the number under which it was started.
     ended: Vec<(u64, Activity)>,
     processors: Vec<Processor>,
+    /// By host, the jobs of its owner, if it has one.
+    owners: Vec<Option<Box<OwnerQueue>>>,
     /// Hosts whose computations or speed changed now.
     stale_hosts: Vec<u32>,
     network: Network,
@@ -59,6 +62,7 @@ impl Engine {
             due: Vec::new(),
             ended: Vec::new(),
             processors: Vec::new(),
+            owners: Vec::new(),
             stale_hosts: Vec::new(),
             network: Network::new(Arc::clone(&platform), options),
             closed: Vec::new(),
@@ -69,6 +73,13 @@ impl Engine {
         engine
             .processors
             .resize_with(engine.platform.hosts().len(), Processor::default);
+        let hosts = engine.platform.hosts().iter();
+        engine.owners = hosts
+            .map(|host| {
+                let jobs = host.jobs.clone()?;
+                Some(Box::new(OwnerQueue::new(jobs, host.cores)))
+            })
+            .collect();
         for (index, link) in (0_u32..).zip(engine.platform.links()) {
             if link.bandwidth_profile.is_some() || link.latency_profile.is_some() {
                 engine.changes.push(0.0, index);
@@ -211,13 +222,34 @@ impl Engine {
     ///
     /// If the platform has no such `host`.
     #[must_use]
-    pub fn load(&self, host: HostId, window: Seconds) -> f64 {
+    pub fn load(&mut self, host: HostId, window: Seconds) -> f64 {
         let from = (self.now - window.get().max(0.0)).max(0.0);
+        if let Some(queue) = &mut self.owners[host.index()] {
+            queue.advance(self.now);
+            return queue.load(from, self.now);
+        }
         let from = Instant::new(from).expect("between zero and now");
         match &self.platform.host(host).load {
             Some(profile) => profile.mean(from, self.now(), 0.0),
             None => 0.0,
         }
+    }
+
+    /// How long each job of the owner that is present on a host has had a core so far, the longest first.
+    ///
+    /// # Panics
+    ///
+    /// If the platform has no such `host`.
+    #[must_use]
+    pub fn job_ages(&mut self, host: HostId) -> Vec<Seconds> {
+        let Some(queue) = &mut self.owners[host.index()] else {
+            return Vec::new();
+        };
+        queue.advance(self.now);
+        let ages = queue.ages(self.now).map(Seconds::new);
+        let mut ages: Vec<Seconds> = ages.filter_map(Result::ok).collect();
+        ages.sort_unstable_by(|one, other| other.cmp(one));
+        ages
     }
 
     /// Time that a host has spent so far on sending and receiving messages, where routes have an
@@ -350,15 +382,25 @@ impl Engine {
             let processor = &mut self.processors[host as usize];
             processor.is_stale = false;
             let generation = processor.next_generation();
+            let mut owner = self.owners[host as usize].as_mut();
+            if let Some(queue) = &mut owner {
+                queue.set_computations(self.now, processor.running());
+            }
             if processor.is_idle() {
                 continue;
             }
-            processor.set_speed(self.now, speed(description, now), description.cores);
+            let speed = speed(description, now);
+            match &owner {
+                None => processor.set_speed(self.now, speed, description.cores),
+                Some(queue) => processor.set_rate(self.now, speed * queue.left()),
+            }
             if let Some(end) = processor.next_end() {
                 self.calendar
                     .push(end, Event::HostEnds { host, generation });
             }
-            if let Some(change) = next_change(description, now) {
+            let owner = owner.and_then(|queue| queue.next_change());
+            let change = next_change(description, now).into_iter().chain(owner);
+            if let Some(change) = change.min_by(f64::total_cmp) {
                 self.calendar
                     .push(change, Event::HostChanges { host, generation });
             }

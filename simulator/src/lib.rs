@@ -8,13 +8,16 @@ mod activity;
 mod calendar;
 mod engine;
 mod event;
+mod jobs;
 mod network;
+mod owner_queue;
 mod platform;
 mod processor;
 mod profile;
 
 pub use activity::Activity;
 pub use engine::Engine;
+pub use jobs::{Discipline, Job, Jobs, JobsError};
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{
     Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,

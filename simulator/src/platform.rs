@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 
 use bsp::{HostId, SetId};
 
+use crate::jobs::Jobs;
 use crate::platform::overhead::Overheads;
 use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::routes::Routes;
@@ -66,20 +67,40 @@ impl Platform {
     ///
     /// # Errors
     ///
-    /// If the host has a load profile already, or a value of `load` is not between 0 and 1.
+    /// If the host has a load profile or jobs already, or a value of `load` is not between 0 and 1.
     ///
     /// # Panics
     ///
     /// If `host` does not belong to this platform.
     pub fn with_load(mut self, host: HostId, load: Profile) -> Result<Self, PlatformErrorKind> {
-        let host = &mut self.hosts[host.index()];
+        let host = self.unloaded(host)?;
         ProfileQuantity::Load.check(&host.name, &load)?;
-        if host.load.is_some() {
+        host.load = Some(load);
+        Ok(self)
+    }
+
+    /// The same platform with `jobs` of the owner of `host`.
+    ///
+    /// # Errors
+    ///
+    /// If the host has jobs or a load profile already.
+    ///
+    /// # Panics
+    ///
+    /// If `host` does not belong to this platform.
+    pub fn with_jobs(mut self, host: HostId, jobs: Jobs) -> Result<Self, PlatformErrorKind> {
+        self.unloaded(host)?.jobs = Some(jobs);
+        Ok(self)
+    }
+
+    /// The host, if it has no external load yet.
+    fn unloaded(&mut self, host: HostId) -> Result<&mut Host, PlatformErrorKind> {
+        let host = &mut self.hosts[host.index()];
+        if host.load.is_some() || host.jobs.is_some() {
             let (what, name) = ("load of host", host.name.clone());
             return Err(PlatformErrorKind::Duplicate { what, name });
         }
-        host.load = Some(load);
-        Ok(self)
+        Ok(host)
     }
 
     /// The same platform with a changing `bandwidth` of `link`, in bytes per second.

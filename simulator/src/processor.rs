@@ -55,14 +55,20 @@ impl Processor {
 
     /// Sets the speed of each of the `cores`, in instructions per second, from `at` on.
     pub(crate) fn set_speed(&mut self, at: f64, speed: f64, cores: u32) {
-        self.progress(at);
         let running = self.running.len() as f64;
         let cores = f64::from(cores);
-        self.rate = if running <= cores {
+        let rate = if running <= cores {
             speed
         } else {
             speed * cores / running
         };
+        self.set_rate(at, rate);
+    }
+
+    /// Sets the speed of each computation, in instructions per second, from `at` on.
+    pub(crate) fn set_rate(&mut self, at: f64, rate: f64) {
+        self.progress(at);
+        self.rate = rate;
     }
 
     /// When the next computation ends if nothing changes; `None` if none is running or their rate is
@@ -106,6 +112,11 @@ impl Processor {
 
     pub(crate) fn is_idle(&self) -> bool {
         self.running.is_empty()
+    }
+
+    /// How many computations are under way.
+    pub(crate) fn running(&self) -> usize {
+        self.running.len()
     }
 
     fn progress(&mut self, at: f64) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bsp::HostId;
 use bsp::units::{Bytes, Instructions, Seconds};
-use simulator::{Activity, Engine, NetworkModel, NetworkOptions, Platform};
+use simulator::{Activity, Discipline, Engine, Job, Jobs, NetworkModel, NetworkOptions, Platform};
 
 /// Two hosts of 1 Ginstr/s and links of 1 MB/s and 1 s, nominal; `more` adds to it.
 fn engine(set: &str, more: &str) -> Engine {
@@ -170,4 +170,70 @@ fn a_stopped_host_resumes() {
     let mut engine = engine("", load);
     engine.compute(HostId(0), Instructions(2_000_000_000), Activity(0));
     assert_eq!(ends(&mut engine), [(4_000_000, vec![0])]);
+}
+
+/// The platform of [`engine`], with jobs on the first host: two, of 2 s each, after 1 s and after 2 s.
+fn engine_with_jobs(discipline: Discipline) -> Engine {
+    let text = "[[set]]\nname = \"a\"\nhosts = 2\nspeed = \"1 Gf\"\n\
+                link = { bandwidth = \"1 MBps\", latency = \"1 s\" }\n";
+    let job = |arrival| Job { arrival, work: 2.0 };
+    let jobs = Jobs::new(vec![job(1.0), job(2.0)], None, discipline).unwrap();
+    let platform = Platform::from_toml(text).unwrap();
+    let platform = platform.with_jobs(HostId(0), jobs).unwrap();
+    Engine::new(Arc::new(platform), NetworkOptions::default())
+}
+
+#[test]
+fn computations_wait_for_jobs_that_come_first() {
+    let mut engine = engine_with_jobs(Discipline::Preemptive);
+    engine.compute(HostId(0), Instructions(2_000_000_000), Activity(0));
+    engine.compute(HostId(1), Instructions(2_000_000_000), Activity(1));
+    assert_eq!(
+        ends(&mut engine),
+        [(2_000_000, vec![1]), (6_000_000, vec![0])]
+    );
+    let load = engine.load(HostId(0), seconds(6.0));
+    assert!((load - 4.0 / 6.0).abs() < 1e-12, "{load}");
+    assert!(engine.load(HostId(1), seconds(6.0)).abs() < 1e-12);
+}
+
+#[test]
+fn computations_and_jobs_slow_each_other_where_the_processor_is_shared() {
+    let mut engine = engine_with_jobs(Discipline::Shared);
+    engine.compute(HostId(0), Instructions(2_000_000_000), Activity(0));
+    engine.wake(seconds(3.0), Activity(1));
+    let mut ended = Vec::new();
+    assert!((engine.advance(&mut ended).unwrap().get() - 3.0).abs() < 1e-12);
+    // The first job has had 1/2 + 1/3 s, the second 1/3 s.
+    let ages: Vec<f64> = engine
+        .job_ages(HostId(0))
+        .iter()
+        .map(|age| age.get())
+        .collect();
+    assert!((ages[0] - 5.0 / 6.0).abs() < 1e-12 && (ages[1] - 1.0 / 3.0).abs() < 1e-12);
+    // The computation has 1 + 1/2 + 1/3 s behind it, and a third of a core.
+    assert_eq!(ends(&mut engine), [(3_500_000, vec![0])]);
+}
+
+#[test]
+fn jobs_do_not_keep_the_clock_going() {
+    let mut engine = engine_with_jobs(Discipline::Preemptive);
+    assert!(engine.advance(&mut Vec::new()).is_none());
+    engine.compute(HostId(1), Instructions(1_000_000_000), Activity(0));
+    assert_eq!(ends(&mut engine), [(1_000_000, vec![0])]);
+}
+
+#[test]
+fn a_host_has_jobs_or_a_load() {
+    let job = Job {
+        arrival: 0.0,
+        work: 1.0,
+    };
+    let jobs = Jobs::new(vec![job], None, Discipline::Shared).unwrap();
+    let text =
+        "[[set]]\nname = \"a\"\nhosts = 2\nspeed = \"1 Gf\"\nlink = { bandwidth = \"1 MBps\" }\n";
+    let platform = Platform::from_toml(text).unwrap();
+    let platform = platform.with_jobs(HostId(0), jobs.clone()).unwrap();
+    let error = platform.with_jobs(HostId(0), jobs).unwrap_err();
+    assert!(error.to_string().contains("load of host"), "{error}");
 }

@@ -3,6 +3,7 @@
 use bsp::SetId;
 use bsp::units::InstructionsPerSecond;
 
+use crate::jobs::Jobs;
 use crate::profile::Profile;
 
 /// A machine that computes.
@@ -21,4 +22,6 @@ pub struct Host {
     /// External load over time: the fraction, from 0 to 1, of the speed that is not available; 0 before
     /// the first point.
     pub load: Option<Profile>,
+    /// Jobs of its owner; a host with jobs has no `load`.
+    pub jobs: Option<Jobs>,
 }

@@ -188,6 +188,7 @@ impl<'doc> Reader<'doc, '_> {
             cores: element.cores()?,
             availability: self.profile(speed_file, ProfileQuantity::SpeedFactor)?,
             load: None,
+            jobs: None,
         };
         self.builder.add_host(zone, host, element.at()).at(id.at)?;
         Ok(())

@@ -47,6 +47,7 @@ impl Builder {
                 cores: hosts.cores,
                 availability: None,
                 load: None,
+                jobs: None,
             };
             self.add_located_host(Location { zone, local }, host)?;
             self.add_host_links(&format!("{prefix}_link_{link}"), hosts)?;
