@@ -1,18 +1,23 @@
-//! `[load]` and `[congestion]`: background load on hosts and links, drawn from the run's seed.
+//! `[load]` and `[congestion]`: background load on hosts and links, drawn from the run's seed or read from a file.
 
 mod apply;
+mod keys;
+mod range;
+mod trace_file;
 
-use bsp::units::Seconds;
-use serde::{Deserialize, Serialize};
-use simulator::Platform;
-use workloads::background::{Background, OutOfRange, Pattern, Target};
+use std::path::Path;
+
+use simulator::{Discipline, Platform};
+use workloads::background::{Background, Levels, OutOfRange, OwnerLoad, Target};
 
 use settings::Fault;
+use settings::Files;
 use settings::Node;
-use settings::Unit;
 use settings::decode;
 use settings::list;
 use settings::tree_of;
+
+use keys::{Keys, Kind, unit};
 
 /// One of the two sections.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,42 +25,19 @@ pub struct BackgroundSection {
     target: Target,
     /// The keys in effect; for kind `none`, the kind alone.
     keys: Keys,
-    /// `None`: no background load.
-    background: Option<Background>,
+    /// `None`: nothing is drawn.
+    drawn: Option<Drawn>,
 }
 
-/// The section as it is written: with gaps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Keys {
-    kind: Kind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sets: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    links: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    share: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    level: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    busy: Option<Seconds>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idle: Option<Seconds>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<Seconds>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    period: Option<Seconds>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Kind {
-    /// No background load. The other keys are ignored, so that the kind alone switches a load off.
-    #[default]
-    None,
-    OnOff,
-    Walk,
-    Wave,
+/// What is drawn from the seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Drawn {
+    /// Fractions of hosts or links.
+    Pattern(Background),
+    /// Jobs on hosts.
+    Jobs(OwnerLoad, Discipline),
+    /// Levels of links.
+    Levels(Levels),
 }
 
 impl BackgroundSection {
@@ -69,14 +51,18 @@ impl BackgroundSection {
         let section = written.get(name).cloned().unwrap_or_else(Node::empty_table);
         let keys: Keys = decode(&section, name, unit)?;
         if keys.kind == Kind::None {
-            let (keys, background) = (Keys::default(), None);
+            let (keys, drawn) = (Keys::default(), None);
             return Ok(Self {
                 target,
                 keys,
-                background,
+                drawn,
             });
         }
-        let known = keys.kind.known(target);
+        let place = |key: &str| section.get(key).unwrap_or(&section).place();
+        if let Some(problem) = keys.kind.problem(target) {
+            return Err(Fault::new(place("kind"), &format!("{name}.kind"), problem));
+        }
+        let known = keys.known(target);
         let is_foreign = |(key, _): &&(String, Node)| !known.contains(&key.as_str());
         if let Some((key, node)) = section.entries().iter().find(is_foreign) {
             // The kind itself is no part of the list.
@@ -85,31 +71,45 @@ impl BackgroundSection {
             return Err(Fault::new(node.place(), &format!("{name}.{key}"), problem));
         }
         let keys = keys.completed();
-        let background = keys.background(target).map_err(|error| {
+        if keys.kind == Kind::Trace && keys.file.is_none() {
+            let mut fault = Fault::missing(place("kind"), "load.file");
+            fault.help = Some("name a CSV file with the columns host, start and end".to_owned());
+            return Err(fault);
+        }
+        let drawn = keys.drawn(target).map_err(|error| {
             let OutOfRange {
                 key,
                 value,
                 expected,
             } = error;
-            let place = section.get(key).unwrap_or(&section).place();
             let rule = format!("must be {expected}");
-            Fault::invalid(place, &format!("{name}.{key}"), value, rule)
+            Fault::invalid(place(key), &format!("{name}.{key}"), value, rule)
         })?;
         Ok(Self {
             target,
             keys,
-            background: Some(background),
+            drawn,
         })
     }
 
-    /// `platform` with its background load; `written` is the experiment.
+    /// `platform` with its background load; `written` is the experiment, in `folder`.
     ///
     /// # Errors
     ///
     /// If a named Set or link does not exist, or its load is set in the platform file, or the number of
-    /// hosts or links to load is 0 or too large.
-    pub fn apply(&self, platform: Platform, seed: u64, written: &Node) -> Result<Platform, Fault> {
-        let Some(background) = &self.background else {
+    /// hosts or links to load is 0 or too large, or the file of a trace is invalid.
+    pub fn apply(
+        &self,
+        platform: Platform,
+        seed: u64,
+        (written, folder): (&Node, &Path),
+    ) -> Result<Platform, Fault> {
+        if let Some(file) = &self.keys.file {
+            let file = Files::new(folder, written).path("load.file", file);
+            let discipline = self.keys.discipline.map(Discipline::from);
+            return trace_file::apply(platform, &file, discipline, self.keys.period);
+        }
+        let Some(drawn) = &self.drawn else {
             return Ok(platform);
         };
         let (path, named) = match self.target {
@@ -119,79 +119,33 @@ impl BackgroundSection {
         let named = named.as_deref();
         let section = written.get(name(self.target));
         let place = written.find(path).or(section).and_then(Node::place);
-        let loaded = match self.target {
-            Target::Hosts => apply::hosts(platform, background, seed, named),
-            Target::Links => apply::links(platform, background, seed, named),
+        let loaded = match (drawn, self.target) {
+            (Drawn::Pattern(background), Target::Hosts) => {
+                apply::hosts(platform, background, seed, named)
+            }
+            (Drawn::Jobs(owners, discipline), _) => {
+                apply::jobs(platform, (owners, *discipline), seed, named)
+            }
+            (Drawn::Pattern(background), Target::Links) => {
+                let traces = |numbers: &[u32]| background.traces(seed, Target::Links, numbers);
+                apply::links(platform, background.steps(), named, traces)
+            }
+            (Drawn::Levels(levels), _) => {
+                let traces = |numbers: &[u32]| levels.traces(seed, numbers);
+                apply::links(platform, levels.steps(), named, traces)
+            }
         };
         loaded.map_err(|problem| Fault::new(place, path, problem))
     }
 
-    /// Whether there is background load, which is drawn from the seed.
+    /// Whether there is background load that is drawn from the seed.
     pub const fn draws(&self) -> bool {
-        self.background.is_some()
+        self.drawn.is_some()
     }
 
     /// The section as it is in effect.
     pub fn effective(&self) -> Node {
         tree_of(&self.keys)
-    }
-}
-
-impl Keys {
-    /// With defaults for the keys that the kind takes and the section lacks.
-    fn completed(mut self) -> Self {
-        let seconds = |value| Some(Seconds::new(value).expect("a finite number"));
-        self.share = self.share.or(Some(1.0));
-        self.level = self.level.or(Some(0.5));
-        if self.kind == Kind::OnOff {
-            self.busy = self.busy.or_else(|| seconds(30.0));
-            self.idle = self.idle.or_else(|| seconds(60.0));
-        }
-        self.step = self.step.or_else(|| seconds(1.0));
-        self.period = self.period.or_else(|| seconds(3600.0));
-        self
-    }
-
-    /// What the completed keys mean.
-    fn background(&self, target: Target) -> Result<Background, OutOfRange> {
-        let number = |key: Option<f64>| key.expect("completed");
-        let seconds = |key: Option<Seconds>| key.expect("completed");
-        let level = number(self.level);
-        if target == Target::Links && LEVEL_MAX < level {
-            return Err(OutOfRange {
-                key: "level",
-                value: level,
-                expected: "a number from 0 to 0.99: a link is never fully loaded",
-            });
-        }
-        let pattern = match self.kind {
-            Kind::OnOff => Pattern::OnOff {
-                level,
-                busy: seconds(self.busy),
-                idle: seconds(self.idle),
-            },
-            Kind::Walk => Pattern::Walk { level },
-            Kind::Wave => Pattern::Wave { level },
-            Kind::None => panic!("a section of kind none has no background"),
-        };
-        let (step, period) = (seconds(self.step), seconds(self.period));
-        Background::new(pattern, number(self.share), step, period)
-    }
-}
-
-impl Kind {
-    /// The keys that a section for `target` takes.
-    fn known(self, target: Target) -> Vec<&'static str> {
-        let targets = match target {
-            Target::Hosts => "sets",
-            Target::Links => "links",
-        };
-        let mut known = vec!["kind", targets, "share", "level"];
-        if self == Self::OnOff {
-            known.extend(["busy", "idle"]);
-        }
-        known.extend(["step", "period"]);
-        known
     }
 }
 
@@ -202,13 +156,3 @@ const fn name(target: Target) -> &'static str {
         Target::Links => "congestion",
     }
 }
-
-fn unit(key: &str) -> Unit {
-    match key {
-        "busy" | "idle" | "step" | "period" => Unit::Seconds,
-        _ => Unit::None,
-    }
-}
-
-/// Maximum share of a link that background load takes.
-const LEVEL_MAX: f64 = 0.99;

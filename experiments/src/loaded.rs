@@ -200,8 +200,9 @@ impl Loaded {
         };
         let (load, congestion) = (&self.experiment.load, &self.experiment.congestion);
         let seed = self.experiment.run.seed;
-        let platform = load.apply(platform, seed, &self.written)?;
-        Ok(congestion.apply(platform, seed, &self.written)?)
+        let source = (&self.written, &*self.folder);
+        let platform = load.apply(platform, seed, source)?;
+        Ok(congestion.apply(platform, seed, source)?)
     }
 
     /// The description of the platform.

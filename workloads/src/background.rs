@@ -1,9 +1,11 @@
 //! Background load on hosts and links: traces drawn from the run's seed.
 //!
-//! A trace is the fraction of a host or link that is taken over time. Time is counted in steps, and only
-//! integers and the four basic operations are used, so a trace is the same on every machine. It depends
-//! on the seed, the number of the host or link, and the parameters, not on which others are loaded.
+//! A trace is the fraction of a host or link that is taken over time, or a list of jobs. It is computed with integers,
+//! the four basic operations and the functions of `libm`, so it is the same on every machine. It depends on the seed,
+//! the number of the host or link, and the parameters, not on which others are loaded.
 
+mod levels;
+mod owners;
 mod pattern;
 
 use std::ops::RangeInclusive;
@@ -14,6 +16,8 @@ use rand_chacha::rand_core::Rng;
 use crate::draws::{by_lot, generator, part};
 use crate::parameters::whole;
 
+pub use self::levels::Levels;
+pub use self::owners::{Lifetimes, OwnerJob, OwnerJobs, OwnerLoad};
 pub use self::pattern::Pattern;
 
 /// Background load of some hosts or links.
@@ -42,7 +46,7 @@ pub enum Target {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("invalid value `{value:?}` for `{key}`: must be {expected}")]
 pub struct OutOfRange {
-    /// The number's name: `share`, `step`, `period`, `level`, `busy` or `idle`.
+    /// The name of the number, as in a configuration: `share`, `step`, `utilisation`.
     pub key: &'static str,
     /// The number found; times in seconds.
     pub value: f64,
@@ -73,16 +77,10 @@ impl Background {
         step: Seconds,
         period: Seconds,
     ) -> Result<Self, OutOfRange> {
-        let fraction = "a number from 0 to 1";
-        within("share", share, 0.0..=1.0, fraction)?;
-        let (step, period) = (step.get(), period.get());
-        within("step", step, STEP_MIN..=f64::MAX, "a time of at least 1 us")?;
-        let expected = "a time of one `step` to a million of them, 1e12 s at most";
-        let longest = (step * STEPS_MAX).min(PERIOD_MAX);
-        within("period", period, step..=longest, expected)?;
+        let (step, steps) = (step.get(), in_steps(share, step.get(), period)?);
         let (Pattern::OnOff { level, .. } | Pattern::Walk { level } | Pattern::Wave { level }) =
             pattern;
-        within("level", level, 0.0..=1.0, fraction)?;
+        within("level", level, 0.0..=1.0, FRACTION)?;
         if let Pattern::OnOff { busy, idle, .. } = pattern {
             for (key, mean) in [("busy", busy.get()), ("idle", idle.get())] {
                 within(key, mean, step..=f64::MAX, "a time of at least one `step`")?;
@@ -92,7 +90,7 @@ impl Background {
             pattern,
             share,
             step,
-            steps: whole(period / step),
+            steps,
         })
     }
 
@@ -107,14 +105,8 @@ impl Background {
         target: Target,
         numbers: &[u32],
     ) -> impl Iterator<Item = (u32, Trace)> {
-        let count = u32::try_from(numbers.len()).expect("hosts and links are numbered in 32 bits");
-        let mut chosen = by_lot(seed, target.choice(), numbers.iter().copied());
-        let chosen_count =
-            usize::try_from(part(self.share, count)).expect("no more than there are");
-        chosen.truncate(chosen_count);
-        chosen.sort_unstable();
         let background = *self;
-        chosen
+        chosen(self.share, seed, target, numbers)
             .into_iter()
             .map(move |number| (number, background.trace(seed, target, number)))
     }
@@ -129,23 +121,25 @@ impl Background {
         let mut draws = generator(seed, target.purpose(), number);
         let mut draw = || draws.next_u64();
         let fractions = self.pattern.fractions(self.step, self.steps, &mut draw);
+        Trace::of_steps(fractions, self.step)
+    }
+}
+
+impl Trace {
+    /// The trace of these `fractions`, one in each step, repeated after the last.
+    fn of_steps(fractions: Vec<f64>, step: f64) -> Self {
+        let after = |steps: f64| Seconds::new(step * steps).expect("a period was checked");
+        let period = after(fractions.len() as f64);
         let mut points: Vec<(Seconds, f64)> = Vec::new();
-        for (step, fraction) in (0_u32..).zip(fractions) {
+        for (number, fraction) in (0_u32..).zip(fractions) {
             if points
                 .last()
                 .is_none_or(|(_, last)| last.to_bits() != fraction.to_bits())
             {
-                points.push((self.after(f64::from(step)), fraction));
+                points.push((after(f64::from(number)), fraction));
             }
         }
-        Trace {
-            points,
-            period: self.after(self.steps as f64),
-        }
-    }
-
-    fn after(&self, steps: f64) -> Seconds {
-        Seconds::new(self.step * steps).expect("a period was checked to be finite")
+        Self { points, period }
     }
 }
 
@@ -165,6 +159,32 @@ impl Target {
     }
 }
 
+/// The `share` of `numbers` that is loaded, ascending.
+fn chosen(share: f64, seed: u64, target: Target, numbers: &[u32]) -> Vec<u32> {
+    let count = u32::try_from(numbers.len()).expect("hosts and links are numbered in 32 bits");
+    let mut chosen = by_lot(seed, target.choice(), numbers.iter().copied());
+    let number = usize::try_from(part(share, count)).expect("no more than there are");
+    chosen.truncate(number);
+    chosen.sort_unstable();
+    chosen
+}
+
+/// The number of steps in a period, if `share`, `step` (in seconds) and `period` are in range.
+fn in_steps(share: f64, step: f64, period: Seconds) -> Result<u64, OutOfRange> {
+    within("share", share, 0.0..=1.0, FRACTION)?;
+    within("step", step, STEP_MIN..=f64::MAX, "a time of at least 1 us")?;
+    let expected = "a time of one `step` to a million of them, 1e12 s at most";
+    let longest = (step * STEPS_MAX).min(PERIOD_MAX);
+    within("period", period.get(), step..=longest, expected)?;
+    Ok(whole(period.get() / step))
+}
+
+/// Checks a range.
+fn ordered(key: &'static str, range: [f64; 2]) -> Result<(), OutOfRange> {
+    let expected = "a range from a lower number to a higher one";
+    within(key, range[0], f64::NEG_INFINITY..=range[1], expected)
+}
+
 fn within(
     key: &'static str,
     value: f64,
@@ -182,6 +202,7 @@ fn within(
     }
 }
 
+const FRACTION: &str = "a number from 0 to 1";
 /// Traces with more steps are mistakes, and take too much memory.
 const STEPS_MAX: f64 = 1e6;
 /// Seconds; longer than any run, and far from where dates overflow.

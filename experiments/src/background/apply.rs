@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::HostId;
 use bsp::units::Seconds;
-use simulator::{LinkId, Platform, Point, Profile};
-use workloads::background::{Background, Target, Trace};
+use simulator::{Discipline, Job, Jobs, LinkId, Platform, PlatformErrorKind, Point, Profile};
+use workloads::background::{Background, OwnerJobs, OwnerLoad, Target, Trace};
 
 use settings::nearest;
 
@@ -20,6 +20,49 @@ pub(super) fn hosts(
     seed: u64,
     named: Option<&[String]>,
 ) -> Result<Platform, String> {
+    let numbers = numbers_of_hosts(&platform, named)?;
+    check_amount(&numbers, background.steps(), ("hosts", "steps"))?;
+    for (number, trace) in background.traces(seed, Target::Hosts, &numbers) {
+        platform = platform
+            .with_load(HostId(number), profile(&trace, |taken| taken))
+            .map_err(two_loads)?;
+    }
+    Ok(platform)
+}
+
+/// `platform` with jobs of the owners of hosts of the Sets that are `named`, or of all.
+///
+/// # Errors
+///
+/// As [`hosts`].
+pub(super) fn jobs(
+    mut platform: Platform,
+    (owners, discipline): (&OwnerLoad, Discipline),
+    seed: u64,
+    named: Option<&[String]>,
+) -> Result<Platform, String> {
+    let numbers = numbers_of_hosts(&platform, named)?;
+    let cores = |number: u32| platform.host(HostId(number)).cores;
+    let most = numbers.iter().map(|number| cores(*number)).max();
+    let expected = owners.expected_jobs(most.unwrap_or(1)).ceil();
+    check_amount(&numbers, whole(expected), ("hosts", "jobs"))?;
+    let drawn: Vec<(u32, OwnerJobs)> = owners.jobs(seed, &numbers, cores).collect();
+    for (number, owner) in drawn {
+        let jobs = owner.jobs.iter().map(|job| Job {
+            arrival: job.arrival,
+            work: job.lifetime,
+        });
+        let jobs = Jobs::new(jobs.collect(), Some(owner.period), discipline)
+            .expect("jobs are drawn in order, within their period");
+        platform = platform
+            .with_jobs(HostId(number), jobs)
+            .map_err(two_loads)?;
+    }
+    Ok(platform)
+}
+
+/// The hosts of the Sets that are `named`, or all.
+fn numbers_of_hosts(platform: &Platform, named: Option<&[String]>) -> Result<Vec<u32>, String> {
     let sets: Vec<&str> = platform
         .sets()
         .iter()
@@ -34,30 +77,26 @@ pub(super) fn hosts(
     }
     let is_meant = |name: &String| named.is_none_or(|named| named.contains(name));
     let meant = platform.sets().iter().filter(|set| is_meant(&set.name));
-    let numbers: Vec<u32> = meant
-        .flat_map(|set| set.hosts.iter().map(|host| host.0))
-        .collect();
-    check_amount(&numbers, background, "hosts")?;
-    for (number, trace) in background.traces(seed, Target::Hosts, &numbers) {
-        platform = platform
-            .with_load(HostId(number), profile(&trace, |taken| taken))
-            .map_err(|fault| format!("{fault}; the platform's file has the first"))?;
-    }
-    Ok(platform)
+    let hosts = meant.flat_map(|set| set.hosts.iter().map(|host| host.0));
+    Ok(hosts.collect())
 }
 
-/// `platform` with congestion on the links that are `named`, or on all between Sets. The two directions
-/// of a cable are congested together.
+fn two_loads(fault: PlatformErrorKind) -> String {
+    format!("{fault}; the platform's file has the first")
+}
+
+/// `platform` with congestion on the links that are `named`, or on all between Sets, as `traces` of so many `steps` say.
+/// The two directions of a cable are congested together.
 ///
 /// # Errors
 ///
 /// If a link does not exist or is congested already, if no link lies between Sets, or there would be
 /// too much to draw.
-pub(super) fn links(
+pub(super) fn links<Traces: Iterator<Item = (u32, Trace)>>(
     mut platform: Platform,
-    background: &Background,
-    seed: u64,
+    steps: u64,
     named: Option<&[String]>,
+    traces: impl FnOnce(&[u32]) -> Traces,
 ) -> Result<Platform, String> {
     let links = match named {
         Some(names) => named_links(&platform, names)?,
@@ -68,14 +107,12 @@ pub(super) fn links(
         return Err("no link lies between Sets alone; name those that are congested".to_owned());
     }
     let numbers: Vec<u32> = cables.keys().map(|first| first.0).collect();
-    check_amount(&numbers, background, "links")?;
-    for (number, trace) in background.traces(seed, Target::Links, &numbers) {
+    check_amount(&numbers, steps, ("links", "steps"))?;
+    for (number, trace) in traces(&numbers) {
         for link in &cables[&LinkId(number)] {
             let nominal = platform.links()[link.index()].bandwidth.get();
             let offered = profile(&trace, |taken| nominal * (1.0 - taken));
-            platform = platform
-                .with_bandwidth(*link, offered)
-                .map_err(|fault| format!("{fault}; the platform's file has the first"))?;
+            platform = platform.with_bandwidth(*link, offered).map_err(two_loads)?;
         }
     }
     Ok(platform)
@@ -131,16 +168,31 @@ fn profile(trace: &Trace, value: impl Fn(f64) -> f64) -> Profile {
     Profile::new(points, Some(trace.period)).expect("a trace ends before it begins again")
 }
 
-fn check_amount(numbers: &[u32], background: &Background, what: &str) -> Result<(), String> {
-    let (count, steps) = (numbers.len(), background.steps());
-    let total = u64::try_from(count).map_or(u64::MAX, |count| count.saturating_mul(steps));
+/// Checks that `each` steps or jobs of every host or link are not too many.
+fn check_amount(numbers: &[u32], each: u64, (what, of): (&str, &str)) -> Result<(), String> {
+    let count = numbers.len();
+    let total = u64::try_from(count).map_or(u64::MAX, |count| count.saturating_mul(each));
     if POINTS_MAX < total {
+        let shorter = if of == "steps" {
+            "a longer `step` or "
+        } else {
+            ""
+        };
         return Err(format!(
-            "{count} {what} of {steps} steps each, must be at most {POINTS_MAX} steps \
-             together; use fewer of them, a longer `step` or a shorter `period`"
+            "{count} {what} of {each} {of} each, must be at most {POINTS_MAX} {of} together; use fewer of them, \
+             {shorter}a shorter `period`"
         ));
     }
     Ok(())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a number of jobs is not negative, and the conversion saturates"
+)]
+fn whole(number: f64) -> u64 {
+    number as u64
 }
 
 fn unknown_name(kind: &str, name: &str, known: &[&str]) -> String {
@@ -182,7 +234,8 @@ mod tests {
         let pattern = Pattern::Wave { level: 0.5 };
         let background = Background::new(pattern, 1.0, second, Seconds::new(9.0).unwrap()).unwrap();
         let congested = |named: Option<&[String]>| {
-            let platform = links(platform(), &background, 1, named).unwrap();
+            let traces = |numbers: &[u32]| background.traces(1, Target::Links, numbers);
+            let platform = links(platform(), background.steps(), named, traces).unwrap();
             let congested = platform
                 .links()
                 .iter()

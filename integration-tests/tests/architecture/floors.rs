@@ -70,6 +70,7 @@ const PURE: [(&str, &[&str]); 4] = [
         &[
             "crc32fast",
             "csv",
+            "libm",
             "rand",
             "rand_chacha",
             "seq_io",

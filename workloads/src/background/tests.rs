@@ -183,3 +183,169 @@ fn errors_name_the_number_out_of_range() {
         "invalid value `20.0` for `busy`: must be a time of at least one `step`",
     );
 }
+
+fn owners(utilisation: [f64; 2], lifetimes: Lifetimes, period: f64) -> OwnerLoad {
+    OwnerLoad::new(utilisation, lifetimes, [0.5, 1.5], 1.0, seconds(period)).unwrap()
+}
+
+fn pareto() -> Lifetimes {
+    Lifetimes::Pareto {
+        shortest: seconds(2.0),
+        longest: 100.0,
+    }
+}
+
+fn jobs(load: &OwnerLoad, seed: u64, numbers: &[u32]) -> Vec<(u32, OwnerJobs)> {
+    load.jobs(seed, numbers, |_| 2).collect()
+}
+
+#[test]
+fn jobs_depend_on_seed_and_number_alone() {
+    let load = owners([0.1, 0.6], pareto(), 3600.0);
+    let all = jobs(&load, 7, &[0, 1, 2, 3]);
+    assert_eq!(jobs(&load, 7, &[2])[0], all[2]);
+    assert_ne!(jobs(&load, 8, &[2])[0], all[2]);
+    assert_ne!(all[0].1, all[1].1);
+    assert!(jobs(&owners([0.0, 0.0], pareto(), 3600.0), 7, &[0, 1]).is_empty());
+}
+
+#[test]
+fn jobs_need_the_utilisation_that_was_drawn() {
+    let exponential = Lifetimes::Exponential { mean: seconds(4.0) };
+    for lifetimes in [pareto(), exponential] {
+        let load = owners([0.3, 0.3], lifetimes, 2e6);
+        let (_, owner) = jobs(&load, 3, &[5]).remove(0);
+        let work: f64 = owner.jobs.iter().map(|job| job.lifetime).sum();
+        // On two cores.
+        let utilisation = work / 2.0 / owner.period.get();
+        assert!((utilisation / 0.3 - 1.0).abs() < 0.02, "{utilisation}");
+        assert!((owner.utilisation - 0.3).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn lifetimes_have_the_moments_of_their_law() {
+    // 2 ln 100 / (1 - 1 / 100), and with a second moment of 4 * 100.
+    assert!((pareto().mean() - 9.3034).abs() < 1e-4);
+    assert!((pareto().deviation() - 17.7045).abs() < 1e-3);
+    let exponential = Lifetimes::Exponential { mean: seconds(9.0) };
+    for lifetimes in [pareto(), exponential] {
+        let load = OwnerLoad::new([0.5, 0.5], lifetimes, [1.0, 1.0], 1.0, seconds(1e6)).unwrap();
+        let (_, owner) = jobs(&load, 1, &[0]).remove(0);
+        let number = owner.jobs.len() as f64;
+        let mean = owner.jobs.iter().map(|job| job.lifetime).sum::<f64>() / number;
+        let square = |job: &OwnerJob| (job.lifetime - mean) * (job.lifetime - mean);
+        let deviation = (owner.jobs.iter().map(square).sum::<f64>() / number).sqrt();
+        assert!((mean / lifetimes.mean() - 1.0).abs() < 0.02, "{mean}");
+        assert!(
+            (deviation / lifetimes.deviation() - 1.0).abs() < 0.03,
+            "{deviation}"
+        );
+        // The gaps between arrivals of a Poisson process deviate by their mean.
+        let gaps: Vec<f64> = owner
+            .jobs
+            .windows(2)
+            .map(|pair| pair[1].arrival - pair[0].arrival)
+            .collect();
+        let gap = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps
+            .iter()
+            .map(|one| (one - gap) * (one - gap))
+            .sum::<f64>();
+        let variation = (variance / gaps.len() as f64).sqrt() / gap;
+        assert!((variation - 1.0).abs() < 0.02, "{variation}");
+    }
+}
+
+#[test]
+fn impossible_owners_are_refused() {
+    let refused = |utilisation, lifetimes, spread, period: f64| {
+        let load = OwnerLoad::new(utilisation, lifetimes, spread, 1.0, seconds(period));
+        load.unwrap_err().to_string()
+    };
+    let one = [1.0, 1.0];
+    let cases = [
+        (
+            refused([0.2, 1.0], pareto(), one, 60.0),
+            "invalid value `1.0` for `utilisation`: must be a number from 0 to 0.99: a host is never fully used",
+        ),
+        (
+            refused([0.5, 0.2], pareto(), one, 60.0),
+            "invalid value `0.5` for `utilisation`: must be a range from a lower number to a higher one",
+        ),
+        (
+            refused([0.5, 0.5], pareto(), [2.0, 1.0], 60.0),
+            "invalid value `2.0` for `spread`: must be a range from a lower number to a higher one",
+        ),
+        (
+            refused(
+                [0.5, 0.5],
+                Lifetimes::Exponential {
+                    mean: Seconds::ZERO,
+                },
+                one,
+                60.0,
+            ),
+            "invalid value `0.0` for `lifetime`: must be a time of at least 1 ms",
+        ),
+        (
+            refused(
+                [0.5, 0.5],
+                Lifetimes::Pareto {
+                    shortest: seconds(1.0),
+                    longest: 1.0,
+                },
+                one,
+                60.0,
+            ),
+            "invalid value `1.0` for `longest`: must be a number above 1, at most 1e9",
+        ),
+        (
+            refused([0.5, 0.5], pareto(), one, 1e9),
+            "invalid value `1000000000.0` for `period`: must be short enough for at most a million jobs of a core",
+        ),
+    ];
+    for (met, expected) in cases {
+        assert_eq!(met, expected);
+    }
+}
+
+#[test]
+fn levels_stay_in_their_range_and_vary_as_they_are_told() {
+    let levels = |variation, period| {
+        let memory = (variation, seconds(60.0));
+        Levels::new([0.05, 0.5], memory, 1.0, (seconds(1.0), seconds(period))).unwrap()
+    };
+    let steady: Vec<_> = levels(0.0, 9.0)
+        .traces(4, &(0..400).collect::<Vec<_>>())
+        .collect();
+    let logarithms: Vec<f64> = steady
+        .iter()
+        .map(|(_, trace)| (1.0 - trace.points[0].1).ln())
+        .collect();
+    assert!(steady.iter().all(|(_, trace)| trace.points.len() == 1));
+    let (low, high) = (0.05_f64.ln(), 0.5_f64.ln());
+    assert!(
+        logarithms
+            .iter()
+            .all(|value| (low - 1e-9..high + 1e-9).contains(value))
+    );
+    let mean = logarithms.iter().sum::<f64>() / 400.0;
+    assert!((mean - f64::midpoint(low, high)).abs() < 0.1, "{mean}");
+    let (_, trace) = levels(0.2, 2e5).traces(4, &[7]).next().unwrap();
+    let level = 1.0 - steady[7].1.points[0].1;
+    let relative: Vec<f64> = trace
+        .points
+        .iter()
+        .map(|(_, taken)| (1.0 - taken) / level - 1.0)
+        .collect();
+    let count = relative.len() as f64;
+    let variance = relative.iter().map(|value| value * value).sum::<f64>() / count;
+    assert!((variance.sqrt() - 0.2).abs() < 0.02, "{variance}");
+    let next = relative.windows(2).map(|pair| pair[0] * pair[1]);
+    let correlation = next.sum::<f64>() / count / variance;
+    assert!(
+        (correlation - (-1.0_f64 / 60.0).exp()).abs() < 0.01,
+        "{correlation}"
+    );
+}
