@@ -13,6 +13,7 @@
 
 mod acceptance;
 mod bounded;
+pub mod completion;
 mod knowledge;
 mod paper;
 mod plan;

@@ -1,0 +1,106 @@
+//! The mean completion time, from what a plan knows of a host.
+
+use bsp::units::Seconds;
+
+use super::present_jobs;
+use crate::bounded;
+
+/// Highest utilisation that [`expected`] assumes, a share of the host's time.
+///
+/// A host measured to be busier, or from which no number comes, still makes progress at a twentieth of its speed:
+/// it is unattractive, and sums and differences of its times remain finite.
+pub const UTILISATION_MAX: f64 = 0.95;
+
+/// Expected time from the arrival of a task to its end.
+///
+/// Equation `COMPLETION` of `docs/model.md`, without variance: `d / (1 − ρ)` and the delay by present jobs.
+///
+/// | symbol | argument | unit |
+/// |---|---|---|
+/// | `d = w / τ` | `dedicated`: time that the rest of the task takes without owner's jobs; below zero counts as zero | s |
+/// | `ρ` | `utilisation`: share of the host's time that owner's jobs use, from 0 to [`UTILISATION_MAX`]; what is outside counts as the nearer end, NaN as the upper one | 1 |
+/// | `a_k` | `ages`: time since the arrival of each present job; below zero counts as no job | s |
+/// | `C` | `begins`: time until the task arrives; below zero counts as zero | s |
+///
+/// Finite for all arguments, and the same bits on every machine.
+#[must_use]
+pub fn expected(
+    dedicated: Seconds,
+    utilisation: f64,
+    ages: &[Seconds],
+    begins: Seconds,
+) -> Seconds {
+    let utilisation = if utilisation.is_nan() {
+        UTILISATION_MAX
+    } else {
+        utilisation.clamp(0.0, UTILISATION_MAX)
+    };
+    let delay = present_jobs::delay(ages, begins, utilisation);
+    mean(dedicated.get(), utilisation, delay)
+}
+
+/// `dedicated` at the speed that `utilisation` leaves, after `delay`; a task without work takes no time.
+pub(super) fn mean(dedicated: f64, utilisation: f64, delay: f64) -> Seconds {
+    if dedicated <= 0.0 {
+        return Seconds::ZERO;
+    }
+    bounded::seconds(dedicated / (1.0 - utilisation) + delay)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn seconds(value: f64) -> Seconds {
+        Seconds::new(value).unwrap()
+    }
+
+    fn check(dedicated: f64, utilisation: f64, ages: &[f64], expected_seconds: f64) {
+        let ages: Vec<_> = ages.iter().map(|age| seconds(*age)).collect();
+        let met = expected(seconds(dedicated), utilisation, &ages, Seconds::ZERO).get();
+        let difference = (met - expected_seconds).abs();
+        assert!(
+            difference <= 1e-12 * expected_seconds,
+            "{met}, not {expected_seconds}"
+        );
+    }
+
+    #[test]
+    fn a_task_takes_its_time_at_the_speed_that_is_left() {
+        check(30.0, 0.0, &[], 30.0);
+        check(30.0, 0.25, &[], 40.0);
+        check(30.0, 0.25, &[6.0], 48.0);
+    }
+
+    #[test]
+    fn busier_hosts_count_as_the_busiest_that_is_assumed() {
+        for utilisation in [0.95, 0.96, 1.0, 7.0, f64::INFINITY, f64::NAN] {
+            check(1.0, utilisation, &[], 20.0);
+        }
+        check(1.0, -0.5, &[], 1.0);
+        check(1.0, f64::NEG_INFINITY, &[], 1.0);
+    }
+
+    #[test]
+    fn no_work_takes_no_time() {
+        check(0.0, 0.5, &[100.0], 0.0);
+        check(-3.0, 0.5, &[100.0], 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_give_a_time_that_is_finite_and_not_negative(
+            dedicated in any::<f64>(),
+            utilisation in prop_oneof![any::<f64>(), Just(f64::NAN), Just(1.0)],
+            ages in prop::collection::vec(any::<f64>(), 0..8),
+            begins in any::<f64>(),
+        ) {
+            let time = |value: f64| Seconds::new(value).unwrap_or_else(|_| seconds(f64::MAX));
+            let ages: Vec<_> = ages.into_iter().map(time).collect();
+            let met = expected(time(dedicated), utilisation, &ages, time(begins));
+            prop_assert!(Seconds::ZERO <= met);
+        }
+    }
+}
