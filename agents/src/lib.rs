@@ -42,7 +42,8 @@ pub use programs::{Outputs, ProgramType, Programs};
 pub use script::Script;
 pub use set_manager::SetManager;
 pub use setup::{
-    Barrier, Collection, Payment, Rules, Scheduler, Setup, Shape, TransferStart, WindowRule,
+    Barrier, Collection, LinkProbing, Payment, Rules, Scheduler, Setup, Shape, TransferStart,
+    WindowRule,
 };
 pub use simulated::{simulate, simulate_in_mailboxes};
 pub use world::{Cost, Delivery, Event, Exchange, Moved, World};

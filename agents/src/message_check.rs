@@ -9,8 +9,8 @@ use std::ops::RangeInclusive;
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use migbsp::{
-    Answer, CostCoefficients, Entry, HostLink, Inventory, LinkProbe, Load, MeasuredMove,
-    ProbedLink, Refusal,
+    Answer, CostCoefficients, Entry, ExternalLoad, HostLink, Inventory, LinkProbe, Load,
+    MeasuredMove, ProbedLink, Refusal,
 };
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
@@ -181,7 +181,13 @@ impl MessageCheck<'_> {
                 check(from == Address::Node(measured.host), || {
                     foreign(measured.host)
                 })?;
-                self.links(measured.host, &measured.links)?;
+                self.links(measured.host, &measured.more.links)?;
+                let mut external = measured.more.external.iter();
+                let is_own = |load: &ExternalLoad| load.host == measured.host && load.is_sound();
+                check(
+                    measured.more.external.len() <= 1 && external.all(is_own),
+                    || format!("an impossible external load of {}", measured.host),
+                )?;
                 cores(measured.cores)
             }
             CallMessage::Capacity(capacity) => {
@@ -298,7 +304,14 @@ impl MessageCheck<'_> {
         check(inventory.loads.is_sorted_by(|a, b| a.rank < b.rank), || {
             format!("the loads of {set} are not in rank order")
         })?;
-        for link in &inventory.links {
+        let external = &inventory.measured.external;
+        let is_own = |load: &ExternalLoad| {
+            let found = processors.binary_search_by_key(&load.host, |own| own.host);
+            load.is_sound() && found.is_ok()
+        };
+        let is_sound = external.is_sorted_by(|a, b| a.host < b.host) && external.iter().all(is_own);
+        check(is_sound, || format!("impossible external loads of {set}"))?;
+        for link in &inventory.measured.links {
             self.0.host(link.from)?;
             check(self.set_of(link.from) == set, || foreign(link.from))?;
             self.links(link.from, &[*link])?;

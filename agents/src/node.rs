@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use bsp::units::Seconds;
+use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
+use migbsp::{ExternalLoad, Measurements, Planning};
 use protocol::{Address, AgentMessage, Arrived, CallMessage, Evaluate, Measured, Report, Reports};
 
 use crate::check::check;
@@ -28,6 +29,8 @@ pub struct Node {
     reports: Vec<Report>,
     /// The number of reports that are missing.
     reports_missing: usize,
+    /// When the host was last measured.
+    measured: Option<Instant>,
 }
 
 impl Node {
@@ -43,6 +46,7 @@ impl Node {
             arrived: None,
             reports: Vec::new(),
             reports_missing: 0,
+            measured: None,
         }
     }
 
@@ -88,9 +92,10 @@ impl Node {
                     .as_ref()
                     .map_or(Seconds::ZERO, |s| s.load_window);
                 let load = world.load(self.host, window);
-                let recent = rules.scheduler.as_ref().filter(|s| s.plans());
+                let plans = rules.scheduler.as_ref().filter(|s| s.plans());
                 let load_recent =
-                    recent.map_or(0.0, |s| world.felt_load(self.host, s.planning.load_window));
+                    plans.map_or(0.0, |s| world.felt_load(self.host, s.planning.load_window));
+                let external = plans.map(|s| self.external_load(&s.planning, world));
                 let learns = rules.scheduler.as_ref().is_some_and(Scheduler::learns);
                 let measured = Measured {
                     superstep: order.superstep,
@@ -99,10 +104,13 @@ impl Node {
                     cores,
                     load,
                     load_recent,
-                    links: if learns {
-                        world.links(self.host)
-                    } else {
-                        Vec::new()
+                    more: Measurements {
+                        links: if learns {
+                            world.links(self.host)
+                        } else {
+                            Vec::new()
+                        },
+                        external: external.into_iter().filter(ExternalLoad::is_any).collect(),
                     },
                 };
                 self.report(
@@ -137,6 +145,21 @@ impl Node {
             }
         }
         Ok(())
+    }
+
+    /// The external load of the host over longer times.
+    fn external_load(&mut self, planning: &Planning, world: &mut dyn World) -> ExternalLoad {
+        let now = world.now();
+        let before = self.measured.replace(now);
+        let passed = now - before.unwrap_or(Instant::START);
+        let minute = Seconds::new(60.0).expect("a minute is finite");
+        ExternalLoad {
+            host: self.host,
+            minute: world.load(self.host, minute),
+            utilisation: world.load(self.host, planning.owner_window),
+            since: world.felt_load(self.host, passed),
+            ages: world.ages(self.host),
+        }
     }
 
     /// Checks that no process here is to report.

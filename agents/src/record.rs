@@ -15,8 +15,8 @@ mod writer;
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, BarrierTime, CostCoefficients, Edge, Entry, HostLink, MeasuredMove, NotSelected, Path,
-    PlanAssessment, PlannedMove, Potential, ProbedLink, Received,
+    Answer, BarrierTime, CostCoefficients, Edge, Entry, ExternalLoad, HostLink, MeasuredMove,
+    NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Received,
 };
 use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
@@ -136,6 +136,9 @@ pub struct Evaluated {
     /// The links to other hosts that its hosts have measured, if the cost of moves is learned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<HostLink>,
+    /// The external load of its hosts over longer times, of those that have one, where plans name processors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<ExternalLoad>,
     /// What the barrier adds for the processes of this Set, where plans name processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierTime>,

@@ -147,6 +147,8 @@ pub struct Scheduler {
     /// In simulations with [`Payment::Transfer`]: bytes that cross the network for each byte of an image that moves,
     /// `α1` of equation `COST`. It stands for packing and unpacking that the network waits for. `None`: one.
     pub transfer_factor: Option<f64>,
+    /// In simulations: how the bandwidths between hosts are measured, if they are. `None`: links have their nominal ones.
+    pub link_probes: Option<LinkProbing>,
     /// A superstep with a rescheduling call lasts at least this long, the call included.
     pub window: Seconds,
     /// The meaning of the window for a call that migrates.
@@ -170,6 +172,7 @@ impl Default for Scheduler {
             moves: true,
             payment: Payment::default(),
             transfer_factor: None,
+            link_probes: None,
             window: Seconds::ZERO,
             window_after_migration: WindowRule::default(),
             load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
@@ -212,6 +215,15 @@ impl Scheduler {
             migbsp::Planner::new(&self.policy, &self.model, &self.planning, migration_time);
         planner.filter(|_| self.plans())
     }
+}
+
+/// How the bandwidths between simulated hosts are measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkProbing {
+    /// The time between two probes of a link, above zero.
+    pub interval: Seconds,
+    /// From which the errors of probes are drawn.
+    pub seed: u64,
 }
 
 /// The payment for migrations.

@@ -1,6 +1,7 @@
 //! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
 
 mod activity;
+mod link_probes;
 mod recorded;
 mod rendezvous;
 mod routes;

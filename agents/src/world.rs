@@ -150,13 +150,17 @@ pub trait World {
     fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32);
 
     /// The fraction of a host that other programs used, averaged over the last `window`.
-    fn load(&self, host: HostId, window: Seconds) -> f64;
+    fn load(&mut self, host: HostId, window: Seconds) -> f64;
 
     /// The same as the processes of the host felt it, in their computation: the fraction that they did not get. Where
     /// processors are shared as the model says, there is no difference.
-    fn felt_load(&self, host: HostId, window: Seconds) -> f64 {
+    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
         self.load(host, window)
     }
+
+    /// The processor time that each process of other programs has had that keeps a core of the host busy now, the longest
+    /// first; at most [`ExternalLoad::AGES_MAX`](migbsp::ExternalLoad::AGES_MAX).
+    fn ages(&mut self, host: HostId) -> Vec<Seconds>;
 
     /// The time for which a host has been busy with the overhead of messages since the run began.
     fn overhead_busy(&self, host: HostId) -> Seconds;
@@ -168,7 +172,7 @@ pub trait World {
     fn path(&self, from: SetId, to: SetId) -> Path;
 
     /// Seconds per byte from the hosts of this machine to others, as far as they are measured by pairs of hosts, in the order of the
-    /// pairs. The simulated world measures none.
+    /// pairs. The simulated world measures none unless [`LinkProbing`](crate::LinkProbing) is configured.
     fn links(&self, _host: HostId) -> Vec<HostLink> {
         Vec::new()
     }

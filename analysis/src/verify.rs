@@ -92,6 +92,7 @@ fn configured(
     let script = experiments::script(&scheduler.orders, &node, processes, host)?;
     Ok((
         scheduler.options.policy.clone(),
-        scheduler.agents(scenario, script),
+        // What probes found is in the record.
+        scheduler.agents(scenario, script, 0),
     ))
 }

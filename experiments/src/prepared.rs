@@ -83,7 +83,11 @@ impl PreparedExperiment {
             start: experiment.network.start,
             placement: self.placement.clone(),
             barrier: experiment.barrier.options(),
-            scheduler: experiment.scheduler.agents(scenario, self.script.clone()),
+            scheduler: {
+                let seed = experiment.run.seed;
+                let script = self.script.clone();
+                experiment.scheduler.agents(scenario, script, seed)
+            },
             superstep_limit: experiment.run.superstep_limit,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::{Payment, Script, WindowRule};
+use agents::{LinkProbing, Payment, Script, WindowRule};
 use bsp::units::Seconds;
 use migbsp::{Config, Parameters, Planning, Policies, Policy, PolicyError};
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,9 @@ pub struct Options {
     pub payment: Payment,
     /// Bytes on the simulated network for each byte of a state that moves; `None`: one.
     pub transfer_factor: Option<f64>,
+    /// Time between probes of the bandwidths between simulated hosts; `None`: links have their nominal ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_probes: Option<Seconds>,
     /// Minimum duration of a superstep with a call.
     pub window: Seconds,
     /// Effect of the window on a call with migrations.
@@ -140,6 +143,7 @@ impl Scheduler {
         let lengths = [
             ("load_window", self.options.load_window),
             ("planning.load_window", self.planning.load_window),
+            ("planning.owner_window", self.planning.owner_window),
             ("window", self.options.window),
         ];
         for (key, length) in lengths {
@@ -148,6 +152,21 @@ impl Scheduler {
                 let (key, rule) = (format!("scheduler.{key}"), "must be at least 0 s");
                 return Err(Fault::invalid(place, &key, length.get(), rule));
             }
+        }
+        if let Some(interval) = self.options.link_probes
+            && interval < Seconds::new(PROBES_APART_MIN).expect("finite")
+        {
+            let place = section.find("link_probes").and_then(Node::place);
+            let key = "scheduler.link_probes";
+            let rule = "must be at least 1 ms";
+            return Err(Fault::invalid(place, key, interval.get(), rule));
+        }
+        let idle_below = self.planning.idle_below;
+        if !(0.0..=1.0).contains(&idle_below) {
+            let place = section.find("planning.idle_below").and_then(Node::place);
+            let key = "scheduler.planning.idle_below";
+            let rule = "must be a number from 0 to 1";
+            return Err(Fault::invalid(place, key, idle_below, rule));
         }
         self.check_transfer_factor(section)?;
         let planning = &self.planning;
@@ -208,7 +227,14 @@ impl Scheduler {
     }
 
     /// The scheduler of the agents in a run of `scenario`.
-    pub fn agents(&self, scenario: Scenario, script: Option<Script>) -> Option<agents::Scheduler> {
+    ///
+    /// `seed` is the one of the run.
+    pub fn agents(
+        &self,
+        scenario: Scenario,
+        script: Option<Script>,
+        seed: u64,
+    ) -> Option<agents::Scheduler> {
         let policy = self.policy.clone()?;
         let moves = match scenario {
             Scenario::I => return None,
@@ -224,6 +250,10 @@ impl Scheduler {
             moves,
             payment: self.options.payment,
             transfer_factor: self.options.transfer_factor,
+            link_probes: self
+                .options
+                .link_probes
+                .map(|interval| LinkProbing { interval, seed }),
             window: self.options.window,
             window_after_migration: self.options.window_after_migration,
             load_window: self.options.load_window,
@@ -297,6 +327,7 @@ impl Default for Options {
             load_window,
             payment,
             transfer_factor,
+            link_probes: None,
             window,
             window_after_migration,
         }
@@ -352,6 +383,9 @@ const SCRIPT: &str = "script";
 
 /// Maximum number of hosts that a host asks in a plan; larger values take minutes.
 const ASKED_MAX: u32 = 10_000;
+
+/// Seconds between probes.
+const PROBES_APART_MIN: f64 = 1e-3;
 
 /// Maximum number of bytes on the network for each byte of a state.
 const TRANSFER_FACTOR_MAX: f64 = 1e6;

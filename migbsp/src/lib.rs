@@ -27,10 +27,10 @@ mod when;
 pub use acceptance::{CostBenefit, Gate, Verdict};
 pub use knowledge::{
     Assignment, BandwidthForecast, BarrierTime, CallMove, CostCoefficients, CostSource, Edge,
-    Forecast, Graph, Host, HostLink, Incoming, Lesson, LinkProbe, Load, MeasuredMove, Message,
-    MigrationCost, MigrationModel, MigrationSchedule, MigrationTime, Move, MoveCost, Neighbours,
-    Network, Path, PlanningAssumptions, PricedMove, ProbedLink, Processor, Received, Snapshot,
-    SteadyRate, capacity,
+    ExternalLoad, Forecast, Graph, Host, HostLink, Incoming, Lesson, LinkProbe, Load, MeasuredMove,
+    Measurements, Message, MigrationCost, MigrationModel, MigrationSchedule, MigrationTime, Move,
+    MoveCost, Neighbours, Network, Path, PlanningAssumptions, PricedMove, ProbedLink, Processor,
+    Received, Snapshot, SteadyRate, capacity,
 };
 pub use paper::{
     Answer, BestStays, BytesSuperstep, CandidateOrder, CandidateWork, Config, ConfigError, Digest,
@@ -40,9 +40,9 @@ pub use paper::{
     Selection, SenderSet, SetIndex, SetLoad, SetView, Situation, ThresholdOver, TieBreak,
     ToleranceFloor, merge, select,
 };
-pub use plan::{Alternative, Draft, GreedyRefine, Plan, Portfolio};
+pub use plan::{Alternative, Destination, DestinationChoice, Draft, GreedyRefine, Plan, Portfolio};
 pub use planner::{CallStart, Decision, Inventory, PlanAssessment, PlannedMove, Planner};
 pub use policies::{Description, Policies};
-pub use policy::{Planning, Policy, PolicyError};
+pub use policy::{LoadSource, Planning, Policy, PolicyError};
 pub use rule::{Need, Parameter, Rule, Settings};
 pub use when::{CallOutcome, CallSchedule, Elapsed, Interval, Spacing, When, is_balanced};

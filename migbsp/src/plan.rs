@@ -4,11 +4,16 @@
 
 mod bonorden_central;
 mod bonorden_distributed;
+mod destination;
 mod draft;
+mod dsa;
+mod etm;
 mod greedy_refine;
 mod list;
+mod mcm;
 mod partition;
 mod portfolio;
+mod random;
 mod rebalanced;
 mod relief;
 mod search;
@@ -16,6 +21,7 @@ mod trim;
 
 use crate::rule::Rule;
 
+pub use destination::{Destination, DestinationChoice};
 pub use draft::{Alternative, Draft, Plan};
 pub use greedy_refine::GreedyRefine;
 pub use portfolio::Portfolio;
@@ -30,6 +36,11 @@ pub(crate) const PLANS: &[Rule<dyn Plan>] = &[
     portfolio::RULE,
     rebalanced::IMLP,
     rebalanced::BEST,
+    dsa::RULE,
+    dsa::PLUS,
+    mcm::RULE,
+    etm::RULE,
+    random::RULE,
 ];
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ mod costs;
 mod decision;
 mod inventory;
 mod lifetime;
+mod load_forecasts;
 mod model_error;
 mod pacing;
 mod rejected;
@@ -50,13 +51,15 @@ use bsp::units::Seconds;
 use crate::bounded::seconds;
 use crate::when::TRIAL;
 use crate::{
-    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, LinkProbe, MigrationTime,
-    MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink, Snapshot, Spacing, Verdict,
+    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, LinkProbe, LoadSource,
+    MigrationTime, MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink, Snapshot,
+    Spacing, Verdict,
 };
 use audit::PlanAudit;
 use confirmation::Unconfirmed;
 use costs::LearnedCosts;
 use lifetime::Lifetime;
+use load_forecasts::LoadForecasts;
 use model_error::ModelError;
 use pacing::CallPacing;
 
@@ -77,6 +80,8 @@ pub struct Planner {
     pacing: CallPacing,
     lifetime: Lifetime,
     model_error: ModelError,
+    /// What is expected of external loads; `None`: those of the last moment.
+    loads: Option<LoadForecasts>,
     /// What has been learnt of the messages between Sets.
     lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
@@ -134,6 +139,10 @@ impl Planner {
             pacing: CallPacing::new(planning.overhead),
             lifetime: Lifetime::new(planning.horizon),
             model_error: ModelError::default(),
+            loads: match planning.load {
+                LoadSource::Forecast => Some(LoadForecasts::default()),
+                LoadSource::Recent => None,
+            },
             lessons: Vec::new(),
             balance: None,
             unconfirmed: None,
@@ -141,7 +150,12 @@ impl Planner {
     }
 
     /// Plans, in a call that begins at `start`, with what is known of every Set.
-    pub fn decide(&mut self, start: CallStart, sets: Vec<Inventory>, cost: MoveCost) -> Decision {
+    pub fn decide(
+        &mut self,
+        start: CallStart,
+        mut sets: Vec<Inventory>,
+        cost: MoveCost,
+    ) -> Decision {
         let CallStart {
             completed,
             began: now,
@@ -158,10 +172,13 @@ impl Planner {
             migration_time: self.migration_time,
             lessons: std::mem::take(&mut self.lessons),
         };
-        let snapshot = inventory::snapshot(sets, cost, &assumptions);
-        self.lessons = snapshot.network().lessons().to_vec();
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
+        if let Some(loads) = &mut self.loads {
+            loads.expect(now, assumptions.horizon * superstep, &mut sets);
+        }
+        let snapshot = inventory::snapshot(sets, cost, &assumptions);
+        self.lessons = snapshot.network().lessons().to_vec();
         let present = Assignment::present(&snapshot);
         let call = Call {
             snapshot: &snapshot,
@@ -247,6 +264,7 @@ impl Planner {
                 ..Alternative::new("undo", &reverted)
             }],
             places,
+            choice: None,
         };
         Some(Proposal {
             draft,
@@ -300,6 +318,7 @@ impl Planner {
                     .filter(|_| call.snapshot.learns_cost())
                     .map(seconds),
                 alternatives: draft.alternatives,
+                choice: draft.choice,
             },
             spacing: Spacing {
                 cost: seconds(overhead.unwrap_or_default()),

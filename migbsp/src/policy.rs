@@ -14,7 +14,7 @@ use part::Part;
 pub(crate) use part::check;
 
 pub use error::PolicyError;
-pub use planning::Planning;
+pub use planning::{LoadSource, Planning};
 
 /// A policy: a [`When`], a [`Plan`] and a [`Gate`], each with the values of its parameters.
 ///

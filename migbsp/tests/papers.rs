@@ -82,6 +82,7 @@ fn parameters(interval: u32) -> Parameters {
         migration: MigrationCost {
             data_rate: Some(0.21e-6),
             fixed_rate: Some(0.018e-6),
+            overlap: None,
             base: Some(Seconds::new(0.0046).unwrap()),
             ..MigrationCost::default()
         },

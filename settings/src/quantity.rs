@@ -23,7 +23,9 @@ impl Unit {
                 Self::Bytes
             }
             "instructions" => Self::Instructions,
-            "window" | "load_window" | "base" | "tie_width" => Self::Seconds,
+            "window" | "load_window" | "owner_window" | "link_probes" | "base" | "tie_width" => {
+                Self::Seconds
+            }
             "data_rate" | "fixed_rate" => Self::SecondsPerByte,
             _ => Self::None,
         }

@@ -104,7 +104,7 @@ impl Background {
         seed: u64,
         target: Target,
         numbers: &[u32],
-    ) -> impl Iterator<Item = (u32, Trace)> {
+    ) -> impl Iterator<Item = (u32, Trace)> + use<> {
         let background = *self;
         chosen(self.share, seed, target, numbers)
             .into_iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bsp::units::Instructions;
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Inventory, Load, Processor};
+use migbsp::{Inventory, Load, Measurements, Processor};
 
 use super::comparison::Names;
 use crate::record::{Evaluated, Evaluation, Hosts, Observed};
@@ -168,7 +168,10 @@ impl Observations {
             rates: evaluated.transfer_rates.clone(),
             paths: evaluated.paths.clone(),
             barrier: evaluated.barrier.unwrap_or_default(),
-            links: evaluated.links.clone(),
+            measured: Measurements {
+                links: evaluated.links.clone(),
+                external: evaluated.external.clone(),
+            },
         };
         self.sets().map(inventory).collect()
     }

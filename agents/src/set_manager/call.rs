@@ -211,6 +211,7 @@ impl SetManager {
         let when = self.when.as_ref().expect("there is a scheduler");
         let call = self.call.as_ref().expect("a call is being held");
         let reports: Vec<&Report> = call.reports.values().collect();
+        let more = call.more();
         let paths = scheduler.plans().then(|| {
             let sets = call.capacities.keys();
             sets.map(|set| world.path(self.set, *set)).collect()
@@ -221,7 +222,8 @@ impl SetManager {
             transfer_rates: call.rates.clone(),
             hosts: record::Hosts::of(&call.measured),
             paths: paths.unwrap_or_default(),
-            links: call.links(),
+            links: more.links,
+            external: more.external,
             barrier: scheduler.plans().then(|| self.barrier_time(rules, world)),
             processes: reports
                 .iter()

@@ -138,7 +138,11 @@ impl World for TestWorld {
         (host.speed, host.cores)
     }
 
-    fn load(&self, _: HostId, _: Seconds) -> f64 {
+    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
+        Vec::new()
+    }
+
+    fn load(&mut self, _: HostId, _: Seconds) -> f64 {
         0.0
     }
 

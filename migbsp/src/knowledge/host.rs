@@ -11,6 +11,10 @@ pub struct Host {
     pub set: SetId,
     /// What other programs leave of one core, in instructions per second; above zero.
     pub rate: f64,
+    /// Instructions per second of one core without other programs.
+    pub speed: f64,
+    /// The part of its cores that other programs used over `planning.owner_window`, in `[0, 1]`.
+    pub utilisation: f64,
     /// How many processes can compute at the same time; at least 1.
     pub cores: f64,
 }

@@ -39,10 +39,12 @@ impl MoveCost {
 
     /// Seconds per byte of a move, unless they are stated, where a byte takes `per_byte` seconds on the network.
     pub(crate) fn transfer_rate(&self, per_byte: f64) -> f64 {
-        self.learned.map_or_else(
-            || non_negative(per_byte),
-            |learned| learned.transfer_rate(per_byte),
-        )
+        let overlap = self.stated.overlap;
+        match (overlap, self.learned) {
+            (None, Some(learned)) => learned.transfer_rate(per_byte),
+            (Some(overlap), _) => non_negative(overlap) * non_negative(per_byte),
+            (None, None) => non_negative(per_byte),
+        }
     }
 
     /// The cost of a move that was predicted to cost `cost` where a byte takes `predicted` seconds on the network, if it
@@ -110,6 +112,8 @@ mod tests {
         assert!((time(nothing) - 2.7).abs() < 1e-12);
         let base = Some(seconds_of(0.25));
         assert!((time(MigrationCost { base, ..nothing }) - 2.45).abs() < 1e-12);
+        let overlap = Some(3.0);
+        assert!((time(MigrationCost { overlap, ..nothing }) - 3.8).abs() < 1e-12);
         let data_rate = Some(0.0);
         let data = MigrationCost {
             data_rate,

@@ -10,7 +10,7 @@ use crate::knowledge::flows::Flows;
 use crate::knowledge::load::{fill_in_idle, lighter_first};
 use crate::knowledge::network::Sample;
 use crate::{
-    BarrierTime, Graph, Host, HostLink, Load, MigrationTime, MoveCost, Network, Path,
+    BarrierTime, ExternalLoad, Graph, Host, HostLink, Load, MigrationTime, MoveCost, Network, Path,
     PlanningAssumptions, ProbedLink, Processor,
 };
 
@@ -37,6 +37,8 @@ pub struct Snapshot {
     network: Network,
     /// What the barrier adds for the processes of each Set, by Set.
     barriers: Vec<BarrierTime>,
+    /// The processor times of other programs' processes, by host, where there are any.
+    ages: BTreeMap<usize, Vec<Seconds>>,
     cost: MoveCost,
     migration_time: MigrationTime,
     /// Measured migration time as a multiple of what [`MoveCost`] predicts.
@@ -83,6 +85,7 @@ impl Snapshot {
             links: BTreeMap::new(),
             probed: BTreeMap::new(),
             barriers: Vec::new(),
+            ages: BTreeMap::new(),
             cost,
             migration_time: assumptions.migration_time,
             cost_factor: non_negative(assumptions.cost_factor),
@@ -104,6 +107,19 @@ impl Snapshot {
         for link in links {
             if let (Some(from), Some(to)) = (self.host(link.from), self.host(link.to)) {
                 self.links.insert((from, to), non_negative(link.per_byte));
+            }
+        }
+        self
+    }
+
+    /// The same with the `external` loads of hosts over longer times; without a call of this method, they are as in the
+    /// last moment. Hosts that are not there are left out.
+    #[must_use]
+    pub fn with_external(mut self, external: &[ExternalLoad]) -> Self {
+        for load in external {
+            if let Some(host) = self.host(load.host) {
+                self.hosts[host].utilisation = load.utilisation;
+                self.ages.insert(host, load.ages.clone());
             }
         }
         self
@@ -249,6 +265,12 @@ impl Snapshot {
         self.processes[process].instructions / self.hosts[host].rate
     }
 
+    /// The processor time that each process of other programs has had that keeps a core of `host` busy.
+    #[must_use]
+    pub fn ages(&self, host: usize) -> &[Seconds] {
+        self.ages.get(&host).map_or(&[], Vec::as_slice)
+    }
+
     /// What the barrier adds for the processes of `set`.
     pub(crate) fn barrier(&self, set: SetId) -> BarrierTime {
         self.barriers.get(set.index()).copied().unwrap_or_default()
@@ -322,6 +344,8 @@ fn hosts_of(processors: &[Vec<Processor>]) -> Vec<Host> {
                 id: processor.host,
                 set: SetId::from_index(set),
                 rate: processor.rate(),
+                speed: processor.speed.get(),
+                utilisation: processor.load,
                 cores: processor.width(),
             })
         })

@@ -68,6 +68,9 @@ impl Config {
             migration
                 .base
                 .map(|base| ratio("migration.base", base.get())),
+            migration
+                .overlap
+                .map(|overlap| ratio("migration.overlap", overlap)),
         ];
         match checks.into_iter().flatten().find(|check| !check.2) {
             None => Ok(Self(parameters)),

@@ -5,7 +5,7 @@ use std::fmt;
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-use crate::{Assignment, Snapshot};
+use crate::{Assignment, DestinationChoice, Snapshot};
 
 /// Chooses a host for every process.
 ///
@@ -27,6 +27,8 @@ pub struct Draft {
     pub places: Vec<usize>,
     /// The plans that were compared; the chosen one is among them if there is more than one.
     pub alternatives: Vec<Alternative>,
+    /// The hosts that were compared for one process, by plans that choose one.
+    pub choice: Option<DestinationChoice>,
 }
 
 /// A plan that was compared with others.
@@ -51,6 +53,7 @@ impl Draft {
         Self {
             places,
             alternatives,
+            choice: None,
         }
     }
 }

@@ -37,6 +37,7 @@ impl Plan for List {
         Draft {
             places: best.1,
             alternatives: alternatives.split_off(first),
+            choice: None,
         }
     }
 }

@@ -55,6 +55,7 @@ impl Plan for Portfolio {
         Draft {
             places: best.places,
             alternatives: best.alternatives,
+            choice: None,
         }
     }
 }

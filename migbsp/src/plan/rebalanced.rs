@@ -40,6 +40,7 @@ impl Plan for Rebalanced {
             return Draft {
                 places,
                 alternatives,
+                choice: None,
             };
         };
         let present = problem.level(snapshot.places());
@@ -65,6 +66,7 @@ impl Plan for Rebalanced {
         Draft {
             places: best.1,
             alternatives,
+            choice: None,
         }
     }
 }

@@ -18,6 +18,7 @@ impl Snapshot {
             source: CostSource::Stated,
             data_rate: Some(0.0),
             fixed_rate: Some(0.0),
+            overlap: None,
             base: Some(Seconds::new(seconds).unwrap()),
         };
         self.make_cost(cost.into());

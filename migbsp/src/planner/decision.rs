@@ -4,7 +4,9 @@ use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::seconds;
-use crate::{Alternative, Assignment, CostBenefit, Move, Snapshot, Spacing, Verdict};
+use crate::{
+    Alternative, Assignment, CostBenefit, DestinationChoice, Move, Snapshot, Spacing, Verdict,
+};
 
 /// What a planner decides in a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +50,9 @@ pub struct PlanAssessment {
     pub overhead: Option<Seconds>,
     /// The plans that were compared.
     pub alternatives: Vec<Alternative>,
+    /// The hosts that were compared for one process, by plans that choose one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<DestinationChoice>,
 }
 
 /// The processes whose hosts differ between `present` and `planned`.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BarrierTime, HostLink, Load, MoveCost, Path, PlanningAssumptions, Processor, Snapshot,
+    BarrierTime, Load, Measurements, MoveCost, Path, PlanningAssumptions, Processor, Snapshot,
 };
 
 /// What is known of one Set at a call.
@@ -19,9 +19,9 @@ pub struct Inventory {
     pub paths: Vec<Path>,
     /// What the barrier adds for the processes of this Set.
     pub barrier: BarrierTime,
-    /// The links to other hosts that its hosts have measured, if the cost of moves is learned.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<HostLink>,
+    /// What else its hosts have measured.
+    #[serde(default, skip_serializing_if = "Measurements::is_empty")]
+    pub measured: Measurements,
 }
 
 /// The reports of all Sets as one snapshot.
@@ -32,17 +32,19 @@ pub(super) fn snapshot(
 ) -> Snapshot {
     let (mut processors, mut loads) = (Vec::new(), Vec::new());
     let (mut rates, mut paths, mut barriers) = (Vec::new(), Vec::new(), Vec::new());
-    let mut links = Vec::new();
+    let (mut links, mut external) = (Vec::new(), Vec::new());
     for set in sets {
         processors.push(set.processors);
         loads.extend(set.loads);
         rates.push(set.rates);
         paths.push(set.paths);
         barriers.push(set.barrier);
-        links.extend(set.links);
+        links.extend(set.measured.links);
+        external.extend(set.measured.external);
     }
     Snapshot::new(&processors, loads, rates, cost, assumptions)
         .with_barriers(barriers)
         .with_links(&links)
+        .with_external(&external)
         .with_paths(&paths)
 }

@@ -5,7 +5,8 @@ use bsp::{HostId, Image, Rank};
 
 use super::*;
 use crate::{
-    BarrierTime, CostCoefficients, Edge, Lesson, Load, MigrationCost, Path, ProbedLink, Processor,
+    BarrierTime, CostCoefficients, Edge, Lesson, Load, Measurements, MigrationCost, Path,
+    ProbedLink, Processor,
 };
 
 /// Runs of four processes of a second each on two hosts of one Set; a move takes a tenth of a second.
@@ -52,6 +53,7 @@ impl Run {
         let cost = MigrationCost {
             data_rate: Some(0.0),
             fixed_rate: Some(0.0),
+            overlap: None,
             base: Some(Seconds::new(0.1).unwrap()),
             ..MigrationCost::default()
         };
@@ -93,7 +95,7 @@ fn inventory(hosts: [u32; 4]) -> Inventory {
         rates: vec![0.0],
         paths: vec![Path::default()],
         barrier: BarrierTime::Ideal,
-        links: Vec::new(),
+        measured: Measurements::default(),
     }
 }
 

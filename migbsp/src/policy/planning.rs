@@ -22,8 +22,25 @@ pub struct Planning {
     pub asked: u32,
     /// Moves and exchanges that `imlp` and `best` look at for each level.
     pub steps: u64,
-    /// External load is its mean over this long.
+    /// External load of the last moment is its mean over this long.
     pub load_window: Seconds,
+    /// Which external load plans expect.
+    pub load: LoadSource,
+    /// The utilisation of a host by its owner is the mean of its external load over this long.
+    pub owner_window: Seconds,
+    /// Hosts with a higher utilisation are not on the idle list, in `[0, 1]`.
+    pub idle_below: f64,
+}
+
+/// Which external load plans expect on a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadSource {
+    /// The mean over the horizon, by the predictor that was off least.
+    #[default]
+    Forecast,
+    /// That of the last moment.
+    Recent,
 }
 
 impl Default for Planning {
@@ -37,6 +54,9 @@ impl Default for Planning {
             asked: 2,
             steps: 50_000,
             load_window: Seconds::new(1.0).expect("a second is finite"),
+            load: LoadSource::default(),
+            owner_window: Seconds::new(600.0).expect("ten minutes are finite"),
+            idle_below: 0.8,
         }
     }
 }

@@ -5,7 +5,7 @@
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    Answer, CostCoefficients, Digest, Entry, Evaluation, HostLink, Inventory, Load, ProbedLink,
+    Answer, CostCoefficients, Digest, Entry, Evaluation, Inventory, Load, Measurements, ProbedLink,
     ProcessTimes, Request,
 };
 use serde::{Deserialize, Serialize};
@@ -70,9 +70,9 @@ pub struct Measured {
     pub load: f64,
     /// The same over a short window.
     pub load_recent: f64,
-    /// The links to other hosts that it has measured, if the cost of moves is learned.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<HostLink>,
+    /// What else it has measured, of its own links and load.
+    #[serde(default, skip_serializing_if = "Measurements::is_empty")]
+    pub more: Measurements,
 }
 
 /// The capacity of a Set, as its Manager measured it.

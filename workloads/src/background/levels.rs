@@ -60,7 +60,7 @@ impl Levels {
     }
 
     /// The changing ones of `numbers`, ascending, with the traces of the part that is taken.
-    pub fn traces(&self, seed: u64, numbers: &[u32]) -> impl Iterator<Item = (u32, Trace)> {
+    pub fn traces(&self, seed: u64, numbers: &[u32]) -> impl Iterator<Item = (u32, Trace)> + use<> {
         let levels = *self;
         chosen(self.share, seed, Target::Links, numbers)
             .into_iter()

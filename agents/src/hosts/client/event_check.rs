@@ -64,6 +64,8 @@ impl EventCheck {
                 shape.set(evaluated.set)?;
                 records(host == self.rules.managers[evaluated.set.index()])?;
                 shape.superstep(evaluated.superstep)?;
+                let mut external = evaluated.external.iter();
+                external.try_for_each(|load| shape.host(load.host))?;
                 evaluated.processes.iter().try_for_each(|process| {
                     shape.rank(process.rank)?;
                     shape.host(process.host)?;
@@ -80,6 +82,13 @@ impl EventCheck {
                     entry(shape, &considered.entry)?;
                     shape.host(considered.host)
                 })?;
+                let assessment = call.assessment.as_ref();
+                if let Some(choice) = assessment.and_then(|made| made.choice.as_ref()) {
+                    shape.rank(choice.rank)?;
+                    shape.host(choice.from)?;
+                    let mut hosts = choice.destinations.iter();
+                    hosts.try_for_each(|found| shape.host(found.host))?;
+                }
                 call.migrations.iter().try_for_each(|migration| {
                     shape.rank(migration.rank)?;
                     shape.host(migration.from)?;

@@ -151,11 +151,15 @@ impl World for HostWorld {
         (self.machine.offered(), self.machine.processors.get())
     }
 
-    fn load(&self, _: HostId, window: Seconds) -> f64 {
+    fn load(&mut self, _: HostId, window: Seconds) -> f64 {
         self.machine.load.load(window)
     }
 
-    fn felt_load(&self, host: HostId, window: Seconds) -> f64 {
+    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
+        Vec::new()
+    }
+
+    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
         let felt = self.computation.felt_load(window);
         let felt = felt.filter(|_| self.machine.load.counts_delays());
         felt.unwrap_or_else(|| self.load(host, window))

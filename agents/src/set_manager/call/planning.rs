@@ -26,7 +26,7 @@ impl SetManager {
             rates: call.rates.clone(),
             paths: sets.map(|set| world.path(self.set, *set)).collect(),
             barrier: self.barrier_time(rules, world),
-            links: call.links(),
+            measured: call.more(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::check::check;
 use bsp::units::{Instant, Instructions};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
-    Answer, CallMove, Decision, Digest, Entry, HostLink, PlanAssessment, ProbedLink, Processor,
+    Answer, CallMove, Decision, Digest, Entry, Measurements, PlanAssessment, ProbedLink, Processor,
     Processors, Request, Selection,
 };
 use protocol::{
@@ -95,13 +95,17 @@ impl Call {
         self.measured.iter().map(processor).collect()
     }
 
-    /// The links to other hosts that the hosts of the own Set have measured.
-    pub(super) fn links(&self) -> Vec<HostLink> {
-        let measured = self.measured.iter();
-        measured
-            .flat_map(|measured| &measured.links)
-            .copied()
-            .collect()
+    /// What else the hosts of the own Set have measured.
+    pub(super) fn more(&self) -> Measurements {
+        let measured = self.measured.iter().map(|measured| &measured.more);
+        Measurements {
+            links: measured
+                .clone()
+                .flat_map(|more| &more.links)
+                .copied()
+                .collect(),
+            external: measured.flat_map(|more| &more.external).cloned().collect(),
+        }
     }
 
     /// Whether a process of the own Set computed in the last superstep.

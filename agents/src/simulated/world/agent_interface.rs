@@ -2,7 +2,7 @@
 
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::Path;
+use migbsp::{ExternalLoad, HostLink, Path};
 use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 
 use super::SimulatedWorld;
@@ -11,6 +11,7 @@ use crate::error::RunError;
 use crate::record;
 use crate::setup::{Payment, TransferStart};
 use crate::simulated::activity::{ActivityKind, pack};
+use crate::simulated::link_probes;
 use crate::simulated::routes;
 use crate::simulated::transfers::Transfer;
 use crate::world::{Cost, Delivery, Event, Moved, World};
@@ -169,8 +170,14 @@ impl World for SimulatedWorld {
         (host.speed, host.cores)
     }
 
-    fn load(&self, host: HostId, window: Seconds) -> f64 {
+    fn load(&mut self, host: HostId, window: Seconds) -> f64 {
         self.engine.load(host, window)
+    }
+
+    fn ages(&mut self, host: HostId) -> Vec<Seconds> {
+        let mut ages = self.engine.job_ages(host);
+        ages.truncate(ExternalLoad::AGES_MAX);
+        ages
     }
 
     fn overhead_busy(&self, host: HostId) -> Seconds {
@@ -192,6 +199,14 @@ impl World for SimulatedWorld {
                 .time_per_byte(source, target)
                 .unwrap_or_default(),
         }
+    }
+
+    fn links(&self, host: HostId) -> Vec<HostLink> {
+        let scheduler = self.rules.scheduler.as_ref();
+        let probing = scheduler.and_then(|scheduler| scheduler.link_probes);
+        probing.map_or_else(Vec::new, |probing| {
+            link_probes::links(probing, &self.platform, host, self.engine.now())
+        })
     }
 
     fn record(&mut self, event: record::Event) {

@@ -29,6 +29,7 @@ fn config(change: impl FnOnce(&mut Parameters)) -> Config {
         migration: MigrationCost {
             data_rate: Some(0.21e-6),
             fixed_rate: Some(0.018e-6),
+            overlap: None,
             base: Some(Seconds::new(0.0046).unwrap()),
             ..MigrationCost::default()
         },
@@ -125,6 +126,7 @@ fn the_own_set_wins_ties_and_can_be_left_out() {
         parameters.migration = MigrationCost {
             data_rate: Some(0.0),
             fixed_rate: Some(0.0),
+            overlap: None,
             base: Some(Seconds::ZERO),
             ..MigrationCost::default()
         };

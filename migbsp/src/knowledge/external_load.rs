@@ -1,0 +1,59 @@
+//! The external load of a host over the past.
+
+use bsp::HostId;
+use bsp::units::Seconds;
+use serde::{Deserialize, Serialize};
+
+use crate::Processor;
+
+/// The external load of a host over longer times than that of [`Processor::load`], and the processes that cause it.
+///
+/// A host that had none of it reports none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExternalLoad {
+    /// The host.
+    pub host: HostId,
+    /// The part of its cores that other programs used in the last minute, in `[0, 1]`.
+    pub minute: f64,
+    /// The same over `planning.owner_window`: its utilisation by its owner, `ρ`.
+    pub utilisation: f64,
+    /// The same since the last call, or since the run began.
+    pub since: f64,
+    /// The processor time that each process of other programs has had that keeps a core busy now, the longest first.
+    pub ages: Vec<Seconds>,
+}
+
+impl ExternalLoad {
+    /// That of a host of which only the load of the last moment is known.
+    #[must_use]
+    pub fn of(processor: &Processor) -> Self {
+        let load = processor.load;
+        Self {
+            host: processor.host,
+            minute: load,
+            utilisation: load,
+            since: load,
+            ages: Vec::new(),
+        }
+    }
+
+    /// Whether there is anything to report.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        let loads = [self.minute, self.utilisation, self.since];
+        !self.ages.is_empty() || loads.iter().any(|load| 0.0 < *load)
+    }
+
+    /// Whether these are loads: fractions, and times that are not negative, no more of them than
+    /// [`ExternalLoad::AGES_MAX`].
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let loads = [self.minute, self.utilisation, self.since];
+        loads.iter().all(|load| (0.0..=1.0).contains(load))
+            && self.ages.iter().all(|age| Seconds::ZERO <= *age)
+            && self.ages.len() <= Self::AGES_MAX
+    }
+
+    /// How many processes of other programs are reported, the longest ones.
+    pub const AGES_MAX: usize = 64;
+}

@@ -1,0 +1,148 @@
+//! The external load that is expected on each host.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bsp::HostId;
+use bsp::units::Instant;
+
+use super::inventory::Inventory;
+use crate::completion::UTILISATION_MAX;
+use crate::knowledge::selection;
+use crate::{ExternalLoad, Processor};
+
+/// The external load that is expected on each host over a horizon: by the predictor of [`PREDICTORS`] that was off least
+/// over horizons that have passed.
+///
+/// Equation `LOAD-FORECAST` of `docs/model.md`.
+#[derive(Debug, Default)]
+pub(super) struct LoadForecasts(BTreeMap<HostId, HostForecast>);
+
+/// What is known of one host.
+#[derive(Debug)]
+struct HostForecast {
+    /// The recent mean error of each predictor.
+    errors: [f64; PREDICTORS],
+    /// The date of the last report, in seconds.
+    date: f64,
+    /// Seconds of load until then.
+    taken: f64,
+    /// Reports whose predictions have not been compared yet, the oldest first.
+    reports: VecDeque<Report>,
+}
+
+/// What is known of the load of a host at a call.
+#[derive(Clone, Copy, Debug)]
+struct Report {
+    date: f64,
+    taken: f64,
+    /// The load in the last moment, in the last minute, and over `planning.owner_window`.
+    recent: f64,
+    minute: f64,
+    utilisation: f64,
+    /// Seconds for which what runs now is expected to go on.
+    rest: f64,
+}
+
+impl LoadForecasts {
+    /// Replaces the loads of all processors, which are those of the last moment at `now`, by what is expected over the
+    /// next `horizon` seconds.
+    pub(super) fn expect(&mut self, now: Instant, horizon: f64, sets: &mut [Inventory]) {
+        let horizon = horizon.max(HORIZON_MIN);
+        for set in sets {
+            let mut external = set.measured.external.iter().peekable();
+            for processor in &mut set.processors {
+                while external
+                    .peek()
+                    .is_some_and(|load| load.host < processor.host)
+                {
+                    external.next();
+                }
+                let reported = external.next_if(|load| load.host == processor.host);
+                let is_known = self.0.contains_key(&processor.host);
+                if reported.is_none() && !is_known && processor.load <= 0.0 {
+                    continue;
+                }
+                let assumed = ExternalLoad::of(processor);
+                let host = self.0.entry(processor.host).or_default();
+                let load = reported.unwrap_or(&assumed);
+                processor.load = host.expect(now.get(), horizon, processor, load);
+            }
+        }
+    }
+}
+
+impl HostForecast {
+    /// The load that is expected over the next `horizon` seconds.
+    fn expect(
+        &mut self,
+        now: f64,
+        horizon: f64,
+        processor: &Processor,
+        load: &ExternalLoad,
+    ) -> f64 {
+        self.taken += load.since.clamp(0.0, 1.0) * (now - self.date).max(0.0);
+        self.date = now;
+        let is_due = |report: &Report| report.date + PASSED * horizon <= now;
+        while let Some(report) = self.reports.pop_front_if(|report| is_due(report)) {
+            let passed = now - report.date;
+            let met = (self.taken - report.taken) / passed;
+            let errors = report.predictions(passed).map(|found| (found - met).abs());
+            selection::learn(&mut self.errors, errors);
+        }
+        let ages = load.ages.iter().map(|age| age.get().max(AGE_MIN));
+        let report = Report {
+            date: now,
+            taken: self.taken,
+            recent: processor.load.clamp(0.0, 1.0),
+            minute: load.minute,
+            utilisation: load.utilisation,
+            rest: ages.sum::<f64>() / processor.width(),
+        };
+        if self.reports.len() == REPORTS_MAX {
+            self.reports.pop_front();
+        }
+        self.reports.push_back(report);
+        let predictions = report.predictions(horizon);
+        predictions[selection::best(&self.errors)].clamp(0.0, UTILISATION_MAX)
+    }
+}
+
+impl Default for HostForecast {
+    fn default() -> Self {
+        Self {
+            errors: [0.0; PREDICTORS],
+            date: 0.0,
+            taken: 0.0,
+            reports: VecDeque::new(),
+        }
+    }
+}
+
+impl Report {
+    /// The mean load over the next `horizon` seconds, by predictor: what runs now goes on for as long again as it has
+    /// run, and then the host is as in its past; the load of the last moment; that of the last minute; that of the past.
+    fn predictions(&self, horizon: f64) -> [f64; PREDICTORS] {
+        let rest = (self.rest / horizon).min(1.0);
+        let present = if 0.0 < rest { self.recent } else { 0.0 };
+        [
+            rest * present + (1.0 - rest) * self.utilisation,
+            self.recent,
+            self.minute,
+            self.utilisation,
+        ]
+    }
+}
+
+const PREDICTORS: usize = 4;
+
+/// A prediction is compared when this part of the present horizon has passed.
+const PASSED: f64 = 0.5;
+
+/// No horizon is shorter, in seconds.
+const HORIZON_MIN: f64 = 1e-9;
+
+/// Reports of a host that wait to be compared.
+const REPORTS_MAX: usize = 64;
+
+/// Seconds for which a job is expected to go on at least.
+const AGE_MIN: f64 = 2.0;
