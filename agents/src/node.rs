@@ -153,8 +153,16 @@ impl Node {
         let before = self.measured.replace(now);
         let passed = now - before.unwrap_or(Instant::START);
         let minute = Seconds::new(60.0).expect("a minute is finite");
+        let window = (now - Instant::START).min(planning.owner_window);
+        let periods = world.busy_periods(self.host, window);
+        let arrivals = if Seconds::ZERO < window {
+            periods as f64 / window.get()
+        } else {
+            0.0
+        };
         ExternalLoad {
             host: self.host,
+            arrivals,
             minute: world.load(self.host, minute),
             utilisation: world.load(self.host, planning.owner_window),
             since: world.felt_load(self.host, passed),

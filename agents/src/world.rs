@@ -158,6 +158,9 @@ pub trait World {
         self.load(host, window)
     }
 
+    /// How often in the last `window` other programs began to keep a core of the idle host busy.
+    fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64;
+
     /// The processor time that each process of other programs has had that keeps a core of the host busy now, the longest
     /// first; at most [`ExternalLoad::AGES_MAX`](migbsp::ExternalLoad::AGES_MAX).
     fn ages(&mut self, host: HostId) -> Vec<Seconds>;

@@ -174,10 +174,12 @@ impl Planner {
         };
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
-        if let Some(loads) = &mut self.loads {
-            loads.expect(now, assumptions.horizon * superstep, &mut sets);
-        }
-        let snapshot = inventory::snapshot(sets, cost, &assumptions);
+        let interruptions = self
+            .loads
+            .as_mut()
+            .map(|loads| loads.expect(now, assumptions.horizon * superstep, &mut sets));
+        let snapshot = inventory::snapshot(sets, cost, &assumptions)
+            .with_interruptions(&interruptions.unwrap_or_default());
         self.lessons = snapshot.network().lessons().to_vec();
         let present = Assignment::present(&snapshot);
         let call = Call {

@@ -252,6 +252,20 @@ impl Engine {
         ages
     }
 
+    /// How often during the last `window` a job of the owner has arrived on a host while none was present.
+    ///
+    /// # Panics
+    ///
+    /// If the platform has no such `host`.
+    #[must_use]
+    pub fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64 {
+        let from = (self.now - window.get().max(0.0)).max(0.0);
+        self.owners[host.index()].as_mut().map_or(0, |queue| {
+            queue.advance(self.now);
+            queue.periods(from)
+        })
+    }
+
     /// Time that a host has spent so far on sending and receiving messages, where routes have an
     /// overhead.
     ///

@@ -27,6 +27,8 @@ pub(crate) struct OwnerQueue {
     since: f64,
     /// Seconds of cores that jobs have had until `since`.
     taken: f64,
+    /// How often a job has arrived while none was present.
+    periods: u64,
     /// The latest changes, the newest last.
     history: VecDeque<Change>,
 }
@@ -48,6 +50,8 @@ struct Change {
     taken: f64,
     /// Cores that jobs have from then on.
     cores: f64,
+    /// Busy periods that have begun until then, this one included.
+    periods: u64,
 }
 
 impl OwnerQueue {
@@ -63,6 +67,7 @@ impl OwnerQueue {
             done: 0.0,
             since: 0.0,
             taken: 0.0,
+            periods: 0,
             history: VecDeque::new(),
         };
         if let Some(period) = period {
@@ -137,6 +142,15 @@ impl OwnerQueue {
         ((now - then) / (to - from) / self.cores).clamp(0.0, 1.0)
     }
 
+    /// How often from `from` on a job has arrived while none was present, as far as that is remembered.
+    pub(crate) fn periods(&self, from: f64) -> u64 {
+        let after = self.history.partition_point(|change| change.date < from);
+        let before = after
+            .checked_sub(1)
+            .map_or(0, |last| self.history[last].periods);
+        self.periods - before
+    }
+
     /// Seconds of a core that each job present has had until `at`, in no order.
     pub(crate) fn ages(&self, at: f64) -> impl Iterator<Item = f64> {
         let done = self.done + self.rate() * (at - self.since).max(0.0);
@@ -185,6 +199,7 @@ impl OwnerQueue {
     fn begin_next(&mut self) {
         let (position, cycle) = self.next;
         let work = self.jobs.jobs()[position].work;
+        self.periods += u64::from(self.present.is_empty());
         self.present.push(Reverse(Present {
             end: self.done + work,
             begin: self.done,
@@ -212,8 +227,12 @@ impl OwnerQueue {
         if last.is_some_and(|last| last.cores.to_bits() == cores.to_bits()) {
             return;
         }
-        let taken = self.taken;
-        self.history.push_back(Change { date, taken, cores });
+        self.history.push_back(Change {
+            date,
+            taken: self.taken,
+            cores,
+            periods: self.periods,
+        });
         let is_old = |next: &Change| next.date < date - REMEMBERED;
         while self.history.get(1).is_some_and(is_old) {
             self.history.pop_front();

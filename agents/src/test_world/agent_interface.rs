@@ -138,6 +138,10 @@ impl World for TestWorld {
         (host.speed, host.cores)
     }
 
+    fn busy_periods(&mut self, _: HostId, _: Seconds) -> u64 {
+        0
+    }
+
     fn ages(&mut self, _: HostId) -> Vec<Seconds> {
         Vec::new()
     }

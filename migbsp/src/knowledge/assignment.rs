@@ -52,6 +52,10 @@ pub struct Assignment<'a> {
     members: Vec<u32>,
     /// What all processes add to a superstep, in seconds.
     barrier: f64,
+    /// Seconds for which owners' jobs are expected to interrupt a superstep, on all hosts together.
+    interrupted: f64,
+    /// The same by host.
+    interruptions: Vec<f64>,
     /// Seconds that Managers of Sets with processes wait for each other's messages at the end of a superstep.
     exchange: f64,
 }
@@ -110,6 +114,8 @@ impl<'a> Assignment<'a> {
             links: Links::without_messages(snapshot),
             members: vec![0; sets],
             barrier: 0.0,
+            interrupted: 0.0,
+            interruptions: vec![0.0; hosts],
             exchange: 0.0,
         }
     }
@@ -208,6 +214,12 @@ impl<'a> Assignment<'a> {
         let release = self.snapshot.barrier(self.set(host)).release();
         self.times
             .set(host, last.map_or(0.0, |last| release + last));
+        let factor = self.snapshot.hosts()[host].interruption;
+        if 0.0 < factor {
+            let interruption = factor * self.computing.host_end(host);
+            self.interrupted += interruption - self.interruptions[host];
+            self.interruptions[host] = interruption;
+        }
     }
 
     /// Recomputes the times of links that the move of `process` between two hosts has changed.
@@ -301,7 +313,7 @@ impl<'a> Assignment<'a> {
     /// How long a superstep takes, as a bare number of seconds.
     pub(crate) fn longest(&self) -> f64 {
         let links = self.links.slowest().map_or(0.0, |(_, time)| time);
-        self.barrier + self.exchange + links.max(self.times.greatest())
+        self.barrier + self.exchange + self.interrupted + links.max(self.times.greatest())
     }
 
     /// Seconds until all processes have arrived that `host` has without `leaving` and with `coming`.

@@ -19,6 +19,9 @@ pub struct ExternalLoad {
     pub utilisation: f64,
     /// The same since the last call, or since the run began.
     pub since: f64,
+    /// How often per second, in the same window as the utilisation, other programs began to keep a core busy on the idle
+    /// host: `λ`.
+    pub arrivals: f64,
     /// The processor time that each process of other programs has had that keeps a core busy now, the longest first.
     pub ages: Vec<Seconds>,
 }
@@ -33,6 +36,7 @@ impl ExternalLoad {
             minute: load,
             utilisation: load,
             since: load,
+            arrivals: 0.0,
             ages: Vec::new(),
         }
     }
@@ -50,6 +54,7 @@ impl ExternalLoad {
     pub fn is_sound(&self) -> bool {
         let loads = [self.minute, self.utilisation, self.since];
         loads.iter().all(|load| (0.0..=1.0).contains(load))
+            && (0.0..f64::INFINITY).contains(&self.arrivals)
             && self.ages.iter().all(|age| Seconds::ZERO <= *age)
             && self.ages.len() <= Self::AGES_MAX
     }

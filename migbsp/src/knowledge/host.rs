@@ -15,6 +15,8 @@ pub struct Host {
     pub speed: f64,
     /// The part of its cores that other programs used over `planning.owner_window`, in `[0, 1]`.
     pub utilisation: f64,
+    /// Seconds for which the owner's jobs are expected to interrupt each second of computation, beyond what `rate` says.
+    pub interruption: f64,
     /// How many processes can compute at the same time; at least 1.
     pub cores: f64,
 }

@@ -125,6 +125,18 @@ impl Snapshot {
         self
     }
 
+    /// The same with the interruptions that are expected on hosts, as [`Host::interruption`]; without a call of this method
+    /// there are none.
+    #[must_use]
+    pub(crate) fn with_interruptions(mut self, interruptions: &BTreeMap<HostId, f64>) -> Self {
+        for (id, interruption) in interruptions {
+            if let Some(host) = self.host(*id) {
+                self.hosts[host].interruption = non_negative(*interruption);
+            }
+        }
+        self
+    }
+
     /// The same with `links` that have been probed just now, and are what images take.
     #[must_use]
     pub fn with_probed(mut self, links: &[ProbedLink]) -> Self {
@@ -346,6 +358,7 @@ fn hosts_of(processors: &[Vec<Processor>]) -> Vec<Host> {
                 rate: processor.rate(),
                 speed: processor.speed.get(),
                 utilisation: processor.load,
+                interruption: 0.0,
                 cores: processor.width(),
             })
         })

@@ -184,6 +184,7 @@ mod tests {
             minute: utilisation,
             utilisation,
             since: utilisation,
+            arrivals: 0.0,
             ages: ages.iter().map(|age| Seconds::new(*age).unwrap()).collect(),
         }
     }

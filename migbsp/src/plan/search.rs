@@ -23,6 +23,7 @@ pub(super) fn search(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
         let critical = Critical::new(snapshot, assignment);
         let step = critical.best_move(snapshot, assignment, &mut evaluated);
         let step = step.or_else(|| critical.best_swap(snapshot, assignment, &mut evaluated));
+        let step = step.or_else(|| critical.shelter(snapshot, assignment, &mut evaluated));
         let Some(step) = step else {
             break;
         };
@@ -142,9 +143,46 @@ impl Critical {
                 if limit <= after {
                     continue;
                 }
-                let score = snapshot.horizon() * after + snapshot.migration(*process, host);
+                let longer = assignment.interruption_after_move(*process, host);
+                if limit <= after + longer {
+                    continue;
+                }
+                let score =
+                    snapshot.horizon() * (after + longer) + snapshot.migration(*process, host);
                 if score < best.0 {
                     best = (score, Some([Some((*process, host)), None]));
+                }
+            }
+        }
+        best.1
+    }
+
+    /// The best move away from a host that its owner interrupts, which makes nothing as slow as the slowest host or link;
+    /// `None`: none pays.
+    fn shelter(
+        &self,
+        snapshot: &Snapshot,
+        assignment: &Assignment<'_>,
+        evaluated: &mut usize,
+    ) -> Option<Step> {
+        let mut best = (0.0, None);
+        for host in assignment.most_interrupted(INTERRUPTED_MAX) {
+            for process in assignment.residents(host) {
+                if EVALUATED_MAX < *evaluated {
+                    return best.1;
+                }
+                let moved = snapshot.migration(*process, host);
+                for target in self.targets(snapshot, assignment, *process) {
+                    let longer = assignment.interruption_after_move(*process, target);
+                    let cost = snapshot.migration(*process, target) - moved;
+                    let score = snapshot.horizon() * longer + cost;
+                    if best.0 <= score {
+                        continue;
+                    }
+                    *evaluated += 1;
+                    if assignment.after_move(*process, target) <= self.time {
+                        best = (score, Some([Some((*process, target)), None]));
+                    }
                 }
             }
         }
@@ -215,6 +253,9 @@ const EVALUATED_MAX: usize = 2_000;
 
 /// Processes of a link that are looked at.
 const CROSSING_MAX: usize = 64;
+
+/// Hosts that are looked at because their owners interrupt processes most.
+const INTERRUPTED_MAX: usize = 16;
 
 /// Hosts that are looked at because they have least to do, and how many of a Set at least.
 const IDLEST: usize = 32;

@@ -46,8 +46,19 @@ struct Report {
 impl LoadForecasts {
     /// Replaces the loads of all processors, which are those of the last moment at `now`, by what is expected over the
     /// next `horizon` seconds.
-    pub(super) fn expect(&mut self, now: Instant, horizon: f64, sets: &mut [Inventory]) {
+    pub(super) fn expect(
+        &mut self,
+        now: Instant,
+        horizon: f64,
+        sets: &mut [Inventory],
+    ) -> BTreeMap<HostId, f64> {
+        let mut interruptions = BTreeMap::new();
         let horizon = horizon.max(HORIZON_MIN);
+        let work = sets
+            .iter()
+            .flat_map(|set| &set.loads)
+            .map(|load| load.instructions);
+        let work = work.clone().sum::<f64>() / work.count().max(1) as f64;
         for set in sets {
             let mut external = set.measured.external.iter().peekable();
             for processor in &mut set.processors {
@@ -65,9 +76,23 @@ impl LoadForecasts {
                 let assumed = ExternalLoad::of(processor);
                 let host = self.0.entry(processor.host).or_default();
                 let load = reported.unwrap_or(&assumed);
-                processor.load = host.expect(now.get(), horizon, processor, load);
+                let (present, later) = host.expect(now.get(), horizon, processor, load);
+                let computes = work / processor.speed.get();
+                let busy = load.utilisation.min(UTILISATION_MAX);
+                let arrivals = load.arrivals / (1.0 - busy);
+                let rare = if 0.0 < load.arrivals {
+                    libm::exp(-arrivals * computes)
+                } else {
+                    0.0
+                };
+                let rest = (later * rare).min(UTILISATION_MAX);
+                processor.load = (present + later * (1.0 - rare)).clamp(0.0, UTILISATION_MAX);
+                if 0.0 < rest {
+                    interruptions.insert(processor.host, rest / (1.0 - rest));
+                }
             }
         }
+        interruptions
     }
 }
 
@@ -79,14 +104,16 @@ impl HostForecast {
         horizon: f64,
         processor: &Processor,
         load: &ExternalLoad,
-    ) -> f64 {
+    ) -> (f64, f64) {
         self.taken += load.since.clamp(0.0, 1.0) * (now - self.date).max(0.0);
         self.date = now;
         let is_due = |report: &Report| report.date + PASSED * horizon <= now;
         while let Some(report) = self.reports.pop_front_if(|report| is_due(report)) {
             let passed = now - report.date;
             let met = (self.taken - report.taken) / passed;
-            let errors = report.predictions(passed).map(|found| (found - met).abs());
+            let errors = report
+                .predictions(passed)
+                .map(|(present, later)| (present + later - met).abs());
             selection::learn(&mut self.errors, errors);
         }
         let ages = load.ages.iter().map(|age| age.get().max(AGE_MIN));
@@ -103,7 +130,7 @@ impl HostForecast {
         }
         self.reports.push_back(report);
         let predictions = report.predictions(horizon);
-        predictions[selection::best(&self.errors)].clamp(0.0, UTILISATION_MAX)
+        predictions[selection::best(&self.errors)]
     }
 }
 
@@ -121,14 +148,14 @@ impl Default for HostForecast {
 impl Report {
     /// The mean load over the next `horizon` seconds, by predictor: what runs now goes on for as long again as it has
     /// run, and then the host is as in its past; the load of the last moment; that of the last minute; that of the past.
-    fn predictions(&self, horizon: f64) -> [f64; PREDICTORS] {
+    fn predictions(&self, horizon: f64) -> [(f64, f64); PREDICTORS] {
         let rest = (self.rest / horizon).min(1.0);
         let present = if 0.0 < rest { self.recent } else { 0.0 };
         [
-            rest * present + (1.0 - rest) * self.utilisation,
-            self.recent,
-            self.minute,
-            self.utilisation,
+            (rest * present, (1.0 - rest) * self.utilisation),
+            (self.recent, 0.0),
+            (0.0, self.minute),
+            (0.0, self.utilisation),
         ]
     }
 }

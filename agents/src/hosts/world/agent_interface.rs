@@ -155,6 +155,10 @@ impl World for HostWorld {
         self.machine.load.load(window)
     }
 
+    fn busy_periods(&mut self, _: HostId, _: Seconds) -> u64 {
+        0
+    }
+
     fn ages(&mut self, _: HostId) -> Vec<Seconds> {
         Vec::new()
     }

@@ -174,6 +174,10 @@ impl World for SimulatedWorld {
         self.engine.load(host, window)
     }
 
+    fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64 {
+        self.engine.busy_periods(host, window)
+    }
+
     fn ages(&mut self, host: HostId) -> Vec<Seconds> {
         let mut ages = self.engine.job_ages(host);
         ages.truncate(ExternalLoad::AGES_MAX);

@@ -20,6 +20,35 @@ impl Assignment<'_> {
         left.max(taken).max(others) + delay(sets[1]) - delay(sets[0])
     }
 
+    /// Seconds by which interruptions of a superstep would become longer if `process` went to `host`.
+    #[must_use]
+    pub(crate) fn interruption_after_move(&self, process: usize, host: usize) -> f64 {
+        let from = self.places[process];
+        let factor = |host: usize| self.snapshot.hosts()[host].interruption;
+        let mut change = 0.0;
+        if 0.0 < factor(from) {
+            let left = self.computation_with(from, Some(process), None);
+            change += factor(from) * left - self.interruptions[from];
+        }
+        if 0.0 < factor(host) {
+            let taken = self.computation_with(host, None, Some(process));
+            change += factor(host) * taken - self.interruptions[host];
+        }
+        change
+    }
+
+    /// The hosts whose interruptions are expected to take longest, the longest first, at most `number`.
+    pub(crate) fn most_interrupted(&self, number: usize) -> Vec<usize> {
+        let hosts = 0..self.interruptions.len();
+        let mut hosts: Vec<usize> = hosts
+            .filter(|host| 0.0 < self.interruptions[*host])
+            .collect();
+        let time = |host: &usize| self.interruptions[*host];
+        hosts.sort_by(|one, other| time(other).total_cmp(&time(one)).then(one.cmp(other)));
+        hosts.truncate(number);
+        hosts
+    }
+
     /// The same if `process` and `other` changed places.
     #[must_use]
     pub fn after_swap(&self, process: usize, other: usize) -> f64 {
