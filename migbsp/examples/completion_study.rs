@@ -1,8 +1,9 @@
 //! How far predicted completion times are from those of a simulated queue.
 //!
-//! `cargo run --release -p migbsp --example completion_study` prints, for five distributions of the owner's jobs: the errors of
-//! mean and variance in sixty cases, with their standard errors; the error of means if the host is busy; and the error of `latest` for 4 and 16 tasks, each of the same time
-//! or each of a time that makes their means equal. Takes a few minutes.
+//! `cargo run --release -p migbsp --example completion_study` prints, for five distributions of the owner's jobs: the
+//! errors of mean and variance in sixty cases, with their standard errors; the error of means if the host is busy;
+//! and the error of `latest` for 4 and 16 tasks, each of the same time or each of a time that makes their means
+//! equal. Takes a few minutes.
 
 #![expect(clippy::print_stdout, reason = "a table on the terminal")]
 #![expect(clippy::unwrap_used, reason = "a study ends where it cannot go on")]
@@ -74,10 +75,12 @@ fn starts() {
             for dedicated in [2.0, 20.0] {
                 let idle = law.task(dedicated, utilisation);
                 let busy = idle.with_busy_start();
+                // Long enough for the host to forget the task before.
+                let pause = 20.0 * (1.0 + law.deviation().powi(2)) / (1.0 - utilisation).powi(2);
                 let after = |discipline, expected: f64| {
                     let mut queue = Queue::new(law, utilisation, discipline, 23);
                     let met = Measured::until(expected, 0.003, f64::INFINITY, || {
-                        queue.pass(200.0);
+                        queue.pass(pause);
                         queue.finish(dedicated)
                     });
                     let error = 100.0 * (expected / met.mean() - 1.0);

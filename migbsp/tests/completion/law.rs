@@ -92,8 +92,8 @@ impl Law {
     }
 }
 
-/// Tasks on hosts with utilisations in equal steps from 0.05 to 0.65: each of the time `dedicated`, or each of a time that makes
-/// their means equal, with this mean.
+/// Tasks on hosts with utilisations in equal steps from 0.05 to 0.65: each of the time `dedicated`, or each of a
+/// time that makes their means equal, with this mean.
 pub(crate) fn several(
     law: Law,
     dedicated: f64,

@@ -29,8 +29,8 @@ impl Measured {
 
     /// Draws as many numbers as make the relative standard errors of mean and variance about those given.
     ///
-    /// How many, numbers that are drawn before tell and are then left out: a sample that ends as soon as it looks precise misses what
-    /// is rare.
+    /// How many, numbers that are drawn before tell and are then left out: a sample that ends as soon as it looks
+    /// precise misses what is rare.
     pub(crate) fn until(
         near: f64,
         mean_error: f64,
@@ -39,15 +39,15 @@ impl Measured {
     ) -> Self {
         let mut pilot = Self::new(near);
         while pilot.count <= 0.0
-            || mean_error < pilot.mean_error()
-            || variance_error < pilot.variance_error()
+            || 2.0 * mean_error < pilot.mean_error()
+            || 2.0 * variance_error < pilot.variance_error()
         {
             for _ in 0..BATCH {
                 pilot.add(draw());
             }
         }
         let mut measured = Self::new(near);
-        while measured.count < pilot.count {
+        while measured.count < 4.0 * pilot.count {
             measured.add(draw());
         }
         measured
@@ -82,4 +82,4 @@ impl Measured {
     }
 }
 
-const BATCH: u32 = 1000;
+const BATCH: u32 = 500;

@@ -4,8 +4,8 @@ use crate::law::Law;
 use crate::measured::Measured;
 use crate::queue::{Discipline, Queue};
 
-/// Sixty cases. The standard errors are about 0.25 % of the mean and 1.5 % of the variance, and a result may be four of
-/// them off; `cargo run --release -p migbsp --example completion_study` is more precise.
+/// Sixty cases. The standard errors are about 0.25 % of the mean and 1.5 % of the variance, and a result may be four
+/// of them off; `cargo run --release -p migbsp --example completion_study` is more precise.
 #[test]
 fn mean_and_variance_are_those_of_a_queue() {
     let mut seed = 0;
@@ -64,7 +64,7 @@ fn after_others(law: Law, utilisation: f64, discipline: Discipline, dedicated: f
     let mut queue = Queue::new(law, utilisation, discipline, 7);
     let near = law.task(dedicated, utilisation).mean().get();
     Measured::until(near, 0.008, f64::INFINITY, || {
-        queue.pass(60.0);
+        queue.pass(150.0);
         queue.finish(dedicated)
     })
 }
