@@ -22,4 +22,3 @@ pub use completion_time::Completion;
 pub use expected::{UTILISATION_MAX, expected};
 pub use latest::latest;
 pub use owner_jobs::{OwnerJobs, OwnerJobsError};
-pub use present_jobs::SHORTEST_REST;

@@ -11,12 +11,13 @@ use crate::bounded;
 /// The time `T` from the arrival of a task at a host to its end, where the owner's jobs come first.
 ///
 /// Equation `COMPLETION` of `docs/model.md`. The host is idle when the task arrives, unless
-/// [`with_busy_start`](Self::with_busy_start) or [`with_ages`](Self::with_ages) says otherwise. Times above 10³⁰ s count as
-/// that.
+/// [`with_busy_start`](Self::with_busy_start) or [`with_ages`](Self::with_ages) says otherwise. Times above 10³⁰ s
+/// count as that.
 ///
 /// # Deviations
 ///
-/// The paper prints the condition of 4-2 as `t ≥ w`. It must be `t ≥ w / τ`: a task is never faster than without jobs.
+/// The paper prints the condition of 4-2 as `t ≥ w`. It must be `t ≥ w / τ`: a task is never faster than without
+/// jobs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Completion {
     jobs: OwnerJobs,
@@ -27,8 +28,8 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// A task that takes `dedicated` on the host without interruption: `w / τ`, unfinished work by capacity, which is above
-    /// zero. Below zero counts as zero, and a task without work takes no time.
+    /// A task that takes `dedicated` on the host without interruption: `w / τ`, unfinished work by capacity, which
+    /// is above zero. Below zero counts as zero, and a task without work takes no time.
     #[must_use]
     pub fn new(dedicated: Seconds, jobs: &OwnerJobs) -> Self {
         Self {
@@ -39,8 +40,8 @@ impl Completion {
     }
 
     /// The same task if nothing is known of the host when it arrives: the jobs then present delay it by
-    /// `Δ = λ E[X²] / (2 (1 − ρ)²)` in the mean, and the whole distribution is shifted by that. It replaces what has been
-    /// said of the start.
+    /// `Δ = λ E[X²] / (2 (1 − ρ)²)` in the mean, and the whole distribution is shifted by that. It replaces what has
+    /// been said of the start.
     #[must_use]
     pub fn with_busy_start(self) -> Self {
         let rest = self.jobs.rest();
@@ -48,10 +49,11 @@ impl Completion {
         self.after(delay)
     }
 
-    /// The same task if jobs of these `ages` are present now, and it arrives after `begins`, the cost of its migration.
+    /// The same task if jobs of these `ages` are present now, and it arrives after `begins`, the cost of its
+    /// migration.
     ///
-    /// A job is expected to take as long again as its age, and at least [`SHORTEST_REST`](super::SHORTEST_REST). Negative ages
-    /// count as no job, a negative `begins` as zero. It replaces what has been said of the start.
+    /// A job is expected to take as long again as its age, and at least 2 s.
+    /// Negative ages count as no job, a negative `begins` as zero. It replaces what has been said of the start.
     #[must_use]
     pub fn with_ages(self, ages: &[Seconds], begins: Seconds) -> Self {
         self.after(present_jobs::delay(ages, begins, self.jobs.utilisation()))
@@ -67,8 +69,8 @@ impl Completion {
 
     /// `V[T] = λ d E[X²] / (1 − ρ)³`, in s²: exact for an idle start.
     ///
-    /// The delay of a busy start counts as its mean and adds nothing, so the true variance is then higher; by how much,
-    /// depends on the third moment of the service times.
+    /// The delay of a busy start counts as its mean and adds nothing, so the true variance is then higher; by how
+    /// much, depends on the third moment of the service times.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let rest = self.jobs.rest();

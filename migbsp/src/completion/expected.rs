@@ -19,7 +19,7 @@ pub const UTILISATION_MAX: f64 = 0.95;
 /// |---|---|---|
 /// | `d = w / τ` | `dedicated`: time that the rest of the task takes without owner's jobs; below zero counts as zero | s |
 /// | `ρ` | `utilisation`: share of the host's time that owner's jobs use, from 0 to [`UTILISATION_MAX`]; what is outside counts as the nearer end, NaN as the upper one | 1 |
-/// | `a_k` | `ages`: time since the arrival of each present job; below zero counts as no job | s |
+/// | `a_k` | `ages`: time since the arrival of each present job, which is expected to take as long again and at least 2 s; below zero counts as no job | s |
 /// | `C` | `begins`: time until the task arrives; below zero counts as zero | s |
 ///
 /// Finite for all arguments, and the same bits on every machine.

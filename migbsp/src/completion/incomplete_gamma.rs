@@ -2,8 +2,8 @@
 
 /// `Q(shape, x)`: the probability that a gamma number of the given `shape` and scale 1 exceeds `x`.
 ///
-/// By the series or the continued fraction, to about 11 digits; above a shape of 10⁴ by the cube root of Wilson and Hilferty
-/// (1931), to about 10⁻⁷. `shape` is above zero, the result in `[0, 1]`.
+/// By the series or the continued fraction, to about 11 digits; above a shape of 10⁴ by the cube root of Wilson and
+/// Hilferty (1931), to about 10⁻⁷. `shape` is above zero, the result in `[0, 1]`.
 pub(super) fn survival(shape: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;

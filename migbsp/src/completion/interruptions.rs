@@ -5,9 +5,9 @@ use super::owner_jobs::OwnerJobs;
 
 /// The distribution of the time `U` that a task of the dedicated time `d` is interrupted.
 ///
-/// Equation `COMPLETION` of `docs/model.md`: `U` is zero with probability `e^{−λd}`; else it is fitted, by its exact mean and
-/// variance, by a gamma distribution if jobs vary at most as exponential ones (`θ ≤ 1`), and by a lognormal one if they vary
-/// more.
+/// Equation `COMPLETION` of `docs/model.md`: `U` is zero with probability `e^{−λd}`; else it is fitted, by its exact
+/// mean and variance, by a gamma distribution if jobs vary at most as exponential ones (`θ ≤ 1`), and by a lognormal
+/// one if they vary more.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interruptions {
     /// Probability of at least one interruption, in `[0, 1]`.

@@ -7,8 +7,8 @@ use crate::bounded;
 
 /// Expected time until the last of several tasks ends that run on different hosts: `∫ (1 − Π F_k(t)) dt`.
 ///
-/// Equation `COMPLETION` of `docs/model.md`. Integrated numerically, to a relative 10⁻⁴; no tasks take no time. Not for
-/// decisions.
+/// Equation `COMPLETION` of `docs/model.md`. Integrated numerically, to a relative 10⁻⁴; no tasks take no time. Not
+/// for decisions.
 #[must_use]
 pub fn latest(completions: &[Completion]) -> Seconds {
     let means = completions.iter().map(Completion::mean);
@@ -35,7 +35,7 @@ pub fn latest(completions: &[Completion]) -> Seconds {
         -libm::expm1(ended.sum::<f64>()) * time
     };
     let panels = ((last - first) / PANEL).ceil().max(0.0);
-    let mut sum = certain + remaining(first);
+    let mut sum = certain;
     let mut number = 0.0;
     while number < panels {
         let edge = |number: f64| first + (last - first) * number / panels;

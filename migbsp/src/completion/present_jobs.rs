@@ -2,10 +2,6 @@
 
 use bsp::units::Seconds;
 
-/// Least rest of a present job, in seconds, however young it is: a guess, because age says little of jobs that
-/// have just begun.
-pub const SHORTEST_REST: f64 = 2.0;
-
 /// Seconds for which present jobs of the given `ages` delay a task that arrives after `begins`.
 ///
 /// Equation `COMPLETION` of `docs/model.md`, the term of ages. Negative ages count as no job.
@@ -17,6 +13,10 @@ pub(super) fn delay(ages: &[Seconds], begins: Seconds, utilisation: f64) -> f64 
     let served = begins.get().max(0.0) * rest;
     (work - served).max(0.0) / rest
 }
+
+/// Least rest of a present job, in seconds, however young it is: a guess, because age says little of jobs that
+/// have just begun.
+const SHORTEST_REST: f64 = 2.0;
 
 #[cfg(test)]
 mod tests {
