@@ -392,7 +392,7 @@ impl JobService {
             job,
             jobs: *self.jobs.borrow(),
             refused: self.endpoint.counters().refused(),
-            others: Vec::new(),
+            others: self.machine.load.busy_others(),
         }
     }
 
