@@ -24,9 +24,9 @@ pub use encoding::encoded_len;
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
 pub use head::{HeadError, NUMBER_MAX, decode_value};
 pub use message::{
-    Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity,
-    Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus,
-    LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed,
-    Planned, Probe, ProbeLink, ProcessImage, Report, Reports, SetReport, Start, StartCall, Status,
-    Submit,
+    Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage,
+    Capacity, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage,
+    JobStatus, LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate, NodeMessage,
+    Placed, Planned, Probe, ProbeLink, ProcessImage, Report, Reports, SetReport, Start, StartCall,
+    Status, Submit,
 };

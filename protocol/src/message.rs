@@ -2,6 +2,7 @@
 
 mod address;
 mod agents;
+mod busy_process;
 mod calls;
 mod client;
 mod nodes;
@@ -13,6 +14,7 @@ pub use agents::{
     AgentMessage, Arrived, Evaluate, Installed, Measure, Migrate, ProbeLink, ProcessImage, Start,
     StartCall,
 };
+pub use busy_process::BusyProcess;
 pub use calls::{
     Answered, Ask, CallMessage, Capacity, Considered, Decided, LinkProbed, Measured, Planned,
     Report, Reports, SetReport,

@@ -1,15 +1,25 @@
-//! Measures the speed of the processors of this host, and the fraction of them that other programs use.
+//! Measures the speed of the processors of this host, the fraction of them that other programs use, and which of their
+//! processes keep them busy.
+
+mod load_scope;
+mod process_sample;
+mod process_table;
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
 use bsp::units::{InstructionsPerSecond, Seconds};
+use protocol::BusyProcess;
 use rustix::time::{ClockId, clock_gettime};
-use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+use sysinfo::System;
+
+pub use load_scope::LoadScope;
+
+use process_sample::ProcessSample;
 
 /// The processor time of this thread.
 pub(super) fn thread_time() -> Duration {
@@ -64,20 +74,18 @@ pub fn processors() -> NonZeroU32 {
     NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }
 
-/// The processes of the operating system whose computation does not count as external load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoadScope {
-    /// This process of the operating system.
-    Process,
-    /// All processes with the same parent: the nodes of a trial on one machine.
-    Siblings,
-}
-
-/// The external load of this machine, second by second.
+/// The external load of this machine, second by second, and the busy processes behind it.
 #[derive(Clone, Debug)]
 pub(super) struct LoadMeter {
     scope: LoadScope,
-    history: Arc<Mutex<History>>,
+    measured: Arc<Mutex<Measured>>,
+}
+
+#[derive(Debug)]
+struct Measured {
+    history: History,
+    /// The busy processes of the last sample.
+    others: Vec<BusyProcess>,
 }
 
 #[derive(Debug)]
@@ -95,14 +103,17 @@ impl LoadMeter {
         let before = (average / f64::from(processors().get())).clamp(0.0, LOAD_MAX);
         let meter = Self {
             scope,
-            history: Arc::new(Mutex::new(History {
-                samples: VecDeque::new(),
-                before,
+            measured: Arc::new(Mutex::new(Measured {
+                history: History {
+                    samples: VecDeque::new(),
+                    before,
+                },
+                others: Vec::new(),
             })),
         };
-        let history = Arc::downgrade(&meter.history);
+        let measured = Arc::downgrade(&meter.measured);
         let watching = thread::Builder::new().name("load".to_owned());
-        if let Err(error) = watching.spawn(move || watch(&history, scope)) {
+        if let Err(error) = watching.spawn(move || watch(&measured, scope)) {
             tracing::warn!(%error, "the load of this machine is not watched");
         }
         meter
@@ -116,10 +127,20 @@ impl LoadMeter {
 
     /// The fraction of this machine that other programs used, averaged over the last `window`.
     pub(super) fn load(&self, window: Seconds) -> f64 {
-        self.history
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .mean(window)
+        self.measured().history.mean(window)
+    }
+
+    /// The processes out of scope that keep this machine busy, the oldest first, at most [`BusyProcess::COUNT_MAX`].
+    ///
+    /// A process is busy if it used at least half a processor between the last two samples. One that begins to use a
+    /// whole processor is listed within 1.5 s, and one that stops is not listed any more within 1.5 s. The operating
+    /// system may hide the processes of other users.
+    pub(super) fn busy_others(&self) -> Vec<BusyProcess> {
+        self.measured().others.clone()
+    }
+
+    fn measured(&self) -> MutexGuard<'_, Measured> {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -148,47 +169,45 @@ impl History {
     }
 }
 
-fn watch(history: &Weak<Mutex<History>>, scope: LoadScope) {
+fn watch(measured: &Weak<Mutex<Measured>>, scope: LoadScope) {
     let Ok(mut system) = System::new() else {
         tracing::warn!("the load of this machine is not known");
         return;
     };
     system.refresh_cpu_usage();
-    let mut own = own_time(&mut system, scope);
+    let mut before = ProcessSample::take(scope);
+    let mut own = own_time(&before, scope);
     loop {
         thread::sleep(PERIOD);
-        let Some(history) = history.upgrade() else {
+        let Some(measured) = measured.upgrade() else {
             return;
         };
         system.refresh_cpu_usage();
         let busy = f64::from(system.global_cpu_usage()) / 100.0;
-        let now = own_time(&mut system, scope);
+        let sample = ProcessSample::take(scope);
+        let now = own_time(&sample, scope);
         let cores = f64::from(u32::try_from(system.cpus().len().max(1)).unwrap_or(u32::MAX));
         let taken = now.saturating_sub(own).as_secs_f64() / (PERIOD.as_secs_f64() * cores);
         own = now;
-        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-        if history.samples.len() == SAMPLES_MAX {
-            history.samples.pop_front();
+        let others = sample.busy_since(&before);
+        before = sample;
+        let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
+        measured.others = others;
+        let samples = &mut measured.history.samples;
+        if samples.len() == SAMPLES_MAX {
+            samples.pop_front();
         }
-        history
-            .samples
-            .push_back((busy - taken).clamp(0.0, LOAD_MAX));
+        samples.push_back((busy - taken).clamp(0.0, LOAD_MAX));
     }
 }
 
 /// The processor time of the processes in scope.
-fn own_time(system: &mut System, scope: LoadScope) -> Duration {
-    let LoadScope::Siblings = scope else {
-        return clock(ClockId::ProcessCPUTime);
-    };
-    let kind = ProcessRefreshKind::nothing().with_cpu();
-    system.refresh_processes_specifics(ProcessesToUpdate::All, true, kind);
-    let own = Pid::from_u32(std::process::id());
-    let parent = system.process(own).and_then(sysinfo::Process::parent);
-    let siblings = system.processes().values();
-    let siblings =
-        siblings.filter(|process| process.parent() == parent && process.thread_kind().is_none());
-    Duration::from_millis(siblings.map(sysinfo::Process::accumulated_cpu_time).sum())
+fn own_time(sample: &ProcessSample, scope: LoadScope) -> Duration {
+    match scope {
+        // More precise than the table, which counts in ticks.
+        LoadScope::Process => clock(ClockId::ProcessCPUTime),
+        LoadScope::Siblings => sample.own(),
+    }
 }
 
 const ROUNDS: u32 = 5;

@@ -392,6 +392,7 @@ impl JobService {
             job,
             jobs: *self.jobs.borrow(),
             refused: self.endpoint.counters().refused(),
+            others: self.machine.load.busy_others(),
         }
     }
 

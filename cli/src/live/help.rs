@@ -86,8 +86,10 @@ Examples:
 
 pub(crate) const STATUS_HELP: &str = "\
 Formats:
-  table  a line per node: program and build, speed, load of others over a minute, and the job it is at
-  json   one object, schema migbsp.status/1
+  table  a line per node: program and build, speed, load of others over a minute, and the job it is at;
+         others is the number of other programs' processes that used at least half a processor in the
+         last second, oldest the one of them that has consumed most processor time, and this time
+  json   one object, schema migbsp.status/1; others[] has all of these processes
   csv    one row per node
 
 Exit codes: 0 all have answered; 5 some have not.

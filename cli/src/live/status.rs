@@ -1,8 +1,10 @@
 //! `migbsp status`: how the nodes of a cluster are.
 
+use std::cmp::Reverse;
+
 use agents::hosts::{NodeAnswer, inquire};
 use clap::Args;
-use protocol::{Build, Member};
+use protocol::{Build, BusyProcess, Member};
 use serde::Serialize;
 
 use crate::failure::CommandFailure;
@@ -58,6 +60,9 @@ struct Row {
     /// The same over a minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     load_recent: Option<f64>,
+    /// The processes of other programs that keep its machine busy, the oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    others: Option<Vec<OtherProcess>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +78,15 @@ struct Row {
     /// Connections and frames refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<u64>,
+}
+
+/// A busy process of another program.
+#[derive(Clone, Debug, Serialize)]
+struct OtherProcess {
+    name: String,
+    pid: u32,
+    /// The processor time that it has consumed.
+    processor_seconds: f64,
 }
 
 /// A superstep that goes on after the end of its job.
@@ -156,6 +170,7 @@ impl Row {
             processors: status.map(|status| status.processors),
             load: status.map(|status| status.load.0),
             load_recent: status.map(|status| status.load.1),
+            others: status.map(|status| OtherProcess::oldest_first(&status.others)),
             client: job.map(|job| job.client.clone()),
             superstep: job.map(|job| job.superstep),
             processes: job.map(|job| job.processes),
@@ -167,6 +182,25 @@ impl Row {
             jobs: status.map(|status| status.jobs),
             refused: status.map(|status| status.refused),
         }
+    }
+
+    /// The oldest busy process of another program.
+    fn oldest(&self) -> Option<&OtherProcess> {
+        self.others.as_ref()?.first()
+    }
+}
+
+impl OtherProcess {
+    /// Those of `busy`, in whatever order a node sends them.
+    fn oldest_first(busy: &[BusyProcess]) -> Vec<Self> {
+        let mut busy: Vec<_> = busy.iter().collect();
+        busy.sort_by_key(|process| (Reverse(process.age()), process.pid()));
+        let others = busy.into_iter().map(|process| Self {
+            name: process.name().to_owned(),
+            pid: process.pid(),
+            processor_seconds: process.age().get(),
+        });
+        others.collect()
     }
 }
 
@@ -194,6 +228,8 @@ fn text(report: &Report, layout: Layout) -> String {
         "Minstr/s",
         "processors",
         "load",
+        "others",
+        "oldest",
         "job of",
         "superstep",
         "processes",
@@ -212,12 +248,21 @@ fn text(report: &Report, layout: Layout) -> String {
             shown(row.speed.map(|speed| rounded(speed / 1e6, 0))),
             shown(row.processors.map(|count| count.to_string())),
             shown(row.load_recent.map(|load| rounded(load, 2))),
+            shown(row.others.as_ref().map(|others| others.len().to_string())),
+            shown(row.oldest().map(|oldest| {
+                let OtherProcess {
+                    name,
+                    processor_seconds,
+                    ..
+                } = oldest;
+                format!("{name} {}", age(*processor_seconds))
+            })),
             row.client.clone().unwrap_or_else(|| "-".to_owned()),
             shown(row.superstep.map(|superstep| superstep.to_string())),
             shown(row.processes.map(|count| count.to_string())),
         ]
     });
-    let mut text = layout.reduced_table(&headers, rows, &[6, 7, 8, 4, 3, 11, 2]);
+    let mut text = layout.reduced_table(&headers, rows, &[6, 7, 8, 4, 3, 13, 2, 10, 9]);
     for row in &report.nodes {
         if let Some(problem) = &row.problem {
             text.push_str(&format!("\n{}: {problem}\n", row.name));
@@ -250,12 +295,18 @@ fn csv(report: &Report, provenance: &Provenance) -> Result<String, Failure> {
         "processors",
         "load",
         "load_recent",
+        "others",
+        "oldest_name",
+        "oldest_pid",
+        "oldest_processor_seconds",
         "client",
         "problem",
     ];
     let mut table = CsvTable::with_header(Report::SCHEMA, provenance, header)?;
     for row in &report.nodes {
         let build = |part: fn(&Build) -> String| row.build.as_ref().map_or_else(String::new, part);
+        let oldest =
+            |part: fn(&OtherProcess) -> String| row.oldest().map_or_else(String::new, part);
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         table.push([
             row.name.clone(),
@@ -269,6 +320,12 @@ fn csv(report: &Report, provenance: &Provenance) -> Result<String, Failure> {
                 .map_or_else(String::new, |count| count.to_string()),
             number(row.load),
             number(row.load_recent),
+            row.others
+                .as_ref()
+                .map_or_else(String::new, |others| others.len().to_string()),
+            oldest(|oldest| oldest.name.clone()),
+            oldest(|oldest| oldest.pid.to_string()),
+            oldest(|oldest| oldest.processor_seconds.to_string()),
             row.client.clone().unwrap_or_default(),
             row.problem.clone().unwrap_or_default(),
         ])?;

@@ -10,6 +10,7 @@
 //! | `failures` | whatever goes wrong ends in a message and an exit code within seconds, and nodes are free again |
 //! | `logs` | a node's log has times and the begin and end of jobs; a client's names hosts, in order of time |
 //! | `migrations` | states move as predicted between two nodes, and outputs are those without moves |
+//! | `others` | busy processes of other programs are shown with their processor time, within two seconds |
 //! | `supersteps` | r, g and l of a cluster are measured; g of a limited link is what its rate says |
 //! | `records` | a run that never started leaves nothing, and one that was interrupted a record to read |
 //! | `inputs` | what is wrong with what is given is named |
@@ -23,6 +24,7 @@ mod failures;
 mod inputs;
 mod logs;
 mod migrations;
+mod others;
 mod records;
 mod supersteps;
 pub(crate) mod under_way;

@@ -62,7 +62,7 @@ const INSTANCE: &str = r#"{"machines": ["a", "b"], "capacities": [1, 1], "cluste
     "bandwidth": {"intra": 1, "inter": 1}, "processes": [[2, 1, 0], [2, 1, 0]], "targets": [2]}"#;
 
 /// The schema that an object names, and the validator of it.
-struct Schema {
+pub(crate) struct Schema {
     name: String,
     json: Value,
     validator: Validator,
@@ -85,7 +85,7 @@ impl Schema {
     }
 
     /// The schema of an object with a `schema`, as `migbsp.simulate/1`.
-    fn of(object: &Value) -> Self {
+    pub(crate) fn of(object: &Value) -> Self {
         let named = object["schema"].as_str().unwrap();
         let name = named.strip_prefix("migbsp.").unwrap();
         let schema = Self::read(name.split_once('/').unwrap().0);
@@ -94,7 +94,7 @@ impl Schema {
     }
 
     #[track_caller]
-    fn check(&self, object: &Value, what: &str) {
+    pub(crate) fn check(&self, object: &Value, what: &str) {
         let errors = self.validator.iter_errors(object);
         let errors: Vec<String> = errors
             .map(|error| format!("{}: {error}", error.instance_path()))
@@ -104,7 +104,7 @@ impl Schema {
 
     /// No object inside `object` may have a key that the schema does not describe.
     #[track_caller]
-    fn check_strictness(&self, object: &Value, what: &str) {
+    pub(crate) fn check_strictness(&self, object: &Value, what: &str) {
         let mut places = BTreeSet::new();
         objects(object, "", "", &mut places);
         for (_, pointer) in places {

@@ -8,6 +8,8 @@ use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
+use crate::message::busy_process::{self, BusyProcess};
+
 /// A message between the client of a job and a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum JobMessage {
@@ -127,6 +129,13 @@ pub struct Status {
     pub jobs: u64,
     /// Connections and frames refused since it started.
     pub refused: u64,
+    /// The processes of other programs that keep its machine busy, at most [`BusyProcess::COUNT_MAX`], the oldest first.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "busy_process::bounded"
+    )]
+    pub others: Vec<BusyProcess>,
 }
 
 /// A superstep that still executes although its job has ended. Its node accepts no job until it ends.

@@ -11,10 +11,13 @@ mod codec;
 mod hostile;
 mod pinned;
 
-use bsp::SetId;
+use bsp::units::Seconds;
+use bsp::{Rank, SetId};
 use bytes::Bytes;
 use migbsp::Inventory;
-use protocol::{CallMessage, Frame, Message, SetReport};
+use protocol::{
+    Abandoned, BusyProcess, CallMessage, Frame, JobMessage, JobStatus, Message, SetReport, Status,
+};
 
 /// The whole frame in one buffer.
 fn joined(frame: &Frame) -> Bytes {
@@ -34,4 +37,25 @@ pub(crate) fn report_for_plans(superstep: u64, set: SetId, inventory: Inventory)
         inventory: Some(inventory),
         remaining: None,
     })))
+}
+
+/// What a node with `job` says, on whose machine `others` are busy.
+fn status(job: Option<JobStatus>, others: Vec<BusyProcess>) -> JobMessage {
+    let seconds = |value| Seconds::new(value).unwrap();
+    JobMessage::Status(Box::new(Status {
+        workloads: vec!["heat".to_owned()],
+        abandoned: Some(Abandoned {
+            rank: Rank(3),
+            superstep: 12,
+            since: seconds(35.0),
+        }),
+        up: seconds(3600.0),
+        speed: 1e9,
+        processors: 2,
+        load: (0.25, 0.5),
+        job,
+        jobs: 3,
+        refused: 0,
+        others,
+    }))
 }

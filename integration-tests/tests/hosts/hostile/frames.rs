@@ -160,7 +160,7 @@ const NODES: [&str; 6] = [
     r#"{"Probe":{"number":0,"is_back":true}}"#,
 ];
 
-const JOBS: [&str; 10] = [
+const JOBS: [&str; 11] = [
     r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2}}"#,
     r#"{"Accepted":{"counts":false}}"#,
     r#"{"Meet":{"counts":false}}"#,
@@ -171,6 +171,7 @@ const JOBS: [&str; 10] = [
     r#"{"Failed":{"fault":"Cluster","message":"no"}}"#,
     r#""Inquire""#,
     r#"{"Status":{"workloads":[],"abandoned":null,"up":0.5,"speed":1.0,"processors":1,"load":[0.5,0.5],"job":null,"jobs":0,"refused":0}}"#,
+    r#"{"Status":{"workloads":[],"abandoned":null,"up":0.5,"speed":1.0,"processors":1,"load":[0.5,0.5],"job":null,"jobs":0,"refused":0,"others":[{"name":"x","pid":7,"age":0.5}]}}"#,
 ];
 
 #[cfg(test)]

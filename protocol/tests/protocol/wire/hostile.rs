@@ -4,12 +4,12 @@ use bsp::{HostId, Rank};
 use bytes::Bytes;
 use proptest::prelude::*;
 use protocol::{
-    Address, AgentMessage, CallMessage, DecodeError, Limits, Message, PREFIX_LEN, Prefix,
-    ProcessImage, StartCall, WIRE_VERSION, decode, encode,
+    Address, AgentMessage, BusyProcess, CallMessage, DecodeError, HeadError, Limits, Message,
+    PREFIX_LEN, Prefix, ProcessImage, StartCall, WIRE_VERSION, decode, encode,
 };
 
 use crate::wire::arbitrary::{address, message};
-use crate::wire::joined;
+use crate::wire::{joined, status};
 
 const HERE: Address = Address::Node(HostId(1));
 
@@ -257,5 +257,52 @@ fn invalid_numbers_are_refused() {
     check(
         frame,
         "invalid load `1.5` of host 2: must be a fraction between 0 and 1",
+    );
+}
+
+#[test]
+fn invalid_busy_processes_are_refused() {
+    let busy = |names: &[&str]| {
+        let process = |name: &&str| BusyProcess::new(name, 7, Duration::from_millis(1250));
+        let status = status(None, names.iter().map(process).collect());
+        let message = Message::Job(Box::new(status));
+        joined(&encode(HERE, Address::Client, &message)).to_vec()
+    };
+    let patched = |from: &[u8], to: &[u8]| {
+        let mut frame = busy(&["solver"]);
+        let at = frame.windows(from.len()).position(|window| window == from);
+        let at = at.unwrap();
+        frame.splice(at..at + from.len(), to.iter().copied());
+        frame[4] = u8::try_from(frame.len() - PREFIX_LEN).unwrap();
+        frame
+    };
+    let age = |value: f64| value.to_be_bytes();
+    check(
+        patched(&age(1.25), &age(-1.25)),
+        "the head is not a message: the age of a busy process is -1.25 s, expected at least 0",
+    );
+    let error = decode(
+        patched(&age(1.25), &age(f64::NAN)).into(),
+        &Limits::default(),
+    );
+    assert!(matches!(
+        error,
+        Err(DecodeError::Head(HeadError::Number { .. }))
+    ));
+    check(
+        patched(b"\xa6solver", b"\xa6sol\x1b[m"),
+        "the head is not a message: the name of a busy process cannot be displayed",
+    );
+    let long = [&b"\xd9\x41"[..], &[b'x'; 65]].concat();
+    check(
+        patched(b"\xa6solver", &long),
+        "the head is not a message: the name of a busy process has 65 bytes, expected at most 64",
+    );
+    let longest = "x".repeat(BusyProcess::NAME_MAX);
+    let most = [&longest[..]; BusyProcess::COUNT_MAX];
+    assert!(decode(busy(&most).into(), &Limits::default()).is_ok());
+    check(
+        busy(&["x"; BusyProcess::COUNT_MAX + 1]),
+        "the head is not a message: 65 busy processes, expected at most 64",
     );
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::time::Duration;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
@@ -10,14 +11,14 @@ use migbsp::{
     ProbedLink, ProcessTimes, Processor, Received, Refusal, Request, SetView,
 };
 use protocol::{
-    Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity,
+    Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage, Capacity,
     Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Limits,
     LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed,
-    Planned, Probe, ProbeLink, ProcessImage, Report, Reports, SetReport, Start, StartCall, Status,
-    Submit, WIRE_VERSION, decode, encode,
+    Planned, Probe, ProbeLink, ProcessImage, Report, Reports, SetReport, Start, StartCall, Submit,
+    WIRE_VERSION, decode, encode,
 };
 
-use crate::wire::{joined, report_for_plans};
+use crate::wire::{joined, report_for_plans, status};
 
 const PINNED: &str = include_str!("pinned.txt");
 
@@ -406,7 +407,7 @@ fn asked() -> [JobMessage; 4] {
     ]
 }
 
-fn answered() -> [JobMessage; 6] {
+fn answered() -> [JobMessage; 7] {
     let job = JobStatus {
         client: "alice".to_owned(),
         since: seconds(2.0),
@@ -428,21 +429,14 @@ fn answered() -> [JobMessage; 6] {
             fault: Fault::Cluster,
             message: "n2 is lost".to_owned(),
         }),
-        JobMessage::Status(Box::new(Status {
-            workloads: vec!["heat".to_owned()],
-            abandoned: Some(Abandoned {
-                rank: Rank(3),
-                superstep: 12,
-                since: seconds(35.0),
-            }),
-            up: seconds(3600.0),
-            speed: 1e9,
-            processors: 2,
-            load: (0.25, 0.5),
-            job: Some(job),
-            jobs: 3,
-            refused: 0,
-        })),
+        status(Some(job), Vec::new()),
+        status(
+            None,
+            vec![
+                BusyProcess::new("solver", 4711, Duration::from_millis(90_500)),
+                BusyProcess::new("größe", 12, Duration::from_millis(500)),
+            ],
+        ),
     ]
 }
 
