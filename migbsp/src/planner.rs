@@ -105,9 +105,11 @@ struct Call<'a> {
     present: Assignment<'a>,
     horizon: f64,
     /// Measured seconds of a superstep since the last call.
+    measured: f64,
+    /// The same without the time for which owners' jobs interrupted it.
     superstep: f64,
-    /// Seconds of it beyond the prediction.
-    unexplained: f64,
+    /// The prediction for that.
+    predicted: f64,
     /// Whether the last plan is so recent that little but the plan can have changed supersteps.
     is_trial: bool,
 }
@@ -174,19 +176,28 @@ impl Planner {
         };
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
-        let interruptions = self
+        let expected = self
             .loads
             .as_mut()
             .map(|loads| loads.expect(now, assumptions.horizon * superstep, &mut sets));
+        let expected = expected.unwrap_or_default();
         let snapshot = inventory::snapshot(sets, cost, &assumptions)
-            .with_interruptions(&interruptions.unwrap_or_default());
+            .with_interruptions(&expected.interruptions);
         self.lessons = snapshot.network().lessons().to_vec();
         let present = Assignment::present(&snapshot);
+        let (uninterrupted, predicted) = if expected.left < 1.0 {
+            let without = snapshot.clone().without(&expected.owners);
+            let predicted = Assignment::present(&without).longest();
+            (superstep * expected.left, predicted)
+        } else {
+            (superstep, present.longest())
+        };
         let call = Call {
             snapshot: &snapshot,
             horizon: assumptions.horizon,
-            superstep,
-            unexplained: superstep - present.longest(),
+            measured: superstep,
+            superstep: uninterrupted,
+            predicted,
             is_trial: completed - self.pacing.completed() <= TRIAL,
             present,
         };
@@ -240,7 +251,9 @@ impl Planner {
             let is_longer = (LONGER - 1.0) * audit.superstep() < longer;
             (is_longer && call.compares_with(audit, &reverted)).then_some(longer)
         };
-        let (failed, error) = self.model_error.failed_plan(call.unexplained, longer)?;
+        let (failed, error) = self
+            .model_error
+            .failed_plan(call.superstep - call.predicted, longer)?;
         self.model_error.reject(call.snapshot, &failed, error);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
@@ -296,11 +309,7 @@ impl Planner {
                     .iter()
                     .map(|planned| (planned.step.rank, planned.step.from));
                 let gain = (balance.present - balance.planned).get();
-                PlanAudit::new(
-                    former.collect(),
-                    gain,
-                    (call.superstep, call.present.longest()),
-                )
+                PlanAudit::new(former.collect(), gain, (call.superstep, call.predicted))
             }));
         self.balance = Some(balance);
         let pause = match verdict {
@@ -315,7 +324,7 @@ impl Planner {
             assessment: PlanAssessment {
                 balance,
                 verdict,
-                measured: seconds(call.superstep),
+                measured: seconds(call.measured),
                 overhead: overhead
                     .filter(|_| call.snapshot.learns_cost())
                     .map(seconds),
@@ -326,8 +335,8 @@ impl Planner {
                 cost: seconds(overhead.unwrap_or_default()),
                 pause: pause.max(pause_min),
                 again: again.max(self.planning.pause),
-                took: seconds(call.superstep),
-                limit: is_audited.then(|| seconds(call.superstep * LONGER)),
+                took: seconds(call.measured),
+                limit: is_audited.then(|| seconds(call.measured * LONGER)),
             },
         }
     }

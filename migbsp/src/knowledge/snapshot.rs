@@ -137,6 +137,18 @@ impl Snapshot {
         self
     }
 
+    /// The same without what other programs do on the hosts `owned`.
+    #[must_use]
+    pub(crate) fn without(mut self, owned: &[HostId]) -> Self {
+        for id in owned {
+            if let Some(host) = self.host(*id) {
+                self.hosts[host].rate = self.hosts[host].speed;
+                self.hosts[host].interruption = 0.0;
+            }
+        }
+        self
+    }
+
     /// The same with `links` that have been probed just now, and are what images take.
     #[must_use]
     pub fn with_probed(mut self, links: &[ProbedLink]) -> Self {

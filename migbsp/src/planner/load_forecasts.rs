@@ -1,6 +1,6 @@
 //! The external load that is expected on each host.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bsp::HostId;
 use bsp::units::Instant;
@@ -16,6 +16,27 @@ use crate::{ExternalLoad, Processor};
 /// Equation `LOAD-FORECAST` of `docs/model.md`.
 #[derive(Debug, Default)]
 pub(super) struct LoadForecasts(BTreeMap<HostId, HostForecast>);
+
+/// What is expected of owners.
+#[derive(Debug)]
+pub(super) struct ExpectedLoads {
+    /// Seconds for which the owner's jobs are expected to interrupt each second of computation, beyond the loads.
+    pub(super) interruptions: BTreeMap<HostId, f64>,
+    /// The hosts whose owners run jobs.
+    pub(super) owners: Vec<HostId>,
+    /// The part of the time since the last call in which no owner's job interrupted a process.
+    pub(super) left: f64,
+}
+
+impl Default for ExpectedLoads {
+    fn default() -> Self {
+        Self {
+            interruptions: BTreeMap::new(),
+            owners: Vec::new(),
+            left: 1.0,
+        }
+    }
+}
 
 /// What is known of one host.
 #[derive(Debug)]
@@ -51,8 +72,13 @@ impl LoadForecasts {
         now: Instant,
         horizon: f64,
         sets: &mut [Inventory],
-    ) -> BTreeMap<HostId, f64> {
-        let mut interruptions = BTreeMap::new();
+    ) -> ExpectedLoads {
+        let mut expected = ExpectedLoads::default();
+        let occupied: BTreeSet<HostId> = sets
+            .iter()
+            .flat_map(|set| &set.loads)
+            .map(|load| load.host)
+            .collect();
         let horizon = horizon.max(HORIZON_MIN);
         let work = sets
             .iter()
@@ -88,11 +114,18 @@ impl LoadForecasts {
                 let rest = (later * rare).min(UTILISATION_MAX);
                 processor.load = (present + later * (1.0 - rare)).clamp(0.0, UTILISATION_MAX);
                 if 0.0 < rest {
-                    interruptions.insert(processor.host, rest / (1.0 - rest));
+                    let interruption = rest / (1.0 - rest);
+                    expected.interruptions.insert(processor.host, interruption);
+                }
+                if 0.0 < load.arrivals {
+                    expected.owners.push(processor.host);
+                    if occupied.contains(&processor.host) {
+                        expected.left *= (1.0 - load.since).max(LEFT_MIN);
+                    }
                 }
             }
         }
-        interruptions
+        expected
     }
 }
 
@@ -167,6 +200,9 @@ const PASSED: f64 = 0.5;
 
 /// No horizon is shorter, in seconds.
 const HORIZON_MIN: f64 = 1e-9;
+
+/// The least part of the time that a host is assumed to have left.
+const LEFT_MIN: f64 = 0.02;
 
 /// Reports of a host that wait to be compared.
 const REPORTS_MAX: usize = 64;
