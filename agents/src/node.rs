@@ -163,6 +163,7 @@ impl Node {
         ExternalLoad {
             host: self.host,
             arrivals,
+            present: world.withheld(self.host),
             minute: world.load(self.host, minute),
             utilisation: world.load(self.host, planning.owner_window),
             since: world.felt_load(self.host, passed),

@@ -158,6 +158,9 @@ pub trait World {
         self.load(host, window)
     }
 
+    /// The part of a core that one process more would not have on the host now, because of other programs.
+    fn withheld(&mut self, host: HostId) -> f64;
+
     /// How often in the last `window` other programs began to keep a core of the idle host busy.
     fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64;
 

@@ -80,6 +80,8 @@ pub struct Planner {
     pacing: CallPacing,
     lifetime: Lifetime,
     model_error: ModelError,
+    pace: Option<f64>,
+    lost: (f64, f64, Option<f64>),
     /// What is expected of external loads; `None`: those of the last moment.
     loads: Option<LoadForecasts>,
     /// What has been learnt of the messages between Sets.
@@ -141,6 +143,8 @@ impl Planner {
             pacing: CallPacing::new(planning.overhead),
             lifetime: Lifetime::new(planning.horizon),
             model_error: ModelError::default(),
+            pace: None,
+            lost: (0.0, 0.0, None),
             loads: match planning.load {
                 LoadSource::Forecast => Some(LoadForecasts::default()),
                 LoadSource::Recent => None,
@@ -176,18 +180,68 @@ impl Planner {
         };
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
+        let passed = crate::bounded::count(completed - self.pacing.completed());
+        let pace = self.pace.get_or_insert(superstep);
+        *pace += 0.25 * (superstep - *pace);
+        let pace = *pace;
         let expected = self
             .loads
             .as_mut()
-            .map(|loads| loads.expect(now, assumptions.horizon * superstep, &mut sets));
-        let expected = expected.unwrap_or_default();
+            .map(|loads| loads.expect(now, assumptions.horizon * pace, &mut sets));
+        let mut expected = expected.unwrap_or_default();
+        let factor = self.lost.0 / self.lost.1;
+        let factor = if factor.is_finite() {
+            factor.clamp(0.05, 4.0)
+        } else {
+            1.0
+        };
+        for value in expected.interruptions.values_mut() {
+            *value *= factor;
+        }
         let snapshot = inventory::snapshot(sets, cost, &assumptions)
             .with_interruptions(&expected.interruptions);
         self.lessons = snapshot.network().lessons().to_vec();
         let present = Assignment::present(&snapshot);
+        if std::env::var("DBG").is_ok() {
+            eprintln!(
+                "{:?} factor {factor:.3}",
+                self.loads.as_ref().map(|l| l.errors)
+            );
+            eprintln!(
+                "CALL {completed} at {:.0} S {superstep:.2} H {:.0} T {:.2}",
+                now.get(),
+                assumptions.horizon,
+                present.longest()
+            );
+            for (n, h) in snapshot.hosts().iter().enumerate() {
+                eprintln!(
+                    "  {} load {:.2} intr {:.2} util {:.2} speed {:.1} n {} ages {:?}",
+                    h.id.0,
+                    1.0 - h.rate / h.speed,
+                    h.interruption,
+                    h.utilisation,
+                    h.speed / 1e9,
+                    present.residents(n).len(),
+                    snapshot
+                        .ages(n)
+                        .iter()
+                        .map(|a| a.get() as u32)
+                        .collect::<Vec<_>>()
+                );
+            }
+        }
         let (uninterrupted, predicted) = if expected.left < 1.0 {
             let without = snapshot.clone().without(&expected.owners);
             let predicted = Assignment::present(&without).longest();
+            if let Some(interrupted) = self.lost.2.take() {
+                let prior = 16.0 * predicted;
+                if self.lost.1 <= 0.0 {
+                    self.lost.0 = prior;
+                    self.lost.1 = prior;
+                }
+                self.lost.0 = 0.98 * self.lost.0 + (superstep - predicted).max(0.0) * passed;
+                self.lost.1 = 0.98 * self.lost.1 + interrupted * passed;
+            }
             (superstep * expected.left, predicted)
         } else {
             (superstep, present.longest())
@@ -206,7 +260,14 @@ impl Planner {
         let places = cost
             .depends_on_bandwidth()
             .then(|| proposal.draft.places.clone());
+        let planned = Assignment::new(&snapshot, &proposal.draft.places).interrupted() / factor;
+        let stays = Assignment::present(&snapshot).interrupted() / factor;
         let decision = self.settle(&call, proposal);
+        self.lost.2 = Some(if decision.moves.is_empty() {
+            stays
+        } else {
+            planned
+        });
         let places = places.filter(|_| !decision.moves.is_empty());
         self.unconfirmed = places.map(|places| Unconfirmed {
             snapshot,

@@ -252,6 +252,23 @@ impl Engine {
         ages
     }
 
+    /// The part of a core that one computation more would not have on a host now, because of its owner.
+    ///
+    /// # Panics
+    ///
+    /// If the platform has no such `host`.
+    #[must_use]
+    pub fn withheld(&mut self, host: HostId) -> f64 {
+        let now = self.now;
+        match &mut self.owners[host.index()] {
+            None => self.load(host, Seconds::ZERO),
+            Some(queue) => {
+                queue.advance(now);
+                queue.withheld()
+            }
+        }
+    }
+
     /// How often during the last `window` a job of the owner has arrived on a host while none was present.
     ///
     /// # Panics

@@ -142,6 +142,16 @@ impl OwnerQueue {
         ((now - then) / (to - from) / self.cores).clamp(0.0, 1.0)
     }
 
+    /// The part of a core that one computation, if it were the only one, would not have.
+    pub(crate) fn withheld(&self) -> f64 {
+        let jobs = self.present.len() as f64;
+        let share = match self.jobs.discipline() {
+            Discipline::Preemptive => self.cores - jobs,
+            Discipline::Shared => self.cores / (jobs + 1.0),
+        };
+        1.0 - share.clamp(0.0, 1.0)
+    }
+
     /// How often from `from` on a job has arrived while none was present, as far as that is remembered.
     pub(crate) fn periods(&self, from: f64) -> u64 {
         let after = self.history.partition_point(|change| change.date < from);

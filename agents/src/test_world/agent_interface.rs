@@ -138,6 +138,10 @@ impl World for TestWorld {
         (host.speed, host.cores)
     }
 
+    fn withheld(&mut self, _: HostId) -> f64 {
+        0.0
+    }
+
     fn busy_periods(&mut self, _: HostId, _: Seconds) -> u64 {
         0
     }

@@ -310,6 +310,11 @@ impl<'a> Assignment<'a> {
         self.snapshot.horizon() * self.longest() + self.migration_cost().get()
     }
 
+    /// Seconds for which owners' jobs are expected to interrupt a superstep.
+    pub(crate) const fn interrupted(&self) -> f64 {
+        self.interrupted
+    }
+
     /// How long a superstep takes, as a bare number of seconds.
     pub(crate) fn longest(&self) -> f64 {
         let links = self.links.slowest().map_or(0.0, |(_, time)| time);

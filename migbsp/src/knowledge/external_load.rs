@@ -22,6 +22,8 @@ pub struct ExternalLoad {
     /// How often per second, in the same window as the utilisation, other programs began to keep a core busy on the idle
     /// host: `λ`.
     pub arrivals: f64,
+    /// The part of a core that one process more would not have on the host now, in `[0, 1]`.
+    pub present: f64,
     /// The processor time that each process of other programs has had that keeps a core busy now, the longest first.
     pub ages: Vec<Seconds>,
 }
@@ -37,6 +39,7 @@ impl ExternalLoad {
             utilisation: load,
             since: load,
             arrivals: 0.0,
+            present: load,
             ages: Vec::new(),
         }
     }
@@ -52,7 +55,7 @@ impl ExternalLoad {
     /// [`ExternalLoad::AGES_MAX`].
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let loads = [self.minute, self.utilisation, self.since];
+        let loads = [self.minute, self.utilisation, self.since, self.present];
         loads.iter().all(|load| (0.0..=1.0).contains(load))
             && (0.0..f64::INFINITY).contains(&self.arrivals)
             && self.ages.iter().all(|age| Seconds::ZERO <= *age)

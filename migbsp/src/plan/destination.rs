@@ -185,6 +185,7 @@ mod tests {
             utilisation,
             since: utilisation,
             arrivals: 0.0,
+            present: utilisation,
             ages: ages.iter().map(|age| Seconds::new(*age).unwrap()).collect(),
         }
     }

@@ -157,8 +157,8 @@ impl Critical {
         best.1
     }
 
-    /// The best move away from a host that its owner interrupts, which makes nothing as slow as the slowest host or link;
-    /// `None`: none pays.
+    /// The best move away from a host that its owner interrupts, even if it makes the slowest host slower; `None`: none
+    /// pays.
     fn shelter(
         &self,
         snapshot: &Snapshot,
@@ -180,7 +180,9 @@ impl Critical {
                         continue;
                     }
                     *evaluated += 1;
-                    if assignment.after_move(*process, target) <= self.time {
+                    let slower = assignment.after_move(*process, target) - self.time;
+                    let score = score + snapshot.horizon() * slower.max(0.0);
+                    if score < best.0 {
                         best = (score, Some([Some((*process, target)), None]));
                     }
                 }

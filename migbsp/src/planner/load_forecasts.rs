@@ -15,7 +15,11 @@ use crate::{ExternalLoad, Processor};
 ///
 /// Equation `LOAD-FORECAST` of `docs/model.md`.
 #[derive(Debug, Default)]
-pub(super) struct LoadForecasts(BTreeMap<HostId, HostForecast>);
+pub(super) struct LoadForecasts {
+    /// The recent mean squared error of each predictor, over all hosts.
+    pub(super) errors: [f64; PREDICTORS],
+    hosts: BTreeMap<HostId, HostForecast>,
+}
 
 /// What is expected of owners.
 #[derive(Debug)]
@@ -41,8 +45,6 @@ impl Default for ExpectedLoads {
 /// What is known of one host.
 #[derive(Debug)]
 struct HostForecast {
-    /// The recent mean error of each predictor.
-    errors: [f64; PREDICTORS],
     /// The date of the last report, in seconds.
     date: f64,
     /// Seconds of load until then.
@@ -62,6 +64,8 @@ struct Report {
     utilisation: f64,
     /// Seconds for which what runs now is expected to go on.
     rest: f64,
+    /// The part of a core that it withholds now.
+    present: f64,
 }
 
 impl LoadForecasts {
@@ -80,6 +84,8 @@ impl LoadForecasts {
             .map(|load| load.host)
             .collect();
         let horizon = horizon.max(HORIZON_MIN);
+        let best = selection::best(&self.errors);
+        let (mut sums, mut count) = ([0.0; PREDICTORS], 0.0);
         let work = sets
             .iter()
             .flat_map(|set| &set.loads)
@@ -95,14 +101,15 @@ impl LoadForecasts {
                     external.next();
                 }
                 let reported = external.next_if(|load| load.host == processor.host);
-                let is_known = self.0.contains_key(&processor.host);
+                let is_known = self.hosts.contains_key(&processor.host);
                 if reported.is_none() && !is_known && processor.load <= 0.0 {
                     continue;
                 }
                 let assumed = ExternalLoad::of(processor);
-                let host = self.0.entry(processor.host).or_default();
+                let host = self.hosts.entry(processor.host).or_default();
                 let load = reported.unwrap_or(&assumed);
-                let (present, later) = host.expect(now.get(), horizon, processor, load);
+                let found = (best, &mut sums, &mut count);
+                let (present, later) = host.expect(now.get(), horizon, (processor, load), found);
                 let computes = work / processor.speed.get();
                 let busy = load.utilisation.min(UTILISATION_MAX);
                 let arrivals = load.arrivals / (1.0 - busy);
@@ -125,6 +132,9 @@ impl LoadForecasts {
                 }
             }
         }
+        if 0.0 < count {
+            selection::learn(&mut self.errors, sums.map(|sum| sum / count));
+        }
         expected
     }
 }
@@ -135,8 +145,8 @@ impl HostForecast {
         &mut self,
         now: f64,
         horizon: f64,
-        processor: &Processor,
-        load: &ExternalLoad,
+        (processor, load): (&Processor, &ExternalLoad),
+        (best, means, count): (usize, &mut [f64; PREDICTORS], &mut f64),
     ) -> (f64, f64) {
         self.taken += load.since.clamp(0.0, 1.0) * (now - self.date).max(0.0);
         self.date = now;
@@ -146,8 +156,11 @@ impl HostForecast {
             let met = (self.taken - report.taken) / passed;
             let errors = report
                 .predictions(passed)
-                .map(|(present, later)| (present + later - met).abs());
-            selection::learn(&mut self.errors, errors);
+                .map(|(present, later)| (present + later - met) * (present + later - met));
+            for (sum, error) in means.iter_mut().zip(errors) {
+                *sum += error;
+            }
+            *count += 1.0;
         }
         let ages = load.ages.iter().map(|age| age.get().max(AGE_MIN));
         let report = Report {
@@ -157,20 +170,20 @@ impl HostForecast {
             minute: load.minute,
             utilisation: load.utilisation,
             rest: ages.sum::<f64>() / processor.width(),
+            present: load.present,
         };
         if self.reports.len() == REPORTS_MAX {
             self.reports.pop_front();
         }
         self.reports.push_back(report);
         let predictions = report.predictions(horizon);
-        predictions[selection::best(&self.errors)]
+        predictions[best]
     }
 }
 
 impl Default for HostForecast {
     fn default() -> Self {
         Self {
-            errors: [0.0; PREDICTORS],
             date: 0.0,
             taken: 0.0,
             reports: VecDeque::new(),
@@ -183,9 +196,8 @@ impl Report {
     /// run, and then the host is as in its past; the load of the last moment; that of the last minute; that of the past.
     fn predictions(&self, horizon: f64) -> [(f64, f64); PREDICTORS] {
         let rest = (self.rest / horizon).min(1.0);
-        let present = if 0.0 < rest { self.recent } else { 0.0 };
         [
-            (rest * present, (1.0 - rest) * self.utilisation),
+            (rest.min(self.present), (1.0 - rest) * self.utilisation),
             (self.recent, 0.0),
             (0.0, self.minute),
             (0.0, self.utilisation),

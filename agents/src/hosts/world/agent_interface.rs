@@ -155,6 +155,10 @@ impl World for HostWorld {
         self.machine.load.load(window)
     }
 
+    fn withheld(&mut self, _: HostId) -> f64 {
+        0.0
+    }
+
     fn busy_periods(&mut self, _: HostId, _: Seconds) -> u64 {
         0
     }

@@ -174,6 +174,10 @@ impl World for SimulatedWorld {
         self.engine.load(host, window)
     }
 
+    fn withheld(&mut self, host: HostId) -> f64 {
+        self.engine.withheld(host)
+    }
+
     fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64 {
         self.engine.busy_periods(host, window)
     }
