@@ -163,10 +163,10 @@ impl Node {
         ExternalLoad {
             host: self.host,
             arrivals,
-            present: world.withheld(self.host),
+            present: world.withheld(self.host, Seconds::ZERO),
             minute: world.load(self.host, minute),
             utilisation: world.load(self.host, planning.owner_window),
-            since: world.felt_load(self.host, passed),
+            since: world.withheld(self.host, passed),
             ages: world.ages(self.host),
         }
     }

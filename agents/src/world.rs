@@ -158,8 +158,9 @@ pub trait World {
         self.load(host, window)
     }
 
-    /// The part of a core that one process more would not have on the host now, because of other programs.
-    fn withheld(&mut self, host: HostId) -> f64;
+    /// The part of a core that a process alone would not have had on the host during the last `window`, because of other
+    /// programs; the part now if the window is empty.
+    fn withheld(&mut self, host: HostId, window: Seconds) -> f64;
 
     /// How often in the last `window` other programs began to keep a core of the idle host busy.
     fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64;

@@ -42,13 +42,14 @@ mod decision;
 mod inventory;
 mod lifetime;
 mod load_forecasts;
+mod lost_time;
 mod model_error;
 mod pacing;
 mod rejected;
 
 use bsp::units::Seconds;
 
-use crate::bounded::seconds;
+use crate::bounded::{count, seconds};
 use crate::when::TRIAL;
 use crate::{
     Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, LinkProbe, LoadSource,
@@ -59,7 +60,8 @@ use audit::PlanAudit;
 use confirmation::Unconfirmed;
 use costs::LearnedCosts;
 use lifetime::Lifetime;
-use load_forecasts::LoadForecasts;
+use load_forecasts::{LoadForecasts, Outlook};
+use lost_time::LostTime;
 use model_error::ModelError;
 use pacing::CallPacing;
 
@@ -80,8 +82,8 @@ pub struct Planner {
     pacing: CallPacing,
     lifetime: Lifetime,
     model_error: ModelError,
-    pace: Option<f64>,
-    lost: (f64, f64, Option<f64>),
+    /// What owners' jobs take.
+    lost_time: LostTime,
     /// What is expected of external loads; `None`: those of the last moment.
     loads: Option<LoadForecasts>,
     /// What has been learnt of the messages between Sets.
@@ -143,8 +145,7 @@ impl Planner {
             pacing: CallPacing::new(planning.overhead),
             lifetime: Lifetime::new(planning.horizon),
             model_error: ModelError::default(),
-            pace: None,
-            lost: (0.0, 0.0, None),
+            lost_time: LostTime::default(),
             loads: match planning.load {
                 LoadSource::Forecast => Some(LoadForecasts::default()),
                 LoadSource::Recent => None,
@@ -180,71 +181,30 @@ impl Planner {
         };
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
-        let passed = crate::bounded::count(completed - self.pacing.completed());
-        let pace = self.pace.get_or_insert(superstep);
-        *pace += 0.25 * (superstep - *pace);
-        let pace = *pace;
-        let expected = self
-            .loads
-            .as_mut()
-            .map(|loads| loads.expect(now, assumptions.horizon * pace, &mut sets));
-        let mut expected = expected.unwrap_or_default();
-        let factor = self.lost.0 / self.lost.1;
-        let factor = if factor.is_finite() {
-            factor.clamp(0.05, 4.0)
-        } else {
-            1.0
-        };
-        for value in expected.interruptions.values_mut() {
-            *value *= factor;
-        }
+        let passed = count(completed - self.pacing.completed());
+        let pace = self.pacing.pace(superstep);
+        let factor = self.lost_time.factor();
+        let expected = self.loads.as_mut().map(|loads| {
+            let outlook = Outlook {
+                now: now.get(),
+                horizon: assumptions.horizon * pace,
+                supersteps: passed,
+                moving: inventory::moving(&sets, cost),
+            };
+            loads.expect(outlook, &mut sets)
+        });
+        let expected = expected.unwrap_or_default();
         let snapshot = inventory::snapshot(sets, cost, &assumptions)
-            .with_interruptions(&expected.interruptions);
+            .with_interruptions(&expected.interruptions, factor);
         self.lessons = snapshot.network().lessons().to_vec();
         let present = Assignment::present(&snapshot);
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "{:?} factor {factor:.3}",
-                self.loads.as_ref().map(|l| l.errors)
-            );
-            eprintln!(
-                "CALL {completed} at {:.0} S {superstep:.2} H {:.0} T {:.2}",
-                now.get(),
-                assumptions.horizon,
-                present.longest()
-            );
-            for (n, h) in snapshot.hosts().iter().enumerate() {
-                eprintln!(
-                    "  {} load {:.2} intr {:.2} util {:.2} speed {:.1} n {} ages {:?}",
-                    h.id.0,
-                    1.0 - h.rate / h.speed,
-                    h.interruption,
-                    h.utilisation,
-                    h.speed / 1e9,
-                    present.residents(n).len(),
-                    snapshot
-                        .ages(n)
-                        .iter()
-                        .map(|a| a.get() as u32)
-                        .collect::<Vec<_>>()
-                );
-            }
-        }
-        let (uninterrupted, predicted) = if expected.left < 1.0 {
-            let without = snapshot.clone().without(&expected.owners);
-            let predicted = Assignment::present(&without).longest();
-            if let Some(interrupted) = self.lost.2.take() {
-                let prior = 16.0 * predicted;
-                if self.lost.1 <= 0.0 {
-                    self.lost.0 = prior;
-                    self.lost.1 = prior;
-                }
-                self.lost.0 = 0.98 * self.lost.0 + (superstep - predicted).max(0.0) * passed;
-                self.lost.1 = 0.98 * self.lost.1 + interrupted * passed;
-            }
-            (superstep * expected.left, predicted)
-        } else {
+        let (uninterrupted, predicted) = if expected.owned.is_empty() {
             (superstep, present.longest())
+        } else {
+            let without = snapshot.clone().without_owners(&expected.owned);
+            let predicted = Assignment::present(&without).longest();
+            self.lost_time.observe(passed, superstep, predicted);
+            (superstep * expected.left, predicted)
         };
         let call = Call {
             snapshot: &snapshot,
@@ -260,14 +220,14 @@ impl Planner {
         let places = cost
             .depends_on_bandwidth()
             .then(|| proposal.draft.places.clone());
-        let planned = Assignment::new(&snapshot, &proposal.draft.places).interrupted() / factor;
-        let stays = Assignment::present(&snapshot).interrupted() / factor;
+        let drafted = (!expected.owned.is_empty()).then(|| proposal.draft.places.clone());
         let decision = self.settle(&call, proposal);
-        self.lost.2 = Some(if decision.moves.is_empty() {
-            stays
-        } else {
-            planned
-        });
+        if let Some(drafted) = drafted {
+            let stays = decision.moves.is_empty();
+            let places = if stays { snapshot.places() } else { &drafted };
+            let interrupted = Assignment::new(&snapshot, places).interrupted();
+            self.lost_time.predict(interrupted / factor);
+        }
         let places = places.filter(|_| !decision.moves.is_empty());
         self.unconfirmed = places.map(|places| Unconfirmed {
             snapshot,

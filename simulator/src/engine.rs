@@ -252,19 +252,20 @@ impl Engine {
         ages
     }
 
-    /// The part of a core that one computation more would not have on a host now, because of its owner.
+    /// The part of a core that a computation alone would not have had on a host during the last `window`, because of its
+    /// owner; the part at this instant if the window is empty.
     ///
     /// # Panics
     ///
     /// If the platform has no such `host`.
     #[must_use]
-    pub fn withheld(&mut self, host: HostId) -> f64 {
-        let now = self.now;
+    pub fn withheld(&mut self, host: HostId, window: Seconds) -> f64 {
+        let (now, from) = (self.now, (self.now - window.get().max(0.0)).max(0.0));
         match &mut self.owners[host.index()] {
-            None => self.load(host, Seconds::ZERO),
+            None => self.load(host, window),
             Some(queue) => {
                 queue.advance(now);
-                queue.withheld()
+                queue.mean_withheld(from, now)
             }
         }
     }

@@ -138,7 +138,7 @@ impl World for TestWorld {
         (host.speed, host.cores)
     }
 
-    fn withheld(&mut self, _: HostId) -> f64 {
+    fn withheld(&mut self, _: HostId, _: Seconds) -> f64 {
         0.0
     }
 

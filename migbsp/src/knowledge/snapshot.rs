@@ -125,13 +125,17 @@ impl Snapshot {
         self
     }
 
-    /// The same with the interruptions that are expected on hosts, as [`Host::interruption`]; without a call of this method
-    /// there are none.
+    /// The same with `factor` times the interruptions that are expected on hosts, as [`Host::interruption`]; without a call
+    /// of this method there are none.
     #[must_use]
-    pub(crate) fn with_interruptions(mut self, interruptions: &BTreeMap<HostId, f64>) -> Self {
+    pub(crate) fn with_interruptions(
+        mut self,
+        interruptions: &BTreeMap<HostId, f64>,
+        factor: f64,
+    ) -> Self {
         for (id, interruption) in interruptions {
             if let Some(host) = self.host(*id) {
-                self.hosts[host].interruption = non_negative(*interruption);
+                self.hosts[host].interruption = factor * non_negative(*interruption);
             }
         }
         self
@@ -139,7 +143,7 @@ impl Snapshot {
 
     /// The same without what other programs do on the hosts `owned`.
     #[must_use]
-    pub(crate) fn without(mut self, owned: &[HostId]) -> Self {
+    pub(crate) fn without_owners(mut self, owned: &[HostId]) -> Self {
         for id in owned {
             if let Some(host) = self.host(*id) {
                 self.hosts[host].rate = self.hosts[host].speed;

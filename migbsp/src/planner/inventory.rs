@@ -24,6 +24,20 @@ pub struct Inventory {
     pub measured: Measurements,
 }
 
+/// Seconds that the first process of `sets` takes to move between the Sets that are farthest from each other.
+pub(super) fn moving(sets: &[Inventory], cost: MoveCost) -> f64 {
+    let image = sets
+        .iter()
+        .flat_map(|set| &set.loads)
+        .map(|load| load.image);
+    let rates = sets.iter().flat_map(|set| &set.rates).copied();
+    let rate = rates.fold(0.0, f64::max);
+    image
+        .take(1)
+        .map(|image| cost.time(image, rate).get())
+        .sum()
+}
+
 /// The reports of all Sets as one snapshot.
 pub(super) fn snapshot(
     sets: Vec<Inventory>,

@@ -13,6 +13,8 @@ pub(super) struct CallPacing {
     /// When the last call was over.
     resumed: Instant,
     budget: OverheadBudget,
+    /// Seconds of a superstep, the mean over calls.
+    pace: Option<f64>,
     /// The part of the run that calls without moves may take.
     share: f64,
 }
@@ -23,6 +25,7 @@ impl CallPacing {
             called: (0, Instant::START),
             resumed: Instant::START,
             budget: OverheadBudget::default(),
+            pace: None,
             share,
         }
     }
@@ -32,6 +35,13 @@ impl CallPacing {
     pub(super) fn superstep(&self, completed: u64, now: Instant, deferred: f64) -> f64 {
         let number = count(completed - self.called.0).max(1.0);
         ((now - self.resumed).get() - deferred).max(0.0) / number
+    }
+
+    /// Seconds of a superstep, the mean over the last calls with this one, before which supersteps took `superstep` seconds.
+    pub(super) fn pace(&mut self, superstep: f64) -> f64 {
+        let pace = self.pace.get_or_insert(superstep);
+        *pace += PACE_WEIGHT * (superstep - *pace);
+        *pace
     }
 
     /// Begins a call at `now`, after `completed` supersteps of `superstep` seconds.
@@ -67,6 +77,9 @@ impl CallPacing {
         (budget.pause(self.share), budget.pause(self.share / 2.0))
     }
 }
+
+/// Weight of the newest call.
+const PACE_WEIGHT: f64 = 0.25;
 
 /// Supersteps without a call after the first one, when its cost is not known yet.
 const PAUSE_FIRST: u64 = 6;

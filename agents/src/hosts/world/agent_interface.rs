@@ -155,7 +155,7 @@ impl World for HostWorld {
         self.machine.load.load(window)
     }
 
-    fn withheld(&mut self, _: HostId) -> f64 {
+    fn withheld(&mut self, _: HostId, _: Seconds) -> f64 {
         0.0
     }
 

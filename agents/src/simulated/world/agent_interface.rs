@@ -174,8 +174,8 @@ impl World for SimulatedWorld {
         self.engine.load(host, window)
     }
 
-    fn withheld(&mut self, host: HostId) -> f64 {
-        self.engine.withheld(host)
+    fn withheld(&mut self, host: HostId, window: Seconds) -> f64 {
+        self.engine.withheld(host, window)
     }
 
     fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64 {
