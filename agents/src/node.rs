@@ -152,7 +152,6 @@ impl Node {
         let now = world.now();
         let before = self.measured.replace(now);
         let passed = now - before.unwrap_or(Instant::START);
-        let minute = Seconds::new(60.0).expect("a minute is finite");
         let window = (now - Instant::START).min(planning.owner_window);
         let periods = world.busy_periods(self.host, window);
         let arrivals = if Seconds::ZERO < window {
@@ -164,7 +163,6 @@ impl Node {
             host: self.host,
             arrivals,
             present: world.withheld(self.host, Seconds::ZERO),
-            minute: world.load(self.host, minute),
             utilisation: world.load(self.host, planning.owner_window),
             since: world.withheld(self.host, passed),
             ages: world.ages(self.host),

@@ -26,7 +26,7 @@ mod neighbours;
 mod network;
 mod path;
 mod processor;
-pub(crate) mod selection;
+mod selection;
 mod snapshot;
 
 pub use assignment::Assignment;

@@ -40,8 +40,8 @@ mod confirmation;
 mod costs;
 mod decision;
 mod inventory;
+mod job_forecast;
 mod lifetime;
-mod load_forecasts;
 mod lost_time;
 mod model_error;
 mod pacing;
@@ -59,8 +59,8 @@ use crate::{
 use audit::PlanAudit;
 use confirmation::Unconfirmed;
 use costs::LearnedCosts;
+use job_forecast::{JobForecast, Outlook};
 use lifetime::Lifetime;
-use load_forecasts::{LoadForecasts, Outlook};
 use lost_time::LostTime;
 use model_error::ModelError;
 use pacing::CallPacing;
@@ -84,8 +84,8 @@ pub struct Planner {
     model_error: ModelError,
     /// What owners' jobs take.
     lost_time: LostTime,
-    /// What is expected of external loads; `None`: those of the last moment.
-    loads: Option<LoadForecasts>,
+    /// What is expected of owners' jobs; `None`: the loads of the last moment.
+    jobs: Option<JobForecast>,
     /// What has been learnt of the messages between Sets.
     lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
@@ -146,8 +146,8 @@ impl Planner {
             lifetime: Lifetime::new(planning.horizon),
             model_error: ModelError::default(),
             lost_time: LostTime::default(),
-            loads: match planning.load {
-                LoadSource::Forecast => Some(LoadForecasts::default()),
+            jobs: match planning.load {
+                LoadSource::Forecast => Some(JobForecast::default()),
                 LoadSource::Recent => None,
             },
             lessons: Vec::new(),
@@ -184,14 +184,13 @@ impl Planner {
         let passed = count(completed - self.pacing.completed());
         let pace = self.pacing.pace(superstep);
         let factor = self.lost_time.factor();
-        let expected = self.loads.as_mut().map(|loads| {
+        let expected = self.jobs.as_mut().map(|jobs| {
             let outlook = Outlook {
-                now: now.get(),
                 horizon: assumptions.horizon * pace,
                 supersteps: passed,
                 moving: inventory::moving(&sets, cost),
             };
-            loads.expect(outlook, &mut sets)
+            jobs.expect(outlook, &mut sets)
         });
         let expected = expected.unwrap_or_default();
         let snapshot = inventory::snapshot(sets, cost, &assumptions)

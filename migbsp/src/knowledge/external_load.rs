@@ -4,20 +4,17 @@ use bsp::HostId;
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-use crate::Processor;
-
-/// The external load of a host over longer times than that of [`Processor::load`], and the processes that cause it.
+/// The external load of a host over longer times than the last moment, and the processes that cause it.
 ///
 /// A host that had none of it reports none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExternalLoad {
     /// The host.
     pub host: HostId,
-    /// The part of its cores that other programs used in the last minute, in `[0, 1]`.
-    pub minute: f64,
-    /// The same over `planning.owner_window`: its utilisation by its owner, `ρ`.
+    /// The part of its cores that other programs used over `planning.owner_window`, its utilisation by its owner, `ρ`, in
+    /// `[0, 1]`.
     pub utilisation: f64,
-    /// The same since the last call, or since the run began.
+    /// The part of a core that a process would have been without since the last call, or since the run began.
     pub since: f64,
     /// How often per second, in the same window as the utilisation, other programs began to keep a core busy on the idle
     /// host: `λ`.
@@ -29,25 +26,10 @@ pub struct ExternalLoad {
 }
 
 impl ExternalLoad {
-    /// That of a host of which only the load of the last moment is known.
-    #[must_use]
-    pub fn of(processor: &Processor) -> Self {
-        let load = processor.load;
-        Self {
-            host: processor.host,
-            minute: load,
-            utilisation: load,
-            since: load,
-            arrivals: 0.0,
-            present: load,
-            ages: Vec::new(),
-        }
-    }
-
     /// Whether there is anything to report.
     #[must_use]
     pub fn is_any(&self) -> bool {
-        let loads = [self.minute, self.utilisation, self.since];
+        let loads = [self.utilisation, self.since];
         !self.ages.is_empty() || loads.iter().any(|load| 0.0 < *load)
     }
 
@@ -55,7 +37,7 @@ impl ExternalLoad {
     /// [`ExternalLoad::AGES_MAX`].
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let loads = [self.minute, self.utilisation, self.since, self.present];
+        let loads = [self.utilisation, self.since, self.present];
         loads.iter().all(|load| (0.0..=1.0).contains(load))
             && (0.0..f64::INFINITY).contains(&self.arrivals)
             && self.ages.iter().all(|age| Seconds::ZERO <= *age)

@@ -3,14 +3,14 @@
 //! The selection rule of the Network Weather Service (Wolski, Spring and Hayes, 1999).
 
 /// Learns by how much each predictor was off; `means` are their mean errors so far.
-pub(crate) fn learn<const N: usize>(means: &mut [f64; N], errors: [f64; N]) {
+pub(super) fn learn<const N: usize>(means: &mut [f64; N], errors: [f64; N]) {
     for (mean, error) in means.iter_mut().zip(errors) {
         *mean += ERROR_WEIGHT * (error - *mean);
     }
 }
 
 /// The predictor with the least mean error; the first among equals.
-pub(crate) fn best<const N: usize>(means: &[f64; N]) -> usize {
+pub(super) fn best<const N: usize>(means: &[f64; N]) -> usize {
     let mut best = 0;
     for (index, error) in means.iter().enumerate() {
         if *error < means[best] {

@@ -181,7 +181,6 @@ mod tests {
     fn external(host: u32, utilisation: f64, ages: &[f64]) -> ExternalLoad {
         ExternalLoad {
             host: HostId(host),
-            minute: utilisation,
             utilisation,
             since: utilisation,
             arrivals: 0.0,

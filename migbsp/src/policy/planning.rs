@@ -36,7 +36,7 @@ pub struct Planning {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadSource {
-    /// The mean over the horizon, by the predictor that was off least.
+    /// What owners' jobs are expected to take over the horizon; elsewhere that of the last moment.
     #[default]
     Forecast,
     /// That of the last moment.
