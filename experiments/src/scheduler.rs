@@ -49,7 +49,6 @@ pub struct Options {
     /// Bytes on the simulated network for each byte of a state that moves; `None`: one.
     pub transfer_factor: Option<f64>,
     /// Time between probes of the bandwidths between simulated hosts; `None`: links have their nominal ones.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub link_probes: Option<Seconds>,
     /// Minimum duration of a superstep with a call.
     pub window: Seconds,

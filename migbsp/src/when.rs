@@ -10,6 +10,7 @@ mod fixed;
 mod interval;
 mod menon;
 mod metalb;
+mod once;
 mod pause;
 mod timing;
 mod trial;
@@ -33,6 +34,7 @@ pub(crate) const WHENS: &[Rule<dyn When>] = &[
     metalb::RULE,
     budgeted::RULE,
     MENON_BOULMIER_BUDGETED,
+    once::RULE,
 ];
 
 #[cfg(test)]

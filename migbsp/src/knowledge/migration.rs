@@ -28,7 +28,6 @@ pub struct MigrationCost {
     pub fixed_rate: Option<f64>,
     /// How many times as long as on the network the bytes of a migration take, `α1`; `None`: what has been learned, or
     /// once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<f64>,
     /// What every migration costs whatever its size, `Mig(i, j)`; `None`: what has been learned, or nothing.
     pub base: Option<Seconds>,
