@@ -8,7 +8,7 @@ mod pairs;
 mod report;
 mod results;
 mod seeds;
-mod statistics;
+pub(crate) mod statistics;
 mod summary;
 mod text;
 

@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A mean and its confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Estimate {
+pub(crate) struct Estimate {
     /// Of all values.
     pub mean: f64,
     /// Half the width of the 95 % confidence interval around it; `None` if the variance is unknown.
@@ -16,7 +16,7 @@ pub(super) struct Estimate {
 
 /// A sample of one source.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Stratum {
+pub(crate) struct Stratum {
     /// At least one.
     pub values: Vec<f64>,
     /// Whether the source has only this one value.
@@ -29,7 +29,7 @@ impl Estimate {
     /// # Panics
     ///
     /// If there are none.
-    pub(super) fn of(values: &[f64]) -> Self {
+    pub(crate) fn of(values: &[f64]) -> Self {
         let values = values.to_vec();
         Self::of_strata(&[Stratum {
             values,
@@ -45,7 +45,7 @@ impl Estimate {
     /// # Panics
     ///
     /// If there are none.
-    pub(super) fn of_strata(strata: &[Stratum]) -> Self {
+    pub(crate) fn of_strata(strata: &[Stratum]) -> Self {
         let means: Vec<f64> = strata.iter().map(|stratum| mean(&stratum.values)).collect();
         let mean = mean(&means);
         let drawn = || strata.iter().filter(|stratum| !stratum.is_exact);
@@ -98,7 +98,7 @@ fn variance_of_mean(values: &[f64]) -> f64 {
 /// # Panics
 ///
 /// If there are no values.
-pub(super) fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     assert!(!values.is_empty(), "nothing has no mean");
     values.iter().sum::<f64>() / real(values.len())
 }
@@ -106,7 +106,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 /// `values` of p, corrected for multiple tests (Holm 1979): the smallest is multiplied by the number of
 /// tests, the next by one less, and none is less than the one before. The order is kept; without a test
 /// there is no value.
-pub(super) fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
+pub(crate) fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(usize, f64)> = values
         .iter()
         .enumerate()
@@ -127,7 +127,7 @@ pub(super) fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
 /// # Panics
 ///
 /// If it is above 2³², which no count here reaches.
-pub(super) fn real(count: usize) -> f64 {
+pub(crate) fn real(count: usize) -> f64 {
     f64::from(u32::try_from(count).expect("a count that a run reached"))
 }
 

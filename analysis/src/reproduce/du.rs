@@ -1,4 +1,5 @@
-//! The cost of migration in Du, Sun and Wu 2007, "Dynamic scheduling with process migration", and ours beside it.
+//! The cost of migration and the choice of hosts in Du, Sun and Wu 2007, "Dynamic scheduling with process migration", and
+//! ours beside it.
 //!
 //! These parts are simulated, with the parameters that the paper prints.
 
@@ -10,6 +11,7 @@ mod part;
 mod printed;
 mod report;
 mod sheet;
+pub mod table1;
 mod text;
 
 pub use crate::reproduce::du::report::Report;

@@ -12,6 +12,7 @@ use crate::file::{check_writable, write};
 use crate::live::{self, UpArguments};
 use crate::output::{Format, print, print_json, print_text};
 use crate::own_name::OwnName;
+use analysis::compare::Seeds;
 use analysis::reproduce::{Part, Table, Variant, chen, du, page, reproduce, summary, text};
 use experiments::batch::Batch;
 use experiments::{Failure, Provenance, Registry};
@@ -40,6 +41,9 @@ pub(crate) struct ReproduceArguments {
     /// Number of moves of each kind of state; du2007-cost only [default: 60]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     moves: Option<u32>,
+    /// Seeds to run, both ends included; du2007-table1 only [default: 1..400]
+    #[arg(long, value_name = "A..B")]
+    seeds: Option<Seeds>,
     #[command(flatten)]
     jobs: JobsArguments,
     /// Whether to show a progress bar on stderr.
@@ -65,6 +69,8 @@ enum PartArgument {
     Chen(chen::Part),
     /// Du, Sun and Wu 2007.
     Du(du::Part),
+    /// Their choice of hosts, over seeds.
+    DuTable1,
     /// Their measurements, which need real nodes.
     DuCost,
 }
@@ -83,10 +89,15 @@ pub(crate) fn command(
         let problem = "--moves applies to du2007-cost only";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
+    if arguments.seeds.is_some() && !matches!(arguments.part, PartArgument::DuTable1) {
+        let problem = "--seeds applies to du2007-table1 only";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
     let part = match arguments.part {
         PartArgument::Papers(part) => part,
         PartArgument::Chen(part) => return chen_command(part, arguments, registry),
         PartArgument::Du(part) => return du_command(part, arguments, registry),
+        PartArgument::DuTable1 => return du_table1_command(arguments, registry),
         PartArgument::DuCost => return du_cost_command(arguments, registry, own_name),
     };
     if arguments.summary && arguments.format != Format::Table {
@@ -157,6 +168,34 @@ fn du_command(
         Format::Csv => print(&report.csv(&provenance()?)?),
     }
 }
+
+/// Runs the choices of hosts with all seeds, and shows them beside the published ones.
+fn du_table1_command(
+    arguments: &ReproduceArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    arguments.refuse_options_of_rescheduling("du2007-table1")?;
+    arguments.refuse_instances()?;
+    if arguments.html.is_some() {
+        let problem = "--html does not apply to du2007-table1";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
+    let bar = RunBar::new(arguments.progress);
+    let seeds = arguments
+        .seeds
+        .clone()
+        .unwrap_or_else(|| TABLE1_SEEDS.parse().expect("a range of seeds"));
+    let report = du::table1::reproduce(&seeds, arguments.batch(&bar))?;
+    let provenance = || Provenance::of_program(registry);
+    match arguments.format {
+        Format::Table => print_text(true, |layout| du::table1::text(&report, layout)),
+        Format::Json => print_json(&provenance()?, &report),
+        Format::Csv => print(&report.csv(&provenance()?)?),
+    }
+}
+
+/// Seeds of du2007-table1, if none are given.
+const TABLE1_SEEDS: &str = "1..400";
 
 /// Measures moves between two nodes of this machine, and shows the errors of predictions beside the published ones.
 fn du_cost_command(
@@ -232,7 +271,8 @@ impl PartArgument {
         let papers = Part::all().map(Self::Papers);
         let others = chen::Part::ALL.map(Self::Chen);
         let du = du::Part::ALL.map(Self::Du).into_iter();
-        papers.chain(others).chain(du).chain([Self::DuCost])
+        let du = du.chain([Self::DuTable1, Self::DuCost]);
+        papers.chain(others).chain(du)
     }
 
     const fn name(self) -> &'static str {
@@ -240,6 +280,7 @@ impl PartArgument {
             Self::Papers(part) => part.name(),
             Self::Chen(part) => part.name(),
             Self::Du(part) => part.name(),
+            Self::DuTable1 => "du2007-table1",
             Self::DuCost => "du2007-cost",
         }
     }
@@ -266,6 +307,7 @@ impl PartArgument {
             Self::Du(du::Part::Figure1) => {
                 "Du, Sun and Wu 2007: cost of a migration by size of the state"
             }
+            Self::DuTable1 => "choice of a host for a process that has to leave its own",
             Self::DuCost => {
                 "figures 3 to 6: errors of predicted costs, measured on two nodes of this machine"
             }

@@ -333,10 +333,12 @@ impl Snapshot {
         if let Some(probed) = self.probed.get(&(from, to)) {
             return *probed;
         }
-        let link = self.links.get(&(from, to)).copied();
-        let (from, to) = (self.hosts[from].set, self.hosts[to].set);
-        let rate = link.unwrap_or_else(|| self.rate(from, to));
-        rate.max(self.message_per_byte(from, to))
+        let sets = (self.hosts[from].set, self.hosts[to].set);
+        match self.links.get(&(from, to)) {
+            // What is measured of the pair says more than what is known of all pairs of the Sets.
+            Some(link) => link * self.network.slowness(sets.0, sets.1).max(1.0),
+            None => self.rate(sets.0, sets.1).max(self.message_per_byte(sets.0, sets.1)),
+        }
     }
 
     /// Seconds that one byte of a message has been measured to take from Set to Set.
