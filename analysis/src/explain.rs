@@ -3,6 +3,7 @@
 mod answer;
 mod baseline;
 mod call;
+mod choice;
 mod csv;
 mod disposition;
 mod durations;

@@ -4,6 +4,7 @@ use agents::record::Call;
 use bsp::units::Seconds;
 use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
 
+use crate::explain::choice::{ChoiceReport, no_idle_host};
 use crate::explain::disposition::{Disposition, meaning};
 use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, ExplainedCall, History};
@@ -29,6 +30,11 @@ pub(super) fn explain(
     answer.list = rows(history, &detail.call);
     answer.sentences.push(outcome(explained, history));
     answer.sentences.extend(weighing(explained));
+    let made = explained.assessment.as_ref();
+    let choice = made.and_then(|made| made.choice.as_ref());
+    answer
+        .sentences
+        .extend(choice.and_then(|choice| no_idle_host(choice, history)));
     answer
         .sentences
         .extend(why_none(history, explained, &detail));
@@ -54,7 +60,10 @@ pub(super) fn report(history: &History, index: usize) -> CallReport {
         dispositions: call.dispositions.clone(),
         moved: moves::moves(history, call),
         payback: Payback::of(history, index),
-        assessment: call.assessment.as_ref().map(assessment),
+        assessment: call
+            .assessment
+            .as_ref()
+            .map(|made| assessment(made, call, history)),
     }
 }
 
@@ -210,7 +219,11 @@ pub(super) fn weighing(call: &ExplainedCall) -> Option<String> {
     })
 }
 
-fn assessment(assessment: &PlanAssessment) -> AssessmentReport {
+fn assessment(
+    assessment: &PlanAssessment,
+    call: &ExplainedCall,
+    history: &History,
+) -> AssessmentReport {
     let balance = assessment.balance;
     let (verdict, pause) = match assessment.verdict {
         Verdict::Admitted => ("admitted", None),
@@ -240,6 +253,11 @@ fn assessment(assessment: &PlanAssessment) -> AssessmentReport {
         verdict,
         pause,
         alternatives: alternatives.collect(),
+        choice: assessment.choice.as_ref().map(|choice| {
+            let mut moves = call.migrations.iter();
+            let moved = moves.find(|moved| moved.rank == choice.rank);
+            ChoiceReport::new(choice, moved.map(|moved| moved.to), history)
+        }),
     }
 }
 

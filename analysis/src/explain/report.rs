@@ -1,5 +1,6 @@
 //! The answer, as `--format json` shows it.
 
+use crate::explain::choice::ChoiceReport;
 use crate::explain::neighbours::Neighbour;
 use std::collections::BTreeMap;
 
@@ -89,6 +90,9 @@ pub(super) struct AssessmentReport {
     pub(super) pause: Option<u64>,
     /// The plans that were compared.
     pub(super) alternatives: Vec<AlternativeReport>,
+    /// The hosts that were compared for one process, by plans that choose one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) choice: Option<ChoiceReport>,
 }
 
 /// A plan that was considered.

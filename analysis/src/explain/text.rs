@@ -29,6 +29,8 @@ pub fn text(answer: &Explanation, layout: Layout) -> String {
     };
     if let Some(assessment) = assessment {
         text.push_str(&alternatives(assessment, layout));
+        let choice = assessment.choice.as_ref();
+        text.extend(choice.map(|choice| choice.table(layout)));
     }
     if let Some(process) = &answer.process {
         if let Some(forces) = &answer.forces {
