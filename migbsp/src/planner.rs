@@ -47,6 +47,8 @@ mod model_error;
 mod pacing;
 mod rejected;
 
+use std::collections::BTreeSet;
+
 use bsp::units::Seconds;
 
 use crate::bounded::{count, seconds};
@@ -114,11 +116,25 @@ struct Call<'a> {
     superstep: f64,
     /// The prediction for that.
     predicted: f64,
+    /// The hosts that are not on the idle list because of their owners.
+    busy: BTreeSet<usize>,
     /// Whether the last plan is so recent that little but the plan can have changed supersteps.
     is_trial: bool,
 }
 
 impl Call<'_> {
+    /// Leaves out the moves to hosts that their owners use too much to be on the idle list, unless all do.
+    fn drop_moves_to_busy_hosts(&self, places: &mut [usize]) {
+        if self.busy.len() == self.snapshot.hosts().len() {
+            return;
+        }
+        for (place, present) in places.iter_mut().zip(self.snapshot.places()) {
+            if self.busy.contains(place) {
+                *place = *present;
+            }
+        }
+    }
+
     /// Whether supersteps can be compared as measured with those before the plan of `audit`: it was carried out a few
     /// supersteps ago, and the prediction for `reverted`, the placement before it, is what it was then.
     fn compares_with(&self, audit: &PlanAudit, reverted: &Assignment<'_>) -> bool {
@@ -205,8 +221,11 @@ impl Planner {
             self.lost_time.observe(passed, superstep, predicted);
             (superstep * expected.left, predicted)
         };
+        let owned = expected.owned.iter().filter_map(|id| snapshot.host(*id));
+        let is_busy = |host: &usize| self.planning.idle_below < snapshot.hosts()[*host].utilisation;
         let call = Call {
             snapshot: &snapshot,
+            busy: owned.filter(is_busy).collect(),
             horizon: assumptions.horizon,
             measured: superstep,
             superstep: uninterrupted,
@@ -238,7 +257,8 @@ impl Planner {
 
     /// The best plan for the snapshot.
     fn propose(&mut self, call: &Call<'_>) -> Proposal {
-        let draft = self.plan.draft(call.snapshot);
+        let mut draft = self.plan.draft(call.snapshot);
+        call.drop_moves_to_busy_hosts(&mut draft.places);
         let planned = Assignment::new(call.snapshot, &draft.places);
         let balance = CostBenefit {
             present: call.present.superstep(),

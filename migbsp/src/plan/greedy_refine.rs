@@ -24,7 +24,8 @@ impl GreedyRefine {
 
     /// The planned host of each process, with the `greedy` assignment.
     pub(super) fn refine(&self, greedy: &Assignment<'_>, snapshot: &Snapshot) -> Vec<usize> {
-        let mut limit = self.tolerance * greedy.longest();
+        // Owners interrupt all hosts together, not the slowest one.
+        let mut limit = self.tolerance * (greedy.longest() - greedy.interrupted());
         let mut refined = Assignment::empty(snapshot);
         for process in heaviest_first(snapshot) {
             let mut host = refined.places()[process];
