@@ -337,7 +337,9 @@ impl Snapshot {
         match self.links.get(&(from, to)) {
             // What is measured of the pair says more than what is known of all pairs of the Sets.
             Some(link) => link * self.network.slowness(sets.0, sets.1).max(1.0),
-            None => self.rate(sets.0, sets.1).max(self.message_per_byte(sets.0, sets.1)),
+            None => self
+                .rate(sets.0, sets.1)
+                .max(self.message_per_byte(sets.0, sets.1)),
         }
     }
 
