@@ -173,6 +173,7 @@ mod tests {
             set: SetId(set),
             transfer_rates: Vec::new(),
             links: Vec::new(),
+            external: Vec::new(),
             hosts: Vec::new(),
             paths: Vec::new(),
             barrier: None,

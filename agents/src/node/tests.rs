@@ -210,7 +210,7 @@ fn a_host_is_measured() {
         cores: 1,
         load: 0.0,
         load_recent: 0.0,
-        links: Vec::new(),
+        more: Measurements::default(),
     }));
     assert_eq!(sent, [(Address::SetManager(SetId(0)), measured)]);
 }

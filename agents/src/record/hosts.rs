@@ -118,7 +118,7 @@ mod tests {
             cores: 2,
             load,
             load_recent: 0.0,
-            more: Measurements::default(),
+            more: migbsp::Measurements::default(),
         };
         let all = [(4, 0.0), (5, 0.0), (6, 0.5), (7, 0.0), (9, 0.0)].map(measured);
         let hosts = Hosts::of(&all);

@@ -12,9 +12,9 @@ mod hostile;
 mod pinned;
 
 use bsp::units::Seconds;
-use bsp::{Rank, SetId};
+use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
-use migbsp::Inventory;
+use migbsp::{ExternalLoad, Inventory};
 use protocol::{
     Abandoned, BusyProcess, CallMessage, Frame, JobMessage, JobStatus, Message, SetReport, Status,
 };
@@ -37,6 +37,19 @@ pub(crate) fn report_for_plans(superstep: u64, set: SetId, inventory: Inventory)
         inventory: Some(inventory),
         remaining: None,
     })))
+}
+
+/// The external load of a host.
+fn external() -> ExternalLoad {
+    let age = |value| Seconds::new(value).unwrap();
+    ExternalLoad {
+        host: HostId(7),
+        utilisation: 0.375,
+        since: 0.4375,
+        arrivals: 0.03125,
+        present: 0.75,
+        ages: vec![age(90.5), age(2.5)],
+    }
 }
 
 /// What a node with `job` says, on whose machine `others` are busy.

@@ -117,7 +117,7 @@ fn set_report() -> Message {
         rates: Vec::new(),
         paths: Vec::new(),
         barrier: migbsp::BarrierTime::Ideal,
-        links: Vec::new(),
+        measured: migbsp::Measurements::default(),
     };
     report_for_plans(0, SetId(0), inventory)
 }

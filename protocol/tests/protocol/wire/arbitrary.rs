@@ -3,9 +3,9 @@
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory,
-    LinkProbe, Load, MeasuredMove, Move, Path, Potential, ProbedLink, ProcessTimes, Processor,
-    Received, Refusal, Request, SetView,
+    Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, Evaluation, ExternalLoad, HostLink,
+    Inventory, LinkProbe, Load, MeasuredMove, Measurements, Move, Path, Potential, ProbedLink,
+    ProcessTimes, Processor, Received, Refusal, Request, SetView,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -93,9 +93,8 @@ fn small() -> impl Strategy<Value = Message> {
 fn conferring() -> impl Strategy<Value = Message> {
     let loads = (0.0..=1.0, 0.0..=1.0);
     let processors = (speed(), any::<u32>());
-    let links = vec(link(), 0..4);
-    let measured = (count(), host(), processors, loads, links).prop_map(
-        |(superstep, host, (speed, cores), (load, load_recent), links)| {
+    let measured = (count(), host(), processors, loads, measurements()).prop_map(
+        |(superstep, host, (speed, cores), (load, load_recent), more)| {
             Message::Call(CallMessage::Measured(Measured {
                 superstep,
                 host,
@@ -103,7 +102,7 @@ fn conferring() -> impl Strategy<Value = Message> {
                 cores,
                 load,
                 load_recent,
-                links,
+                more,
             }))
         },
     );
@@ -323,14 +322,14 @@ fn inventory() -> impl Strategy<Value = Inventory> {
     let lists = (vec(processor(), 0..20), vec(load(), 0..20));
     let paths = (seconds(), float()).prop_map(|(latency, per_byte)| Path { latency, per_byte });
     let far = (vec(float(), 0..20), vec(paths, 0..20), barrier());
-    (lists, far, vec(link(), 0..4)).prop_map(
-        |((processors, loads), (rates, paths, barrier), links)| Inventory {
+    (lists, far, measurements()).prop_map(
+        |((processors, loads), (rates, paths, barrier), measured)| Inventory {
             processors,
             loads,
             rates,
             paths,
             barrier,
-            links,
+            measured,
         },
     )
 }
@@ -403,6 +402,25 @@ fn probed_link() -> impl Strategy<Value = ProbedLink> {
 
 fn link() -> impl Strategy<Value = HostLink> {
     (host(), host(), float()).prop_map(|(from, to, per_byte)| HostLink { from, to, per_byte })
+}
+
+fn measurements() -> impl Strategy<Value = Measurements> {
+    (vec(link(), 0..4), vec(external(), 0..4))
+        .prop_map(|(links, external)| Measurements { links, external })
+}
+
+fn external() -> impl Strategy<Value = ExternalLoad> {
+    let loads = (0.0..=1.0, 0.0..=1.0, float(), 0.0..=1.0);
+    (host(), loads, vec(seconds(), 0..4)).prop_map(
+        |(host, (utilisation, since, arrivals, present), ages)| ExternalLoad {
+            host,
+            utilisation,
+            since,
+            arrivals,
+            present,
+            ages,
+        },
+    )
 }
 
 fn learned() -> impl Strategy<Value = Option<CostCoefficients>> {

@@ -154,7 +154,7 @@ fn what_a_process_reports_for_plans_has_at_most_300_bytes() {
             rates: Vec::new(),
             paths: Vec::new(),
             barrier: BarrierTime::Ideal,
-            links: Vec::new(),
+            measured: migbsp::Measurements::default(),
         };
         let message = report_for_plans(0, SetId(1), inventory);
         message.frame_len(Address::SetManager(SetId(1)), Address::SetManager(SetId(0)))

@@ -2,6 +2,7 @@ use std::time::{Duration, Instant};
 
 use bsp::{HostId, Rank};
 use bytes::Bytes;
+use migbsp::Measurements;
 use proptest::prelude::*;
 use protocol::{
     Address, AgentMessage, BusyProcess, CallMessage, DecodeError, HeadError, Limits, Message,
@@ -9,7 +10,7 @@ use protocol::{
 };
 
 use crate::wire::arbitrary::{address, message};
-use crate::wire::{joined, status};
+use crate::wire::{external, joined, status};
 
 const HERE: Address = Address::Node(HostId(1));
 
@@ -234,7 +235,10 @@ fn invalid_numbers_are_refused() {
         cores: 2,
         load: 0.25,
         load_recent: 0.125,
-        links: Vec::new(),
+        more: Measurements {
+            links: Vec::new(),
+            external: vec![external()],
+        },
     }));
     let frame = joined(&encode(HERE, HERE, &measured));
     let patched = |from: f64, to: f64| {
@@ -258,6 +262,15 @@ fn invalid_numbers_are_refused() {
         frame,
         "invalid load `1.5` of host 2: must be a fraction between 0 and 1",
     );
+    for value in [0.375, 0.4375, 0.03125, 0.75, 90.5] {
+        let (frame, at) = patched(value, f64::NAN);
+        check(
+            frame,
+            &format!(
+                "byte {at} of the head: invalid number `NaN`: must be 0 or from 1e-120 to 1e60 in magnitude"
+            ),
+        );
+    }
 }
 
 #[test]

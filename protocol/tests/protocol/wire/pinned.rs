@@ -7,8 +7,8 @@ use std::time::Duration;
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Digest, Edge, Entry, Evaluation, Inventory, LinkProbe, Load, Move, Potential,
-    ProbedLink, ProcessTimes, Processor, Received, Refusal, Request, SetView,
+    Answer, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe, Load, Measurements,
+    Move, Potential, ProbedLink, ProcessTimes, Processor, Received, Refusal, Request, SetView,
 };
 use protocol::{
     Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage, Capacity,
@@ -18,7 +18,7 @@ use protocol::{
     WIRE_VERSION, decode, encode,
 };
 
-use crate::wire::{joined, report_for_plans, status};
+use crate::wire::{external, joined, report_for_plans, status};
 
 const PINNED: &str = include_str!("pinned.txt");
 
@@ -44,7 +44,7 @@ fn the_bytes_of_every_message_are_those_of_this_version() {
 }
 
 /// The simulated network charges these lengths: simulated times change with any of them. They are those of version 1, but
-/// for reports, Set reports and plans where plans name hosts. An arrival is charged as the barrier says.
+/// for measurements, reports, Set reports and plans where plans name hosts. An arrival is charged as the barrier says.
 #[test]
 fn lengths_on_the_simulated_network_do_not_change() {
     let mut lengths = Vec::new();
@@ -148,7 +148,7 @@ fn superstep() -> [Message; 4] {
     ]
 }
 
-fn measures() -> [Message; 4] {
+fn measures() -> [Message; 5] {
     let superstep = 4;
     let view = SetView {
         capacity: 1.5e9,
@@ -165,7 +165,16 @@ fn measures() -> [Message; 4] {
             cores: 2,
             load: 0.25,
             load_recent: 0.5,
-            links: Vec::new(),
+            more: Measurements::default(),
+        })),
+        Message::Call(CallMessage::Measured(Measured {
+            superstep,
+            host: HostId(7),
+            speed: InstructionsPerSecond::new(1e9).unwrap(),
+            cores: 2,
+            load: 0.25,
+            load_recent: 0.5,
+            more: measurements(),
         })),
         Message::Call(CallMessage::Capacity(Box::new(Capacity {
             superstep,
@@ -228,7 +237,7 @@ fn findings() -> [Message; 3] {
     ]
 }
 
-fn negotiation() -> [Message; 9] {
+fn negotiation() -> [Message; 10] {
     let superstep = 4;
     let answered = |answer| {
         Message::Call(CallMessage::Answered(Box::new(Answered {
@@ -254,7 +263,8 @@ fn negotiation() -> [Message; 9] {
             inventory: None,
             remaining: None,
         }))),
-        report_for_plans(superstep, SetId(1), inventory()),
+        report_for_plans(superstep, SetId(1), inventory(Measurements::default())),
+        report_for_plans(superstep, SetId(1), inventory(measurements())),
         Message::Call(CallMessage::Ask(Box::new(Ask {
             superstep,
             from: SetId(1),
@@ -464,7 +474,18 @@ fn load() -> Load {
     }
 }
 
-fn inventory() -> Inventory {
+fn measurements() -> Measurements {
+    Measurements {
+        links: vec![HostLink {
+            from: HostId(7),
+            to: HostId(9),
+            per_byte: 1e-7,
+        }],
+        external: vec![external()],
+    }
+}
+
+fn inventory(measured: Measurements) -> Inventory {
     Inventory {
         processors: vec![Processor {
             host: HostId(7),
@@ -483,7 +504,7 @@ fn inventory() -> Inventory {
             release: 6e-5,
             arrival: 7e-5,
         },
-        links: Vec::new(),
+        measured,
     }
 }
 
@@ -525,7 +546,7 @@ fn seconds(value: f64) -> Seconds {
 }
 
 /// The lengths of the frames of agents, in bytes.
-const LENGTHS: [(&str, u64); 27] = [
+const LENGTHS: [(&str, u64); 29] = [
     ("finish", 42),
     ("halted", 45),
     ("start", 47),
@@ -534,6 +555,7 @@ const LENGTHS: [(&str, u64); 27] = [
     ("startcall", 47),
     ("measure", 48),
     ("measured", 78),
+    ("measured", 150),
     ("capacity", 61),
     ("evaluate", 92),
     ("reported", 268),
@@ -541,6 +563,7 @@ const LENGTHS: [(&str, u64); 27] = [
     ("before", 277),
     ("setreport", 150),
     ("setreport", 225),
+    ("setreport", 297),
     ("ask", 82),
     ("answered", 86),
     ("answered", 70),
