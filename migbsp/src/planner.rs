@@ -61,7 +61,7 @@ use crate::{
 use audit::PlanAudit;
 use confirmation::Unconfirmed;
 use costs::LearnedCosts;
-use job_forecast::{JobForecast, Outlook};
+use job_forecast::{ExpectedJobs, JobForecast, Outlook};
 use lifetime::Lifetime;
 use lost_time::LostTime;
 use model_error::ModelError;
@@ -198,17 +198,15 @@ impl Planner {
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
         let passed = count(completed - self.pacing.completed());
-        let pace = self.pacing.pace(superstep);
-        let factor = self.lost_time.factor();
-        let expected = self.jobs.as_mut().map(|jobs| {
-            let outlook = Outlook {
-                horizon: assumptions.horizon * pace,
-                supersteps: passed,
-                moving: inventory::moving(&sets, cost),
-            };
-            jobs.expect(outlook, &mut sets)
-        });
+        let outlook = Outlook {
+            horizon: assumptions.horizon * self.pacing.pace(superstep),
+            supersteps: passed,
+            moving: inventory::moving(&sets, cost),
+        };
+        let jobs = self.jobs.as_mut();
+        let expected = jobs.map(|jobs| jobs.expect(outlook, &mut sets));
         let expected = expected.unwrap_or_default();
+        let factor = self.lost_time.factor();
         let snapshot = inventory::snapshot(sets, cost, &assumptions)
             .with_interruptions(&expected.interruptions, factor);
         self.lessons = snapshot.network().lessons().to_vec();
@@ -221,11 +219,9 @@ impl Planner {
             self.lost_time.observe(passed, superstep, predicted);
             (superstep * expected.left, predicted)
         };
-        let owned = expected.owned.iter().filter_map(|id| snapshot.host(*id));
-        let is_busy = |host: &usize| self.planning.idle_below < snapshot.hosts()[*host].utilisation;
         let call = Call {
             snapshot: &snapshot,
-            busy: owned.filter(is_busy).collect(),
+            busy: busy_hosts(&snapshot, &expected, self.planning.idle_below),
             horizon: assumptions.horizon,
             measured: superstep,
             superstep: uninterrupted,
@@ -436,6 +432,14 @@ impl Planner {
 /// Whether supersteps become shorter by more than what may be an error of prediction.
 fn is_noticeable(balance: &CostBenefit, superstep: f64) -> bool {
     NOTICEABLE * superstep < (balance.present - balance.planned).get()
+}
+
+/// The hosts whose owners use more than `idle_below` of them.
+fn busy_hosts(snapshot: &Snapshot, expected: &ExpectedJobs, idle_below: f64) -> BTreeSet<usize> {
+    let owned = expected.owned.iter();
+    let hosts = owned.filter_map(|id| snapshot.host(*id));
+    let is_busy = |host: &usize| idle_below < snapshot.hosts()[*host].utilisation;
+    hosts.filter(is_busy).collect()
 }
 
 /// A plan has failed if supersteps after it take this many times as long as before.

@@ -51,7 +51,7 @@ fn predicted(
             let link = &platform.links()[link.index()];
             let changed = link.bandwidth_profile.as_ref();
             let changed = changed.and_then(|profile| profile.value(at));
-            changed.unwrap_or(link.bandwidth.get())
+            changed.unwrap_or_else(|| link.bandwidth.get())
         });
         if let Some(bandwidth) = bandwidths.min_by(f64::total_cmp) {
             let error = ERROR * normal(probing.seed, (from, to), number);

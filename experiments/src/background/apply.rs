@@ -25,7 +25,7 @@ pub(super) fn hosts(
     for (number, trace) in background.traces(seed, Target::Hosts, &numbers) {
         platform = platform
             .with_load(HostId(number), profile(&trace, |taken| taken))
-            .map_err(two_loads)?;
+            .map_err(|fault| two_loads(&fault))?;
     }
     Ok(platform)
 }
@@ -56,7 +56,7 @@ pub(super) fn jobs(
             .expect("jobs are drawn in order, within their period");
         platform = platform
             .with_jobs(HostId(number), jobs)
-            .map_err(two_loads)?;
+            .map_err(|fault| two_loads(&fault))?;
     }
     Ok(platform)
 }
@@ -81,7 +81,7 @@ fn numbers_of_hosts(platform: &Platform, named: Option<&[String]>) -> Result<Vec
     Ok(hosts.collect())
 }
 
-fn two_loads(fault: PlatformErrorKind) -> String {
+fn two_loads(fault: &PlatformErrorKind) -> String {
     format!("{fault}; the platform's file has the first")
 }
 
@@ -112,7 +112,9 @@ pub(super) fn links<Traces: Iterator<Item = (u32, Trace)>>(
         for link in &cables[&LinkId(number)] {
             let nominal = platform.links()[link.index()].bandwidth.get();
             let offered = profile(&trace, |taken| nominal * (1.0 - taken));
-            platform = platform.with_bandwidth(*link, offered).map_err(two_loads)?;
+            platform = platform
+                .with_bandwidth(*link, offered)
+                .map_err(|fault| two_loads(&fault))?;
         }
     }
     Ok(platform)

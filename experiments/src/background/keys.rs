@@ -113,7 +113,7 @@ impl Keys {
                     self.longest = self.longest.or(Some(100.0));
                 }
                 self.spread = self.spread.or(Some(Range([1.0, 1.0])));
-                self.discipline = self.discipline.or(Some(Sharing::default()));
+                self.discipline.get_or_insert_default();
             }
             Kind::Levels => {
                 self.available = self.available.or(Some(Range([0.1, 1.0])));

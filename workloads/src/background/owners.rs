@@ -159,7 +159,7 @@ impl OwnerLoad {
         loop {
             arrival += gap * exponential(&mut uniform);
             // A gap may be infinite.
-            if !(arrival < self.period) {
+            if !arrival.is_finite() || self.period <= arrival {
                 break;
             }
             let lifetime = factor * self.lifetimes.draw(&mut uniform);

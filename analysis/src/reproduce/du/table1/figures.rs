@@ -77,6 +77,11 @@ const BANDS: [f64; 3] = [0.05, 0.2, 0.5];
 mod tests {
     use super::*;
 
+    fn close(bands: [f64; 4], expected: [f64; 4]) {
+        let differ = |(met, expected): (f64, f64)| 1e-12 < (met - expected).abs();
+        assert!(!bands.into_iter().zip(expected).any(differ), "{bands:?}");
+    }
+
     #[test]
     fn ratios_are_paired_by_seed() {
         let trials = [
@@ -87,9 +92,9 @@ mod tests {
         assert!((cell.seconds.value - 6.0).abs() < 1e-12);
         assert!((cell.to_dsa - 2.0_f64.sqrt()).abs() < 1e-12);
         assert!((cell.to_best - f64::midpoint(2.0, 10.0 / 9.0)).abs() < 1e-12);
-        assert_eq!(cell.bands, [0.0, 0.5, 0.0, 0.5]);
+        close(cell.bands, [0.0, 0.5, 0.0, 0.5]);
         // A choice of ours may be better than the best of the paper.
         let beyond = Cell::new(Strategy::Clairvoyant, &trials, None);
-        assert_eq!(beyond.bands, [1.0, 0.0, 0.0, 0.0]);
+        close(beyond.bands, [1.0, 0.0, 0.0, 0.0]);
     }
 }

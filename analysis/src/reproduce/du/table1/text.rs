@@ -1,6 +1,7 @@
 //! The table as text.
 
-use super::report::{Report, Table};
+use super::checks::Check;
+use super::report::{Parameters, Report, Table, TableRow};
 use super::strategy::Strategy;
 use crate::reproduce::sheet::{self, Sheet};
 use crate::text::Layout;
@@ -12,21 +13,36 @@ pub fn text(report: &Report, layout: Layout) -> String {
     sheet::text(sheets, &notes(report), layout)
 }
 
-fn sheets(table: &Table) -> Vec<Sheet> {
-    let name = table.condition.name();
-    let seconds = table.rows.iter().map(|row| {
+fn sheets(table: &Table) -> [Sheet; 3] {
+    [seconds(table), ratios(table), bands(table)]
+}
+
+fn seconds(table: &Table) -> Sheet {
+    let row = |row: &TableRow| {
         let mut cells = vec![
             row.name.to_owned(),
             format!("{:.0}", row.work_seconds),
             format!("{:.1}", row.state_megabytes),
         ];
-        cells.extend(row.cells.iter().map(|cell| {
-            let margin = cell.seconds.margin.unwrap_or(f64::NAN);
-            format!("{:.1} ± {:.1}", cell.seconds.value, margin)
+        cells.extend(row.cells.iter().map(|cell| match cell.seconds.margin {
+            Some(margin) => format!("{:.1} ± {margin:.1}", cell.seconds.value),
+            None => format!("{:.1}", cell.seconds.value),
         }));
         cells
-    });
-    let ratios = table.rows.iter().map(|row| {
+    };
+    let strategies = Strategy::ALL.map(Strategy::name);
+    Sheet {
+        title: format!(
+            "Seconds from the decision to the end, {}",
+            table.condition.name()
+        ),
+        headers: headers(&[&["row", "work s", "state MB"][..], &strategies].concat()),
+        rows: table.rows.iter().map(row).collect(),
+    }
+}
+
+fn ratios(table: &Table) -> Sheet {
+    let row = |row: &TableRow| {
         let mut cells = vec![row.name.to_owned()];
         let others = row
             .cells
@@ -37,73 +53,53 @@ fn sheets(table: &Table) -> Vec<Sheet> {
             None => format!("{:.3}", cell.to_dsa),
         }));
         let dsa = row.cell(Strategy::Dsa).paper;
-        let paper = Strategy::PAPER[1..].iter().map(|strategy| {
+        cells.extend(Strategy::PAPER[1..].iter().map(|strategy| {
             let printed = row.cell(*strategy).paper;
             let ratio = printed.zip(dsa).map(|(printed, dsa)| printed / dsa);
             ratio.map_or_else(String::new, |ratio| format!("{ratio:.3}"))
-        });
-        cells.extend(paper);
+        }));
         cells
-    });
-    let bands = Strategy::ALL.into_iter().map(|strategy| {
+    };
+    let [_, ours @ ..] = Strategy::ALL.map(Strategy::name);
+    Sheet {
+        title: format!(
+            "The same as a multiple of DSA, paired by seed, geometric means (95 %), {}",
+            table.condition.name()
+        ),
+        headers: headers(&[&["row"][..], &ours, &["paper: MCM", "ETM", "RS"]].concat()),
+        rows: table.rows.iter().map(row).collect(),
+    }
+}
+
+fn bands(table: &Table) -> Sheet {
+    let row = |strategy: Strategy| {
         let mut cells = vec![strategy.name().to_owned()];
         let share = |band: usize| 100.0 * table.mean(strategy, |cell| cell.bands[band]);
         cells.extend((0..4).map(|band| format!("{:.1} %", share(band))));
         cells.push(format!("{:.3}", table.mean(strategy, |cell| cell.to_best)));
         cells.push(format!("{:.3}", table.mean(strategy, |cell| cell.to_dsa)));
         cells
-    });
-    vec![
-        Sheet {
-            title: format!("Seconds from the decision to the end, {name}"),
-            headers: headers(&[
-                "row",
-                "work s",
-                "state MB",
-                "DSA",
-                "MCM",
-                "ETM",
-                "RS",
-                "DSA+",
-                "clairvoyant",
-            ]),
-            rows: seconds.collect(),
-        },
-        Sheet {
-            title: format!(
-                "The same as a multiple of DSA, paired by seed, geometric means (95 %), {name}"
-            ),
-            headers: headers(&[
-                "row",
-                "MCM",
-                "ETM",
-                "RS",
-                "DSA+",
-                "clairvoyant",
-                "paper: MCM",
-                "ETM",
-                "RS",
-            ]),
-            rows: ratios.collect(),
-        },
-        Sheet {
-            title: format!("Trials by how far they are above the best of the paper's four, {name}"),
-            headers: headers(&[
-                "strategy",
-                "≤ 5 %",
-                "5-20 %",
-                "20-50 %",
-                "> 50 %",
-                "times best",
-                "times DSA",
-            ]),
-            rows: bands.collect(),
-        },
-    ]
+    };
+    Sheet {
+        title: format!(
+            "Trials by how far they are above the best of the paper's four, {}",
+            table.condition.name()
+        ),
+        headers: headers(&[
+            "strategy",
+            "≤ 5 %",
+            "5-20 %",
+            "20-50 %",
+            "> 50 %",
+            "times best",
+            "times DSA",
+        ]),
+        rows: Strategy::ALL.map(row).to_vec(),
+    }
 }
 
 fn checks(report: &Report) -> Sheet {
-    let row = |check: &super::checks::Check| {
+    let row = |check: &Check| {
         vec![
             check.id.clone(),
             check.claim.clone(),
@@ -120,7 +116,7 @@ fn checks(report: &Report) -> Sheet {
 }
 
 fn notes(report: &Report) -> String {
-    let super::report::Parameters {
+    let Parameters {
         utilisation,
         lifetime,
         longest,
