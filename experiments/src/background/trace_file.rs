@@ -207,7 +207,8 @@ fn jobs(lines: &[Line], cores: u32) -> Result<Vec<Job>, (Line, String)> {
         ends.retain(|end| line.start < *end);
         if ends.len() == cores {
             let problem = format!(
-                "overlaps {cores} other lines of its host at {} s, which has {cores} cores",
+                "is one of {} lines of its host at {} s, must be at most {cores}, one for each core",
+                cores + 1,
                 line.start
             );
             return Err((*line, problem));
@@ -292,7 +293,7 @@ mod tests {
             (
                 three,
                 "a-0,0,9\na-0,1,9\na-0,2,9",
-                "f:4: overlaps 2 other lines of its host at 2 s, which has 2 cores",
+                "f:4: is one of 3 lines of its host at 2 s, must be at most 2, one for each core",
             ),
             (four, "a-0,0,1,1.5", "must be a number from 0 to 1"),
             (
