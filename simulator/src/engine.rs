@@ -430,6 +430,7 @@ impl Engine {
                 self.calendar
                     .push(end, Event::HostEnds { host, generation });
             }
+            let owner = owner.filter(|queue| !queue.is_stopped());
             let owner = owner.and_then(|queue| queue.next_change());
             let change = next_change(description, now).into_iter().chain(owner);
             if let Some(change) = change.min_by(f64::total_cmp) {

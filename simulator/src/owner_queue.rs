@@ -33,6 +33,8 @@ pub(crate) struct OwnerQueue {
     periods: u64,
     /// The latest changes, the newest last.
     history: VecDeque<Change>,
+    /// How many arrivals and ends there have been since a computation could have had a core.
+    standstill: usize,
 }
 
 /// A job that has arrived and not ended.
@@ -74,6 +76,7 @@ impl OwnerQueue {
             withheld: 0.0,
             periods: 0,
             history: VecDeque::new(),
+            standstill: 0,
         };
         if let Some(period) = period {
             queue.next.1 = -1.0;
@@ -98,6 +101,11 @@ impl OwnerQueue {
             } else {
                 self.begin_next();
             }
+            self.standstill = if self.leaves_core(date) {
+                0
+            } else {
+                self.standstill.saturating_add(1)
+            };
             self.note();
         }
     }
@@ -120,6 +128,12 @@ impl OwnerQueue {
             (Some(arrival), Some(end)) => Some(arrival.min(end)),
             (arrival, end) => arrival.or(end),
         }
+    }
+
+    /// Whether jobs seem to keep all cores for ever: they have for more arrivals and ends than a period has.
+    pub(crate) fn is_stopped(&self) -> bool {
+        let period = self.jobs.jobs().len().saturating_mul(STANDSTILL_PERIODS);
+        period.max(STANDSTILL_MIN) < self.standstill
     }
 
     /// The part of a core that each computation has.
@@ -186,6 +200,12 @@ impl OwnerQueue {
         self.present
             .iter()
             .map(move |Reverse(job)| done - job.begin)
+    }
+
+    /// Whether a computation can have a part of a core from `date` until the next change, for more than an instant.
+    fn leaves_core(&self, date: f64) -> bool {
+        let until = self.next_change().unwrap_or(f64::INFINITY);
+        self.withheld() < 1.0 && date + INSTANT * (1.0 + date.abs()) < until
     }
 
     /// The part of a core that each job has.
@@ -299,6 +319,14 @@ impl Eq for Present {}
 /// Seconds for which the load is remembered.
 const REMEMBERED: f64 = 3600.0;
 
+/// What rounding leaves between an end and the arrival at the same date, in seconds and relative to the date.
+const INSTANT: f64 = 1e-12;
+
+/// Jobs that need less than the host has leave it a core in every period, in which each arrives once; as many end, and a
+/// few of those before.
+const STANDSTILL_PERIODS: usize = 8;
+const STANDSTILL_MIN: usize = 10_000;
+
 #[cfg(test)]
 mod tests {
     use bsp::units::Seconds;
@@ -384,6 +412,25 @@ mod tests {
         queue.advance(1000.0);
         close(queue.load(0.0, 1000.0), 0.4);
         close(queue.load(988.0, 992.0), 1.0);
+    }
+
+    #[test]
+    fn jobs_that_need_all_cores_stop_the_host_and_others_do_not() {
+        let is_stopped = |cores, jobs: &[(f64, f64)], period| {
+            let mut queue = on_cores(cores, jobs, Some(period), Discipline::Preemptive);
+            queue.advance(1e5);
+            queue.is_stopped()
+        };
+        // Rounding leaves nothing between the end of a job and the next arrival.
+        assert!(is_stopped(1, &[(0.1, 0.7), (0.8, 0.3)], 1.0));
+        assert!(is_stopped(1, &[(0.0, 2.0)], 1.0));
+        assert!(is_stopped(2, &[(0.3, 1.0), (0.3, 1.0)], 1.0));
+        assert!(!is_stopped(1, &[(0.1, 0.7), (0.8, 0.299)], 1.0));
+        assert!(!is_stopped(2, &[(0.3, 1.0), (0.3, 0.9)], 1.0));
+        let mut shared = queue(&[(0.0, 1.0)], Some(1.0), Discipline::Shared);
+        shared.set_computations(0.0, 1);
+        shared.advance(1e4);
+        assert!(!shared.is_stopped());
     }
 
     #[test]

@@ -224,6 +224,21 @@ fn jobs_do_not_keep_the_clock_going() {
 }
 
 #[test]
+fn a_host_whose_jobs_need_all_of_it_ends_no_computation() {
+    let text = "[[set]]\nname = \"a\"\nhosts = 1\nspeed = \"1 Gf\"\n\
+                link = { bandwidth = \"1 MBps\", latency = \"1 s\" }\n";
+    for work in [2.5, 3.0] {
+        let job = Job { arrival: 0.7, work };
+        let jobs = Jobs::new(vec![job], Some(seconds(2.5)), Discipline::Preemptive).unwrap();
+        let platform = Platform::from_toml(text).unwrap();
+        let platform = platform.with_jobs(HostId(0), jobs).unwrap();
+        let mut engine = Engine::new(Arc::new(platform), NetworkOptions::default());
+        engine.compute(HostId(0), Instructions(2_000_000_000), Activity(0));
+        assert!(engine.advance(&mut Vec::new()).is_none(), "{work}");
+    }
+}
+
+#[test]
 fn a_host_has_jobs_or_a_load() {
     let job = Job {
         arrival: 0.0,

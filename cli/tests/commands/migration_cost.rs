@@ -1,5 +1,6 @@
 //! `reproduce du2007-…`: what migrations cost, beside the paper's figure.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
@@ -199,6 +200,123 @@ fn options_of_other_parts_and_unknown_parts_are_refused() {
     assert!(ended.stderr.contains("du2007-figure1"), "{ended:?}");
     let help = folder.stdout(&["reproduce", "--help"]);
     assert!(help.contains("The du2007 parts are"), "{help}");
+}
+
+const TABLE1: [&str; 4] = ["reproduce", "du2007-table1", "--seeds", "1..3"];
+
+#[test]
+fn choices_of_hosts_are_compared_under_every_condition_in_all_forms() {
+    let folder = Folder::new().with_variable("MIGBSP__LOAD__DISCIPLINE", "shared");
+    let arguments = [&TABLE1[..], &["--format", "json"]].concat();
+    let text = folder.stdout(&arguments);
+    assert_eq!(text, Folder::new().stdout(&arguments), "equal seeds");
+    for jobs in ["1", "3"] {
+        let with = [&arguments[..], &["--jobs", jobs]].concat();
+        assert_eq!(text, folder.stdout(&with), "--jobs {jobs}");
+    }
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["schema"], "migbsp.reproduce-du2007-table1/1");
+    assert_eq!(
+        (&json["part"], &json["seeds"]),
+        (&"table1".into(), &3.into())
+    );
+    let tables = json["tables"].as_array().unwrap();
+    let condition = |table: &Value| format!("{} {}", table["network"], table["discipline"]);
+    let conditions: BTreeSet<String> = tables.iter().map(condition).collect();
+    assert_eq!((tables.len(), conditions.len()), (6, 6), "{conditions:?}");
+    for row in tables
+        .iter()
+        .flat_map(|table| table["rows"].as_array().unwrap())
+    {
+        check_row(row);
+    }
+    let checks = json["checks"].as_array().unwrap();
+    assert_eq!(checks.len(), 11);
+    for check in checks {
+        assert!(
+            check["id"].is_string() && check["claim"].is_string(),
+            "{check}"
+        );
+        let (value, limit) = (number(check, "value"), number(check, "limit"));
+        let is_most = check["claim"].as_str().unwrap().ends_with("at most");
+        let holds = if is_most {
+            value <= limit
+        } else {
+            limit <= value
+        };
+        assert_eq!(check["holds"], holds, "{check}");
+    }
+    let table = folder.stdout(&TABLE1);
+    let verdicts = table
+        .lines()
+        .filter(|line| line.ends_with("holds") || line.ends_with("missed"));
+    assert_eq!(verdicts.count(), checks.len(), "{table}");
+    assert!(
+        table.contains("Every cell is a mean over 3 seeds"),
+        "{table}"
+    );
+    assert_eq!(folder.csv(&TABLE1).lines().count(), 1 + 6 * 7 * 6);
+}
+
+/// Checks what must hold in a row, whatever is drawn.
+#[track_caller]
+fn check_row(row: &Value) {
+    let cells = row["cells"].as_array().unwrap();
+    let seconds = |cell: &Value| number(&cell["seconds"], "value");
+    let strategies: Vec<&str> = cells
+        .iter()
+        .map(|cell| cell["strategy"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        strategies,
+        ["dsa", "mcm", "etm", "rs", "dsa-plus", "clairvoyant"]
+    );
+    assert_eq!(cells[0]["to_dsa"], 1.0);
+    let best = seconds(&cells[5]);
+    for (place, cell) in cells.iter().enumerate() {
+        // The clairvoyant choice is the best with every seed, and the paper has four.
+        assert!(best <= seconds(cell) && 0.0 < best, "{row}");
+        assert_eq!(cell["paper"].is_number(), place < 4, "{row}");
+        let bands = cell["bands"].as_array().unwrap().iter();
+        let sum: f64 = bands.map(|share| share.as_f64().unwrap()).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{cell}");
+    }
+}
+
+#[test]
+fn seeds_are_an_option_of_choices_of_hosts_only() {
+    let folder = Folder::new();
+    for part in ["table1", "chen2008-table2", "du2007-figure1", "du2007-cost"] {
+        let arguments = ["reproduce", part, "--seeds", "1..3"];
+        folder.fails(&arguments, 2, "--seeds applies to du2007-table1 only");
+    }
+    for (options, message) in [
+        (
+            &["--ties", "rank"][..],
+            "--ties does not apply to du2007-table1",
+        ),
+        (&["--summary"], "--summary does not apply to du2007-table1"),
+        (
+            &["--instances", "3"],
+            "--instances applies to chen2008 only",
+        ),
+        (&["--moves", "3"], "--moves applies to du2007-cost only"),
+        (
+            &["--html", "p.html"],
+            "--html does not apply to du2007-table1",
+        ),
+    ] {
+        folder.fails(&[&TABLE1[..2], options].concat(), 2, message);
+    }
+    for seeds in ["3..1", "1,1", "x", ""] {
+        let ended = folder.run(&["reproduce", "du2007-table1", "--seeds", seeds]);
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(2), ""),
+            "{seeds}: {ended:?}"
+        );
+        assert!(ended.stderr.contains("--seeds"), "{ended:?}");
+    }
 }
 
 #[test]

@@ -6,13 +6,16 @@ use std::fs;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::invocation::{Folder, root};
+use crate::invocation::{EXPERIMENT, Folder, root};
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 18] = [
+const BOTH: [&str; 22] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
+    "simulate owners.toml --policy adaptive --out owned",
+    "simulate owners.toml --policy fixed+dsa --out chosen",
+    "explain chosen",
     "explain kept",
     "explain kept --process p1",
     "explain planned",
@@ -25,6 +28,7 @@ const BOTH: [&str; 18] = [
     "reproduce table1 --ties rank",
     "reproduce chen2008-table2 --instances 1",
     "reproduce du2007-figure1",
+    "reproduce du2007-table1 --seeds 1..2",
     "platform show two.xml",
     "cert show ca",
     "up --local 2 --sets 2 -- bench superstep --pairs --h 64 --repetitions 1",
@@ -47,10 +51,12 @@ const FILES: [&str; 5] = [
 ];
 
 /// Files in which every line is an object.
-const LINES: [&str; 5] = [
+const LINES: [&str; 7] = [
     "kept/iii/events.jsonl",
     "kept/i/events.jsonl",
     "planned/iii/events.jsonl",
+    "owned/iii/events.jsonl",
+    "chosen/iii/events.jsonl",
     "live/iii/events.jsonl",
     "runs/runs.jsonl",
 ];
@@ -60,6 +66,17 @@ const FREE: [&str; 2] = ["configuration", "value"];
 
 const INSTANCE: &str = r#"{"machines": ["a", "b"], "capacities": [1, 1], "cluster": [0, 0],
     "bandwidth": {"intra": 1, "inter": 1}, "processes": [[2, 1, 0], [2, 1, 0]], "targets": [2]}"#;
+
+/// Owners' jobs on all hosts.
+const OWNERS: &str = r#"
+[load]
+kind = "jobs"
+utilisation = [0.2, 0.6]
+
+[congestion]
+kind = "levels"
+links = ["between"]
+"#;
 
 /// The schema that an object names, and the validator of it.
 pub(crate) struct Schema {
@@ -157,7 +174,8 @@ fn head(table: &str) -> Value {
 fn folder() -> Folder {
     let folder = Folder::new()
         .with("i.json", INSTANCE)
-        .with("heat.toml", HEAT);
+        .with("heat.toml", HEAT)
+        .with("owners.toml", format!("{EXPERIMENT}{OWNERS}"));
     folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
     folder
 }
@@ -231,6 +249,11 @@ fn all_json_is_as_its_schema_says() {
         }
     }
     used.insert(events.name);
+    for (folder_of, key) in [("owned", "external"), ("chosen", "choice")] {
+        let file = folder.path().join(folder_of).join("iii/events.jsonl");
+        let events = fs::read_to_string(file).unwrap();
+        assert!(events.contains(&format!("\"{key}\":")), "{key}");
+    }
     assert_eq!(used, published());
 }
 

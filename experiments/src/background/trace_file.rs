@@ -61,6 +61,12 @@ impl Trace {
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
         let mut records = reader.records();
+        // The position of a record is that of the comments before it.
+        let mut numbers = (1_u64..)
+            .zip(text.lines())
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            .map(|(number, _)| number)
+            .skip(1);
         let broken = |error: csv::Error| Fault::new(Some(name), "", error);
         let header = records.next().transpose().map_err(broken)?;
         let header: Vec<String> = header
@@ -78,7 +84,7 @@ impl Trace {
         let mut hosts: BTreeMap<HostId, Vec<Line>> = BTreeMap::new();
         for record in records {
             let record = record.map_err(broken)?;
-            let number = record.position().map_or(0, csv::Position::line);
+            let number = numbers.next().unwrap_or_default();
             let place = format!("{name}:{number}");
             let fault = |key, met: &str, rule: &str| Fault::invalid(Some(&place), key, met, rule);
             if record.len() != header.len() {
@@ -207,7 +213,8 @@ fn jobs(lines: &[Line], cores: u32) -> Result<Vec<Job>, (Line, String)> {
         ends.retain(|end| line.start < *end);
         if ends.len() == cores {
             let problem = format!(
-                "overlaps other lines of its host at {} s: must be at most {cores}, one for each core, at a time",
+                "is one of {} lines of its host at {} s, must be at most {cores}, one for each core",
+                cores + 1,
                 line.start
             );
             return Err((*line, problem));
@@ -251,12 +258,12 @@ mod tests {
 
     #[test]
     fn jobs_and_utilisations_are_read() {
-        let platform = read("# a day\nhost,start,end\na-1, 5, 7\na-1,0,9\n", None).unwrap();
+        let platform = read("# a day\nhost,start,end\na-2, 5, 7\na-2,0,9\n", None).unwrap();
         let job = |arrival, work| Job { arrival, work };
         let jobs = platform.hosts()[1].jobs.as_ref().unwrap();
         assert_eq!(jobs.jobs(), [job(0.0, 9.0), job(5.0, 2.0)]);
         assert!(platform.hosts()[0].jobs.is_none());
-        let text = "host,start,end,utilisation\na-0,0,2,0.5\na-0,2,4,0.25\n";
+        let text = "host,start,end,utilisation\na-1,0,2,0.5\na-1,2,4,0.25\n";
         let point = |date, value| Point { date, value };
         let once = read(text, None).unwrap();
         let points = once.hosts()[0].load.as_ref().unwrap().points().to_vec();
@@ -281,37 +288,42 @@ mod tests {
             ("host,end,start\n", "", "must begin with the line"),
             (three, "", "has no line after the first"),
             (three, "b,0,1", "f:2"),
-            (three, "a-0,0", "must have the 3 columns of the first line"),
-            (three, "a-0,1,1", "must be after 1, the start of the line"),
+            ("# a\n\nhost,start,end\n", "# b\n\na-1,0,1\n#\nb,0,1", "f:8"),
+            (three, "a-1,0", "must have the 3 columns of the first line"),
+            (three, "a-1,1,1", "must be after 1, the start of the line"),
             (
                 three,
-                "a-0,-1,1",
+                "a-1,-1,1",
                 "must be a number of seconds from 0 to 1e9, without a unit",
             ),
-            (three, "a-0,nan,1", "must be a number of seconds"),
+            (three, "a-1,nan,1", "must be a number of seconds"),
             (
                 three,
-                "a-0,0,9\na-0,1,9\na-0,2,9",
-                "f:4: overlaps other lines of its host at 2 s: must be at most 2, one for each core, at a time",
+                "a-1,0,9\na-1,1,9\na-1,2,9",
+                "is one of 3 lines of its host at 2 s, must be at most 2, one for each core\n  --> f:4",
             ),
-            (four, "a-0,0,1,1.5", "must be a number from 0 to 1"),
+            (four, "a-1,0,1,1.5", "must be a number from 0 to 1"),
             (
                 four,
-                "a-0,0,2,1\na-0,1,3,0.5",
-                "f:3: overlaps the line before, which ends at 2 s",
+                "a-1,0,2,1\na-1,1,3,0.5",
+                "overlaps the line before, which ends at 2 s\n  --> f:3",
             ),
-            (four, "a-0,1,2,1", "f:2: leaves a gap from 0 s to 1 s"),
             (
                 four,
-                "a-0,0,1,1\na-0,2,3,1",
-                "f:3: leaves a gap from 1 s to 2 s",
+                "a-1,1,2,1",
+                "leaves a gap from 0 s to 1 s: state a utilisation of 0 where a host is idle\n  --> f:2",
+            ),
+            (
+                four,
+                "a-1,0,1,1\na-1,2,3,1",
+                "leaves a gap from 1 s to 2 s: state a utilisation of 0 where a host is idle\n  --> f:3",
             ),
         ];
         for (header, lines, expected) in cases {
             let error = read(&format!("{header}{lines}"), None).unwrap_err();
             assert!(error.contains(expected), "{lines}: {error}");
         }
-        let late = read("host,start,end\na-0,0,9\n", Some(5.0)).unwrap_err();
+        let late = read("host,start,end\na-1,0,9\n", Some(5.0)).unwrap_err();
         assert!(
             late.contains("ends at 9 s, must not be after `load.period`, 5 s"),
             "{late}"

@@ -10,6 +10,7 @@
 //! | `barrier` | a master that goes by rank takes and sends one message after the other |
 //! | `extremes` | a run ends, whatever the numbers of its platform |
 //! | `attainable` | what rescheduling could win depends on no barrier |
+//! | `owners` | owners take what their jobs need, and draws are repeatable |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
@@ -22,5 +23,6 @@ mod faults;
 mod horizon;
 mod kernels;
 mod migration;
+mod owners;
 mod relay;
 mod setups;

@@ -11,6 +11,9 @@ use crate::draws::{generator, unit};
 /// After the simulation of Du, Sun and Wu (2007, section 5), who draw lifetimes as 2 s / x with x uniform in (0, 1].
 /// That has no mean, so no utilisation either; here lifetimes end at a multiple of the shortest one.
 ///
+/// A job with which those of a period would need more than 0.99 of a host is left out: jobs that need more than the host
+/// has would pile up period after period.
+///
 /// Invariant: utilisations lie in `[0, 1)`, in a range that is not turned round, as that of `spread`, which is above
 /// zero; the lifetime is above zero; a period has at most a million jobs per core.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,7 +115,7 @@ impl OwnerLoad {
             "period",
             load.period,
             least..=PERIOD_MAX,
-            "a time above 0 s",
+            "a time above 0 s, 1e12 s at most",
         )?;
         let jobs = load.expected_jobs(1);
         let expected = "short enough for at most a million jobs of a core";
@@ -155,7 +158,8 @@ impl OwnerLoad {
         let factor = between(self.spread);
         let mut jobs = Vec::new();
         let gap = self.lifetimes.mean() * factor / (utilisation * f64::from(cores));
-        let mut arrival = 0.0;
+        let most = UTILISATION_MAX * self.period * f64::from(cores);
+        let (mut arrival, mut work) = (0.0, 0.0);
         loop {
             arrival += gap * exponential(&mut uniform);
             // A gap may be infinite.
@@ -163,7 +167,10 @@ impl OwnerLoad {
                 break;
             }
             let lifetime = factor * self.lifetimes.draw(&mut uniform);
-            jobs.push(OwnerJob { arrival, lifetime });
+            if work + lifetime <= most {
+                work += lifetime;
+                jobs.push(OwnerJob { arrival, lifetime });
+            }
         }
         OwnerJobs {
             utilisation,
