@@ -158,7 +158,7 @@ fn a_host_that_the_platform_loads_is_not_loaded_again() {
 const KINDS_OF_LINKS: &str = "links take `on-off`, `walk`, `wave` or `levels`";
 
 #[test]
-fn invalid_jobs_and_levels_are_named_with_their_place() {
+fn invalid_jobs_are_named_with_their_place() {
     let check = |section: &str, message: &str| {
         loaded(section).fails(&["simulate", "e.toml"], 4, message);
     };
@@ -196,6 +196,13 @@ fn invalid_jobs_and_levels_are_named_with_their_place() {
     ] {
         invalid("load jobs", key_and_value, rule);
     }
+}
+
+#[test]
+fn invalid_levels_and_ranges_are_named_with_their_place() {
+    let check = |section: &str, message: &str| {
+        loaded(section).fails(&["simulate", "e.toml"], 4, message);
+    };
     for (key_and_value, rule) in [
         (
             ("available", "0"),

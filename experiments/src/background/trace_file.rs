@@ -85,35 +85,8 @@ impl Trace {
         for record in records {
             let record = record.map_err(broken)?;
             let number = numbers.next().unwrap_or_default();
-            let place = format!("{name}:{number}");
-            let fault = |key, met: &str, rule: &str| Fault::invalid(Some(&place), key, met, rule);
-            if record.len() != header.len() {
-                let met: Vec<&str> = record.iter().collect();
-                let rule = format!("must have the {} columns of the first line", header.len());
-                return Err(fault("", &met.join(","), &rule));
-            }
-            let host = find_host(&record[0], platform)
-                .map_err(|problem| Fault::new(Some(&place), "host", problem))?;
-            let seconds = |column: usize| {
-                let rule = "must be a number of seconds from 0 to 1e9, without a unit";
-                number_in(&record[column], SECONDS_MAX)
-                    .ok_or_else(|| fault(HEADER[column], &record[column], rule))
-            };
-            let (start, end) = (seconds(1)?, seconds(2)?);
-            if end <= start {
-                let rule = format!("must be after {start}, the start of the line");
-                return Err(fault("end", &record[2], &rule));
-            }
-            let utilisation = record.get(3).map_or(Ok(1.0), |text| {
-                number_in(text, 1.0)
-                    .ok_or_else(|| fault("utilisation", text, "must be a number from 0 to 1"))
-            })?;
-            let line = Line {
-                number,
-                start,
-                end,
-                utilisation,
-            };
+            let columns = header.len();
+            let (host, line) = line((name, number), &record, columns, platform)?;
             hosts.entry(host).or_default().push(line);
         }
         for lines in hosts.values_mut() {
@@ -171,6 +144,45 @@ impl Trace {
         }
         Ok(platform)
     }
+}
+
+/// The line of a file with that name and number, and its host.
+fn line(
+    (name, number): (&str, u64),
+    record: &csv::StringRecord,
+    columns: usize,
+    platform: &Platform,
+) -> Result<(HostId, Line), Fault> {
+    let place = format!("{name}:{number}");
+    let fault = |key, met: &str, rule: &str| Fault::invalid(Some(&place), key, met, rule);
+    if record.len() != columns {
+        let met: Vec<&str> = record.iter().collect();
+        let rule = format!("must have the {columns} columns of the first line");
+        return Err(fault("", &met.join(","), &rule));
+    }
+    let host = find_host(&record[0], platform)
+        .map_err(|problem| Fault::new(Some(&place), "host", problem))?;
+    let seconds = |column: usize| {
+        let rule = "must be a number of seconds from 0 to 1e9, without a unit";
+        number_in(&record[column], SECONDS_MAX)
+            .ok_or_else(|| fault(HEADER[column], &record[column], rule))
+    };
+    let (start, end) = (seconds(1)?, seconds(2)?);
+    if end <= start {
+        let rule = format!("must be after {start}, the start of the line");
+        return Err(fault("end", &record[2], &rule));
+    }
+    let utilisation = record.get(3).map_or(Ok(1.0), |text| {
+        number_in(text, 1.0)
+            .ok_or_else(|| fault("utilisation", text, "must be a number from 0 to 1"))
+    })?;
+    let line = Line {
+        number,
+        start,
+        end,
+        utilisation,
+    };
+    Ok((host, line))
 }
 
 /// The utilisations of a host, in the order of time.
