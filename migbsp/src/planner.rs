@@ -11,6 +11,8 @@
 //!     (u_1 counts as 0, and C as 0, before the first call; no call in the first 4 supersteps)
 //! in a call:
 //!   learn from the messages what paths between Sets take; T is predicted from the graph, loads, speeds and paths
+//!   where owners run jobs: loads and interruptions are expected by JOBS, and T grows by phi times the interruptions of
+//!   the hosts in use; S, e and T(present) in what follows are without the time that jobs took; phi follows what they took
 //!   S <- measured mean length of a superstep since the last call; e <- S - T(present)
 //!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first, but no more than are left
 //!   if the last plan was predicted to gain g, and e has grown by d > g since that call, or S by 2 % in 4 supersteps in
