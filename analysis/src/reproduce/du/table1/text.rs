@@ -1,7 +1,8 @@
 //! The table as text.
 
-use super::report::{Report, Table};
+use super::report::Report;
 use super::strategy::Strategy;
+use super::table::Table;
 use crate::reproduce::sheet::{self, Sheet};
 use crate::text::Layout;
 
