@@ -4,18 +4,20 @@
 //! module checks that the message may travel between its two agents, and that all processes, hosts, Sets and supersteps
 //! that it names exist and belong to its sender. Agents themselves check what depends on their state.
 
-use std::ops::RangeInclusive;
+mod measured;
 
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use migbsp::{
-    Answer, CostCoefficients, Entry, ExternalLoad, HostLink, Inventory, LinkProbe, Load,
-    MeasuredMove, ProbedLink, Refusal,
+    Answer, CostCoefficients, Entry, HostLink, Inventory, LinkProbe, Load, MeasuredMove,
+    ProbedLink, Refusal,
 };
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
 use crate::check::{RunShape, check};
 use crate::setup::{Rules, Scheduler, Shape};
+
+use measured::{cores, external};
 
 /// Checks of messages between the agents of a run.
 #[derive(Clone, Copy, Debug)]
@@ -182,12 +184,7 @@ impl MessageCheck<'_> {
                     foreign(measured.host)
                 })?;
                 self.links(measured.host, &measured.more.links)?;
-                let mut external = measured.more.external.iter();
-                let is_own = |load: &ExternalLoad| load.host == measured.host && load.is_sound();
-                check(
-                    measured.more.external.len() <= 1 && external.all(is_own),
-                    || format!("an impossible external load of {}", measured.host),
-                )?;
+                external(&measured.more.external, |host| host == measured.host)?;
                 cores(measured.cores)
             }
             CallMessage::Capacity(capacity) => {
@@ -304,13 +301,12 @@ impl MessageCheck<'_> {
         check(inventory.loads.is_sorted_by(|a, b| a.rank < b.rank), || {
             format!("the loads of {set} are not in rank order")
         })?;
-        let external = &inventory.measured.external;
-        let is_own = |load: &ExternalLoad| {
-            let found = processors.binary_search_by_key(&load.host, |own| own.host);
-            load.is_sound() && found.is_ok()
+        let is_own = |host| {
+            processors
+                .binary_search_by_key(&host, |own| own.host)
+                .is_ok()
         };
-        let is_sound = external.is_sorted_by(|a, b| a.host < b.host) && external.iter().all(is_own);
-        check(is_sound, || format!("impossible external loads of {set}"))?;
+        external(&inventory.measured.external, is_own)?;
         for link in &inventory.measured.links {
             self.0.host(link.from)?;
             check(self.set_of(link.from) == set, || foreign(link.from))?;
@@ -444,13 +440,3 @@ fn own_set(from: Address, set: SetId) -> Result<(), String> {
 fn foreign(host: HostId) -> String {
     format!("a message about {host}, where its sender does not run")
 }
-
-fn cores(found: u32) -> Result<(), String> {
-    check(CORES.contains(&found), || {
-        let (least, most) = (CORES.start(), CORES.end());
-        format!("{found} processors of a host, expected {least} to {most}")
-    })
-}
-
-/// The numbers of processors that a host may have.
-const CORES: RangeInclusive<u32> = 1..=1 << 16;

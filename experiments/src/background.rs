@@ -1,6 +1,7 @@
 //! `[load]` and `[congestion]`: background load on hosts and links, drawn from the run's seed or read from a file.
 
 mod apply;
+mod drawn;
 mod keys;
 mod range;
 mod trace_file;
@@ -8,7 +9,7 @@ mod trace_file;
 use std::path::Path;
 
 use simulator::{Discipline, Platform};
-use workloads::background::{Background, Levels, OutOfRange, OwnerLoad, Target};
+use workloads::background::{OutOfRange, Target};
 
 use settings::Fault;
 use settings::Files;
@@ -17,6 +18,7 @@ use settings::decode;
 use settings::list;
 use settings::tree_of;
 
+use drawn::Drawn;
 use keys::{Keys, Kind, unit};
 
 /// One of the two sections.
@@ -27,17 +29,6 @@ pub struct BackgroundSection {
     keys: Keys,
     /// `None`: nothing is drawn.
     drawn: Option<Drawn>,
-}
-
-/// What is drawn from the seed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Drawn {
-    /// Fractions of hosts or links.
-    Pattern(Background),
-    /// Jobs on hosts.
-    Jobs(OwnerLoad, Discipline),
-    /// Levels of links.
-    Levels(Levels),
 }
 
 impl BackgroundSection {

@@ -4,6 +4,7 @@
 
 mod bonorden_central;
 mod bonorden_distributed;
+mod chosen;
 mod destination;
 mod draft;
 mod dsa;

@@ -153,17 +153,6 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn external()(
-        host in any::<u32>(),
-        [utilisation, since, present] in [0.0..1.0, 0.0..1.0, 0.0..1.0],
-        arrivals in 0.0..9.0,
-        ages in prop::collection::vec(seconds(), 0..4),
-    ) -> ExternalLoad {
-        ExternalLoad { host: HostId(host), utilisation, since, arrivals, present, ages }
-    }
-}
-
-prop_compose! {
     fn observed()(
         (superstep, rank, resident) in any::<(u64, u32, u64)>(),
         (data, fixed) in any::<(u64, u64)>(),
@@ -245,11 +234,12 @@ prop_compose! {
         transfer_rates in prop::collection::vec(0.0..1e-6, 0..4),
         (hosts, process) in (prop::collection::vec(hosts(), 0..4), prop::option::of(0.0..1.0)),
         paths in prop::collection::vec((seconds(), 0.0..1e-6), 0..4),
-        external in prop::collection::vec(external(), 0..4),
+        (load, age) in (0.0..1.0, seconds()),
     ) -> Event {
         let barrier = process.map(|process| BarrierTime::ByRank { process });
         let path = |(latency, per_byte)| migbsp::Path { latency, per_byte };
         let paths = paths.into_iter().map(path).collect();
+        let external = vec![ExternalLoad { host: HostId(host), utilisation: load, since: load, arrivals: load, present: load, ages: vec![age] }];
         let (instructions, bytes) = (Instructions(instructions), Bytes(bytes));
         let (rank, host, target) = (Rank(rank), HostId(host), SetId(target));
         Event::Evaluated(Evaluated {

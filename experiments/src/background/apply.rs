@@ -85,7 +85,7 @@ fn two_loads(fault: &PlatformErrorKind) -> String {
     format!("{fault}; the platform's file has the first")
 }
 
-/// `platform` with congestion on the links that are `named`, or on all between Sets, as `traces` of so many `steps` say.
+/// `platform` with congestion on the links that are `named`, or on all between Sets, as `traces` of `steps` steps say.
 /// The two directions of a cable are congested together.
 ///
 /// # Errors

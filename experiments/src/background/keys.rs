@@ -9,7 +9,7 @@ use workloads::background::{
 
 use settings::Unit;
 
-use super::Drawn;
+use super::drawn::Drawn;
 use super::range::Range;
 
 /// The section as it is written: with gaps.

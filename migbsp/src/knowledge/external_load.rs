@@ -44,6 +44,15 @@ impl ExternalLoad {
             && self.ages.len() <= Self::AGES_MAX
     }
 
+    /// Whether `loads` are those of hosts that `is_own`, each once and by host.
+    #[must_use]
+    pub fn are_sound(loads: &[Self], is_own: impl Fn(HostId) -> bool) -> bool {
+        loads.is_sorted_by(|one, other| one.host < other.host)
+            && loads
+                .iter()
+                .all(|load| is_own(load.host) && load.is_sound())
+    }
+
     /// How many processes of other programs are reported, the longest ones.
     pub const AGES_MAX: usize = 64;
 }

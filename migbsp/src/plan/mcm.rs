@@ -1,6 +1,7 @@
 //! The slowest process to the host that is reached soonest.
 
-use crate::plan::destination::{Aim, best};
+use crate::plan::chosen::best;
+use crate::plan::destination::Aim;
 use crate::plan::draft::{Draft, Plan};
 use crate::rule::Rule;
 use crate::{Planning, Snapshot};

@@ -8,8 +8,8 @@ use crate::draws::{generator, unit};
 
 /// Jobs of the owners of hosts: they arrive at random, a Poisson process, and their lifetimes are drawn.
 ///
-/// After the simulation of Du, Sun and Wu (2007, section 5), who draw lifetimes as 2 s / x with x uniform in (0, 1].
-/// That has no mean, so no utilisation either; here lifetimes end at a multiple of the shortest one.
+/// After the simulation of Du, Sun and Wu (2007, section 5): lifetimes of 2 s / x with x uniform in (0, 1]. They have no
+/// mean, so no utilisation either; here lifetimes end at a multiple of the shortest one.
 ///
 /// A job with which those of a period would need more than 0.99 of a host is left out: jobs that need more than the host
 /// has would pile up period after period.

@@ -6,6 +6,7 @@ mod figures;
 mod paper;
 mod report;
 mod strategy;
+mod table;
 mod text;
 mod trial;
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::condition::{Condition, Discipline, Network};
-use super::report::Table;
 use super::strategy::Strategy;
+use super::table::Table;
 use crate::compare::statistics::real;
 
 /// A claim, and the number that decides it.

@@ -8,9 +8,9 @@ use super::condition::{self, Condition};
 use super::figures::Cell;
 use super::paper::ROWS;
 use super::strategy::Strategy;
+use super::table::{Table, TableRow};
 use super::trial::Completions;
 use crate::compare::Seeds;
-use crate::compare::statistics::real;
 
 /// Choices of a host beside the paper's.
 #[derive(Clone, Debug, Serialize)]
@@ -37,23 +37,6 @@ pub(super) struct Parameters {
     pub(super) longest: f64,
     /// The range in which a factor of the lifetimes of each host is drawn.
     pub(super) spread: [f64; 2],
-}
-
-/// All rows under one condition.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Table {
-    #[serde(flatten)]
-    pub(super) condition: Condition,
-    pub(super) rows: Vec<TableRow>,
-}
-
-/// All strategies on one row.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct TableRow {
-    pub(super) name: &'static str,
-    pub(super) work_seconds: f64,
-    pub(super) state_megabytes: f64,
-    pub(super) cells: Vec<Cell>,
 }
 
 /// A row of the CSV table.
@@ -146,20 +129,6 @@ impl Report {
             }
         }
         csv.text()
-    }
-}
-
-impl Table {
-    /// The mean over rows of a figure of a strategy.
-    pub(super) fn mean(&self, strategy: Strategy, figure: impl Fn(&Cell) -> f64) -> f64 {
-        let sum: f64 = self.rows.iter().map(|row| figure(row.cell(strategy))).sum();
-        sum / real(self.rows.len())
-    }
-}
-
-impl TableRow {
-    pub(super) fn cell(&self, strategy: Strategy) -> &Cell {
-        &self.cells[strategy.index()]
     }
 }
 

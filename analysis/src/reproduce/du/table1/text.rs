@@ -1,8 +1,9 @@
 //! The table as text.
 
 use super::checks::Check;
-use super::report::{Parameters, Report, Table, TableRow};
+use super::report::{Parameters, Report};
 use super::strategy::Strategy;
+use super::table::{Table, TableRow};
 use crate::reproduce::sheet::{self, Sheet};
 use crate::text::Layout;
 
