@@ -118,7 +118,7 @@ fn a_mistyped_key_shows_place_and_suggestion() {
     );
     check(
         "[scheduler.migration]\nrate = 1\n",
-        "unknown key `scheduler.migration.rate`: expected one of `source`, `data_rate`, `fixed_rate`, `base`\n  --> e.toml:16",
+        "unknown key `scheduler.migration.rate`: expected one of `source`, `data_rate`, `fixed_rate`, `overlap`, `base`\n  --> e.toml:16",
     );
     check(
         "[run]\ngravity = 1\n",
