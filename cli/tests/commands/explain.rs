@@ -422,3 +422,39 @@ fn a_folder_without_a_record_is_refused() {
         "kept: holds several records; name one of kept/i, kept/ii",
     );
 }
+
+#[test]
+fn the_hosts_that_were_compared_for_a_process_are_shown() {
+    let experiment = root().join("conf/du2007/linpack-3.toml");
+    let experiment = experiment.to_str().unwrap();
+    let folder = Folder::new();
+    let simulate = ["simulate", experiment, "--seed", "3"];
+    folder.stdout(&[&simulate[..], &["--out", "kept"]].concat());
+    let text = folder.stdout(&["explain", "kept", "--superstep", "1"]);
+    assert!(
+        text.contains("Hosts that were compared for p1, now on source-1 (seconds)"),
+        "{text}"
+    );
+    let answer = json(&folder, &["--superstep", "1"]);
+    let choice = &answer["calls"][0]["weighed"]["choice"];
+    let hosts = choice["destinations"].as_array().unwrap();
+    assert_eq!(hosts.len(), 11);
+    for host in hosts {
+        let parts = ["cost_seconds", "execution_seconds"].map(|key| number(&host[key]));
+        let sum = parts.into_iter().sum::<f64>();
+        assert!(
+            (number(&host["completion_seconds"]) - sum).abs() < 1e-9,
+            "{host}"
+        );
+    }
+    let idle = hosts.iter().filter(|host| host["is_idle"] == true);
+    let completion = |host: &&Value| number(&host["completion_seconds"]);
+    let best = idle.min_by(|one, other| completion(one).total_cmp(&completion(other)));
+    assert_eq!(best.unwrap()["chosen"], true, "{choice}");
+    let none = ["--out", "none", "--set", "scheduler.planning.idle_below=0"];
+    let short = ["--set", "application.supersteps=3"];
+    folder.stdout(&[&simulate[..], &none, &short].concat());
+    let text = folder.stdout(&["explain", "none", "--superstep", "1"]);
+    let reason = "p1 stays on source-1: no other host is on the idle list";
+    assert!(text.contains(reason), "{text}");
+}
