@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{ExternalLoad, Measurements, Planning};
+use migbsp::{ExternalLoad, Measurements};
 use protocol::{Address, AgentMessage, Arrived, CallMessage, Evaluate, Measured, Report, Reports};
 
 use crate::check::check;
@@ -95,7 +95,7 @@ impl Node {
                 let plans = rules.scheduler.as_ref().filter(|s| s.plans());
                 let load_recent =
                     plans.map_or(0.0, |s| world.felt_load(self.host, s.planning.load_window));
-                let external = plans.map(|s| self.external_load(&s.planning, world));
+                let external = plans.and_then(|s| self.external_load(s, world));
                 let learns = rules.scheduler.as_ref().is_some_and(Scheduler::learns);
                 let measured = Measured {
                     superstep: order.superstep,
@@ -110,7 +110,7 @@ impl Node {
                         } else {
                             Vec::new()
                         },
-                        external: external.into_iter().filter(ExternalLoad::is_any).collect(),
+                        external: external.into_iter().collect(),
                     },
                 };
                 self.report(
@@ -147,8 +147,13 @@ impl Node {
         Ok(())
     }
 
-    /// The external load of the host over longer times.
-    fn external_load(&mut self, planning: &Planning, world: &mut dyn World) -> ExternalLoad {
+    /// The external load of the host over longer times, if it has any that the policy uses.
+    fn external_load(
+        &mut self,
+        scheduler: &Scheduler,
+        world: &mut dyn World,
+    ) -> Option<ExternalLoad> {
+        let planning = &scheduler.planning;
         let now = world.now();
         let before = self.measured.replace(now);
         let passed = now - before.unwrap_or(Instant::START);
@@ -159,14 +164,16 @@ impl Node {
         } else {
             0.0
         };
-        ExternalLoad {
+        let load = ExternalLoad {
             host: self.host,
             arrivals,
             present: world.withheld(self.host, Seconds::ZERO),
             utilisation: world.load(self.host, planning.owner_window),
             since: world.withheld(self.host, passed),
             ages: world.ages(self.host),
-        }
+        };
+        let is_used = load.has_jobs() || scheduler.policy.needs_utilisation();
+        (is_used && load.is_any()).then_some(load)
     }
 
     /// Checks that no process here is to report.

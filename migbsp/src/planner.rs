@@ -63,7 +63,7 @@ use crate::{
 use audit::PlanAudit;
 use confirmation::Unconfirmed;
 use costs::LearnedCosts;
-use job_forecast::{ExpectedJobs, JobForecast, Outlook};
+use job_forecast::{JobForecast, Outlook};
 use lifetime::Lifetime;
 use lost_time::LostTime;
 use model_error::ModelError;
@@ -223,7 +223,7 @@ impl Planner {
         };
         let call = Call {
             snapshot: &snapshot,
-            busy: busy_hosts(&snapshot, &expected, self.planning.idle_below),
+            busy: expected.busy_hosts(&snapshot, self.planning.idle_below),
             horizon: assumptions.horizon,
             measured: superstep,
             superstep: uninterrupted,
@@ -434,14 +434,6 @@ impl Planner {
 /// Whether supersteps become shorter by more than what may be an error of prediction.
 fn is_noticeable(balance: &CostBenefit, superstep: f64) -> bool {
     NOTICEABLE * superstep < (balance.present - balance.planned).get()
-}
-
-/// The hosts whose owners use more than `idle_below` of them.
-fn busy_hosts(snapshot: &Snapshot, expected: &ExpectedJobs, idle_below: f64) -> BTreeSet<usize> {
-    let owned = expected.owned.iter();
-    let hosts = owned.filter_map(|id| snapshot.host(*id));
-    let is_busy = |host: &usize| idle_below < snapshot.hosts()[*host].utilisation;
-    hosts.filter(is_busy).collect()
 }
 
 /// A plan has failed if supersteps after it take this many times as long as before.

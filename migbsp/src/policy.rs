@@ -117,6 +117,13 @@ impl Policy {
         }
     }
 
+    /// Whether its plan needs the utilisation of hosts over a long time.
+    #[must_use]
+    pub fn needs_utilisation(&self) -> bool {
+        let plan = self.plan.as_ref();
+        plan.is_some_and(|plan| plan.rule.need() == Need::Utilisation)
+    }
+
     /// Its when rule, as a run begins; enforces the pause before the first call and after each.
     #[must_use]
     pub fn when(&self, config: &Config, planning: &Planning) -> Box<dyn When> {

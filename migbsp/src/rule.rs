@@ -65,7 +65,7 @@ pub struct Parameter {
     pub max: f64,
 }
 
-/// What a when rule needs in addition to the times of supersteps.
+/// What a when rule needs in addition to the times of supersteps, or a plan in addition to recent loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Need {
     /// Nothing.
@@ -73,6 +73,8 @@ pub enum Need {
     Nothing,
     /// The times of every process in every superstep ([`CallOutcome::supersteps`](crate::CallOutcome)).
     ProcessTimes,
+    /// The utilisation of hosts over [`Planning::owner_window`](crate::Planning), even if their owners run no jobs.
+    Utilisation,
     /// The costs of calls, which only a planner measures ([`Spacing`](crate::Spacing)): not with the plan `migbsp`.
     CallCosts,
 }

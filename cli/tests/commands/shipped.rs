@@ -115,7 +115,10 @@ fn scenarios(experiment: &Path) -> usize {
     let stated = table
         .get("scheduler")
         .and_then(|section| section.get("scenario"));
-    if stated.is_some() { 1 } else { 3 }
+    match stated.and_then(toml::Value::as_str) {
+        None | Some("all") => 3,
+        Some(_) => 1,
+    }
 }
 
 /// Whether an experiment's program computes something that is whole or nothing.

@@ -3,7 +3,7 @@
 use crate::plan::chosen::best;
 use crate::plan::destination::Aim;
 use crate::plan::draft::{Draft, Plan};
-use crate::rule::Rule;
+use crate::rule::{Need, Rule};
 use crate::{Planning, Snapshot};
 
 /// The dynamic scheduling algorithm of Du, Sun and Wu (2007, figure 2): the slowest process moves to the host on the idle
@@ -33,7 +33,7 @@ impl Plan for Dsa {
 }
 
 /// `dsa`.
-pub(super) const RULE: Rule<dyn Plan> = Rule::new(
+pub(super) const RULE: Rule<dyn Plan> = Rule::<dyn Plan>::new(
     "dsa",
     "moves the slowest process to the host where it is expected to be complete first (Du, Sun and Wu, 2007)",
     |settings| {
@@ -42,10 +42,11 @@ pub(super) const RULE: Rule<dyn Plan> = Rule::new(
             counts_ages: false,
         })
     },
-);
+)
+.with_need(Need::Utilisation);
 
 /// `dsa-plus`.
-pub(super) const PLUS: Rule<dyn Plan> = Rule::new(
+pub(super) const PLUS: Rule<dyn Plan> = Rule::<dyn Plan>::new(
     "dsa-plus",
     "as dsa, and expects jobs of owners to go on for as long again as they have run",
     |settings| {
@@ -54,4 +55,5 @@ pub(super) const PLUS: Rule<dyn Plan> = Rule::new(
             counts_ages: true,
         })
     },
-);
+)
+.with_need(Need::Utilisation);

@@ -3,7 +3,7 @@
 use crate::plan::chosen::best;
 use crate::plan::destination::Aim;
 use crate::plan::draft::{Draft, Plan};
-use crate::rule::Rule;
+use crate::rule::{Need, Rule};
 use crate::{Planning, Snapshot};
 
 /// Execution-time minimum (Du, Sun and Wu 2007, section 5): the slowest process moves to the host on the idle list where
@@ -18,8 +18,9 @@ impl Plan for Etm {
 }
 
 /// `etm`.
-pub(super) const RULE: Rule<dyn Plan> = Rule::new(
+pub(super) const RULE: Rule<dyn Plan> = Rule::<dyn Plan>::new(
     "etm",
     "moves the slowest process to the host where the rest takes least (Du, Sun and Wu, 2007)",
     |settings| Box::new(Etm(*settings.planning)),
-);
+)
+.with_need(Need::Utilisation);

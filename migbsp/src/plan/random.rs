@@ -5,7 +5,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::plan::destination::DestinationChoice;
 use crate::plan::draft::{Draft, Plan};
-use crate::rule::{Parameter, Rule};
+use crate::rule::{Need, Parameter, Rule};
 use crate::{Planning, Snapshot};
 
 /// Random selection (Du, Sun and Wu 2007, section 5): the slowest process moves to a host of the idle list, each with the
@@ -43,6 +43,7 @@ pub(super) const RULE: Rule<dyn Plan> = Rule::<dyn Plan>::new(
         })
     },
 )
+.with_need(Need::Utilisation)
 .with_parameters(&[Parameter {
     name: "seed",
     help: "seed of the draws",

@@ -7,7 +7,7 @@ use bsp::HostId;
 use super::inventory::Inventory;
 use crate::bounded::count;
 use crate::completion::UTILISATION_MAX;
-use crate::{ExternalLoad, Processor};
+use crate::{ExternalLoad, Processor, Snapshot};
 
 /// What the jobs of owners are expected to take over a horizon: a job that runs goes on for a multiple of its age, and then
 /// the host is used as in the past.
@@ -104,6 +104,15 @@ impl JobForecast {
         let interruption = (later * rare).min(UTILISATION_MAX);
         let present = rest.min(load.present) + later * (1.0 - rare);
         (present, interruption / (1.0 - interruption))
+    }
+}
+
+impl ExpectedJobs {
+    /// The hosts of `snapshot` whose owners use more than `idle_below` of them.
+    pub(super) fn busy_hosts(&self, snapshot: &Snapshot, idle_below: f64) -> BTreeSet<usize> {
+        let hosts = self.owned.iter().filter_map(|id| snapshot.host(*id));
+        let is_busy = |host: &usize| idle_below < snapshot.hosts()[*host].utilisation;
+        hosts.filter(is_busy).collect()
     }
 }
 
