@@ -153,27 +153,29 @@ impl Node {
         scheduler: &Scheduler,
         world: &mut dyn World,
     ) -> Option<ExternalLoad> {
-        let planning = &scheduler.planning;
         let now = world.now();
         let before = self.measured.replace(now);
-        let passed = now - before.unwrap_or(Instant::START);
-        let window = (now - Instant::START).min(planning.owner_window);
-        let periods = world.busy_periods(self.host, window);
+        let window = (now - Instant::START).min(scheduler.planning.owner_window);
+        let (ages, periods) = (world.ages(self.host), world.busy_periods(self.host, window));
+        let has_jobs = 0 < periods || !ages.is_empty();
+        if !has_jobs && !scheduler.policy.needs_utilisation() {
+            return None;
+        }
         let arrivals = if Seconds::ZERO < window {
             periods as f64 / window.get()
         } else {
             0.0
         };
+        let passed = now - before.unwrap_or(Instant::START);
         let load = ExternalLoad {
             host: self.host,
+            utilisation: world.load(self.host, scheduler.planning.owner_window),
+            since: world.withheld(self.host, passed),
             arrivals,
             present: world.withheld(self.host, Seconds::ZERO),
-            utilisation: world.load(self.host, planning.owner_window),
-            since: world.withheld(self.host, passed),
-            ages: world.ages(self.host),
+            ages,
         };
-        let is_used = load.has_jobs() || scheduler.policy.needs_utilisation();
-        (is_used && load.is_any()).then_some(load)
+        load.is_any().then_some(load)
     }
 
     /// Checks that no process here is to report.

@@ -159,15 +159,22 @@ pub trait World {
     }
 
     /// The part of a core that a process alone would not have had on the host during the last `window`, because of other
-    /// programs; the part now if the window is empty.
-    fn withheld(&mut self, host: HostId, window: Seconds) -> f64;
+    /// programs; the part now if the window is empty. In a world that does not see their jobs, that is the load.
+    fn withheld(&mut self, host: HostId, window: Seconds) -> f64 {
+        self.load(host, window)
+    }
 
-    /// How often in the last `window` other programs began to keep a core of the idle host busy.
-    fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64;
+    /// How often in the last `window` other programs began to keep a core of the idle host busy. Only the simulated world
+    /// sees their jobs.
+    fn busy_periods(&mut self, _host: HostId, _window: Seconds) -> u64 {
+        0
+    }
 
     /// The processor time that each process of other programs has had that keeps a core of the host busy now, the longest
-    /// first; at most [`ExternalLoad::AGES_MAX`](migbsp::ExternalLoad::AGES_MAX).
-    fn ages(&mut self, host: HostId) -> Vec<Seconds>;
+    /// first; at most [`ExternalLoad::AGES_MAX`](migbsp::ExternalLoad::AGES_MAX). Only the simulated world sees them.
+    fn ages(&mut self, _host: HostId) -> Vec<Seconds> {
+        Vec::new()
+    }
 
     /// The time for which a host has been busy with the overhead of messages since the run began.
     fn overhead_busy(&self, host: HostId) -> Seconds;

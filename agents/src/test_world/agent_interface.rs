@@ -138,18 +138,6 @@ impl World for TestWorld {
         (host.speed, host.cores)
     }
 
-    fn withheld(&mut self, _: HostId, _: Seconds) -> f64 {
-        0.0
-    }
-
-    fn busy_periods(&mut self, _: HostId, _: Seconds) -> u64 {
-        0
-    }
-
-    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
-        Vec::new()
-    }
-
     fn load(&mut self, _: HostId, _: Seconds) -> f64 {
         0.0
     }

@@ -26,12 +26,6 @@ pub struct ExternalLoad {
 }
 
 impl ExternalLoad {
-    /// Whether jobs of an owner come and go.
-    #[must_use]
-    pub fn has_jobs(&self) -> bool {
-        0.0 < self.arrivals || !self.ages.is_empty()
-    }
-
     /// Whether there is anything to report.
     #[must_use]
     pub fn is_any(&self) -> bool {

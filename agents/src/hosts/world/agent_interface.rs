@@ -155,18 +155,6 @@ impl World for HostWorld {
         self.machine.load.load(window)
     }
 
-    fn withheld(&mut self, _: HostId, _: Seconds) -> f64 {
-        0.0
-    }
-
-    fn busy_periods(&mut self, _: HostId, _: Seconds) -> u64 {
-        0
-    }
-
-    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
-        Vec::new()
-    }
-
     fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
         let felt = self.computation.felt_load(window);
         let felt = felt.filter(|_| self.machine.load.counts_delays());
