@@ -61,6 +61,12 @@ pub enum RunError {
     /// A node violated the protocol.
     #[error("{0}: it is broken, or runs another build")]
     Peer(String),
+    /// The host that a node plays never gives a process a processor.
+    #[error("{rank} waits for ever: its host is fully loaded")]
+    Starved {
+        /// The process.
+        rank: bsp::Rank,
+    },
     /// A computation or a transfer never ends, because its host or a link gives it no share.
     #[error(
         "nothing happens any more at {at}: {waiting} processes wait for ever; a host is fully loaded or a link has no bandwidth left"

@@ -26,6 +26,8 @@ mod migration;
 mod node;
 mod node_error;
 mod one_way_delay;
+mod pace;
+mod played_host;
 mod pool;
 mod prepared;
 mod queue;
@@ -47,19 +49,22 @@ pub use failure::JobError;
 pub use meter::{LoadScope, measured_speed, processors};
 pub use node::{Node, Prepare};
 pub use node_error::NodeError;
-pub use pool::ProcessorSpeed;
+pub use pace::Pace;
+pub use played_host::PlayedHost;
 pub use prepared::Prepared;
 pub use routes::Routes;
 pub use share::Share;
 
 use execution::Executions;
 use meter::LoadMeter;
+use pool::ProcessorSpeed;
 
 /// The machine that a node stands for, as it is used.
 #[derive(Clone, Debug)]
 struct Machine {
     processors: NonZeroU32,
     processor: ProcessorSpeed,
+    pace: Pace,
     load: LoadMeter,
     /// The supersteps that its threads execute.
     executions: Executions,
@@ -68,8 +73,13 @@ struct Machine {
 impl Machine {
     /// Instructions per second of one processor, as far as programs are given it.
     fn offered(&self) -> InstructionsPerSecond {
-        let ProcessorSpeed { speed, share, .. } = self.processor;
-        InstructionsPerSecond::new(speed.get() * share.get()).expect("a part of a speed")
+        self.pace.offered(self.processor.speed)
+    }
+
+    /// Whether all that delays the processes of this node counts as load. In a trial on one machine its nodes delay each
+    /// other, and a host that is played has the load of its platform.
+    fn counts_delays(&self) -> bool {
+        self.pace.played().is_none() && self.load.counts_delays()
     }
 
     /// The same machine as it gives `processors`, each worth `factor` of what was measured.
@@ -82,6 +92,7 @@ impl Machine {
                 speed,
                 ..self.processor
             },
+            pace: self.pace.clone(),
             load: self.load.clone(),
             executions: self.executions.clone(),
         }

@@ -3,4 +3,4 @@
 mod payback;
 mod report;
 
-pub use report::{Report, Watch};
+pub use report::{Report, Simulated, Watch};

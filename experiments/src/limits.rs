@@ -7,12 +7,13 @@ use crate::loaded::Loaded;
 use settings::Value;
 use settings::{Fault, Node};
 
-/// Refuses settings that need a simulated platform, and warns about ignored ones.
+/// Refuses settings that need a simulated platform, and warns about ignored ones; with `plays`, background load is not
+/// ignored.
 ///
 /// # Errors
 ///
 /// If the experiment has a different meaning on real hosts.
-pub(crate) fn check(loaded: &Loaded) -> Result<(), Failure> {
+pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
     let experiment = &loaded.experiment;
     let refuse = |key: &str, met: &str, instead: &str| {
         let place = loaded.written.find(key).and_then(Node::place);
@@ -38,12 +39,11 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Failure> {
         );
     }
     for section in ["load", "congestion"] {
-        if loaded
-            .written
-            .get(section)
-            .is_some_and(|node| !node.entries().is_empty())
-        {
-            tracing::warn!("[{section}] is ignored: it is for simulated platforms");
+        let written = loaded.written.get(section);
+        if !plays && written.is_some_and(|node| !node.entries().is_empty()) {
+            tracing::warn!(
+                "[{section}] is ignored: it is for simulated platforms, and for `up --play`"
+            );
         }
     }
     Ok(())

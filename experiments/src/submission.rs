@@ -10,7 +10,7 @@ use crate::prepared::PreparedExperiment;
 use crate::registry::Registry;
 use crate::scheduler::Scenario;
 
-/// The experiment of `loaded` on `members`, and the request for it.
+/// The experiment of `loaded` on `members`, and the request for it. `plays`: its background load is played there.
 ///
 /// # Errors
 ///
@@ -20,8 +20,9 @@ pub fn request(
     members: &[Member],
     registry: &Registry,
     are_mixed_builds_allowed: bool,
+    plays: bool,
 ) -> Result<(PreparedExperiment, Request), Failure> {
-    limits::check(loaded)?;
+    limits::check(loaded, plays)?;
     let experiment = settings::print(&limits::without_others(loaded), &loaded.written);
     let mut prepared = prepare_experiment(&experiment, members, registry)?;
     // The submitted text does not say where its values come from.

@@ -53,7 +53,7 @@ fn carry(
 fn relayed() -> (SocketAddr, [UdpSocket; 2]) {
     let rate = BytesPerSecond::new(1e12).expect("a rate");
     let settings = LinkSettings::new(rate, Seconds::ZERO);
-    let relay = Relay::bind(&[SetId(0), SetId(1)], settings).expect("a relay");
+    let relay = Relay::bind(&[SetId(0), SetId(1)], |_, _| settings).expect("a relay");
     let proxy = relay.address(HostId(1));
     let nodes = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a socket"));
     for node in &nodes {

@@ -29,12 +29,12 @@ pub struct NoSuchLink {
 }
 
 impl Controls {
-    /// A link for each ordered pair of these Sets.
-    pub(crate) fn new(sets: &[SetId], settings: LinkSettings) -> Self {
+    /// A link for each ordered pair of these Sets, with the settings of that pair.
+    pub(crate) fn new(sets: &[SetId], settings: impl Fn(SetId, SetId) -> LinkSettings) -> Self {
         let pairs = sets
             .iter()
             .flat_map(|from| sets.iter().map(|to| (*from, *to)));
-        let link = |pair| (pair, SharedLink::new(settings));
+        let link = |(from, to)| ((from, to), SharedLink::new(settings(from, to)));
         Self {
             links: Arc::new(pairs.filter(|(from, to)| from != to).map(link).collect()),
             began: time::Instant::now(),
@@ -65,8 +65,16 @@ impl Controls {
         Ok(())
     }
 
-    /// Sets the levels of `schedule` on all links, from now on, until this is dropped.
-    pub async fn follow(&self, schedule: &LevelSchedule) -> Infallible {
+    /// Sets the levels of `schedule` on the link in one direction between two Sets, from now on, until this is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such link.
+    pub async fn follow(
+        &self,
+        (from, to): (SetId, SetId),
+        schedule: &LevelSchedule,
+    ) -> Result<Infallible, NoSuchLink> {
         let began = tokio::time::Instant::now();
         for change in schedule.changes() {
             let wait = time::Duration::try_from_secs_f64(change.at.get());
@@ -74,7 +82,7 @@ impl Controls {
                 Some(at) => tokio::time::sleep_until(at).await,
                 None => break,
             }
-            self.set_level(change.level);
+            self.set_level_between(from, to, change.level)?;
         }
         std::future::pending().await
     }

@@ -55,12 +55,16 @@ struct Running {
 }
 
 impl Relay {
-    /// Binds the proxies of nodes on loopback. `sets` has the Set of each node, by host.
+    /// Binds the proxies of nodes on loopback. `sets` has the Set of each node, by host, and `settings` what the link in
+    /// one direction between two Sets is like.
     ///
     /// # Errors
     ///
     /// If the system refuses a socket.
-    pub fn bind(sets: &[SetId], settings: LinkSettings) -> Result<Self, RelayError> {
+    pub fn bind(
+        sets: &[SetId],
+        settings: impl Fn(SetId, SetId) -> LinkSettings,
+    ) -> Result<Self, RelayError> {
         let bind = |_: &SetId| -> io::Result<(UdpSocket, SocketAddr)> {
             let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
             socket.set_nonblocking(true)?;

@@ -52,9 +52,10 @@ impl From<RunError> for JobError {
     fn from(error: RunError) -> Self {
         let fault = match error {
             RunError::Peer(_) => Fault::Cluster,
-            RunError::Places { .. } | RunError::NoSuchHost { .. } | RunError::NoProcesses => {
-                Fault::Input
-            }
+            RunError::Places { .. }
+            | RunError::NoSuchHost { .. }
+            | RunError::NoProcesses
+            | RunError::Starved { .. } => Fault::Input,
             RunError::Program(_)
             | RunError::NoRoute(_)
             | RunError::MessageTooLong { .. }

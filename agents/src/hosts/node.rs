@@ -33,11 +33,11 @@ use super::job_log::{JobEnd, JobLog};
 use super::members::{check_own, refuse_peer};
 use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
 use super::node_error::NodeError;
+use super::pace::Pace;
 use super::pool::ProcessorSpeed;
 use super::prepared::Prepared;
 use super::revocations::follow;
 use super::routes::Routes;
-use super::share::Share;
 use super::time::elapsed;
 
 /// A node of a cluster.
@@ -58,8 +58,8 @@ pub struct Node {
     pub exit_when_stuck: Option<Duration>,
     /// Of one processor; `None`: it is measured.
     pub speed: Option<InstructionsPerSecond>,
-    /// The fraction of its processors for programs.
-    pub share: Share,
+    /// How long computations last, compared with the processor time that they take.
+    pub pace: Pace,
     /// The processes of the operating system whose computation does not count as external load.
     pub scope: LoadScope,
     /// What a job is made of.
@@ -87,9 +87,9 @@ impl Node {
             processors: processors(),
             processor: ProcessorSpeed {
                 speed,
-                share: self.share,
                 counted: counted_speed(),
             },
+            pace: self.pace,
             load: LoadMeter::begin(self.scope),
             executions: Executions::default(),
         };

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{Rank, reference};
@@ -13,8 +13,9 @@ use tokio::sync::mpsc;
 use super::counter::{Counter, quotient};
 use super::execution::{Executions, ThreadEntry};
 use super::meter::thread_time;
+use super::pace::{Computed, Pace};
 use super::queue::Queue;
-use super::share::Share;
+use super::time::{duration, elapsed};
 use crate::error::RunError;
 use crate::programs::{Executed, HostedProgram, Turn};
 
@@ -23,16 +24,14 @@ pub(super) struct Pool {
     queue: Arc<Queue<Task>>,
 }
 
-/// How threads execute.
+/// How fast threads execute.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProcessorSpeed {
+pub(super) struct ProcessorSpeed {
     /// Of one processor.
-    pub speed: InstructionsPerSecond,
-    /// The fraction of it for programs.
-    pub share: Share,
+    pub(super) speed: InstructionsPerSecond,
     /// How many instructions a second the machine counts while it computes at `speed`, if they are counted: work is
     /// then what it counts, in the unit of `speed`, and else the time that it takes.
-    pub counted: Option<f64>,
+    pub(super) counted: Option<f64>,
 }
 
 /// A superstep to be executed.
@@ -61,16 +60,17 @@ impl Pool {
     /// complete.
     pub(super) fn new(
         count: NonZeroU32,
-        processor: ProcessorSpeed,
+        (processor, pace): (ProcessorSpeed, &Pace),
         executions: &Executions,
         done: &mpsc::UnboundedSender<Vec<Done>>,
     ) -> Self {
         let queue = Arc::new(Queue::new());
         for index in 0..count.get() {
             let (queue, done) = (Arc::clone(&queue), done.clone());
+            let pace = pace.clone();
             let entry = executions.add_thread();
             let thread = thread::Builder::new().name(format!("compute-{index}"));
-            let spawned = thread.spawn(move || work(&queue, processor, &entry, &done));
+            let spawned = thread.spawn(move || work(&queue, (processor, &pace), &entry, &done));
             spawned.expect("the system has room for a thread per processor");
         }
         Self { queue }
@@ -89,11 +89,11 @@ impl Drop for Pool {
     }
 }
 
-/// Executes tasks, and reports results when no task is left, so that the thread that waits for all of them is woken
-/// once.
+/// Executes tasks, and reports results when no task is left and `pace` has passed, so that the thread that waits for all
+/// of them is woken once.
 fn work(
     queue: &Queue<Task>,
-    processor: ProcessorSpeed,
+    (processor, pace): (ProcessorSpeed, &Pace),
     entry: &ThreadEntry,
     done: &mpsc::UnboundedSender<Vec<Done>>,
 ) {
@@ -105,18 +105,27 @@ fn work(
     });
     while let Some(first) = queue.next() {
         let mut next = Some(first);
-        let mut executed = Vec::new();
+        let began = Instant::now();
+        let (mut executed, mut computed) = (Vec::new(), Vec::new());
         while let Some(task) = next {
             let (rank, superstep) = (task.turn.rank, task.turn.superstep);
-            let latest = entry.execute(rank, superstep, || {
-                execute(task, processor, counter.as_mut())
+            let (latest, computation) = entry.execute(rank, superstep, || {
+                execute(task, (processor, pace), counter.as_mut())
             });
             let has_failed = latest.result.is_err();
             executed.push(latest);
+            computed.push(computation);
             if has_failed || executed.len() == TOLD_TOGETHER {
                 break;
             }
             next = queue.next_now();
+        }
+        let ends = pace.rest(began, &mut computed);
+        for (done, computation) in executed.iter_mut().zip(computed) {
+            done.held = computation.held;
+            if !ends && done.result.is_ok() {
+                done.result = Err(RunError::Starved { rank: done.rank });
+            }
         }
         if done.send(executed).is_err() {
             return;
@@ -124,7 +133,11 @@ fn work(
     }
 }
 
-fn execute(task: Task, processor: ProcessorSpeed, mut counter: Option<&mut Counter>) -> Done {
+fn execute(
+    task: Task,
+    (processor, pace): (ProcessorSpeed, &Pace),
+    mut counter: Option<&mut Counter>,
+) -> (Done, Computed) {
     let Task {
         mut program,
         turn,
@@ -148,30 +161,32 @@ fn execute(task: Task, processor: ProcessorSpeed, mut counter: Option<&mut Count
         .into())
     });
     let busy = thread_time().saturating_sub(before);
-    if processor.share != Share::WHOLE {
-        thread::sleep(processor.share.rest(busy));
-    }
     let counted = counter
         .and_then(|counter| counter.read())
         .zip(counted_before);
+    let charged = result
+        .as_ref()
+        .map_or(Instructions::ZERO, |done| done.charged);
     // What was computed takes so long at the speed that was measured.
     let worth = match (counted, processor.counted) {
         (Some((after, before)), Some(counted)) => quotient(after.saturating_sub(before), counted),
         _ => busy.as_secs_f64(),
     };
-    let speed = processor.speed.get();
-    Done {
+    let work = if pace.counts_charges() {
+        charged
+    } else {
+        instructions(worth * processor.speed.get())
+    };
+    let held = elapsed(began);
+    let done = Done {
         rank,
         program,
         result,
-        work: instructions(worth * speed),
-        held: Seconds::new(began.elapsed().as_secs_f64()).expect("a duration is finite"),
+        work,
+        held,
         delay,
-    }
-}
-
-fn duration(time: Seconds) -> Duration {
-    Duration::try_from_secs_f64(time.get()).unwrap_or(Duration::MAX)
+    };
+    (done, Computed { busy, work, held })
 }
 
 /// Whole instructions.

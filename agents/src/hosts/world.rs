@@ -31,6 +31,7 @@ use super::local_event::LocalEvent;
 use super::migration::arrival::IncomingImage;
 use super::migration::arrived_process::ArrivedProcess;
 use super::migration::departure::Departures;
+use super::played_host::PlayedHost;
 use super::pool::Done;
 use super::time::{elapsed, seconds};
 use crate::error::RunError;
@@ -142,6 +143,9 @@ impl HostWorld {
     /// Starts the clock of the run.
     pub(super) fn begin(&mut self) {
         self.began = Clock::now();
+        if let Some(host) = self.machine.pace.played() {
+            host.begin();
+        }
     }
 
     /// The events that agents here are to handle now.
@@ -201,8 +205,24 @@ impl HostWorld {
             bytes: self.exchanges.bytes,
             moved: self.moved,
         };
+        let had_ended = self.client.has_ended();
         let sent = self.client.end(recorded_here, ended);
         self.check(sent);
+        if !had_ended && self.client.has_ended() {
+            self.warn_if_late(ended.seconds);
+        }
+    }
+
+    /// Warns if this machine was too slow for the host that it plays, in a run that is over.
+    fn warn_if_late(&self, run: units::Seconds) {
+        let late = self.machine.pace.played().map(PlayedHost::late);
+        if let Some(late) = late.filter(|late| run.get() * LATE < late.as_secs_f64()) {
+            let seconds = late.as_secs_f64();
+            tracing::warn!(
+                "computations took {seconds:.1} s longer than on the host that is played, in a run of {run}: \
+                 this machine is busy with something else"
+            );
+        }
     }
 
     /// Whether the end has been reported.
@@ -416,3 +436,6 @@ impl HostWorld {
         }
     }
 }
+
+/// The part of a run by which computations may be late in all.
+const LATE: f64 = 0.02;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use bsp::reference;
-use bsp::units::{Bytes, Seconds};
+use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,8 @@ pub(crate) struct Executed {
     pub(crate) sends: Vec<(Rank, Content)>,
     /// Its encoded output, if it halted.
     pub(crate) output: Option<bytes::Bytes>,
+    /// The computation that it charged.
+    pub(crate) charged: Instructions,
 }
 
 impl Content {
@@ -149,7 +151,11 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
                 Some(encoded.into())
             }
         };
-        Ok(Executed { sends, output })
+        Ok(Executed {
+            sends,
+            output,
+            charged: outbox.work,
+        })
     }
 
     fn pack(&self, rank: Rank, state: &mut ChunkWriter) -> Result<(), RunError> {

@@ -1,6 +1,9 @@
 //! Results of a run on real hosts.
 
+use std::path::PathBuf;
+
 use agents::record::{Event, Migration, Moved};
+use bsp::units::Seconds;
 use serde::Serialize;
 
 use crate::live::payback::{Payback, PaybackMeter};
@@ -30,6 +33,28 @@ pub struct Report {
     payback: Option<Payback>,
     /// What every move took, beside what was predicted.
     moves: Vec<LiveMove>,
+    /// The same run in simulation; not set: its nodes played no platform.
+    simulation: Option<SimulationReport>,
+}
+
+/// The simulation of a run whose nodes play the platform of its experiment.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// The file of the platform.
+    pub platform: PathBuf,
+    /// The makespan in simulation.
+    pub makespan: Seconds,
+}
+
+/// A run in simulation, beside the live one.
+#[derive(Debug, Serialize)]
+struct SimulationReport {
+    /// The file of the platform that nodes played.
+    platform: String,
+    /// The makespan in simulation.
+    seconds: f64,
+    /// The makespan of the live run divided by it.
+    live_over_simulated: f64,
 }
 
 /// A move, with the number of complete supersteps.
@@ -70,7 +95,13 @@ impl Watch {
 
 impl Report {
     /// The report of `run`, which `watch` has followed.
-    pub fn new(prepared: &PreparedExperiment, run: RunReport, watch: &Watch) -> Self {
+    /// `simulated` is the same run in simulation, if the nodes played its platform.
+    pub fn new(
+        prepared: &PreparedExperiment,
+        run: RunReport,
+        watch: &Watch,
+        simulated: Option<&Simulated>,
+    ) -> Self {
         let platform = &prepared.platform;
         let mut placement = prepared.placement.clone();
         for (_, migration, _) in &watch.moves {
@@ -86,6 +117,11 @@ impl Report {
             });
         let moves = moves.collect();
         let application = &prepared.loaded.experiment.application;
+        let simulation = simulated.map(|simulated| SimulationReport {
+            platform: simulated.platform.display().to_string(),
+            seconds: simulated.makespan.get(),
+            live_over_simulated: run.seconds / simulated.makespan.get(),
+        });
         Self {
             workload: application.workload.clone(),
             processes: application.processes,
@@ -102,6 +138,7 @@ impl Report {
                 .collect(),
             payback: watch.meter.payback(),
             moves,
+            simulation,
         }
     }
 
@@ -158,10 +195,25 @@ impl Report {
         if let Some(payback) = &self.payback {
             text.push_str(&format!("\n{}\n", payback.sentence()));
         }
+        if let Some(simulation) = &self.simulation {
+            text.push_str(&format!("\n{}\n", simulation.sentence()));
+        }
         if let Some(verified) = &self.run.verified {
             text.push_str(&format!("\n{}\n", shortened(verified)));
         }
         text
+    }
+}
+
+impl SimulationReport {
+    /// The same as a sentence.
+    fn sentence(&self) -> String {
+        format!(
+            "The simulation of {} takes {}: live over simulated {}.",
+            self.platform,
+            duration(self.seconds),
+            rounded(self.live_over_simulated, 3)
+        )
     }
 }
 

@@ -8,9 +8,9 @@ use clap::{Args, Subcommand};
 use experiments::{Failure, Registry};
 
 use crate::failure::CommandFailure;
-use crate::live::between::Link;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
 use crate::live::help::{MIGRATION_ABOUT, MIGRATION_HELP, SUPERSTEP_ABOUT, SUPERSTEP_HELP};
+use crate::live::set_links::SetLinks;
 use crate::signals::TerminationSignal;
 use job_runner::JobRunner;
 use migration::MigrationArguments;
@@ -58,15 +58,15 @@ impl BenchArguments {
         }
     }
 
-    /// The link between the Sets of `up`, with the levels that the bench wants.
+    /// The links between the Sets of `up`, with the levels that the bench wants.
     ///
     /// # Errors
     ///
     /// If levels are wanted and there is no link, or a file of levels is invalid.
-    pub(crate) fn link(&self, link: Option<Link>) -> Result<Option<Link>, Failure> {
+    pub(crate) fn links(&self, links: Option<SetLinks>) -> Result<Option<SetLinks>, Failure> {
         match &self.command {
-            BenchCommand::Migration(migration) => migration.link(link),
-            BenchCommand::Superstep(_) => Ok(link),
+            BenchCommand::Migration(migration) => migration.links(links),
+            BenchCommand::Superstep(_) => Ok(links),
         }
     }
 }

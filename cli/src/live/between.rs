@@ -1,20 +1,15 @@
 //! `--between` of `up`: the link between the Sets of a local cluster.
 
-use std::convert::Infallible;
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 
-use bsp::SetId;
 use bsp::units::{BytesPerSecond, Seconds};
 use clap::Args;
 use experiments::Failure;
-use protocol::Member;
-use relay::{Controls, Level, LevelSchedule, LinkSettings, Relay, RelayError, read_levels};
-use tokio::sync::oneshot;
+use relay::{Level, LevelSchedule, LinkSettings, read_levels};
+
+use crate::live::set_links::SetLinks;
 
 /// Options for the link between Sets.
 #[derive(Debug, Args)]
@@ -53,28 +48,13 @@ pub(crate) enum LevelArgument {
     File(PathBuf),
 }
 
-/// A link between Sets that is asked for.
-#[derive(Debug)]
-pub(crate) struct Link {
-    settings: LinkSettings,
-    levels: LevelSchedule,
-}
-
-/// A relay that runs on a thread of its own; it ends when this is dropped.
-#[derive(Debug)]
-pub(crate) struct RunningRelay {
-    leave: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-    failure: Arc<Mutex<Option<RelayError>>>,
-}
-
 impl BetweenArguments {
-    /// The link between `sets` Sets; `None`: there is no limit.
+    /// The links between `sets` Sets; `None`: there is no limit.
     ///
     /// # Errors
     ///
     /// If there is one Set, or the levels are invalid.
-    pub(crate) fn link(&self, sets: u32) -> Result<Option<Link>, Failure> {
+    pub(crate) fn links(&self, sets: u32) -> Result<Option<SetLinks>, Failure> {
         let Some(Between { rate, latency }) = self.between else {
             return Ok(None);
         };
@@ -83,10 +63,8 @@ impl BetweenArguments {
                 "--between: there is one Set, so no link between Sets: add --sets 2".to_owned(),
             ));
         }
-        Ok(Some(Link {
-            settings: LinkSettings::new(rate, latency),
-            levels: self.levels()?,
-        }))
+        let settings = LinkSettings::new(rate, latency);
+        Ok(Some(SetLinks::alike(sets, settings, &self.levels()?)))
     }
 
     fn levels(&self) -> Result<LevelSchedule, Failure> {
@@ -124,7 +102,11 @@ impl LevelArgument {
     /// # Errors
     ///
     /// If a file of levels is invalid, or there is a dwell and levels are not drawn.
-    fn schedule(&self, dwell: Option<Seconds>, seed: u64) -> Result<LevelSchedule, Failure> {
+    pub(crate) fn schedule(
+        &self,
+        dwell: Option<Seconds>,
+        seed: u64,
+    ) -> Result<LevelSchedule, Failure> {
         if dwell.is_some() && !self.is_drawn() {
             return Err(only_drawn("--dwell"));
         }
@@ -151,106 +133,6 @@ impl fmt::Display for LevelArgument {
             Self::File(file) => write!(formatter, "{}", file.display()),
         }
     }
-}
-
-impl Link {
-    /// The same link with other levels.
-    ///
-    /// # Errors
-    ///
-    /// If a file of levels is invalid, or there is a dwell and levels are not drawn.
-    pub(crate) fn with_levels(
-        self,
-        level: &LevelArgument,
-        dwell: Option<Seconds>,
-        seed: u64,
-    ) -> Result<Self, Failure> {
-        let levels = level.schedule(dwell, seed)?;
-        Ok(Self { levels, ..self })
-    }
-
-    /// A relay with this link between the Sets of `members`, whose addresses are not needed yet.
-    ///
-    /// # Errors
-    ///
-    /// If the system refuses it.
-    pub(crate) fn bind(&self, members: &[Member]) -> Result<Relay, Failure> {
-        let mut names: Vec<&str> = Vec::new();
-        let mut sets = Vec::new();
-        for member in members {
-            let known = names.iter().position(|name| *name == member.set);
-            sets.push(SetId::from_index(known.unwrap_or(names.len())));
-            if known.is_none() {
-                names.push(&member.set);
-            }
-        }
-        Relay::bind(&sets, self.settings).map_err(Failure::run)
-    }
-
-    /// Lets `relay` forward between `nodes`.
-    ///
-    /// # Errors
-    ///
-    /// If the system refuses a thread.
-    pub(crate) fn run(self, relay: Relay, nodes: Vec<SocketAddr>) -> Result<RunningRelay, Failure> {
-        let (leave, left) = oneshot::channel::<()>();
-        let failure = Arc::new(Mutex::new(None));
-        let failed = Arc::clone(&failure);
-        let running = move || {
-            if let Err(error) = forward(relay, nodes, &self.levels, left) {
-                *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            }
-        };
-        let thread = thread::Builder::new()
-            .name("relay".to_owned())
-            .spawn(running);
-        Ok(RunningRelay {
-            leave: Some(leave),
-            thread: Some(thread.map_err(Failure::run)?),
-            failure,
-        })
-    }
-}
-
-impl RunningRelay {
-    /// Why it has ended, if it has.
-    pub(crate) fn failure(&self) -> Option<String> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure
-            .as_ref()
-            .map(|error| format!("the link between the Sets has failed: {error}"))
-    }
-}
-
-impl Drop for RunningRelay {
-    fn drop(&mut self) {
-        drop(self.leave.take());
-        if let Some(thread) = self.thread.take() {
-            // It has no result.
-            drop(thread.join());
-        }
-    }
-}
-
-/// Forwards until `left` ends.
-fn forward(
-    relay: Relay,
-    nodes: Vec<SocketAddr>,
-    levels: &LevelSchedule,
-    left: oneshot::Receiver<()>,
-) -> Result<(), RelayError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let controls: Controls = relay.controls();
-    runtime.map_err(RelayError::Socket)?.block_on(async {
-        tokio::select! {
-            biased;
-            _ = left => Ok(()),
-            never = controls.follow(levels) => match never {},
-            ended = relay.run(nodes) => ended.map(|never: Infallible| match never {}),
-        }
-    })
 }
 
 impl FromStr for Between {
@@ -340,7 +222,7 @@ fn seconds(number: f64) -> Seconds {
 const RATE: &str = "a bandwidth such as 11.8MBps or 10Mbps";
 const TIME: &str = "a time such as 2ms";
 /// The longest latency, in seconds.
-const LATENCY_MAX: f64 = 0.5;
+pub(crate) const LATENCY_MAX: f64 = 0.5;
 /// The mean time for which a drawn level is held, in seconds.
 const DWELL: f64 = 10.0;
 const SEED: u64 = 1;

@@ -8,7 +8,7 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use agents::hosts::{Builds, LoadScope, Node, Routes, Share};
+use agents::hosts::{Builds, LoadScope, Node, Pace, Routes, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
 use protocol::identity::files::{RevocationsFile, read_identity};
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
+use crate::live::play::NodePlay;
 use crate::log::LogFormat;
 use crate::signals::TerminationSignal;
 use experiments::Failure;
@@ -93,6 +94,8 @@ pub(crate) struct NodeConfiguration {
     pub(crate) routes: BTreeMap<String, SocketAddr>,
     pub(crate) speed: f64,
     pub(crate) share: f64,
+    /// The host that it plays, instead of having a share.
+    pub(crate) play: Option<NodePlay>,
     pub(crate) allow_mixed_builds: bool,
 }
 
@@ -160,7 +163,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         workloads: workloads(&registry),
         exit_when_stuck: arguments.exit_when_stuck.map(Duration::from_secs),
         speed: speed.transpose()?,
-        share,
+        pace: Pace::Share(share),
         scope: LoadScope::Process,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
@@ -198,6 +201,12 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         certificates: configuration.certificates,
         key: configuration.key,
     };
+    let pace = match &configuration.play {
+        Some(play) => Pace::Played(play.host(&registry)?),
+        None => Pace::Share(Share::new(configuration.share).ok_or_else(|| {
+            Failure::input(format!("stdin: invalid share {}", configuration.share))
+        })?),
+    };
     let node = Node {
         identity: Identity::from_pem(&pem).map_err(Failure::input)?,
         revocations: None,
@@ -210,9 +219,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         workloads: workloads(&registry),
         exit_when_stuck: None,
         speed: InstructionsPerSecond::new(configuration.speed).ok(),
-        share: Share::new(configuration.share).ok_or_else(|| {
-            Failure::input(format!("stdin: invalid share {}", configuration.share))
-        })?,
+        pace,
         scope: LoadScope::Siblings,
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };

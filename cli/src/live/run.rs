@@ -15,7 +15,7 @@ use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
-use analysis::live::{Report, Watch};
+use analysis::live::{Report, Simulated, Watch};
 use experiments::CsvTable;
 use experiments::Failure;
 use experiments::Finished;
@@ -36,11 +36,11 @@ use experiments::submission::{request, scenario};
 pub(crate) struct RunArguments {
     /// The experiment, a TOML file; `-` reads stdin
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
     #[command(flatten)]
-    overrides: Overrides,
+    pub(crate) overrides: Overrides,
     /// Show long tables whole
     #[arg(long)]
     all: bool,
@@ -72,14 +72,15 @@ pub(crate) struct RunArguments {
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
 pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), CommandFailure> {
     let cluster = ClusterMembers::find(&arguments.cluster)?;
-    follow(arguments, cluster, registry)
+    follow(arguments, cluster, registry, None)
 }
 
-/// The same, on a cluster that is known.
+/// The same, on a cluster that is known; `simulated` is the same run, if the cluster plays its platform.
 pub(crate) fn follow(
     arguments: &RunArguments,
     cluster: ClusterMembers,
     registry: &Registry,
+    simulated: Option<&Simulated>,
 ) -> Result<(), CommandFailure> {
     let set = arguments.overrides.assignments();
     let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
@@ -88,6 +89,7 @@ pub(crate) fn follow(
         &cluster.members,
         registry,
         arguments.allow_mixed_builds,
+        simulated.is_some(),
     )?;
     let scenario = scenario(&prepared);
     if let Some(place) = &arguments.outputs {
@@ -138,7 +140,7 @@ pub(crate) fn follow(
     }
     let finished = finished?;
     let run = RunReport::new(scenario, &finished, &prepared.platform);
-    let report = Report::new(&prepared, run, &watch);
+    let report = Report::new(&prepared, run, &watch, simulated);
     if let Some(recorder) = recorder {
         recorder.finish(report.run())?;
     }

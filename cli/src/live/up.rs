@@ -1,5 +1,6 @@
 //! `migbsp up`: a cluster of node processes on this machine, for as long as a command takes.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,11 +20,13 @@ use protocol::identity::{Authority, Name, Role, Validity};
 use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::failure::CommandFailure;
 use crate::live::bench::{self, BenchArguments};
-use crate::live::between::{BetweenArguments, Link, RunningRelay};
+use crate::live::between::BetweenArguments;
 use crate::live::cluster_members::{ClusterMembers, roles};
 use crate::live::node::NodeConfiguration;
 use crate::live::node_end::{MemoryKills, description};
+use crate::live::play::Play;
 use crate::live::run::{RunArguments, follow};
+use crate::live::set_links::{RunningRelay, SetLinks};
 use crate::live::status::{StatusArguments, show};
 use crate::live::up_folder::{UpFolder, remove_stale};
 use crate::own_name::OwnName;
@@ -35,17 +38,20 @@ use experiments::Registry;
 /// Arguments of `up`.
 #[derive(Debug, Args)]
 pub(crate) struct UpArguments {
-    /// Number of nodes, each a process of this machine
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
-    local: u32,
-    /// In how many Sets, consecutive nodes together
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
-    sets: u32,
+    /// Number of nodes, each a process of this machine [default: 4; with --play, as many as the platform has hosts]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    local: Option<u32>,
+    /// In how many Sets, consecutive nodes together [default: 1; with --play, those of the platform]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    sets: Option<u32>,
     /// Node, counted from 1, and fraction of its speed to hold it to; can be given several times
     #[arg(long, value_name = "NODE:FRACTION")]
     slow: Vec<Slow>,
     #[command(flatten)]
     between: BetweenArguments,
+    /// Play the platform of the experiment: the speeds and the load of its hosts and the links between its Sets
+    #[arg(long, conflicts_with_all = ["slow", "between"])]
+    play: bool,
     /// Let the nodes and the command accept other builds, for clients that are started elsewhere
     #[arg(long)]
     allow_mixed_builds: bool,
@@ -119,6 +125,17 @@ enum UpSubcommand {
     Bench(Box<BenchArguments>),
 }
 
+/// The nodes that are to be started.
+#[derive(Debug)]
+struct Plan {
+    /// Without addresses.
+    members: Vec<Member>,
+    /// The fraction of its speed to which each is held.
+    shares: Vec<Share>,
+    links: Option<SetLinks>,
+    play: Option<Play>,
+}
+
 /// Node processes, which end when this is dropped, and then the relay between them.
 struct Nodes {
     children: Vec<Child>,
@@ -137,27 +154,6 @@ pub(crate) fn command(
     registry: &Registry,
     own_name: &OwnName,
 ) -> Result<(), CommandFailure> {
-    if arguments.local < arguments.sets {
-        let (nodes, sets) = (arguments.local, arguments.sets);
-        return Err(Failure::Usage(format!(
-            "--sets {sets}: more than the {nodes} nodes of --local"
-        ))
-        .into());
-    }
-    if let Some(slow) = arguments
-        .slow
-        .iter()
-        .find(|slow| arguments.local < slow.node)
-    {
-        let problem = format!("there are only {} nodes", arguments.local);
-        return Err(Failure::Usage(format!(
-            "--slow {}:{}: {problem}",
-            slow.node,
-            slow.share.get()
-        ))
-        .into());
-    }
-    let link = arguments.between.link(arguments.sets)?;
     let action = match &arguments.command[..] {
         [] => None,
         words => match action(words, registry) {
@@ -176,15 +172,10 @@ pub(crate) fn command(
         let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
-    let link = match &action {
-        Some(UpSubcommand::Bench(bench)) => {
-            bench.check(registry)?;
-            bench.link(link)?
-        }
-        _ => link,
-    };
+    let plan = Plan::new(arguments, action.as_ref(), registry)?;
     remove_stale();
-    let (mut nodes, cluster) = start(arguments, link)?;
+    let simulated = plan.play.as_ref().map(|play| play.simulated().clone());
+    let (mut nodes, cluster) = start(plan, arguments.allow_mixed_builds)?;
     let names: Vec<String> = cluster
         .members
         .iter()
@@ -194,7 +185,7 @@ pub(crate) fn command(
         Some(UpSubcommand::Run(mut run)) => {
             run.progress = arguments.progress;
             run.allow_mixed_builds |= arguments.allow_mixed_builds;
-            follow(&run, cluster, registry)
+            follow(&run, cluster, registry, simulated.as_ref())
         }
         Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
         Some(UpSubcommand::Bench(mut bench)) => {
@@ -234,8 +225,101 @@ fn refusal(error: &clap::Error, words: &[String]) -> Failure {
     Failure::Usage(problem.trim_end().to_owned())
 }
 
+impl Plan {
+    /// The nodes that the arguments ask for.
+    ///
+    /// # Errors
+    ///
+    /// If they contradict each other, or nodes cannot play the platform.
+    fn new(
+        arguments: &UpArguments,
+        action: Option<&UpSubcommand>,
+        registry: &Registry,
+    ) -> Result<Self, Failure> {
+        if arguments.play {
+            return Self::of_play(arguments, action, registry);
+        }
+        let (local, sets) = (arguments.local.unwrap_or(4), arguments.sets.unwrap_or(1));
+        if local < sets {
+            return Err(Failure::Usage(format!(
+                "--sets {sets}: more than the {local} nodes of --local"
+            )));
+        }
+        if let Some(slow) = arguments.slow.iter().find(|slow| local < slow.node) {
+            let (node, share) = (slow.node, slow.share.get());
+            return Err(Failure::Usage(format!(
+                "--slow {node}:{share}: there are only {local} nodes"
+            )));
+        }
+        let links = arguments.between.links(sets)?;
+        let links = match action {
+            Some(UpSubcommand::Bench(bench)) => {
+                bench.check(registry)?;
+                bench.links(links)?
+            }
+            _ => links,
+        };
+        let member = |index: u32| Member {
+            name: format!("node-{}", index + 1),
+            address: String::new(),
+            set: format!("set-{}", index * sets / local + 1),
+            slots: 1,
+            speed: 1.0,
+        };
+        let share = |number| {
+            let slow = arguments.slow.iter().rfind(|slow| slow.node == number);
+            slow.map_or(Share::WHOLE, |slow| slow.share)
+        };
+        Ok(Self {
+            members: (0..local).map(member).collect(),
+            shares: (1..=local).map(share).collect(),
+            links,
+            play: None,
+        })
+    }
+
+    /// The nodes that play the platform of an experiment.
+    fn of_play(
+        arguments: &UpArguments,
+        action: Option<&UpSubcommand>,
+        registry: &Registry,
+    ) -> Result<Self, Failure> {
+        let Some(UpSubcommand::Run(run)) = action else {
+            let problem = "--play: there is no experiment to play: add `-- run FILE`";
+            return Err(Failure::Usage(problem.to_owned()));
+        };
+        let play = Play::new(run, registry, arguments.progress)?;
+        let members = play.members();
+        let sets: BTreeSet<&str> = members.iter().map(|member| member.set.as_str()).collect();
+        for (option, given, there, what) in [
+            ("--local", arguments.local, members.len(), "hosts"),
+            ("--sets", arguments.sets, sets.len(), "Sets"),
+        ] {
+            let is_other = |given: &u32| usize::try_from(*given) != Ok(there);
+            if let Some(given) = given.filter(is_other) {
+                let file = play.simulated().platform.display();
+                return Err(Failure::Usage(format!(
+                    "{option} {given}: with --play there are the {there} {what} of {file}; leave it out"
+                )));
+            }
+        }
+        Ok(Self {
+            shares: vec![Share::WHOLE; members.len()],
+            links: play.links()?,
+            members,
+            play: Some(play),
+        })
+    }
+}
+
 /// Starts the nodes, with an authority of their own whose key is not kept.
-fn start(arguments: &UpArguments, link: Option<Link>) -> Result<(Nodes, ClusterMembers), Failure> {
+fn start(plan: Plan, allow_mixed_builds: bool) -> Result<(Nodes, ClusterMembers), Failure> {
+    let Plan {
+        mut members,
+        shares,
+        links,
+        play,
+    } = plan;
     let cluster: Name = "local".parse().expect("a name");
     let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
     let issue = |role, name: &str| {
@@ -246,30 +330,22 @@ fn start(arguments: &UpArguments, link: Option<Link>) -> Result<(Nodes, ClusterM
             .issue(role, &name, validity(DAYS)?)
             .map_err(Failure::chain)
     };
-    // All nodes are on this machine and differ in their shares only.
+    // All nodes are on this machine, so they have one speed.
     let speed = measured_speed().get();
-    let mut members: Vec<Member> = (0..arguments.local)
-        .map(|index| Member {
-            name: format!("node-{}", index + 1),
-            address: String::new(),
-            set: format!("set-{}", index * arguments.sets / arguments.local + 1),
-            slots: 1,
-            speed: 1.0,
-        })
-        .collect();
-    let relay = link.as_ref().map(|link| link.bind(&members)).transpose()?;
+    let relay = links
+        .as_ref()
+        .map(|links| links.bind(&members))
+        .transpose()?;
     let mut nodes = Nodes {
         children: Vec::new(),
         relay: None,
         memory_kills: MemoryKills::count(),
     };
     let all: Vec<Role> = roles(&members).collect();
-    for (index, (member, role)) in members.iter().zip(all).enumerate() {
+    for (index, ((member, role), share)) in members.iter().zip(all).zip(shares).enumerate() {
         let host = HostId::from_index(index);
         let routes = relay.iter().flat_map(|relay| relay.routes(host));
         let identity = issue(role, &member.name)?.to_pem();
-        let number = u32::try_from(nodes.children.len()).unwrap_or(u32::MAX) + 1;
-        let slow = arguments.slow.iter().rfind(|slow| slow.node == number);
         nodes.begin(&NodeConfiguration {
             certificates: identity.certificates,
             key: identity.key,
@@ -278,8 +354,9 @@ fn start(arguments: &UpArguments, link: Option<Link>) -> Result<(Nodes, ClusterM
                 .map(|(to, address)| (members[to.index()].name.clone(), address))
                 .collect(),
             speed,
-            share: slow.map_or(Share::WHOLE, |slow| slow.share).get(),
-            allow_mixed_builds: arguments.allow_mixed_builds,
+            share: share.get(),
+            play: play.as_ref().map(|play| play.node(host)),
+            allow_mixed_builds,
         })?;
     }
     let mut addresses = Vec::new();
@@ -288,8 +365,8 @@ fn start(arguments: &UpArguments, link: Option<Link>) -> Result<(Nodes, ClusterM
         member.address = address.to_string();
         addresses.push(address);
     }
-    if let (Some(link), Some(relay)) = (link, relay) {
-        nodes.relay = Some(link.run(relay, addresses)?);
+    if let (Some(links), Some(relay)) = (links, relay) {
+        nodes.relay = Some(links.run(relay, addresses)?);
     }
     let client = issue(Role::Client, "client")?;
     Ok((nodes, ClusterMembers { members, client }))

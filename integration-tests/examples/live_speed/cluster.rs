@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use agents::Programs;
-use agents::hosts::{Builds, LoadScope, Node, Request, Routes, Share, run};
+use agents::hosts::{Builds, LoadScope, Node, Pace, Request, Routes, Share, run};
 use agents::record::Event;
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;
@@ -164,7 +164,7 @@ pub(crate) fn node() -> anyhow::Result<()> {
         workloads: Vec::new(),
         exit_when_stuck: None,
         speed: InstructionsPerSecond::new(1e9).ok(),
-        share: Share::WHOLE,
+        pace: Pace::Share(Share::WHOLE),
         scope: LoadScope::Siblings,
         prepare: Box::new(prepare),
     };

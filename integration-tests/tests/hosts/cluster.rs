@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use agents::hosts::{
-    Builds, JobError, LoadScope, Node, NodeError, Prepared, Request, Routes, Share, run,
+    Builds, JobError, LoadScope, Node, NodeError, Pace, Prepared, Request, Routes, Share, run,
 };
 use agents::record::Event;
 use agents::{
@@ -93,7 +93,7 @@ impl Cluster {
                 workloads: vec!["counter".to_owned()],
                 exit_when_stuck: options.exit_when_stuck,
                 speed: InstructionsPerSecond::new(1e9).ok(),
-                share: Share::WHOLE,
+                pace: Pace::Share(Share::WHOLE),
                 scope: LoadScope::Process,
                 prepare: Box::new(move |_| {
                     let job = job.lock().unwrap().clone();

@@ -26,7 +26,7 @@ struct Pair {
 
 impl Pair {
     async fn new(settings: LinkSettings) -> Self {
-        let relay = Relay::bind(&SETS, settings).unwrap();
+        let relay = Relay::bind(&SETS, |_, _| settings).unwrap();
         let controls = relay.controls();
         let proxies = [0, 1].map(|host| relay.address(HostId(host)));
         let nodes = [socket().await, socket().await];
@@ -75,7 +75,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// A relay on a thread of its own with a link of 20 MB/s, its controls, a socket, and where this reaches the other one.
 fn flooded() -> (Controls, [std::net::UdpSocket; 2], SocketAddr) {
-    let relay = Relay::bind(&SETS, settings(RATE, 0.0)).unwrap();
+    let relay = Relay::bind(&SETS, |_, _| settings(RATE, 0.0)).unwrap();
     let (controls, proxy) = (relay.controls(), relay.address(HostId(1)));
     let nodes = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
     forward_on_a_thread(relay, &nodes);
@@ -218,7 +218,7 @@ async fn datagrams_of_other_sockets_are_not_forwarded() {
 #[tokio::test]
 async fn hosts_reach_those_of_other_sets_through_the_relay_and_no_others() {
     let sets = [SetId(0), SetId(0), SetId(1), SetId(2)];
-    let relay = Relay::bind(&sets, settings(1e6, 0.0)).unwrap();
+    let relay = Relay::bind(&sets, |_, _| settings(1e6, 0.0)).unwrap();
     let routes = |host| relay.routes(HostId(host)).collect::<Vec<_>>();
     let to = |host| (HostId(host), relay.address(HostId(host)));
     assert_eq!(routes(0), [to(2), to(3)]);

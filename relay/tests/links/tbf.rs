@@ -34,7 +34,8 @@ fn a_relay_has_the_throughput_of_tbf() {
 fn relayed() -> f64 {
     let sets = [SetId(0), SetId(1)];
     let rate_of_link = BytesPerSecond::new(RATE).unwrap();
-    let relay = Relay::bind(&sets, LinkSettings::new(rate_of_link, Seconds::ZERO)).unwrap();
+    let settings = LinkSettings::new(rate_of_link, Seconds::ZERO);
+    let relay = Relay::bind(&sets, |_, _| settings).unwrap();
     let controls: Controls = relay.controls();
     let proxy = relay.address(HostId(1));
     let nodes = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bsp::reference;
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::{HostLink, Path};
+use migbsp::{ExternalLoad, HostLink, Path};
 use protocol::{
     Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage,
 };
@@ -17,6 +17,7 @@ use crate::hosts::failure::JobError;
 use crate::hosts::local_event::LocalEvent;
 use crate::hosts::meter::thread_time;
 use crate::hosts::migration::departure::DepartingProcess;
+use crate::hosts::played_host::PlayedHost;
 use crate::hosts::time::{elapsed, seconds};
 use crate::programs::Turn;
 use crate::record;
@@ -152,12 +153,34 @@ impl World for HostWorld {
     }
 
     fn load(&mut self, _: HostId, window: Seconds) -> f64 {
-        self.machine.load.load(window)
+        match self.machine.pace.played() {
+            Some(played) => played.load(window),
+            None => self.machine.load.load(window),
+        }
+    }
+
+    fn withheld(&mut self, host: HostId, window: Seconds) -> f64 {
+        match self.machine.pace.played() {
+            Some(played) => played.withheld(window),
+            None => self.load(host, window),
+        }
+    }
+
+    fn busy_periods(&mut self, _: HostId, window: Seconds) -> u64 {
+        let played = self.machine.pace.played();
+        played.map_or(0, |played| played.busy_periods(window))
+    }
+
+    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
+        let played = self.machine.pace.played();
+        let mut ages = played.map_or_else(Vec::new, PlayedHost::ages);
+        ages.truncate(ExternalLoad::AGES_MAX);
+        ages
     }
 
     fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
         let felt = self.computation.felt_load(window);
-        let felt = felt.filter(|_| self.machine.load.counts_delays());
+        let felt = felt.filter(|_| self.machine.counts_delays());
         felt.unwrap_or_else(|| self.load(host, window))
     }
 

@@ -52,7 +52,7 @@ impl Computation {
             felt_load: FeltLoad::default(),
             pool: Pool::new(
                 machine.processors,
-                machine.processor,
+                (machine.processor, &machine.pace),
                 &machine.executions,
                 done,
             ),

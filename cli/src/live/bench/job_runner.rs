@@ -39,7 +39,7 @@ impl JobRunner<'_> {
     ) -> Result<JobResult, CommandFailure> {
         let loaded = load_text_for_cluster(text, "the experiment of the bench", self.registry)?;
         let members = &self.cluster.members;
-        let (prepared, request) = request(&loaded, members, self.registry, false)?;
+        let (prepared, request) = request(&loaded, members, self.registry, false, false)?;
         let application = &loaded.experiment.application;
         let entry = self.registry.find(&application.workload, None)?;
         let (scenario, supersteps) = (scenario(&prepared), application.supersteps);

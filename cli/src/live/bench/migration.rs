@@ -15,8 +15,9 @@ use protocol::Member;
 use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
 use crate::live::bench::job_runner::{JobResult, JobRunner};
-use crate::live::between::{LevelArgument, Link, default_dwell, positive_time};
+use crate::live::between::{LevelArgument, default_dwell, positive_time};
 use crate::live::cluster_members::ClusterArguments;
+use crate::live::set_links::SetLinks;
 use crate::output::{Format, print, print_json, print_text, warn};
 
 /// Arguments of `bench migration`.
@@ -136,15 +137,18 @@ impl MigrationArguments {
         Err(Failure::Usage(problem.to_owned()))
     }
 
-    /// The link between the Sets, with the levels that are wanted here.
+    /// The links between the Sets, with the levels that are wanted here.
     ///
     /// # Errors
     ///
     /// If levels are wanted and there is no link.
-    pub(super) fn link(&self, link: Option<Link>) -> Result<Option<Link>, Failure> {
-        match (&self.level, link) {
-            (None, link) => Ok(link),
-            (Some(level), Some(link)) => Ok(Some(link.with_levels(level, self.dwell, self.seed)?)),
+    pub(super) fn links(&self, links: Option<SetLinks>) -> Result<Option<SetLinks>, Failure> {
+        match (&self.level, links) {
+            (None, links) => Ok(links),
+            (Some(level), Some(links)) => {
+                let levels = level.schedule(self.dwell, self.seed)?;
+                Ok(Some(links.with_levels(&levels)))
+            }
             (Some(_), None) => {
                 let problem = "--level: there is no link between Sets: add --sets 2 --between 11.8MBps to `up`";
                 Err(Failure::Usage(problem.to_owned()))
