@@ -217,9 +217,9 @@ impl HostWorld {
     fn warn_if_late(&self, run: units::Seconds) {
         let late = self.machine.pace.played().map(PlayedHost::late);
         if let Some(late) = late.filter(|late| run.get() * LATE < late.as_secs_f64()) {
-            let seconds = late.as_secs_f64();
+            let late = seconds(late);
             tracing::warn!(
-                "computations took {seconds:.1} s longer than on the host that is played, in a run of {run}: \
+                "computations took {late} longer than on the host that is played, in a run of {run}: \
                  this machine is busy with something else"
             );
         }

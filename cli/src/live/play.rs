@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agents::hosts::PlayedHost;
+use agents::hosts::{PlayedHost, processors};
 use agents::record::Event;
 use analysis::live::Simulated;
 use bsp::units::{BytesPerSecond, Instant, Seconds};
@@ -12,9 +12,10 @@ use bsp::{HostId, SetId};
 use experiments::submission::scenario;
 use experiments::{Failure, PreparedExperiment, Registry};
 use protocol::Member;
+use protocol::identity::Name;
 use relay::{Change, Level, LevelSchedule, LinkSettings};
 use serde::{Deserialize, Serialize};
-use simulator::{LinkId, Platform};
+use simulator::{Host, LinkId, Platform};
 
 use crate::live::between::LATENCY_MAX;
 use crate::live::run::RunArguments;
@@ -59,6 +60,12 @@ impl Play {
         let platform = Arc::clone(&prepared.platform);
         let file = prepared.loaded.platform_file();
         check_hosts(&platform).map_err(|problem| cannot(&file, &problem))?;
+        let (nodes, processors) = (platform.hosts().len(), processors().get());
+        if u32::try_from(nodes).map_or(true, |nodes| CROWD * processors < nodes) {
+            tracing::warn!(
+                "--play: {nodes} nodes on {processors} processors: nodes that are kept waiting for 2.5 s count as lost"
+            );
+        }
         let makespan = simulate(&prepared, registry, progress)?;
         Ok(Self {
             file: run.file.clone(),
@@ -76,17 +83,22 @@ impl Play {
         &self.simulated
     }
 
-    /// A node for each host, in Sets as those of the platform.
+    /// A node for each host, with its name if a certificate can have it, in Sets as those of the platform.
     pub(crate) fn members(&self) -> Vec<Member> {
-        let hosts = self.platform.hosts().iter();
-        let member = |(index, host): (usize, &simulator::Host)| Member {
-            name: format!("node-{}", index + 1),
+        let hosts = self.platform.hosts();
+        let are_names = hosts.iter().all(|host| host.name.parse::<Name>().is_ok());
+        let member = |(index, host): (usize, &Host)| Member {
+            name: if are_names {
+                host.name.clone()
+            } else {
+                format!("node-{}", index + 1)
+            },
             address: String::new(),
-            set: format!("set-{}", host.set.0 + 1),
+            set: self.platform.set(host.set).name.clone(),
             slots: 1,
             speed: 1.0,
         };
-        hosts.enumerate().map(member).collect()
+        hosts.iter().enumerate().map(member).collect()
     }
 
     /// What the node of `host` plays.
@@ -250,6 +262,8 @@ fn link(
 
 /// The most nodes that `up` starts.
 const NODES_MAX: usize = 256;
+/// The nodes of a processor that can be slow to answer.
+const CROWD: u32 = 16;
 /// Bytes per second; a relay on two busy processors carries as much.
 const RELAYED_MAX: f64 = 100e6;
 /// How many times as long as the simulation a run may take, in which levels change; the last one stays.
