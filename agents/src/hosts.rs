@@ -76,10 +76,10 @@ impl Machine {
         self.pace.offered(self.processor.speed)
     }
 
-    /// Whether all that delays the processes of this node counts as load. In a trial on one machine its nodes delay each
-    /// other, and a host that is played has the load of its platform.
-    fn counts_delays(&self) -> bool {
-        self.pace.played().is_none() && self.load.counts_delays()
+    /// Whether this machine is one host: it plays no host of a platform, and does not have all nodes of a trial, which
+    /// delay each other and see the same processes of other programs.
+    fn is_a_host(&self) -> bool {
+        self.pace.played().is_none() && self.load.scope() == LoadScope::Process
     }
 
     /// The same machine as it gives `processors`, each worth `factor` of what was measured.

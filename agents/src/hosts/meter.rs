@@ -1,6 +1,7 @@
 //! Measures the speed of the processors of this host, the fraction of them that other programs use, and which of their
 //! processes keep them busy.
 
+mod busy_history;
 mod load_scope;
 mod process_sample;
 mod process_table;
@@ -19,6 +20,7 @@ use sysinfo::System;
 
 pub use load_scope::LoadScope;
 
+use busy_history::BusyHistory;
 use process_sample::ProcessSample;
 
 /// The processor time of this thread.
@@ -86,6 +88,7 @@ struct Measured {
     history: History,
     /// The busy processes of the last sample.
     others: Vec<BusyProcess>,
+    busy: BusyHistory,
 }
 
 #[derive(Debug)]
@@ -109,6 +112,7 @@ impl LoadMeter {
                     before,
                 },
                 others: Vec::new(),
+                busy: BusyHistory::new(processors().get()),
             })),
         };
         let measured = Arc::downgrade(&meter.measured);
@@ -119,10 +123,9 @@ impl LoadMeter {
         meter
     }
 
-    /// Whether all that delays the processes of this node counts as load: in a trial on one machine its nodes delay each
-    /// other.
-    pub(super) fn counts_delays(&self) -> bool {
-        self.scope == LoadScope::Process
+    /// The processes that are no external load.
+    pub(super) const fn scope(&self) -> LoadScope {
+        self.scope
     }
 
     /// The fraction of this machine that other programs used, averaged over the last `window`.
@@ -137,6 +140,16 @@ impl LoadMeter {
     /// system may hide the processes of other users.
     pub(super) fn busy_others(&self) -> Vec<BusyProcess> {
         self.measured().others.clone()
+    }
+
+    /// The part of a processor that one process more would not have had in the last `window`, as [`BusyHistory::withheld`].
+    pub(super) fn withheld(&self, window: Seconds) -> f64 {
+        self.measured().busy.withheld(window)
+    }
+
+    /// How often busy processes began to leave no whole processor in the last `window`, as [`BusyHistory::periods`].
+    pub(super) fn busy_periods(&self, window: Seconds) -> u64 {
+        self.measured().busy.periods(window)
     }
 
     fn measured(&self) -> MutexGuard<'_, Measured> {
@@ -192,6 +205,7 @@ fn watch(measured: &Weak<Mutex<Measured>>, scope: LoadScope) {
         let others = sample.busy_since(&before);
         before = sample;
         let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
+        measured.busy.add(others.len());
         measured.others = others;
         let samples = &mut measured.history.samples;
         if samples.len() == SAMPLES_MAX {

@@ -134,3 +134,88 @@ impl Run {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use simulator::{Discipline, Job, Jobs};
+
+    use super::*;
+
+    const HOST: HostId = HostId(1);
+
+    /// A host of 1 Ginstr/s whose owner's job has a core from 1 to 3 s.
+    fn played(discipline: Discipline) -> PlayedHost {
+        let text =
+            "[[set]]\nname = 'a'\nhosts = 2\nspeed = ['2e9', '1e9']\nlink = { bandwidth = 1e8 }";
+        let job = Job {
+            arrival: 1.0,
+            work: 2.0,
+        };
+        let jobs = Jobs::new(vec![job], None, discipline).unwrap();
+        let platform = Platform::from_toml(text).unwrap();
+        PlayedHost::new(Arc::new(platform.with_jobs(HOST, jobs).unwrap()), HOST)
+    }
+
+    /// How many seconds after the run began computations end that began `from` seconds after it.
+    fn end(host: &PlayedHost, from: f64, works: &[u64]) -> f64 {
+        let works: Vec<Instructions> = works.iter().copied().map(Instructions).collect();
+        let began = host.lock().began;
+        let end = host
+            .end(began + Duration::from_secs_f64(from), &works)
+            .unwrap();
+        (end - began).as_secs_f64()
+    }
+
+    #[track_caller]
+    fn close(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-6, "{value}, not {expected}");
+    }
+
+    #[test]
+    fn computations_end_when_they_end_in_a_simulation() {
+        let host = played(Discipline::Preemptive);
+        assert_eq!(host.speed().get(), 1e9);
+        close(end(&host, 0.25, &[500_000_000]), 0.75);
+        // A quarter of a second is left before the job comes.
+        close(end(&host, 0.75, &[250_000_000, 500_000_000]), 3.5);
+        close(end(&host, 10.0, &[0]), 10.0);
+        // The job and two computations of the same work share the core.
+        let host = played(Discipline::Shared);
+        close(end(&host, 1.0, &[2_000_000_000, 2_000_000_000]), 7.0);
+    }
+
+    #[test]
+    fn loads_are_those_of_the_owner_and_a_run_begins_at_zero() {
+        let host = played(Discipline::Preemptive);
+        let window = Seconds::new(100.0).unwrap();
+        assert_eq!((host.ages(), host.busy_periods(window)), (Vec::new(), 0));
+        close(end(&host, 2.0, &[1]), 3.000_000_001);
+        // The clock is at the end of the computation, and the job has gone.
+        close(host.load(window), 2.0 / 3.0);
+        close(host.withheld(window), 2.0 / 3.0);
+        assert_eq!((host.ages(), host.busy_periods(window)), (Vec::new(), 1));
+        host.begin();
+        close(host.load(window), 0.0);
+        assert_eq!(host.busy_periods(window), 0);
+    }
+
+    #[test]
+    fn a_host_that_is_fully_loaded_for_ever_computes_nothing() {
+        let text = "[[set]]\nname = 'a'\nhosts = 1\nspeed = '1e9'\nlink = { bandwidth = 1e8 }\n\
+                    [[load]]\nhosts = ['a0']\npoints = [[0, 1]]";
+        let host = PlayedHost::new(Arc::new(Platform::from_toml(text).unwrap()), HostId(0));
+        assert_eq!(host.end(Clock::now(), &[Instructions(1)]), None);
+    }
+
+    #[test]
+    fn what_this_machine_takes_longer_is_late() {
+        let host = played(Discipline::Preemptive);
+        std::thread::sleep(Duration::from_millis(20));
+        close(end(&host, 0.0, &[1_000_000]), 0.001);
+        assert!(
+            Duration::from_millis(19) <= host.late(),
+            "{:?}",
+            host.late()
+        );
+    }
+}

@@ -1,6 +1,7 @@
 mod network;
 
 use bsp::reference::Error;
+use bsp::units::Instructions;
 use bytes::Bytes as Raw;
 
 use protocol::transport::Bounds;
@@ -29,6 +30,7 @@ fn executed(sends: &[(u32, Content)], halts: bool) -> Executed {
             .map(|(to, content)| (Rank(*to), content.clone()))
             .collect(),
         output: halts.then(Raw::new),
+        charged: Instructions::ZERO,
     }
 }
 

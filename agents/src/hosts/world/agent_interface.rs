@@ -7,7 +7,8 @@ use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
 use protocol::{
-    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage,
+    Address, AgentMessage, BusyProcess, Message, Migrate, NodeMessage, Placed, ProbeLink,
+    ProcessImage,
 };
 
 use super::{HostWorld, planning};
@@ -17,7 +18,6 @@ use crate::hosts::failure::JobError;
 use crate::hosts::local_event::LocalEvent;
 use crate::hosts::meter::thread_time;
 use crate::hosts::migration::departure::DepartingProcess;
-use crate::hosts::played_host::PlayedHost;
 use crate::hosts::time::{elapsed, seconds};
 use crate::programs::Turn;
 use crate::record;
@@ -162,25 +162,35 @@ impl World for HostWorld {
     fn withheld(&mut self, host: HostId, window: Seconds) -> f64 {
         match self.machine.pace.played() {
             Some(played) => played.withheld(window),
+            None if self.machine.is_a_host() => self.machine.load.withheld(window),
             None => self.load(host, window),
         }
     }
 
     fn busy_periods(&mut self, _: HostId, window: Seconds) -> u64 {
-        let played = self.machine.pace.played();
-        played.map_or(0, |played| played.busy_periods(window))
+        match self.machine.pace.played() {
+            Some(played) => played.busy_periods(window),
+            None if self.machine.is_a_host() => self.machine.load.busy_periods(window),
+            None => 0,
+        }
     }
 
     fn ages(&mut self, _: HostId) -> Vec<Seconds> {
-        let played = self.machine.pace.played();
-        let mut ages = played.map_or_else(Vec::new, PlayedHost::ages);
+        let mut ages = match self.machine.pace.played() {
+            Some(played) => played.ages(),
+            None if self.machine.is_a_host() => {
+                let others = self.machine.load.busy_others();
+                others.iter().map(BusyProcess::age).collect()
+            }
+            None => Vec::new(),
+        };
         ages.truncate(ExternalLoad::AGES_MAX);
         ages
     }
 
     fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
         let felt = self.computation.felt_load(window);
-        let felt = felt.filter(|_| self.machine.counts_delays());
+        let felt = felt.filter(|_| self.machine.is_a_host());
         felt.unwrap_or_else(|| self.load(host, window))
     }
 
