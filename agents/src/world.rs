@@ -164,14 +164,13 @@ pub trait World {
         self.load(host, window)
     }
 
-    /// How often in the last `window` other programs began to keep a core of the idle host busy. Only the simulated world
-    /// sees their jobs.
+    /// How often in the last `window` other programs began to keep a core of the idle host busy; on real hosts, all cores.
     fn busy_periods(&mut self, _host: HostId, _window: Seconds) -> u64 {
         0
     }
 
     /// The processor time that each process of other programs has had that keeps a core of the host busy now, the longest
-    /// first; at most [`ExternalLoad::AGES_MAX`](migbsp::ExternalLoad::AGES_MAX). Only the simulated world sees them.
+    /// first; at most [`ExternalLoad::AGES_MAX`](migbsp::ExternalLoad::AGES_MAX).
     fn ages(&mut self, _host: HostId) -> Vec<Seconds> {
         Vec::new()
     }

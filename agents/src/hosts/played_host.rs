@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_host_that_is_fully_loaded_for_ever_computes_nothing() {
         let text = "[[set]]\nname = 'a'\nhosts = 1\nspeed = '1e9'\nlink = { bandwidth = 1e8 }\n\
-                    [[load]]\nhosts = ['a0']\npoints = [[0, 1]]";
+                    [[load]]\nhosts = ['a']\npoints = [[0, 1]]";
         let host = PlayedHost::new(Arc::new(Platform::from_toml(text).unwrap()), HostId(0));
         assert_eq!(host.end(Clock::now(), &[Instructions(1)]), None);
     }

@@ -77,8 +77,13 @@ a time that is exponential with mean --dwell; or a CSV file, seconds since the s
   10,0.5
   20,1
 
+--play has the nodes play the platform of the experiment: a node for each host, which computes what programs charge as fast \
+as that host, less [load]; the relay plays slow and congested links between Sets. The run is simulated first, and its \
+result says how much longer it takes live.
+
 Examples:
   migbsp up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
+  migbsp up --play -- run conf/owners-local.toml --policy none
   migbsp up --local 4 --sets 2 --between 10Mbps,2ms -- run conf/heat-ring.toml
   migbsp up --local 2 -- run conf/heat-local.toml --set application.supersteps=100 --format json
   migbsp up --local 3 -- status

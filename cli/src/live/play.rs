@@ -216,8 +216,9 @@ fn link(
     let latency: Seconds = links.iter().map(|link| link.latency).sum();
     if LATENCY_MAX < latency.get() {
         return Err(format!(
-            "a latency of {latency} between Sets, must be at most {LATENCY_MAX} s: nodes that are silent for 2.5 s \
-             count as lost"
+            "a latency of {:.3} s between Sets, must be at most {LATENCY_MAX} s: nodes that are silent for 2.5 s count as \
+             lost",
+            latency.get()
         ));
     }
     if let Some(link) = links.iter().find(|link| link.latency_profile.is_some()) {

@@ -25,6 +25,7 @@ mod inputs;
 mod logs;
 mod migrations;
 mod others;
+mod play;
 mod records;
 mod supersteps;
 pub(crate) mod under_way;
