@@ -245,7 +245,7 @@ fn link(
         let offered = links.iter().map(|link| {
             let profile = link.bandwidth_profile.as_ref();
             let value = profile.and_then(|profile| profile.value(at));
-            value.unwrap_or(link.bandwidth.get())
+            value.unwrap_or_else(|| link.bandwidth.get())
         });
         let offered = offered.fold(f64::MAX, f64::min);
         let level = Level::new((offered / rate).min(1.0)).ok_or_else(|| {
