@@ -41,25 +41,12 @@ impl Controls {
         }
     }
 
-    /// Makes `level` of the rate available on all links from now on.
-    pub fn set_level(&self, level: Level) {
-        let now = self.now();
-        for link in self.links.values() {
-            link.set_level(now, level);
-        }
-    }
-
-    /// The same on the link in one direction between two Sets.
+    /// Makes `level` of the rate available from now on, on the link in one direction between two Sets.
     ///
     /// # Errors
     ///
     /// If there is no such link.
-    pub fn set_level_between(
-        &self,
-        from: SetId,
-        to: SetId,
-        level: Level,
-    ) -> Result<(), NoSuchLink> {
+    pub fn set_level(&self, from: SetId, to: SetId, level: Level) -> Result<(), NoSuchLink> {
         let link = self.link(from, to).ok_or(NoSuchLink { from, to })?;
         link.set_level(self.now(), level);
         Ok(())
@@ -82,7 +69,7 @@ impl Controls {
                 Some(at) => tokio::time::sleep_until(at).await,
                 None => break,
             }
-            self.set_level_between(from, to, change.level)?;
+            self.set_level(from, to, change.level)?;
         }
         std::future::pending().await
     }

@@ -31,7 +31,7 @@ pub(crate) struct Play {
     simulated: Simulated,
 }
 
-/// What a node plays, as it is told.
+/// What a node plays, in its configuration.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct NodePlay {
     file: PathBuf,

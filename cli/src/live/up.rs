@@ -1,32 +1,22 @@
 //! `migbsp up`: a cluster of node processes on this machine, for as long as a command takes.
 
 use std::collections::BTreeSet;
-use std::env;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
 
-use agents::hosts::{Share, measured_speed};
-use bsp::HostId;
+use agents::hosts::Share;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use protocol::Member;
 use protocol::identity::files::write_identity;
-use protocol::identity::{Authority, Name, Role, Validity};
 
 use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::failure::CommandFailure;
 use crate::live::bench::{self, BenchArguments};
 use crate::live::between::BetweenArguments;
-use crate::live::cluster_members::{ClusterMembers, roles};
-use crate::live::node::NodeConfiguration;
-use crate::live::node_end::{MemoryKills, description};
+use crate::live::cluster_members::ClusterMembers;
+use crate::live::local_nodes::{PlannedNodes, start};
 use crate::live::play::Play;
 use crate::live::run::{RunArguments, follow};
-use crate::live::set_links::{RunningRelay, SetLinks};
 use crate::live::status::{StatusArguments, show};
 use crate::live::up_folder::{UpFolder, remove_stale};
 use crate::own_name::OwnName;
@@ -125,25 +115,6 @@ enum UpSubcommand {
     Bench(Box<BenchArguments>),
 }
 
-/// The nodes that are to be started.
-#[derive(Debug)]
-struct Plan {
-    /// Without addresses.
-    members: Vec<Member>,
-    /// The fraction of its speed to which each is held.
-    shares: Vec<Share>,
-    links: Option<SetLinks>,
-    play: Option<Play>,
-}
-
-/// Node processes, which end when this is dropped, and then the relay between them.
-struct Nodes {
-    children: Vec<Child>,
-    relay: Option<RunningRelay>,
-    /// What the system had counted when they were started.
-    memory_kills: MemoryKills,
-}
-
 /// Starts the nodes, executes the command, and ends them.
 ///
 /// # Errors
@@ -172,10 +143,10 @@ pub(crate) fn command(
         let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
-    let plan = Plan::new(arguments, action.as_ref(), registry)?;
+    let planned = nodes(arguments, action.as_ref(), registry)?;
     remove_stale();
-    let simulated = plan.play.as_ref().map(|play| play.simulated().clone());
-    let (mut nodes, cluster) = start(plan, arguments.allow_mixed_builds)?;
+    let simulated = planned.play.as_ref().map(|play| play.simulated().clone());
+    let (mut nodes, cluster) = start(planned, arguments.allow_mixed_builds)?;
     let names: Vec<String> = cluster
         .members
         .iter()
@@ -225,215 +196,89 @@ fn refusal(error: &clap::Error, words: &[String]) -> Failure {
     Failure::Usage(problem.trim_end().to_owned())
 }
 
-impl Plan {
-    /// The nodes that the arguments ask for.
-    ///
-    /// # Errors
-    ///
-    /// If they contradict each other, or nodes cannot play the platform.
-    fn new(
-        arguments: &UpArguments,
-        action: Option<&UpSubcommand>,
-        registry: &Registry,
-    ) -> Result<Self, Failure> {
-        if arguments.play {
-            return Self::of_play(arguments, action, registry);
-        }
-        let (local, sets) = (arguments.local.unwrap_or(4), arguments.sets.unwrap_or(1));
-        if local < sets {
-            return Err(Failure::Usage(format!(
-                "--sets {sets}: more than the {local} nodes of --local"
-            )));
-        }
-        if let Some(slow) = arguments.slow.iter().find(|slow| local < slow.node) {
-            let (node, share) = (slow.node, slow.share.get());
-            return Err(Failure::Usage(format!(
-                "--slow {node}:{share}: there are only {local} nodes"
-            )));
-        }
-        let links = arguments.between.links(sets)?;
-        let links = match action {
-            Some(UpSubcommand::Bench(bench)) => {
-                bench.check(registry)?;
-                bench.links(links)?
-            }
-            _ => links,
-        };
-        let member = |index: u32| Member {
-            name: format!("node-{}", index + 1),
-            address: String::new(),
-            set: format!("set-{}", index * sets / local + 1),
-            slots: 1,
-            speed: 1.0,
-        };
-        let share = |number| {
-            let slow = arguments.slow.iter().rfind(|slow| slow.node == number);
-            slow.map_or(Share::WHOLE, |slow| slow.share)
-        };
-        Ok(Self {
-            members: (0..local).map(member).collect(),
-            shares: (1..=local).map(share).collect(),
-            links,
-            play: None,
-        })
+/// The nodes that the arguments ask for.
+///
+/// # Errors
+///
+/// If they contradict each other, or nodes cannot play the platform.
+fn nodes(
+    arguments: &UpArguments,
+    action: Option<&UpSubcommand>,
+    registry: &Registry,
+) -> Result<PlannedNodes, Failure> {
+    if arguments.play {
+        return playing_nodes(arguments, action, registry);
     }
-
-    /// The nodes that play the platform of an experiment.
-    fn of_play(
-        arguments: &UpArguments,
-        action: Option<&UpSubcommand>,
-        registry: &Registry,
-    ) -> Result<Self, Failure> {
-        let Some(UpSubcommand::Run(run)) = action else {
-            let problem = "--play: there is no experiment to play: add `-- run FILE`";
-            return Err(Failure::Usage(problem.to_owned()));
-        };
-        let play = Play::new(run, registry, arguments.progress)?;
-        let members = play.members();
-        let sets: BTreeSet<&str> = members.iter().map(|member| member.set.as_str()).collect();
-        for (option, given, there, what) in [
-            ("--local", arguments.local, members.len(), "hosts"),
-            ("--sets", arguments.sets, sets.len(), "Sets"),
-        ] {
-            let is_other = |given: &u32| usize::try_from(*given) != Ok(there);
-            if let Some(given) = given.filter(is_other) {
-                let file = play.simulated().platform.display();
-                return Err(Failure::Usage(format!(
-                    "{option} {given}: with --play there are the {there} {what} of {file}; leave it out"
-                )));
-            }
-        }
-        Ok(Self {
-            shares: vec![Share::WHOLE; members.len()],
-            links: play.links()?,
-            members,
-            play: Some(play),
-        })
+    let (local, sets) = (arguments.local.unwrap_or(4), arguments.sets.unwrap_or(1));
+    if local < sets {
+        return Err(Failure::Usage(format!(
+            "--sets {sets}: more than the {local} nodes of --local"
+        )));
     }
-}
-
-/// Starts the nodes, with an authority of their own whose key is not kept.
-fn start(plan: Plan, allow_mixed_builds: bool) -> Result<(Nodes, ClusterMembers), Failure> {
-    let Plan {
-        mut members,
-        shares,
+    if let Some(slow) = arguments.slow.iter().find(|slow| local < slow.node) {
+        let (node, share) = (slow.node, slow.share.get());
+        return Err(Failure::Usage(format!(
+            "--slow {node}:{share}: there are only {local} nodes"
+        )));
+    }
+    let links = arguments.between.links(sets)?;
+    let links = match action {
+        Some(UpSubcommand::Bench(bench)) => {
+            bench.check(registry)?;
+            bench.links(links)?
+        }
+        _ => links,
+    };
+    let member = |index: u32| Member {
+        name: format!("node-{}", index + 1),
+        address: String::new(),
+        set: format!("set-{}", index * sets / local + 1),
+        slots: 1,
+        speed: 1.0,
+    };
+    let share = |number| {
+        let slow = arguments.slow.iter().rfind(|slow| slow.node == number);
+        slow.map_or(Share::WHOLE, |slow| slow.share)
+    };
+    Ok(PlannedNodes {
+        members: (0..local).map(member).collect(),
+        shares: (1..=local).map(share).collect(),
         links,
-        play,
-    } = plan;
-    let cluster: Name = "local".parse().expect("a name");
-    let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
-    let issue = |role, name: &str| {
-        let name: Name = name
-            .parse()
-            .expect("names of nodes are letters and numbers");
-        authority
-            .issue(role, &name, validity(DAYS)?)
-            .map_err(Failure::chain)
+        play: None,
+    })
+}
+
+/// The nodes that play the platform of an experiment.
+fn playing_nodes(
+    arguments: &UpArguments,
+    action: Option<&UpSubcommand>,
+    registry: &Registry,
+) -> Result<PlannedNodes, Failure> {
+    let Some(UpSubcommand::Run(run)) = action else {
+        let problem = "--play: there is no experiment to play: add `-- run FILE`";
+        return Err(Failure::Usage(problem.to_owned()));
     };
-    // All nodes are on this machine, so they have one speed.
-    let speed = measured_speed().get();
-    let relay = links
-        .as_ref()
-        .map(|links| links.bind(&members))
-        .transpose()?;
-    let mut nodes = Nodes {
-        children: Vec::new(),
-        relay: None,
-        memory_kills: MemoryKills::count(),
-    };
-    let all: Vec<Role> = roles(&members).collect();
-    for (index, ((member, role), share)) in members.iter().zip(all).zip(shares).enumerate() {
-        let host = HostId::from_index(index);
-        let routes = relay.iter().flat_map(|relay| relay.routes(host));
-        let identity = issue(role, &member.name)?.to_pem();
-        nodes.begin(&NodeConfiguration {
-            certificates: identity.certificates,
-            key: identity.key,
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            routes: routes
-                .map(|(to, address)| (members[to.index()].name.clone(), address))
-                .collect(),
-            speed,
-            share: share.get(),
-            play: play.as_ref().map(|play| play.node(host)),
-            allow_mixed_builds,
-        })?;
-    }
-    let mut addresses = Vec::new();
-    for (member, child) in members.iter_mut().zip(&mut nodes.children) {
-        let address = address_of(&member.name, child)?;
-        member.address = address.to_string();
-        addresses.push(address);
-    }
-    if let (Some(links), Some(relay)) = (links, relay) {
-        nodes.relay = Some(links.run(relay, addresses)?);
-    }
-    let client = issue(Role::Client, "client")?;
-    Ok((nodes, ClusterMembers { members, client }))
-}
-
-impl Nodes {
-    fn begin(&mut self, configuration: &NodeConfiguration) -> Result<(), Failure> {
-        let own = env::current_exe().map_err(Failure::run)?;
-        let child = Command::new(own)
-            .args(["node", "--stdin"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
-        let mut child = child.map_err(|error| Failure::run(format!("a node: {error}")))?;
-        let line = serde_json::to_string(configuration).expect("text and numbers");
-        let written = child.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
-        self.children.push(child);
-        written
-            .transpose()
-            .map_err(|error| Failure::run(format!("a node: {error}")))?;
-        Ok(())
-    }
-
-    /// A failure of the cluster with how nodes ended, if some have; `names` are their names.
-    fn explain(&mut self, failure: CommandFailure, names: &[String]) -> CommandFailure {
-        let CommandFailure::Failure(Failure::Cluster(mut problem)) = failure else {
-            return failure;
-        };
-        for (name, child) in names.iter().zip(&mut self.children) {
-            if let Ok(Some(status)) = child.try_wait() {
-                let end = description(name, status, self.memory_kills);
-                problem.push_str(&format!("\n  note: {end}"));
-            }
-        }
-        if let Some(reason) = self.relay.as_ref().and_then(RunningRelay::failure) {
-            problem.push_str(&format!("\n  note: {reason}"));
-        }
-        Failure::Cluster(problem).into()
-    }
-}
-
-impl Drop for Nodes {
-    /// Nodes leave when their stdin is closed.
-    fn drop(&mut self) {
-        for child in &mut self.children {
-            drop(child.stdin.take());
-        }
-        let asked = Instant::now();
-        for child in &mut self.children {
-            while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < LEAVING {
-                thread::sleep(Duration::from_millis(10));
-            }
-            // A stopped process does not react to the end of its stdin.
-            drop(child.kill());
-            drop(child.wait());
+    let play = Play::new(run, registry, arguments.progress)?;
+    let members = play.members();
+    let sets: BTreeSet<&str> = members.iter().map(|member| member.set.as_str()).collect();
+    for (option, given, there, what) in [
+        ("--local", arguments.local, members.len(), "hosts"),
+        ("--sets", arguments.sets, sets.len(), "Sets"),
+    ] {
+        let is_other = |given: &u32| usize::try_from(*given) != Ok(there);
+        if let Some(given) = given.filter(is_other) {
+            let file = play.simulated().platform.display();
+            return Err(Failure::Usage(format!(
+                "{option} {given}: with --play there are the {there} {what} of {file}; leave it out"
+            )));
         }
     }
-}
-
-fn address_of(name: &str, child: &mut Child) -> Result<SocketAddr, Failure> {
-    let mut line = String::new();
-    if let Some(stdout) = child.stdout.take() {
-        let read = BufReader::new(stdout).read_line(&mut line);
-        read.map_err(|error| Failure::run(format!("{name}: {error}")))?;
-    }
-    let address = line.trim().parse();
-    address.map_err(|_| Failure::Cluster(format!("{name} did not start: see above")))
+    Ok(PlannedNodes {
+        shares: vec![Share::WHOLE; members.len()],
+        links: play.links()?,
+        members,
+        play: Some(play),
+    })
 }
 
 /// Waits to be interrupted; meanwhile others may use the cluster.
@@ -482,13 +327,3 @@ fn offer(
         .block_on(TerminationSignal::default().received());
     Ok(())
 }
-
-fn validity(days: u64) -> Result<Validity, Failure> {
-    Validity::from_now(SystemTime::now(), Duration::from_secs(days * 86_400))
-        .map_err(Failure::chain)
-}
-
-/// Time for nodes to leave; their state is not needed any more.
-const LEAVING: Duration = Duration::from_secs(3);
-/// For how long the certificates of a trial are valid.
-const DAYS: u64 = 30;

@@ -134,14 +134,16 @@ fn a_level_is_a_part_of_the_rate_and_may_change() {
         });
     };
     for part in [0.5, 0.25, 1.0] {
-        controls.set_level(Level::new(part).unwrap());
+        controls
+            .set_level(SETS[0], SETS[1], Level::new(part).unwrap())
+            .unwrap();
         rate_of(part);
     }
     // One direction has no part in the other.
     let level = Level::new(0.1).unwrap();
-    controls.set_level_between(SETS[1], SETS[0], level).unwrap();
+    controls.set_level(SETS[1], SETS[0], level).unwrap();
     rate_of(1.0);
-    assert!(controls.set_level_between(SETS[0], SETS[0], level).is_err());
+    assert!(controls.set_level(SETS[0], SETS[0], level).is_err());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

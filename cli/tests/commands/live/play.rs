@@ -61,7 +61,7 @@ fn nodes_play_the_hosts_of_a_platform_with_their_load() {
     let run = &simulated["runs"][0];
     assert_eq!(live["simulation"]["seconds"], run["seconds"]);
     assert_eq!(live["run"]["outputs_sha256"], run["outputs_sha256"]);
-    // What the policy is told of jobs is what has been played.
+    // The jobs of the record are those that nodes have played.
     let events = fs::read_to_string(folder.path().join("runs/iii/events.jsonl")).unwrap();
     let reports = events.lines().filter(|line| line.contains("\"ages\""));
     assert!(0 < reports.count(), "{events}");
