@@ -120,7 +120,7 @@ struct Call<'a> {
     predicted: f64,
     /// The hosts that are not on the idle list because of their owners.
     busy: BTreeSet<usize>,
-    /// Whether the last plan is so recent that little but the plan can have changed supersteps.
+    /// Whether the last plan is so recent that little but the plan can have changed supersteps, and no owner's job.
     is_trial: bool,
 }
 
@@ -228,7 +228,7 @@ impl Planner {
             measured: superstep,
             superstep: uninterrupted,
             predicted,
-            is_trial: completed - self.pacing.completed() <= TRIAL,
+            is_trial: expected.owned.is_empty() && completed - self.pacing.completed() <= TRIAL,
             present,
         };
         let proposal = self.undo(&call).unwrap_or_else(|| self.propose(&call));
@@ -295,6 +295,7 @@ impl Planner {
         self.model_error.reject(call.snapshot, &failed, error);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
+        // On hosts with owners, going back is expected to lose time to their jobs, and supersteps are measured without it.
         let before = if call.compares_with(&failed, &reverted) {
             failed.superstep()
         } else {

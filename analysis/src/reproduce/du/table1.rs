@@ -15,6 +15,8 @@ use experiments::{Failure, Registry};
 
 use crate::compare::Seeds;
 
+use report::Parameters;
+
 pub use report::Report;
 pub use text::text;
 
@@ -33,5 +35,6 @@ pub fn reproduce(seeds: &Seeds, batch: Batch<'_>) -> Result<Report, Failure> {
     })?;
     let drawn = draws.into_iter().map(|(condition, _)| condition);
     let trials: Vec<_> = drawn.zip(trials).collect();
-    Ok(Report::new(seeds, &trials))
+    let parameters = Parameters::of(&paper::ROWS[0], &registry)?;
+    Ok(Report::new(seeds, parameters, &trials))
 }

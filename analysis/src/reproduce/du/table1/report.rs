@@ -1,12 +1,13 @@
 //! The results of the table.
 
-use experiments::{CsvTable, Failure, Provenance, Published};
-use serde::Serialize;
+use experiments::{CsvTable, Failure, Provenance, Published, Registry, load_embedded};
+use serde::{Deserialize, Serialize};
+use settings::{Unit, decode};
 
 use super::checks::{Check, checks};
 use super::condition::{self, Condition};
 use super::figures::Cell;
-use super::paper::ROWS;
+use super::paper::{ROWS, Row};
 use super::strategy::Strategy;
 use super::table::{Table, TableRow};
 use super::trial::Completions;
@@ -27,7 +28,7 @@ pub struct Report {
 }
 
 /// Parameters that the paper does not state; those of the experiments are in their files.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Parameters {
     /// The range in which the utilisation of each host by its owner is drawn.
     pub(super) utilisation: [f64; 2],
@@ -37,6 +38,20 @@ pub(super) struct Parameters {
     pub(super) longest: f64,
     /// The range in which a factor of the lifetimes of each host is drawn.
     pub(super) spread: [f64; 2],
+}
+
+impl Parameters {
+    /// Those of the experiment of a row; all rows have the same.
+    ///
+    /// # Errors
+    ///
+    /// If the experiment cannot be read.
+    pub(super) fn of(row: &Row, registry: &Registry) -> Result<Self, Failure> {
+        let load = load_embedded(&row.experiment, &[], registry)?
+            .experiment
+            .load;
+        Ok(decode(&load.effective(), "load", |_| Unit::None)?)
+    }
 }
 
 /// A row of the CSV table.
@@ -61,7 +76,11 @@ struct CsvRow<'a> {
 
 impl Report {
     /// The report on `trials`, each with its condition: completions by row.
-    pub(super) fn new(seeds: &Seeds, trials: &[(Condition, [Completions; 7])]) -> Self {
+    pub(super) fn new(
+        seeds: &Seeds,
+        parameters: Parameters,
+        trials: &[(Condition, [Completions; 7])],
+    ) -> Self {
         let table = |condition| {
             let trials = trials.iter().filter(|(found, _)| *found == condition);
             let trials: Vec<&[Completions; 7]> = trials.map(|(_, trial)| trial).collect();
@@ -87,12 +106,7 @@ impl Report {
         Self {
             part: "table1",
             seeds: seeds.all().len(),
-            parameters: Parameters {
-                utilisation: [0.0, 0.6],
-                lifetime: 2.0,
-                longest: 100.0,
-                spread: [0.5, 1.5],
-            },
+            parameters,
             checks: tables.iter().flat_map(checks).collect(),
             tables,
         }
@@ -134,4 +148,18 @@ impl Report {
 
 impl Published for Report {
     const SCHEMA: &'static str = "migbsp.reproduce-du2007-table1/1";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_rows_have_the_same_owners() {
+        let registry = Registry::shipped();
+        let parameters = |row| Parameters::of(row, &registry).unwrap();
+        let first = parameters(&ROWS[0]);
+        assert!(0.0 < first.lifetime && 1.0 < first.longest, "{first:?}");
+        assert!(ROWS.iter().all(|row| parameters(row) == first));
+    }
 }
