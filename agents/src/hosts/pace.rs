@@ -69,12 +69,8 @@ impl Pace {
         true
     }
 
-    /// Whether computations are worth what programs charge, and not what this machine takes for them.
-    pub(super) const fn counts_charges(&self) -> bool {
-        matches!(self, Self::Played(_))
-    }
-
-    /// The host that is played, if one is.
+    /// The host that is played, if one is. Computations are then worth what programs charge, and not what this machine
+    /// takes for them.
     pub(super) fn played(&self) -> Option<&PlayedHost> {
         match self {
             Self::Share(_) => None,

@@ -172,7 +172,7 @@ fn execute(
         (Some((after, before)), Some(counted)) => quotient(after.saturating_sub(before), counted),
         _ => busy.as_secs_f64(),
     };
-    let work = if pace.counts_charges() {
+    let work = if pace.played().is_some() {
         charged
     } else {
         instructions(worth * processor.speed.get())

@@ -106,8 +106,7 @@ impl SetLinks {
             let mut followed = JoinSet::new();
             for (pair, (_, levels)) in self.0 {
                 let controls = relay.controls();
-                let followed = followed.spawn(async move { controls.follow(pair, &levels).await });
-                drop(followed);
+                drop(followed.spawn(async move { controls.follow(pair, &levels).await }));
             }
             tokio::select! {
                 biased;
