@@ -364,7 +364,7 @@ fn a_trace_needs_a_file_that_exists() {
     loaded("[load]\nkind = \"trace\"\nfile = \"none.csv\"\n").fails(
         &["simulate", "e.toml"],
         4,
-        "No such file or directory (os error 2)\n  --> none.csv",
+        "`load.file`: No such file or directory (os error 2)\n  --> none.csv",
     );
 }
 

@@ -30,7 +30,8 @@ pub(super) fn apply(
 ) -> Result<Platform, Fault> {
     let name = settings::name_of(file);
     let fault = |problem: String| Fault::new(Some(&name), "", problem);
-    let bytes = settings::read_bytes(file).map_err(|error| fault(error.to_string()))?;
+    let bytes = settings::read_bytes(file);
+    let bytes = bytes.map_err(|error| Fault::new(Some(&name), "load.file", error))?;
     let text = str::from_utf8(&bytes).map_err(|error| fault(error.to_string()))?;
     let trace = Trace::read(&name, text, &platform)?;
     trace.apply(platform, &name, discipline, period)
