@@ -12,6 +12,7 @@
 
 mod completion_time;
 mod expected;
+mod expected_latest;
 mod incomplete_gamma;
 mod interruptions;
 mod latest;
@@ -20,5 +21,6 @@ mod present_jobs;
 
 pub use completion_time::Completion;
 pub use expected::{UTILISATION_MAX, expected};
+pub use expected_latest::expected_latest;
 pub use latest::latest;
 pub use owner_jobs::{OwnerJobs, OwnerJobsError};
