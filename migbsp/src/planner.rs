@@ -24,7 +24,7 @@
 //!               the graph divided among each choice of Sets, search from present, search from the three best:
 //!     take back each move, the most expensive first, unless H T(plan) + cost(plan) grows by that
 //!     if H T(plan) + cost(plan) < H T(best) + cost(best): best <- plan
-//!   gain <- T(present) - T(best)
+//!   gain <- T(present) - T(best), where owners run jobs both by LATEST: with the last host, not the sum of interruptions
 //!   if best is present, gain <= max(5 % of S, E), or best is rejected: no move; pause 2
 //!   else if H gain <= cost(best): no move; pause 2, then 4, then 8, until a plan is accepted
 //!   else: move
