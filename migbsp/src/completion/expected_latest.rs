@@ -145,11 +145,12 @@ mod tests {
             let any = 1.0 - (-jobs.arrivals() * dedicated).exp();
             let delay = utilisation / (1.0 - utilisation) * dedicated / any;
             let (mut sum, mut none) = (0.0, 1.0);
+            let mut tasks = Vec::new();
             for number in 1..=number {
                 none *= 1.0 - any;
                 sum += (1.0 - none) / f64::from(number);
+                tasks.push((time, jobs));
             }
-            let tasks = vec![(time, jobs); number as usize];
             let last = expected_latest(Seconds::ZERO, &tasks).get();
             close(last, dedicated + delay * sum, 1e-3);
         }
