@@ -128,7 +128,7 @@ impl Process {
         self.is_active = true;
         world.run(
             self.rank,
-            start.superstep,
+            (start.superstep, self.computation),
             std::mem::take(&mut self.deferred_cost),
         );
     }

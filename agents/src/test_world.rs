@@ -42,7 +42,7 @@ pub(crate) fn platform(sets: &[(u32, u32, u32)]) -> Platform {
 /// What agents did to the world, except sending messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
-    Run(Rank, u64, Seconds),
+    Run(Rank, (u64, Seconds), Seconds),
     Exchange(Rank),
     Listen(u64, Option<Rank>),
     Depart(Migrate, Vec<u8>),

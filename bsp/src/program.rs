@@ -15,7 +15,9 @@ use crate::units::Bytes;
 ///   `#[serde(skip)]` and rebuilt.
 /// * **The end is no later than foreseen.** A process that says how many supersteps are left executes no more.
 /// * **Nothing but the state and the inbox matters.** No clock, no random numbers that are not part
-///   of the state, no files: the same state and inbox give the same superstep.
+///   of the state, no files: the same state, inbox and [`Superstep::elapsed`] give the same superstep.
+/// * **Times change no output.** [`Superstep::elapsed`] may decide which process computes what and when, and so
+///   messages and the number of supersteps; the outputs are the same whatever it says.
 ///
 /// # Examples
 ///

@@ -11,7 +11,8 @@ pub use self::computation::{Limit, Run};
 pub use self::error::Error;
 pub use self::execution::{check_receiver, execute};
 
-/// Runs `processes` to the end, process `r` being element `r`.
+/// Runs `processes` to the end, process `r` being element `r`. Each is told that it executed 10⁹ of the instructions that
+/// it charged in a second ([`Superstep::elapsed`](crate::Superstep::elapsed)).
 ///
 /// # Errors
 ///

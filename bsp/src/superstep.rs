@@ -3,7 +3,7 @@
 use std::panic::resume_unwind;
 
 use crate::ids::Rank;
-use crate::units::{Bytes, Instructions};
+use crate::units::{Bytes, Instructions, Seconds};
 
 /// The context of one superstep of one process.
 #[derive(Debug)]
@@ -11,6 +11,7 @@ pub struct Superstep<'a, Message> {
     rank: Rank,
     size: u32,
     index: u64,
+    elapsed: Seconds,
     inbox: &'a mut Inbox<Message>,
     outbox: &'a mut Outbox<Message>,
 }
@@ -47,16 +48,16 @@ pub enum Envelope<Message> {
 pub(crate) struct GaveUp(pub(crate) String);
 
 impl<'a, Message> Superstep<'a, Message> {
-    /// The context of superstep `index` for process `rank` of `size`; called by runners.
+    /// The context of superstep `index` for process `rank` of `size`, which computed for `elapsed` in the superstep
+    /// before; called by runners.
     ///
     /// # Panics
     ///
     /// If `rank` is not below `size`.
     #[must_use]
     pub fn new(
-        rank: Rank,
-        size: u32,
-        index: u64,
+        (rank, size): (Rank, u32),
+        (index, elapsed): (u64, Seconds),
         inbox: &'a mut Inbox<Message>,
         outbox: &'a mut Outbox<Message>,
     ) -> Self {
@@ -65,6 +66,7 @@ impl<'a, Message> Superstep<'a, Message> {
             rank,
             size,
             index,
+            elapsed,
             inbox,
             outbox,
         }
@@ -125,6 +127,16 @@ impl<'a, Message> Superstep<'a, Message> {
     #[must_use]
     pub const fn index(&self) -> u64 {
         self.index
+    }
+
+    /// How long this process computed in its last superstep, as its runner measured it; zero in the first.
+    ///
+    /// On a simulated host it is the simulated time, on a real one the time for which the process had a processor. It is for
+    /// programs that divide their work by the speed of their processes. What a program leaves behind must not depend on it
+    /// ([`Program`](crate::Program)).
+    #[must_use]
+    pub const fn elapsed(&self) -> Seconds {
+        self.elapsed
     }
 
     /// The process with the next lower rank, if there is one.

@@ -6,6 +6,8 @@
 //! with it; and again without moving, to see whether it is the same each time. States, charges,
 //! messages and outputs have to be the same in all of them, byte for byte in their encoding, and no
 //! process may declare less memory than its encoded state takes, or execute more supersteps than it said were left.
+//! Then it runs them with times that are drawn at random ([`Superstep::elapsed`](crate::Superstep::elapsed)): the
+//! outputs have to be the same.
 //!
 //! # Examples
 //!
@@ -36,6 +38,7 @@
 //! assert_eq!(checked.moves, 12);
 //! ```
 
+mod clock;
 mod difference;
 mod encoding;
 mod error;
@@ -45,6 +48,7 @@ use crate::program::{Image, Program};
 use crate::reference::{Computation, Limit, Run};
 use crate::units::Bytes;
 
+use self::clock::Clock;
 use self::difference::{differing_output, differing_sender, differing_state};
 use self::encoding::{encode, recode};
 
@@ -118,11 +122,38 @@ pub fn verify<P: Program>(
             compare(&plain, computation, superstep, trial)?;
         }
     }
+    for seed in 0..CLOCKS {
+        check_clock(start(), Clock::new(seed), &plain)?;
+    }
     Ok(Checked {
         run: plain.finish(),
         moves,
         state_max,
     })
+}
+
+/// Checks that `computation` leaves the outputs of the complete `plain` one behind if its processes are told the times of
+/// `clock`.
+fn check_clock<P: Program>(
+    mut computation: Computation<P>,
+    mut clock: Clock,
+    plain: &Computation<P>,
+) -> Result<(), Error> {
+    let trial = Trial::Clock;
+    let mut superstep = 0;
+    let mut ends = vec![u64::MAX; computation.processes.len()];
+    while computation.is_running() {
+        check_remaining(&computation, superstep, &mut ends)?;
+        let result = computation.superstep();
+        result.map_err(|source| Error::Run { trial, source })?;
+        clock.draw(&mut computation.elapsed);
+        superstep += 1;
+    }
+    let last = superstep.saturating_sub(1);
+    match differing_output(plain, &computation, last)? {
+        Some(rank) => Err(Error::differs(rank, Subject::Output, last, trial)),
+        None => Ok(()),
+    }
 }
 
 /// Moves every process that has not halted, and tells how many those are.
@@ -229,6 +260,9 @@ fn check_remaining<P: Program>(
 /// What is set beside the plain run. Once again could be the same by chance; and what differs by
 /// itself is not blamed on moving.
 const TRIALS: [Trial; 3] = [Trial::Repeated, Trial::Repeated, Trial::Moved];
+
+/// How often times are drawn.
+const CLOCKS: u64 = 3;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,8 @@
 use std::hint::black_box;
 
 use bsp::reference::{self, Limit};
-use bsp::{Inbox, Outbox, Program, Rank, Superstep, units::Bytes};
+use bsp::units::{Bytes, Seconds};
+use bsp::{Inbox, Outbox, Program, Rank, Superstep};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use workloads::{Common, lbm, synthetic};
 
@@ -40,7 +41,12 @@ fn bench<P: Program<Message = ()>>(criterion: &mut Criterion, name: &str, proces
     criterion.bench_function(name, |bencher| {
         bencher.iter(|| {
             outbox.sends.clear();
-            let mut ctx = Superstep::new(rank, COMMON.processes, index, &mut inbox, &mut outbox);
+            let mut ctx = Superstep::new(
+                (rank, COMMON.processes),
+                (index, Seconds::ZERO),
+                &mut inbox,
+                &mut outbox,
+            );
             index += 1;
             black_box(process.superstep(&mut ctx));
             black_box(&outbox);

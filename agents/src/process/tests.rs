@@ -87,7 +87,10 @@ fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
     for (shape, to, cost) in cases {
         let (mut test_world, mut process) = process(shape, None);
         superstep(&mut test_world, &mut process, 0, false);
-        let acts = [Act::Run(Rank(1), 0, Seconds::ZERO), Act::Exchange(Rank(1))];
+        let acts = [
+            Act::Run(Rank(1), (0, Seconds::ZERO), Seconds::ZERO),
+            Act::Exchange(Rank(1)),
+        ];
         assert_eq!(test_world.acts, acts);
         assert_eq!(test_world.sent, [(own, to, arrived(0), cost)], "{shape:?}");
 
@@ -164,8 +167,8 @@ fn a_process_that_moves_is_the_one_that_left_and_pays_what_it_owes_once() {
             Payment::Migrant => seconds(0.5),
         };
         let acts = [
-            Act::Run(Rank(1), 3, owed),
-            Act::Run(Rank(1), 4, Seconds::ZERO),
+            Act::Run(Rank(1), (3, seconds(2.0)), owed),
+            Act::Run(Rank(1), (4, seconds(2.0)), Seconds::ZERO),
         ];
         let is_run = |act: &Act| matches!(act, Act::Run(..));
         test_world.acts.retain(is_run);

@@ -39,6 +39,8 @@ pub(crate) struct Turn {
     /// The number of processes.
     pub(crate) size: u32,
     pub(crate) superstep: u64,
+    /// How long the process computed in the superstep before.
+    pub(crate) elapsed: Seconds,
     /// The messages that it receives, ordered by (sender's rank, order sent).
     pub(crate) inbox: Vec<Incoming>,
 }
@@ -119,7 +121,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         let step = reference::execute(
             &mut self.program,
             who,
-            turn.superstep,
+            (turn.superstep, turn.elapsed),
             &mut inbox,
             &mut outbox,
         )?;
@@ -246,6 +248,7 @@ mod tests {
             rank: Rank(0),
             size: 3,
             superstep: 4,
+            elapsed: Seconds::ZERO,
             inbox,
         }
     }

@@ -1,7 +1,7 @@
 //! The programs of a simulated run, executed superstep by superstep without encoding their messages.
 
 use bsp::reference::{self, check_receiver};
-use bsp::units::{Bytes, Instructions};
+use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
 
 use super::outputs::Outputs;
@@ -11,8 +11,13 @@ use crate::error::RunError;
 /// Programs of a type that the world need not know.
 pub(crate) trait SimulatedPrograms {
     /// Executes superstep `superstep` of every process that has not halted, in rank order, and writes
-    /// to `plan` what they did.
-    fn execute(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError>;
+    /// to `plan` what they did. They computed for `elapsed` in the superstep before, by rank.
+    fn execute(
+        &mut self,
+        superstep: u64,
+        elapsed: &[Seconds],
+        plan: &mut SuperstepPlan,
+    ) -> Result<(), RunError>;
 
     /// The memory that `rank` occupies: what it declares, or its encoded length.
     fn image(&self, rank: Rank) -> Image;
@@ -84,7 +89,7 @@ impl<P: Program> TypedPrograms<P> {
     /// Executes one process and files what it sent.
     fn execute_one(
         &mut self,
-        superstep: u64,
+        when: (u64, Seconds),
         rank: Rank,
         plan: &mut SuperstepPlan,
     ) -> Result<(), RunError> {
@@ -92,11 +97,11 @@ impl<P: Program> TypedPrograms<P> {
         let program = &mut self.processes[rank.index()];
         self.outbox.work = Instructions::ZERO;
         let (inbox, outbox) = (&mut self.inbox, &mut self.outbox);
-        let step = reference::execute(program, (rank, size), superstep, inbox, outbox)?;
+        let step = reference::execute(program, (rank, size), when, inbox, outbox)?;
         plan.work[rank.index()] = self.outbox.work;
         if let Step::Halt(output) = step {
             self.outputs[rank.index()] = Some(output);
-            self.halted[rank.index()] = Some(superstep);
+            self.halted[rank.index()] = Some(when.0);
             plan.halts[rank.index()] = true;
         }
         for (to, envelope) in self.outbox.sends.drain(..) {
@@ -112,7 +117,12 @@ impl<P: Program> TypedPrograms<P> {
 }
 
 impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
-    fn execute(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError> {
+    fn execute(
+        &mut self,
+        superstep: u64,
+        elapsed: &[Seconds],
+        plan: &mut SuperstepPlan,
+    ) -> Result<(), RunError> {
         let size = self.processes.len();
         if self.limit <= superstep {
             let rank = self
@@ -145,7 +155,7 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
                     Envelope::Sized(bytes) => self.inbox.sized.push((routed.from, bytes)),
                 }
             }
-            self.execute_one(superstep, rank, plan)?;
+            self.execute_one((superstep, elapsed[rank.index()]), rank, plan)?;
         }
         drop(messages);
         plan.first_send.push(plan.sends.len());
@@ -247,7 +257,9 @@ mod tests {
         let mut programs = TypedPrograms::new((0..3).map(|_| Gossip(Vec::new())).collect(), 10);
         let mut plan = SuperstepPlan::default();
         for superstep in 0..3 {
-            programs.execute(superstep, &mut plan).unwrap();
+            programs
+                .execute(superstep, &[Seconds::ZERO; 3], &mut plan)
+                .unwrap();
             let is_last = superstep == 2;
             assert_eq!(plan.work, [1, 2, 3].map(Instructions));
             assert_eq!(plan.halts, [is_last; 3]);

@@ -239,8 +239,9 @@ fn the_first_manager_listens_when_the_first_process_has_arrived_or_is_elsewhere(
         };
         for (superstep, host) in (0..).zip(FIRST_PROCESS_AT) {
             let listens = place(&|act| matches!(act, Act::Listen(index, _) if *index == superstep));
-            let runs =
-                place(&|act| matches!(act, Act::Run(Rank(0), index, _) if *index == superstep));
+            let runs = place(
+                &|act| matches!(act, Act::Run(Rank(0), (index, _), _) if *index == superstep),
+            );
             // The process has to compute before a master beside it takes part in the barrier.
             assert_eq!(
                 runs < listens,

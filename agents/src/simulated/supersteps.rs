@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bsp::units::{Bytes, Instant, Instructions};
+use bsp::units::{Bytes, Instant, Instructions, Seconds};
 use bsp::{Image, Rank};
 
 use crate::error::RunError;
@@ -18,6 +18,9 @@ pub(super) struct Supersteps {
     begun: u64,
     /// The time at which each process began to compute.
     started: Vec<Instant>,
+    /// How long each process computed in its last superstep. The programs of a superstep are executed together, before the
+    /// agents of all of them have started it.
+    elapsed: Vec<Seconds>,
 }
 
 impl Supersteps {
@@ -28,6 +31,7 @@ impl Supersteps {
             plan: SuperstepPlan::default(),
             begun: 0,
             started: vec![Instant::START; size],
+            elapsed: vec![Seconds::ZERO; size],
         }
     }
 
@@ -42,7 +46,8 @@ impl Supersteps {
             return Ok(None);
         }
         assert_eq!(self.begun, superstep, "supersteps follow each other");
-        self.programs.execute(superstep, &mut self.plan)?;
+        self.programs
+            .execute(superstep, &self.elapsed, &mut self.plan)?;
         self.begun += 1;
         Ok(Some(&self.plan))
     }
@@ -54,10 +59,12 @@ impl Supersteps {
     }
 
     /// The event of `rank`, which has computed `now`.
-    pub(super) fn end(&self, rank: Rank, now: Instant) -> Event {
+    pub(super) fn end(&mut self, rank: Rank, now: Instant) -> Event {
+        let time = now - self.started[rank.index()];
+        self.elapsed[rank.index()] = time;
         Event::Computed {
             work: self.plan.work[rank.index()],
-            time: now - self.started[rank.index()],
+            time,
             halted: self.plan.halts[rank.index()],
         }
     }

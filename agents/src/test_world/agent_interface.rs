@@ -34,9 +34,9 @@ impl World for TestWorld {
         self.pending.push(Pending::Letter(from, to, message));
     }
 
-    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
-        self.acts.push(Act::Run(rank, superstep, delay));
-        self.supersteps[rank.index()] = superstep;
+    fn run(&mut self, rank: Rank, when: (u64, Seconds), delay: Seconds) {
+        self.acts.push(Act::Run(rank, when, delay));
+        self.supersteps[rank.index()] = when.0;
         self.pending.push(Pending::Computed(rank));
     }
 

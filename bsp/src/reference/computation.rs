@@ -5,7 +5,10 @@ use super::execution::{check_receiver, execute};
 use crate::ids::Rank;
 use crate::program::{Program, Step};
 use crate::superstep::{Envelope, Inbox, Outbox};
-use crate::units::Instructions;
+use crate::units::{Instructions, InstructionsPerSecond, Seconds};
+
+/// Instructions per second of all processes.
+const SPEED: f64 = 1e9;
 
 /// What a computation produced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,10 @@ pub(crate) struct Computation<P: Program> {
     pub(crate) outputs: Vec<Option<P::Output>>,
     /// What each charged in the superstep that is over.
     pub(crate) charged: Vec<Instructions>,
+    /// How long each is told that it computed in the superstep that is over.
+    pub(crate) elapsed: Vec<Seconds>,
+    /// The speed of all processes, for these times.
+    speed: InstructionsPerSecond,
     halted: Vec<Option<u64>>,
     work: Instructions,
     superstep: u64,
@@ -52,6 +59,8 @@ impl<P: Program> Computation<P> {
             inboxes: (0..count).map(|_| Inbox::default()).collect(),
             outputs: (0..count).map(|_| None).collect(),
             charged: vec![Instructions::ZERO; count],
+            elapsed: vec![Seconds::ZERO; count],
+            speed: InstructionsPerSecond::new(SPEED).expect("above zero"),
             halted: vec![None; count],
             work: Instructions::ZERO,
             superstep: 0,
@@ -84,7 +93,9 @@ impl<P: Program> Computation<P> {
             let rank = Rank::from_index(index);
             let mut inbox = std::mem::take(&mut self.inboxes[index]);
             let mut outbox = Outbox::default();
-            match execute(program, (rank, size), superstep, &mut inbox, &mut outbox)? {
+            let elapsed = self.elapsed[index];
+            let (who, when) = ((rank, size), (superstep, elapsed));
+            match execute(program, who, when, &mut inbox, &mut outbox)? {
                 Step::Continue => {}
                 Step::Halt(output) => {
                     self.outputs[index] = Some(output);
@@ -92,6 +103,7 @@ impl<P: Program> Computation<P> {
                 }
             }
             self.charged[index] = outbox.work;
+            self.elapsed[index] = outbox.work / self.speed;
             self.work += outbox.work;
             let sent = outbox.sends.into_iter();
             sends.extend(sent.map(|(to, envelope)| (rank, to, envelope)));

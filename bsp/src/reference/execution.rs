@@ -6,6 +6,7 @@ use super::error::Error;
 use crate::ids::Rank;
 use crate::program::{Program, Step};
 use crate::superstep::{GaveUp, Inbox, Outbox, Superstep};
+use crate::units::Seconds;
 
 /// Checks that the message `from` → `to` can be received: `to` exists and will read it.
 ///
@@ -45,7 +46,7 @@ pub fn check_receiver(
     }
 }
 
-/// Executes one superstep of one process and turns a panic into an error.
+/// Executes one superstep of one process, which computed for `elapsed` in the one before, and turns a panic into an error.
 ///
 /// # Errors
 ///
@@ -53,12 +54,18 @@ pub fn check_receiver(
 pub fn execute<P: Program>(
     program: &mut P,
     (rank, size): (Rank, u32),
-    superstep: u64,
+    (superstep, elapsed): (u64, Seconds),
     inbox: &mut Inbox<P::Message>,
     outbox: &mut Outbox<P::Message>,
 ) -> Result<Step<P::Output>, Error> {
     catch_unwind(AssertUnwindSafe(|| {
-        program.superstep(&mut Superstep::new(rank, size, superstep, inbox, outbox))
+        let who = (rank, size);
+        program.superstep(&mut Superstep::new(
+            who,
+            (superstep, elapsed),
+            inbox,
+            outbox,
+        ))
     }))
     .map_err(|panic| {
         let panic = match panic.downcast::<GaveUp>() {

@@ -122,6 +122,8 @@ pub enum Trial {
     Moved,
     /// As the first time.
     Repeated,
+    /// With other times told to processes.
+    Clock,
 }
 
 impl Error {
@@ -147,6 +149,7 @@ impl Trial {
             Self::Repeated => {
                 "nothing but the state and the inbox may matter: no clock, no random numbers from outside"
             }
+            Self::Clock => "`Superstep::elapsed` may decide what is computed where, and no output",
         }
     }
 }
@@ -167,6 +170,7 @@ impl fmt::Display for Trial {
         formatter.write_str(match self {
             Self::Moved => "with every process moved before every superstep",
             Self::Repeated => "run again",
+            Self::Clock => "with other times told to processes",
         })
     }
 }

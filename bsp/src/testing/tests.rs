@@ -39,6 +39,8 @@ enum Fault {
     Endless,
     /// Names an end that is too early.
     Late,
+    /// Adds up the times that it is told.
+    Clock,
 }
 
 fn as_it_likes<S: serde::Serializer>(moody: &Cell<u64>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -61,7 +63,8 @@ impl Program for Suspect {
                 Fault::Counter => self.sum += COUNTER.fetch_add(1, Ordering::Relaxed),
                 Fault::Sometimes => self.sometimes = None,
                 Fault::Moody => self.moody.set(5),
-                Fault::None | Fault::Memory | Fault::Late | Fault::Endless => {}
+                Fault::Clock if 0.1 < ctx.elapsed().get() => self.sum += 1,
+                Fault::None | Fault::Memory | Fault::Late | Fault::Endless | Fault::Clock => {}
             }
         }
         self.cache = 1;
@@ -90,6 +93,7 @@ impl Program for Suspect {
             | Fault::Sometimes
             | Fault::Moody
             | Fault::Memory
+            | Fault::Clock
             | Fault::Endless => None,
         }
     }
@@ -148,6 +152,15 @@ fn outside_state_is_reported() {
         verify(build, Limit(50)).unwrap_err().to_string(),
         "run again: p2's state before superstep 0 is another; nothing but the state and the inbox may \
          matter: no clock, no random numbers from outside",
+    );
+}
+
+#[test]
+fn outputs_that_depend_on_times_are_reported() {
+    check(
+        Fault::Clock,
+        "with other times told to processes: p3's output of superstep 6 is another; `Superstep::elapsed` may decide \
+         what is computed where, and no output",
     );
 }
 

@@ -50,8 +50,8 @@ const OWNERS: [(&str, &str); 20] = [
 
 /// All that crates without input and output may use from outside.
 const PURE: [(&str, &[&str]); 4] = [
-    // The encoding is for its test kit alone, behind a feature.
-    ("bsp", &["rmp-serde", "serde", "thiserror"]),
+    // The encoding and random numbers are for its test kit alone, behind a feature.
+    ("bsp", &["rand_chacha", "rmp-serde", "serde", "thiserror"]),
     ("migbsp", &["libm", "rand_chacha", "serde", "thiserror"]),
     (
         "simulator",

@@ -4,6 +4,7 @@ use std::hint::spin_loop;
 use std::time::{Duration, Instant};
 
 use agents::Shape;
+use bsp::units::Seconds;
 use bsp::{Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +20,14 @@ impl Program for Busy {
 
     fn superstep(&mut self, ctx: &mut Superstep<'_, Rank>) -> Step<Rank> {
         if let Some((_, received)) = ctx.receive().next() {
+            let computed = ctx.elapsed().get();
+            assert!(
+                self.0 as f64 <= computed * 1.01,
+                "it computed for {computed} s"
+            );
             return Step::Halt(received);
         }
+        assert_eq!(ctx.elapsed(), Seconds::ZERO);
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(self.0) {
             spin_loop();

@@ -9,6 +9,7 @@
 //! | `calls` | all Managers agree, and a call costs simulated time |
 //! | `barrier` | a master that goes by rank takes and sends one message after the other |
 //! | `extremes` | a run ends, whatever the numbers of its platform |
+//! | `elapsed` | a process is told how long it computed, on whatever host |
 //! | `attainable` | what rescheduling could win depends on no barrier |
 //! | `owners` | owners take what their jobs need, and draws are repeatable |
 
@@ -18,6 +19,7 @@ mod attainable;
 mod barrier;
 mod calls;
 mod determinism;
+mod elapsed;
 mod extremes;
 mod faults;
 mod horizon;

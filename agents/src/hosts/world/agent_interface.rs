@@ -39,7 +39,7 @@ impl World for HostWorld {
         }
     }
 
-    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
+    fn run(&mut self, rank: Rank, (superstep, elapsed): (u64, Seconds), delay: Seconds) {
         if self.superstep_limit <= superstep {
             let limit = self.superstep_limit;
             // All nodes name the same process.
@@ -53,6 +53,7 @@ impl World for HostWorld {
                 rank,
                 size: self.exchanges.size(),
                 superstep,
+                elapsed,
                 inbox: self.exchanges.remove_inbox(rank),
             };
             self.computation.start(turn, delay)

@@ -42,7 +42,7 @@ impl World for SimulatedWorld {
         }
     }
 
-    fn run(&mut self, rank: Rank, superstep: u64, delay: Seconds) {
+    fn run(&mut self, rank: Rank, (superstep, _): (u64, Seconds), delay: Seconds) {
         if let Err(error) = self.begin(superstep) {
             self.fail(error);
         } else if delay == Seconds::ZERO {

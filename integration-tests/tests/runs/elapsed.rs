@@ -1,0 +1,65 @@
+//! A process is told how long it computed, wherever it did.
+
+use std::collections::BTreeMap;
+
+use agents::{Payment, Programs, Script, Shape, simulate};
+use bsp::units::{Instructions, Seconds};
+use bsp::{HostId, Program, Rank, Step, Superstep};
+use serde::{Deserialize, Serialize};
+
+use crate::setups::{five_clusters, scripted, setup};
+
+/// Charges 10⁹ instructions in every superstep and remembers the times that it is told.
+#[derive(Serialize, Deserialize)]
+struct Listener(Vec<Seconds>);
+
+impl Program for Listener {
+    type Message = ();
+    type Output = Vec<Seconds>;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<Vec<Seconds>> {
+        self.0.push(ctx.elapsed());
+        ctx.charge(Instructions(1_000_000_000));
+        if ctx.index() == 6 {
+            return Step::Halt(std::mem::take(&mut self.0));
+        }
+        Step::Continue
+    }
+}
+
+#[test]
+fn times_are_those_of_the_host_of_the_superstep_before() {
+    // Hosts of all five Sets; two processes meet on none.
+    let hosts = |superstep: u32| [3 * superstep, 100 + 11 * superstep];
+    let orders = |superstep: u32| {
+        let moves = (0..).zip(hosts(superstep));
+        let moves = moves.map(|(rank, host)| (Rank(rank), HostId(host)));
+        (u64::from(superstep), moves.collect::<Vec<_>>())
+    };
+    let script = Script((1..=6).map(orders).collect::<BTreeMap<_, _>>());
+    let mut setup = setup(
+        2,
+        0,
+        Shape::Hierarchical,
+        Some(scripted(script, Payment::Transfer)),
+    );
+    setup.placement = hosts(0).map(HostId).to_vec();
+    let programs = (0..2).map(|_| Listener(Vec::new())).collect();
+    let outcome = simulate(&setup, Programs::new(programs), &mut |_| {}).unwrap();
+    let moves = outcome.calls.iter().map(|call| call.migrations.len());
+    assert_eq!(moves.sum::<usize>(), 12);
+    let platform = five_clusters();
+    for (rank, told) in outcome.outputs.typed::<Listener>().iter().enumerate() {
+        assert_eq!(told[0], Seconds::ZERO);
+        for (superstep, told) in (0..).zip(&told[1..]) {
+            let speed = platform.host(HostId(hosts(superstep)[rank])).speed;
+            let expected = Instructions(1_000_000_000) / speed;
+            let error = (told.get() / expected.get() - 1.0).abs();
+            assert!(
+                error < 1e-9,
+                "p{}, superstep {superstep}: {told}, not {expected}",
+                rank + 1
+            );
+        }
+    }
+}
