@@ -8,6 +8,7 @@
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
+pub mod farm;
 mod ids;
 mod name;
 mod program;

@@ -9,10 +9,11 @@ use crate::program::Program;
 pub(crate) use self::computation::Computation;
 pub use self::computation::{Limit, Run};
 pub use self::error::Error;
+pub(crate) use self::execution::panic_message;
 pub use self::execution::{check_receiver, execute};
 
-/// Runs `processes` to the end, process `r` being element `r`. Each is told that it executed 10⁹ of the instructions that
-/// it charged in a second ([`Superstep::elapsed`](crate::Superstep::elapsed)).
+/// Runs `processes` to the end, process `r` being element `r`. Each executes 10⁹ of the instructions that it charges in a
+/// second ([`Superstep::elapsed`](crate::Superstep::elapsed)).
 ///
 /// # Errors
 ///

@@ -132,7 +132,7 @@ impl<'a, Message> Superstep<'a, Message> {
     /// How long this process computed in its last superstep, as its runner measured it; zero in the first.
     ///
     /// On a simulated host it is the simulated time, on a real one the time for which the process had a processor. It is for
-    /// programs that divide their work by the speed of their processes. What a program leaves behind must not depend on it
+    /// programs that divide their work by the speed of their processes. The outputs must not depend on it
     /// ([`Program`](crate::Program)).
     #[must_use]
     pub const fn elapsed(&self) -> Seconds {

@@ -132,7 +132,7 @@ pub fn verify<P: Program>(
     })
 }
 
-/// Checks that `computation` leaves the outputs of the complete `plain` one behind if its processes are told the times of
+/// Checks that `computation` has the outputs of `plain`, which is complete, if its processes computed for the times of
 /// `clock`.
 fn check_clock<P: Program>(
     mut computation: Computation<P>,

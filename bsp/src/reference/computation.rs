@@ -40,7 +40,7 @@ pub(crate) struct Computation<P: Program> {
     pub(crate) outputs: Vec<Option<P::Output>>,
     /// What each charged in the superstep that is over.
     pub(crate) charged: Vec<Instructions>,
-    /// How long each is told that it computed in the superstep that is over.
+    /// How long each computed in the superstep that is over, as the next superstep says.
     pub(crate) elapsed: Vec<Seconds>,
     /// The speed of all processes, for these times.
     speed: InstructionsPerSecond,

@@ -1,5 +1,6 @@
 //! One superstep of one process, and where its messages may go.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::error::Error;
@@ -78,15 +79,19 @@ pub fn execute<P: Program>(
             }
             Err(panic) => panic,
         };
-        let message = panic
-            .downcast_ref::<&str>()
-            .map(ToString::to_string)
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no message".to_owned());
         Error::Panicked {
             rank,
             superstep,
-            message,
+            message: panic_message(&*panic),
         }
     })
+}
+
+/// What a panic says.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Times that a process is told, drawn at random.
+//! Computation times, drawn at random.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -122,7 +122,7 @@ pub enum Trial {
     Moved,
     /// As the first time.
     Repeated,
-    /// With other times told to processes.
+    /// With computation times at random.
     Clock,
 }
 
@@ -170,7 +170,7 @@ impl fmt::Display for Trial {
         formatter.write_str(match self {
             Self::Moved => "with every process moved before every superstep",
             Self::Repeated => "run again",
-            Self::Clock => "with other times told to processes",
+            Self::Clock => "with computation times at random",
         })
     }
 }

@@ -39,7 +39,7 @@ enum Fault {
     Endless,
     /// Names an end that is too early.
     Late,
-    /// Adds up the times that it is told.
+    /// Counts long computation times.
     Clock,
 }
 
@@ -159,7 +159,7 @@ fn outside_state_is_reported() {
 fn outputs_that_depend_on_times_are_reported() {
     check(
         Fault::Clock,
-        "with other times told to processes: p3's output of superstep 6 is another; `Superstep::elapsed` may decide \
+        "with computation times at random: p3's output of superstep 6 is another; `Superstep::elapsed` may decide \
          what is computed where, and no output",
     );
 }

@@ -1,4 +1,4 @@
-//! A process is told how long it computed, wherever it did.
+//! A process learns how long it computed in the superstep before, on whatever host.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::setups::{five_clusters, scripted, setup};
 
-/// Charges 10⁹ instructions in every superstep and remembers the times that it is told.
+/// Charges 10⁹ instructions in every superstep and remembers the times of its supersteps.
 #[derive(Serialize, Deserialize)]
 struct Listener(Vec<Seconds>);
 

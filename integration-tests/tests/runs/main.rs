@@ -9,7 +9,8 @@
 //! | `calls` | all Managers agree, and a call costs simulated time |
 //! | `barrier` | a master that goes by rank takes and sends one message after the other |
 //! | `extremes` | a run ends, whatever the numbers of its platform |
-//! | `elapsed` | a process is told how long it computed, on whatever host |
+//! | `elapsed` | a process learns how long it computed, on whatever host |
+//! | `farm` | a farm executes each task once, wherever its workers migrate |
 //! | `attainable` | what rescheduling could win depends on no barrier |
 //! | `owners` | owners take what their jobs need, and draws are repeatable |
 
@@ -21,6 +22,7 @@ mod calls;
 mod determinism;
 mod elapsed;
 mod extremes;
+mod farm;
 mod faults;
 mod horizon;
 mod kernels;

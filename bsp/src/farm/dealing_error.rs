@@ -1,0 +1,25 @@
+//! Why numbers are no rule.
+
+/// Why numbers are no rule.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DealingError {
+    /// Workers would get no tasks.
+    #[error("invalid `{0}`: must be at least 1")]
+    Zero(&'static str),
+    /// A number that is no threshold.
+    #[error("invalid `{name}` of {value}: must be a number above 0")]
+    Threshold {
+        /// Its key.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+    },
+    /// Thresholds in the wrong order.
+    #[error("invalid `threshold_min` of {min}: must be at most `threshold_max`, which is {max}")]
+    Thresholds {
+        /// The lower one.
+        min: f64,
+        /// The upper one.
+        max: f64,
+    },
+}
