@@ -3,6 +3,7 @@
 mod h_relation;
 mod heat;
 mod lu_kernel;
+mod matrix_product;
 mod smith_waterman_kernel;
 mod state_kinds;
 
@@ -20,6 +21,7 @@ use settings::Unit;
 use self::h_relation::HRelations;
 use self::heat::HeatEquation;
 use self::lu_kernel::LuKernel;
+use self::matrix_product::MatrixProduct;
 use self::smith_waterman_kernel::SmithWatermanKernel;
 use self::state_kinds::KindsOfState;
 
@@ -37,6 +39,7 @@ impl Registry {
             .with::<HeatEquation>()
             .with::<KindsOfState>()
             .with::<HRelations>()
+            .with::<MatrixProduct>()
             .with::<Synthetic>()
     }
 }

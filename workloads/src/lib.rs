@@ -10,17 +10,23 @@
 
 pub mod background;
 mod cells;
+mod dealing;
 mod draws;
 pub mod h_relation;
 pub mod heat;
 pub mod lbm;
 pub mod lu;
+mod matrix;
+pub mod matrix_product;
 mod memory;
+mod misplaced_key;
 mod parameters;
 pub mod smith_waterman;
 pub mod state_kinds;
 pub mod synthetic;
 mod tally;
 
+pub use dealing::DealingParameters;
+pub use matrix::{Error as MatrixError, Matrix};
 pub use parameters::{Common, Error};
 pub use tally::Tally;

@@ -1,6 +1,7 @@
 //! Parameters that all workloads have, and their errors.
 
 use bsp::Rank;
+use bsp::farm::FarmError;
 use bsp::units::{Bytes, Instructions};
 
 use crate::lu::CyclicError;
@@ -99,6 +100,17 @@ pub enum Error {
     /// A matrix that cannot be dealt out to the processes.
     #[error(transparent)]
     Cyclic(#[from] CyclicError),
+    /// Factors that have no product.
+    #[error("the matrices do not fit: `a` has {columns} columns, and `b` has {rows} rows")]
+    Unfit {
+        /// Columns of the left one.
+        columns: usize,
+        /// Rows of the right one.
+        rows: usize,
+    },
+    /// A farm that has no worker or deals no tasks.
+    #[error(transparent)]
+    Farm(#[from] FarmError),
     /// Less than the program needs.
     #[error("invalid value `{value}` for `{key}`: must be at least {least}, {reason}")]
     TooSmall {

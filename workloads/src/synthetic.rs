@@ -8,7 +8,6 @@
 
 mod change;
 mod dynamics;
-mod misplaced_key;
 mod pattern;
 mod variation;
 mod written;

@@ -4,10 +4,10 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DealingError {
     /// Workers would get no tasks.
-    #[error("invalid `{0}`: must be at least 1")]
+    #[error("invalid value `0` for `{0}`: must be at least 1")]
     Zero(&'static str),
     /// A number that is no threshold.
-    #[error("invalid `{name}` of {value}: must be a number above 0")]
+    #[error("invalid value `{value:?}` for `{name}`: must be a number above 0")]
     Threshold {
         /// Its key.
         name: &'static str,
@@ -15,7 +15,9 @@ pub enum DealingError {
         value: f64,
     },
     /// Thresholds in the wrong order.
-    #[error("invalid `threshold_min` of {min}: must be at most `threshold_max`, which is {max}")]
+    #[error(
+        "invalid value `{min:?}` for `threshold_min`: must be at most `threshold_max`, which is {max:?}"
+    )]
     Thresholds {
         /// The lower one.
         min: f64,

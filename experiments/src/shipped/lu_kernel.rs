@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use workloads::lu::kernel::{Block, Factors, Lu, Matrix, Parameters, Singular, processes};
+use workloads::Matrix;
+use workloads::lu::kernel::{Block, Factors, Lu, Parameters, Singular, processes};
 
 use crate::outputs::OutputFile;
 use crate::workload::Common;
@@ -123,8 +124,10 @@ fn matrix(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Matrix
         return Ok(parameters.drawn(seed).map_err(|error| error.to_string())?);
     };
     let text = files.read("matrix", file)?;
-    Matrix::from_csv(&text).map_err(|error| {
-        let path = files.path("matrix", file);
-        Unbuilt::File(format!("`matrix`: {} {error}", path.display()))
-    })
+    Matrix::from_csv(&text)
+        .and_then(Matrix::square)
+        .map_err(|error| {
+            let path = files.path("matrix", file);
+            Unbuilt::File(format!("`matrix`: {} {error}", path.display()))
+        })
 }

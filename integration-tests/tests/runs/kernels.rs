@@ -62,7 +62,7 @@ fn a_matrix_moves_in_every_call() {
 #[test]
 fn a_matrix_without_a_pivot_is_reported_wherever_processes_are() {
     let parameters = lu::kernel::Parameters::default();
-    let matrix = lu::kernel::Matrix::from_csv(b"1, 2, 3\n2, 4, 6\n1, 1, 1\n").unwrap();
+    let matrix = workloads::Matrix::from_csv(b"1, 2, 3\n2, 4, 6\n1, 1, 1\n").unwrap();
     check(|| lu::kernel::processes(&parameters, &matrix, COMMON).unwrap());
 }
 

@@ -17,7 +17,6 @@
 //! factors are the same, bit by bit.
 
 mod factors;
-mod matrix;
 mod parameters;
 mod tile;
 
@@ -30,11 +29,11 @@ use serde::{Deserialize, Serialize};
 use crate::lu::kernel::parameters::element_bytes;
 use crate::lu::kernel::tile::Tile;
 use crate::lu::{Cyclic, distribution};
+use crate::matrix::Matrix;
 use crate::memory::{collected, megabytes};
 use crate::parameters::{Common, Error, whole, within};
 
 pub use factors::{Block, Factors, Residual, Singular, Unfactored};
-pub use matrix::{Error as MatrixError, Matrix};
 pub use parameters::Parameters;
 
 /// One process's part of the matrix.

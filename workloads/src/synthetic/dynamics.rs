@@ -3,9 +3,9 @@
 use bsp::units::Instructions;
 use serde::{Deserialize, Serialize};
 
+use crate::misplaced_key::MisplacedKey;
 use crate::parameters::{AMOUNT_MAX, Error, at_least_one, instructions, within};
 use crate::synthetic::change::{Change, Choice};
-use crate::synthetic::misplaced_key::MisplacedKey;
 use crate::synthetic::written::WrittenDynamics;
 
 /// How the instructions of a superstep change: a factor that depends on rank and superstep, and noise

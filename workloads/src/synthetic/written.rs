@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::misplaced_key::MisplacedKey;
 use crate::synthetic::change::{Change, Choice};
-use crate::synthetic::misplaced_key::MisplacedKey;
 
 /// The table as it is written: flat, and with gaps.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]

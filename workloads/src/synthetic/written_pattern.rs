@@ -3,7 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::synthetic::misplaced_key::MisplacedKey;
+use crate::misplaced_key::MisplacedKey;
 use crate::synthetic::pattern::Pattern;
 
 /// Reads the table.

@@ -44,7 +44,10 @@ fn a_farm_needs_a_worker_and_a_rule() {
     }
     let dealing = Dealing::SelfScheduling { chunk: 0 };
     let error = processes::<Echo>(9, vec![1], 2, dealing).unwrap_err();
-    assert_eq!(error.to_string(), "invalid `chunk`: must be at least 1");
+    assert_eq!(
+        error.to_string(),
+        "invalid value `0` for `chunk`: must be at least 1"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use bsp::Rank;
 use serde::{Deserialize, Serialize};
 
 use crate::lu::Cyclic;
-use crate::lu::kernel::matrix::Matrix;
+use crate::matrix::Matrix;
 
 /// The output of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

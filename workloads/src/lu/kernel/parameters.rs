@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::matrix::Matrix;
+use crate::matrix::Matrix;
 use crate::memory::megabytes;
 use crate::parameters::{Error, within};
 
@@ -54,7 +54,8 @@ impl Parameters {
         within(("order", order), 1.0, 16_384.0, "a number from 1 to 16384")?;
         let diagonal = ("diagonal", self.diagonal);
         let diagonal = within(diagonal, -1e300, 1e300, "a number from -1e300 to 1e300")?;
-        Matrix::drawn(self.order, diagonal, seed).ok_or_else(|| self.too_large(self.order))
+        Matrix::drawn(self.order, diagonal, (seed, PURPOSE))
+            .ok_or_else(|| self.too_large(self.order))
     }
 
     /// There is no memory for a matrix of `order`.
@@ -69,6 +70,9 @@ impl Parameters {
         }
     }
 }
+
+/// Of the random numbers of a drawn matrix.
+const PURPOSE: &[u8; 24] = b"rows of a random matrix ";
 
 /// What the elements of a matrix of `order` take.
 pub(super) fn element_bytes(order: u64) -> u128 {

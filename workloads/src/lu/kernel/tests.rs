@@ -237,7 +237,9 @@ fn a_singular_matrix_is_reported_by_every_process() {
 #[test]
 fn invalid_matrices_are_refused_with_the_reason() {
     let check = |text: &str, expected: &str| {
-        let error = Matrix::from_csv(text.as_bytes()).unwrap_err();
+        let error = Matrix::from_csv(text.as_bytes())
+            .and_then(Matrix::square)
+            .unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
     let empty = "holds no row, expected numbers between commas, one row of the matrix a line";

@@ -4,7 +4,7 @@ use bsp::Rank;
 use serde::{Deserialize, Serialize};
 
 use crate::lu::Cyclic;
-use crate::lu::kernel::matrix::Matrix;
+use crate::matrix::Matrix;
 use crate::memory::collected;
 
 /// The elements of the matrix that one process holds, by their numbers in the whole matrix.

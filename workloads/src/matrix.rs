@@ -1,16 +1,16 @@
-//! Square matrices: out of a CSV file, or drawn.
+//! Matrices: out of a CSV file, or drawn.
 
 use rand_chacha::rand_core::Rng;
 
 use crate::draws::{generator, unit};
 use crate::memory::collected;
 
-/// A square matrix.
+/// A matrix.
 ///
 /// Invariant: there is at least one element, and each is finite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    order: u32,
+    columns: usize,
     /// Row after row.
     elements: Vec<f64>,
 }
@@ -41,7 +41,7 @@ pub enum Error {
         /// How many there should be.
         expected: usize,
     },
-    /// More or fewer rows than columns.
+    /// More or fewer rows than columns, where a square matrix is needed.
     #[error("has {rows} rows of {columns} elements, expected as many of the ones as of the others")]
     NotSquare {
         /// How many rows.
@@ -57,7 +57,7 @@ impl Matrix {
     ///
     /// # Errors
     ///
-    /// If it is not square, or an element is no finite number.
+    /// If rows differ in their length, or an element is no finite number.
     pub fn from_csv(text: &[u8]) -> Result<Self, Error> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -65,7 +65,7 @@ impl Matrix {
             .comment(Some(b'#'))
             .trim(csv::Trim::All)
             .from_reader(text);
-        let (mut elements, mut rows, mut columns) = (Vec::new(), 0, None);
+        let (mut elements, mut columns) = (Vec::new(), None);
         for record in reader.byte_records() {
             let Ok(record) = record else {
                 unreachable!("bytes from memory are records of some length");
@@ -86,35 +86,65 @@ impl Matrix {
                 let element = index + 1;
                 elements.push(number.ok_or(Error::Element { line, element, met })?);
             }
-            rows += 1;
         }
         let columns = columns.ok_or(Error::Empty)?;
-        match u32::try_from(rows) {
-            Ok(order) if rows == columns => Ok(Self { order, elements }),
-            _ => Err(Error::NotSquare { rows, columns }),
-        }
+        Ok(Self { columns, elements })
     }
 
-    /// A matrix of `order` rows with elements from −1 to 1, each as likely as any other, and
+    /// The same matrix.
+    ///
+    /// # Errors
+    ///
+    /// If it is not square.
+    pub fn square(self) -> Result<Self, Error> {
+        let (rows, columns) = (self.rows(), self.columns);
+        if rows == columns && u32::try_from(rows).is_ok() {
+            return Ok(self);
+        }
+        Err(Error::NotSquare { rows, columns })
+    }
+
+    /// A square matrix of `order` rows with elements from −1 to 1, each as likely as any other, and
     /// `diagonal` added on the diagonal; `None` if there is no memory for it. Each row has a stream of random
-    /// numbers of its own.
-    pub(super) fn drawn(order: u32, diagonal: f64, seed: u64) -> Option<Self> {
+    /// numbers of its own, for the `purpose`.
+    pub(crate) fn drawn(
+        order: u32,
+        diagonal: f64,
+        (seed, purpose): (u64, &[u8; 24]),
+    ) -> Option<Self> {
         let row = |i: u32| {
-            let mut generator = generator(seed, b"rows of a random matrix ", i);
+            let mut generator = generator(seed, purpose, i);
             (0..order).map(move |j| {
                 let element = 2.0 * unit(generator.next_u64()) - 1.0;
                 if i == j { element + diagonal } else { element }
             })
         };
-        let width = usize::try_from(order).ok()?;
-        let elements = collected(width.checked_mul(width)?, (0..order).flat_map(row))?;
-        Some(Self { order, elements })
+        let columns = usize::try_from(order).ok()?;
+        let elements = collected(columns.checked_mul(columns)?, (0..order).flat_map(row))?;
+        Some(Self { columns, elements })
     }
 
-    /// How many rows, and columns, there are.
+    /// How many rows there are.
     #[must_use]
-    pub const fn order(&self) -> u32 {
-        self.order
+    pub const fn rows(&self) -> usize {
+        self.elements.len() / self.columns
+    }
+
+    /// How many columns there are.
+    #[must_use]
+    pub const fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// How many rows, and columns, a square matrix has.
+    ///
+    /// # Panics
+    ///
+    /// If it is not square.
+    #[must_use]
+    pub fn order(&self) -> u32 {
+        assert_eq!(self.rows(), self.columns, "the matrix is square");
+        u32::try_from(self.columns).expect("the order of a square matrix fits 32 bits")
     }
 
     /// The element in a row and a column, from 0.
@@ -127,15 +157,24 @@ impl Matrix {
         self.row(row)[column]
     }
 
+    /// All elements, row after row.
+    pub(crate) fn elements(&self) -> &[f64] {
+        &self.elements
+    }
+
+    /// All rows.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &[f64]> {
+        self.elements.chunks(self.columns)
+    }
+
     /// The greatest magnitude of an element.
-    pub(super) fn greatest(&self) -> f64 {
+    pub(crate) fn greatest(&self) -> f64 {
         let magnitudes = self.elements.iter().map(|element| element.abs());
         magnitudes.fold(0.0, f64::max)
     }
 
     /// A row, from 0.
-    pub(super) fn row(&self, row: usize) -> &[f64] {
-        let width = usize::try_from(self.order).expect("32 bits fit a usize");
-        &self.elements[row * width..(row + 1) * width]
+    pub(crate) fn row(&self, row: usize) -> &[f64] {
+        &self.elements[row * self.columns..(row + 1) * self.columns]
     }
 }

@@ -3,18 +3,18 @@
 /// A key that is known and means nothing beside this kind.
 #[derive(Debug, thiserror::Error)]
 #[error("`kind = \"{kind}\"` takes no `{key}`; it takes {}", listed(.known))]
-pub(super) struct MisplacedKey {
+pub(crate) struct MisplacedKey {
     /// The kind of the table.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The key that was written.
-    pub(super) key: &'static str,
+    pub(crate) key: &'static str,
     /// The keys of this kind.
-    pub(super) known: &'static [&'static str],
+    pub(crate) known: &'static [&'static str],
 }
 
 impl MisplacedKey {
     /// Nothing, if all keys that are written, those with `true`, are among those that `kind` takes.
-    pub(super) fn check(
+    pub(crate) fn check(
         kind: &'static str,
         known: &'static [&'static str],
         keys: &[(&'static str, bool)],

@@ -1,0 +1,107 @@
+//! The product of two matrices.
+
+use workloads::Matrix;
+use workloads::matrix_product::{Parameters, Product, Side, check, processes};
+
+use crate::outputs::OutputFile;
+use crate::workload::Common;
+use crate::workload::Rejection;
+use crate::workload::Supersteps;
+use crate::workload::Unbuilt;
+use crate::workload::Workload;
+use settings::Files;
+use settings::Unit;
+
+/// The product of two matrices by a task farm.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MatrixProduct;
+
+impl Workload for MatrixProduct {
+    type Parameters = Parameters;
+    type Program = Product;
+    const NAME: &'static str = "matrix-product";
+    const ABOUT: &'static str = "the product of two matrices, rows dealt to workers (a task farm)";
+    const SUPERSTEPS: Supersteps = Supersteps::Refused;
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "instructions_per_operation" => Unit::Instructions,
+            _ => Unit::None,
+        }
+    }
+
+    fn draws(parameters: &Parameters) -> bool {
+        parameters.a.is_none() || parameters.b.is_none()
+    }
+
+    fn build(parameters: &Parameters, common: Common) -> Result<Vec<Product>, String> {
+        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
+    }
+
+    fn build_from(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Vec<Product>, Unbuilt> {
+        let (a, b) = factors(parameters, common.seed, files)?;
+        Ok(processes(parameters, (&a, &b), common).map_err(|error| error.to_string())?)
+    }
+
+    fn verify(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[Vec<Vec<f64>>],
+    ) -> Result<Option<String>, Rejection> {
+        let (a, b) = factors(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let product = outputs.first().map(|rows| rows.concat());
+        let agreement = check((&a, &b), &product.unwrap_or_default(), common.seed)
+            .map_err(|disagreement| Rejection::Outputs(disagreement.to_string()))?;
+        Ok(Some(format!(
+            "C = A·B of {} rows and {} columns: {} drawn vectors agree",
+            a.rows(),
+            b.columns(),
+            agreement.vectors
+        )))
+    }
+
+    /// `product.npy`.
+    fn files(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[Vec<Vec<f64>>],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let (a, b) = factors(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let product = outputs.first().map(|rows| rows.concat());
+        let shape = [a.rows(), b.columns()];
+        let product = OutputFile::array("product.npy", &shape, product.unwrap_or_default());
+        Ok(vec![product])
+    }
+}
+
+/// The factors in the files that are named, or drawn ones.
+fn factors(
+    parameters: &Parameters,
+    seed: u64,
+    files: Files<'_>,
+) -> Result<(Matrix, Matrix), Unbuilt> {
+    let factor = |key: &str, file: Option<&String>, side: Side| {
+        let Some(file) = file else {
+            return Ok(parameters
+                .drawn(side, seed)
+                .map_err(|error| error.to_string())?);
+        };
+        let text = files.read(key, file)?;
+        Matrix::from_csv(&text).map_err(|error| {
+            let path = files.path(key, file);
+            Unbuilt::File(format!("`{key}`: {} {error}", path.display()))
+        })
+    };
+    Ok((
+        factor("a", parameters.a.as_ref(), Side::Left)?,
+        factor("b", parameters.b.as_ref(), Side::Right)?,
+    ))
+}
