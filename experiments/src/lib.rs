@@ -61,4 +61,4 @@ pub use sections::{
 };
 pub use settings::{Files, Override, Unit};
 pub use verified::{Verified, VerifyError};
-pub use workload::{Common, Rejection, Supersteps, Unbuilt, Workload};
+pub use workload::{Common, DealingParameters, Rejection, Supersteps, Unbuilt, Workload};

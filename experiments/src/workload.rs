@@ -8,7 +8,7 @@ use crate::outputs::OutputFile;
 use settings::Files;
 use settings::Unit;
 
-pub use workloads::Common;
+pub use workloads::{Common, DealingParameters};
 
 /// A workload's use of `application.supersteps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

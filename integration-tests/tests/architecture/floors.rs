@@ -21,6 +21,7 @@ const FLOORS: [(&str, u32); 14] = [
     ("cli", 6),
     ("integration-tests", 9),
     ("examples/life", 9),
+    ("examples/mandelbrot", 9),
     ("examples/policy", 9),
 ];
 
