@@ -11,8 +11,12 @@ use tempfile::TempDir;
 
 use crate::invocation::root;
 
-/// Pages that other tests compare: `paper` in this program, and the tests of `examples/life`.
-const ELSEWHERE: [&str; 2] = ["docs/tables.md", "docs/custom-programs.md"];
+/// Pages that other tests compare: `paper` in this program, and the tests of `examples/life` and `examples/mandelbrot`.
+const ELSEWHERE: [&str; 3] = [
+    "docs/tables.md",
+    "docs/custom-programs.md",
+    "docs/task-farms.md",
+];
 
 /// Two ways to write the name of the program.
 const PROGRAM: [&str; 2] = ["cargo run --release -- ", "migbsp "];
