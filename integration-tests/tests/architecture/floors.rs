@@ -7,7 +7,7 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 14] = [
+const FLOORS: [(&str, u32); 15] = [
     ("bsp", 0),
     ("settings", 0),
     ("migbsp", 1),
