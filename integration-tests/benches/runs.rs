@@ -8,6 +8,8 @@ use std::sync::Arc;
 use agents::{
     Barrier, PlacementOptions, Programs, Scheduler, Setup, TransferStart, placement, simulate,
 };
+use bsp::farm::{self, Dealer, Dealing, Tasks, Work};
+use bsp::units::{Instructions, Seconds};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
@@ -61,5 +63,53 @@ fn lattice_boltzmann(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, lattice_boltzmann);
+/// Tasks that cost nothing: what a farm itself takes.
+struct Empty;
+
+impl Tasks for Empty {
+    type Shared = ();
+    type Task = u32;
+    type Outcome = u32;
+
+    fn execute((): &(), task: &u32, work: &mut Work) -> u32 {
+        work.charge(Instructions(1));
+        *task
+    }
+}
+
+fn task_farm(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("task-farm");
+    group.sample_size(10);
+    let setup = setup(&platform("five.xml"), 9, None);
+    for (name, dealing) in [
+        ("weighted", Dealing::default()),
+        ("static", Dealing::Static),
+    ] {
+        group.throughput(Throughput::Elements(TASKS.into()));
+        group.bench_function(BenchmarkId::new(name, TASKS), |bencher| {
+            bencher.iter(|| {
+                let tasks = (0..TASKS).collect();
+                let farm = farm::processes::<Empty>((), tasks, 9, dealing.clone()).unwrap();
+                let outcome = simulate(&setup, Programs::new(farm), &mut |_| {}).unwrap();
+                outcome.end.seconds
+            });
+        });
+    }
+    group.bench_function("dealing to 1000 workers", |bencher| {
+        let mut dealer = Dealer::new(Dealing::default(), u64::MAX, 1000);
+        bencher.iter(|| {
+            let dealt = dealer.deal();
+            for worker in 0..1000 {
+                dealer.observe(worker, Seconds::new(1.0).unwrap());
+            }
+            dealt
+        });
+    });
+    group.finish();
+}
+
+/// Tasks of a farm.
+const TASKS: u32 = 1_000_000;
+
+criterion_group!(benches, lattice_boltzmann, task_farm);
 criterion_main!(benches);

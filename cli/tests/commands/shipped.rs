@@ -126,11 +126,9 @@ fn ends_by_itself(experiment: &Path) -> bool {
     let text = fs::read_to_string(experiment).unwrap();
     let table: toml::Table = text.parse().unwrap();
     let application = table["application"].as_table().unwrap();
-    let is_kernel = application["workload"]
-        .as_str()
-        .unwrap()
-        .ends_with("-kernel");
-    is_kernel && !application.contains_key("supersteps")
+    let workload = application["workload"].as_str().unwrap();
+    let is_whole = workload.ends_with("-kernel") || workload == "matrix-product";
+    is_whole && !application.contains_key("supersteps")
 }
 
 #[test]
