@@ -112,12 +112,11 @@ fn every_shipped_best_placement_takes_what_its_file_says() {
 fn scenarios(experiment: &Path) -> usize {
     let text = fs::read_to_string(experiment).unwrap();
     let table: toml::Table = text.parse().unwrap();
-    let stated = table
-        .get("scheduler")
-        .and_then(|section| section.get("scenario"));
-    match stated.and_then(toml::Value::as_str) {
-        None | Some("all") => 3,
-        Some(_) => 1,
+    let stated = |key: &str| table.get("scheduler")?.get(key)?.as_str();
+    match (stated("policy"), stated("scenario")) {
+        (Some("none"), _) => 1,
+        (_, None | Some("all")) => 3,
+        (_, Some(_)) => 1,
     }
 }
 
