@@ -5,7 +5,6 @@ use std::hint::black_box;
 use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use criterion::{Criterion, criterion_group, criterion_main};
-use migbsp::completion::{self, OwnerJobs};
 use migbsp::{
     Edge, Load, MigrationCost, MigrationTime, Path, Plan, PlanningAssumptions, Portfolio,
     Processor, Received, Snapshot,
@@ -96,26 +95,8 @@ fn portfolio(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The last of as many processes as hosts, whose owners use 0 to 0.6 of them with jobs of 20 s to 2,000 s.
-fn latest(criterion: &mut Criterion) {
-    let seconds = |value| Seconds::new(value).expect("finite");
-    let task = |host: u32| {
-        let mean = seconds(20.0 * f64::from(1 + host * 13 % 100));
-        let jobs = OwnerJobs::new(0.1 * f64::from(host % 7), mean, mean).expect("below 1");
-        (seconds(1.0 + 0.1 * f64::from(host * 7 % 11)), jobs)
-    };
-    let mut group = criterion.benchmark_group("latest");
-    for hosts in [25, 1000] {
-        let tasks: Vec<_> = (0..hosts).map(task).collect();
-        group.bench_function(format!("{hosts} hosts"), |bencher| {
-            bencher.iter(|| completion::expected_latest(Seconds::ZERO, black_box(&tasks)));
-        });
-    }
-    group.finish();
-}
-
 /// The distance, in ranks, of a process's neighbours in the second dimension.
 const FAR: i32 = 100;
 
-criterion_group!(benches, portfolio, latest);
+criterion_group!(benches, portfolio);
 criterion_main!(benches);

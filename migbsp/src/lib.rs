@@ -42,9 +42,7 @@ pub use paper::{
     ToleranceFloor, merge, select,
 };
 pub use plan::{Alternative, Destination, DestinationChoice, Draft, GreedyRefine, Plan, Portfolio};
-pub use planner::{
-    CallStart, ComparedSupersteps, Decision, Inventory, PlanAssessment, PlannedMove, Planner,
-};
+pub use planner::{CallStart, Decision, Inventory, PlanAssessment, PlannedMove, Planner};
 pub use policies::{Description, Policies};
 pub use policy::{LoadSource, Planning, Policy, PolicyError};
 pub use rule::{Need, Parameter, Rule, Settings};

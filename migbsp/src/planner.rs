@@ -24,7 +24,7 @@
 //!               the graph divided among each choice of Sets, search from present, search from the three best:
 //!     take back each move, the most expensive first, unless H T(plan) + cost(plan) grows by that
 //!     if H T(plan) + cost(plan) < H T(best) + cost(best): best <- plan
-//!   gain <- T(present) - T(best), where owners run jobs both by LATEST: with the last host, not the sum of interruptions
+//!   gain <- T(present) - T(best)
 //!   if best is present, gain <= max(5 % of S, E), or best is rejected: no move; pause 2
 //!   else if H gain <= cost(best): no move; pause 2, then 4, then 8, until a plan is accepted
 //!   else: move
@@ -37,12 +37,10 @@
 
 mod audit;
 mod budget;
-mod call;
 mod call_start;
 mod confirmation;
 mod costs;
 mod decision;
-mod expected_jobs;
 mod inventory;
 mod job_forecast;
 mod lifetime;
@@ -51,17 +49,18 @@ mod model_error;
 mod pacing;
 mod rejected;
 
+use std::collections::BTreeSet;
+
 use bsp::units::Seconds;
 
 use crate::bounded::{count, seconds};
 use crate::when::TRIAL;
 use crate::{
     Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, LinkProbe, LoadSource,
-    MigrationTime, MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink, Spacing,
-    Verdict,
+    MigrationTime, MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink, Snapshot,
+    Spacing, Verdict,
 };
 use audit::PlanAudit;
-use call::{Call, LONGER};
 use confirmation::Unconfirmed;
 use costs::LearnedCosts;
 use job_forecast::{JobForecast, Outlook};
@@ -71,7 +70,7 @@ use model_error::ModelError;
 use pacing::CallPacing;
 
 pub use call_start::CallStart;
-pub use decision::{ComparedSupersteps, Decision, PlanAssessment, PlannedMove};
+pub use decision::{Decision, PlanAssessment, PlannedMove};
 pub use inventory::Inventory;
 
 /// What the first Set Manager makes plans with, under a policy whose plans name processors.
@@ -104,10 +103,46 @@ struct Proposal {
     draft: Draft,
     balance: CostBenefit,
     verdict: Verdict,
-    /// The predictions by which plans are compared, if those in `balance` are others.
-    compared: Option<ComparedSupersteps>,
     /// Whether its predicted gain is checked in the next call.
     is_audited: bool,
+}
+
+/// The call being held.
+struct Call<'a> {
+    snapshot: &'a Snapshot,
+    present: Assignment<'a>,
+    horizon: f64,
+    /// Measured seconds of a superstep since the last call.
+    measured: f64,
+    /// The same without the time for which owners' jobs interrupted it.
+    superstep: f64,
+    /// The prediction for that.
+    predicted: f64,
+    /// The hosts that are not on the idle list because of their owners.
+    busy: BTreeSet<usize>,
+    /// Whether the last plan is so recent that little but the plan can have changed supersteps, and no owner's job.
+    is_trial: bool,
+}
+
+impl Call<'_> {
+    /// Leaves out the moves to hosts that their owners use too much to be on the idle list, unless all do.
+    fn drop_moves_to_busy_hosts(&self, places: &mut [usize]) {
+        if self.busy.len() == self.snapshot.hosts().len() {
+            return;
+        }
+        for (place, present) in places.iter_mut().zip(self.snapshot.places()) {
+            if self.busy.contains(place) {
+                *place = *present;
+            }
+        }
+    }
+
+    /// Whether supersteps can be compared as measured with those before the plan of `audit`: it was carried out a few
+    /// supersteps ago, and the prediction for `reverted`, the placement before it, is what it was then.
+    fn compares_with(&self, audit: &PlanAudit, reverted: &Assignment<'_>) -> bool {
+        let change = (reverted.longest() - audit.predicted()).abs();
+        self.is_trial && change <= (LONGER - 1.0) * audit.predicted()
+    }
 }
 
 impl Planner {
@@ -178,30 +213,30 @@ impl Planner {
             .with_interruptions(&expected.interruptions, factor);
         self.lessons = snapshot.network().lessons().to_vec();
         let present = Assignment::present(&snapshot);
-        let (uninterrupted, predicted) = if expected.is_empty() {
+        let (uninterrupted, predicted) = if expected.owned.is_empty() {
             (superstep, present.longest())
         } else {
-            let without = snapshot.clone().without_owners(expected.owners.keys());
+            let without = snapshot.clone().without_owners(&expected.owned);
             let predicted = Assignment::present(&without).longest();
             self.lost_time.observe(passed, superstep, predicted);
             (superstep * expected.left, predicted)
         };
         let call = Call {
             snapshot: &snapshot,
+            busy: expected.busy_hosts(&snapshot, self.planning.idle_below),
             horizon: assumptions.horizon,
             measured: superstep,
             superstep: uninterrupted,
             predicted,
-            is_trial: expected.is_empty() && completed - self.pacing.completed() <= TRIAL,
+            is_trial: expected.owned.is_empty() && completed - self.pacing.completed() <= TRIAL,
             present,
-            expected,
         };
         let proposal = self.undo(&call).unwrap_or_else(|| self.propose(&call));
         self.pacing.begin_call(completed, now, superstep);
         let places = cost
             .depends_on_bandwidth()
             .then(|| proposal.draft.places.clone());
-        let drafted = (!call.expected.is_empty()).then(|| proposal.draft.places.clone());
+        let drafted = (!expected.owned.is_empty()).then(|| proposal.draft.places.clone());
         let decision = self.settle(&call, proposal);
         if let Some(drafted) = drafted {
             let stays = decision.moves.is_empty();
@@ -221,11 +256,11 @@ impl Planner {
     /// The best plan for the snapshot.
     fn propose(&mut self, call: &Call<'_>) -> Proposal {
         let mut draft = self.plan.draft(call.snapshot);
-        call.drop_moves_to_busy_hosts(&mut draft.places, self.planning.idle_below);
+        call.drop_moves_to_busy_hosts(&mut draft.places);
         let planned = Assignment::new(call.snapshot, &draft.places);
         let balance = CostBenefit {
-            present: call.expected.superstep(call.snapshot, &call.present),
-            planned: call.expected.superstep(call.snapshot, &planned),
+            present: call.present.superstep(),
+            planned: planned.superstep(),
             cost: planned.migration_cost(),
             horizon: call.horizon,
         };
@@ -237,15 +272,10 @@ impl Planner {
         } else {
             self.gate.admit(&balance)
         };
-        let compared = (!call.expected.is_empty()).then(|| ComparedSupersteps {
-            present: call.present.superstep(),
-            planned: planned.superstep(),
-        });
         Proposal {
             draft,
             balance,
             verdict,
-            compared,
             is_audited: true,
         }
     }
@@ -294,7 +324,6 @@ impl Planner {
             draft,
             balance,
             verdict,
-            compared: None,
             is_audited: false,
         })
     }
@@ -305,7 +334,6 @@ impl Planner {
             draft,
             balance,
             verdict,
-            compared,
             is_audited,
         } = proposal;
         let moves = if verdict == Verdict::Admitted {
@@ -339,7 +367,6 @@ impl Planner {
                 overhead: overhead
                     .filter(|_| call.snapshot.learns_cost())
                     .map(seconds),
-                compared,
                 alternatives: draft.alternatives,
                 choice: draft.choice,
             },
@@ -409,6 +436,9 @@ impl Planner {
 fn is_noticeable(balance: &CostBenefit, superstep: f64) -> bool {
     NOTICEABLE * superstep < (balance.present - balance.planned).get()
 }
+
+/// A plan has failed if supersteps after it take this many times as long as before.
+const LONGER: f64 = 1.02;
 
 /// A smaller part of a superstep may be an error of prediction.
 const NOTICEABLE: f64 = 0.05;

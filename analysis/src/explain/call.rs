@@ -2,7 +2,7 @@
 
 use agents::record::Call;
 use bsp::units::Seconds;
-use migbsp::{Alternative, ComparedSupersteps, PlanAssessment, Refusal, Verdict};
+use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
 
 use crate::explain::choice::{ChoiceReport, no_idle_host};
 use crate::explain::disposition::{Disposition, meaning};
@@ -10,9 +10,7 @@ use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, ExplainedCall, History};
 use crate::explain::moves;
 use crate::explain::payback::Payback;
-use crate::explain::report::{
-    AlternativeReport, AssessmentReport, CallReport, ComparedReport, Explanation, Row,
-};
+use crate::explain::report::{AlternativeReport, AssessmentReport, CallReport, Explanation, Row};
 use crate::text::{counted, rounded};
 use experiments::Failure;
 
@@ -233,13 +231,9 @@ fn assessment(
         Verdict::NotAmortised { pause } => ("not-amortised", Some(pause)),
     };
     // The plan without migrations has no name; equal plans are the same.
-    let compared = assessment.compared.unwrap_or(ComparedSupersteps {
-        present: balance.present,
-        planned: balance.planned,
-    });
     let weighs = |alternative: &&Alternative| {
         0 < alternative.moves
-            && (alternative.superstep, alternative.cost) == (compared.planned, balance.cost)
+            && (alternative.superstep, alternative.cost) == (balance.planned, balance.cost)
     };
     let chosen = assessment.alternatives.iter().find(weighs);
     let alternatives = assessment.alternatives.iter();
@@ -258,10 +252,6 @@ fn assessment(
         horizon: balance.horizon,
         verdict,
         pause,
-        compared: assessment.compared.map(|compared| ComparedReport {
-            present_seconds: compared.present.get(),
-            planned_seconds: compared.planned.get(),
-        }),
         alternatives: alternatives.collect(),
         choice: assessment.choice.as_ref().map(|choice| {
             let mut moves = call.migrations.iter();

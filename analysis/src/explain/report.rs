@@ -88,23 +88,11 @@ pub(super) struct AssessmentReport {
     pub(super) verdict: &'static str,
     /// Supersteps for which not to try again, after `not-amortised`.
     pub(super) pause: Option<u64>,
-    /// By what plans were compared, where the policy judges by the last host because owners run jobs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) compared: Option<ComparedReport>,
     /// The plans that were compared.
     pub(super) alternatives: Vec<AlternativeReport>,
     /// The hosts that were compared for one process, by plans that choose one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) choice: Option<ChoiceReport>,
-}
-
-/// Superstep times if the interruptions of all hosts add up.
-#[derive(Debug, Serialize)]
-pub(super) struct ComparedReport {
-    /// With the present placement.
-    pub(super) present_seconds: f64,
-    /// With the planned placement.
-    pub(super) planned_seconds: f64,
 }
 
 /// A plan that was considered.

@@ -351,11 +351,9 @@ fn gains(process: &ProcessReport, layout: Layout) -> String {
 
 fn alternatives(assessment: &AssessmentReport, layout: Layout) -> String {
     let headers = ["plan", "superstep", "cost", "moves", ""];
-    let compared = assessment.compared.as_ref();
-    let compared = compared.map(|compared| compared.present_seconds);
     let mut rows = vec![vec![
         "stay".to_owned(),
-        rounded(compared.unwrap_or(assessment.present_seconds), 4),
+        rounded(assessment.present_seconds, 4),
         rounded(0.0, 4),
         "0".to_owned(),
         measured(assessment),
@@ -373,12 +371,8 @@ fn alternatives(assessment: &AssessmentReport, layout: Layout) -> String {
             if plan.chosen { chosen } else { "" }.to_owned(),
         ]
     }));
-    let owners = match compared {
-        Some(_) => LAST_HOST,
-        None => "",
-    };
     format!(
-        "\nPlans that were compared (seconds):\n\n{}{owners}",
+        "\nPlans that were compared (seconds):\n\n{}",
         layout.reduced_table(&headers, rows, &[2])
     )
 }
@@ -390,10 +384,6 @@ fn measured(assessment: &AssessmentReport) -> String {
     }
     format!("measured {}", rounded(assessment.measured_seconds, 4))
 }
-
-/// Why the policy judges a plan by another time than that of the table.
-const LAST_HOST: &str = "\nOwners run jobs. Plans are compared by superstep times to which the interruptions of all hosts \
-    add up; the\npolicy judges the best by the time at which the last host is expected to be ready.\n";
 
 /// Number of rows of a list that are shown.
 const ROWS: usize = 20;

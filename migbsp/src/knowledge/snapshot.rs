@@ -143,7 +143,7 @@ impl Snapshot {
 
     /// The same without what other programs do on the hosts `owned`.
     #[must_use]
-    pub(crate) fn without_owners<'a>(mut self, owned: impl Iterator<Item = &'a HostId>) -> Self {
+    pub(crate) fn without_owners(mut self, owned: &[HostId]) -> Self {
         for id in owned {
             if let Some(host) = self.host(*id) {
                 self.hosts[host].rate = self.hosts[host].speed;

@@ -48,24 +48,11 @@ pub struct PlanAssessment {
     /// What a call without moves takes, from the calls before; `None`: there were none, or the cost of moves is not learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Seconds>,
-    /// The predictions by which plans were compared, where `balance` has others because owners run jobs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compared: Option<ComparedSupersteps>,
     /// The plans that were compared.
     pub alternatives: Vec<Alternative>,
     /// The hosts that were compared for one process, by plans that choose one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<DestinationChoice>,
-}
-
-/// How long supersteps are predicted to take if the interruptions of all hosts add up, equation `SUPERSTEP` of
-/// `docs/model.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ComparedSupersteps {
-    /// In the present placement.
-    pub present: Seconds,
-    /// In the planned one.
-    pub planned: Seconds,
 }
 
 /// The processes whose hosts differ between `present` and `planned`.

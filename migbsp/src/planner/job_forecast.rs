@@ -1,15 +1,13 @@
 //! What the jobs of owners are expected to take.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::HostId;
-use bsp::units::Seconds;
 
-use super::expected_jobs::ExpectedJobs;
 use super::inventory::Inventory;
-use crate::bounded::{count, non_negative, seconds};
-use crate::completion::{OwnerJobs, UTILISATION_MAX};
-use crate::{ExternalLoad, Processor};
+use crate::bounded::count;
+use crate::completion::UTILISATION_MAX;
+use crate::{ExternalLoad, Processor, Snapshot};
 
 /// What the jobs of owners are expected to take over a horizon: a job that runs goes on for a multiple of its age, and then
 /// the host is used as in the past.
@@ -30,6 +28,17 @@ pub(super) struct Outlook {
     pub(super) supersteps: f64,
     /// Seconds that a process takes to move.
     pub(super) moving: f64,
+}
+
+/// What is expected of the jobs of owners, beyond the loads of processors.
+#[derive(Debug)]
+pub(super) struct ExpectedJobs {
+    /// Seconds for which jobs that have not arrived yet are expected to interrupt each second of computation.
+    pub(super) interruptions: BTreeMap<HostId, f64>,
+    /// The hosts whose owners run jobs.
+    pub(super) owned: Vec<HostId>,
+    /// The part of the time since the last call in which no job interrupted a process.
+    pub(super) left: f64,
 }
 
 impl JobForecast {
@@ -55,7 +64,7 @@ impl JobForecast {
                 let (present, later) = self.jobs(outlook, (processor, load), work);
                 processor.load = present.min(UTILISATION_MAX);
                 expected.interruptions.insert(processor.host, later);
-                expected.owners.insert(processor.host, as_in_the_past(load));
+                expected.owned.push(processor.host);
                 if occupied.contains(&processor.host) {
                     expected.left *= (1.0 - load.since).max(LEFT_MIN);
                 }
@@ -98,18 +107,27 @@ impl JobForecast {
     }
 }
 
-/// The jobs of an owner, in a utilisation and how often one arrives; how much they vary is not measured.
-fn as_in_the_past(load: &ExternalLoad) -> OwnerJobs {
-    let utilisation = non_negative(load.utilisation).min(UTILISATION_MAX);
-    let mean = seconds((utilisation / load.arrivals).max(JOB_MIN));
-    OwnerJobs::new(utilisation, mean, Seconds::ZERO).expect("both numbers are bounded")
+impl ExpectedJobs {
+    /// The hosts of `snapshot` whose owners use more than `idle_below` of them.
+    pub(super) fn busy_hosts(&self, snapshot: &Snapshot, idle_below: f64) -> BTreeSet<usize> {
+        let hosts = self.owned.iter().filter_map(|id| snapshot.host(*id));
+        let is_busy = |host: &usize| idle_below < snapshot.hosts()[*host].utilisation;
+        hosts.filter(is_busy).collect()
+    }
+}
+
+impl Default for ExpectedJobs {
+    fn default() -> Self {
+        Self {
+            interruptions: BTreeMap::new(),
+            owned: Vec::new(),
+            left: 1.0,
+        }
+    }
 }
 
 /// No horizon is shorter, in seconds.
 const HORIZON_MIN: f64 = 1e-9;
-
-/// No job is shorter, in seconds.
-const JOB_MIN: f64 = 1e-9;
 
 /// A job is expected to go on for this multiple of its age: the mean rest of a job whose lifetime has a Pareto
 /// distribution of index 1 and ends at 20 times its age, ln 20. Half of such jobs end within their age again.
@@ -198,7 +216,7 @@ mod tests {
         close(expected.interruptions[&HostId(0)], interruption(0.7 * 0.2));
         close(expected.interruptions[&HostId(1)], interruption(0.2));
         close(expected.left, 0.8 * 0.8);
-        assert!(expected.owners.keys().eq(&[HostId(0), HostId(1)]));
+        assert_eq!(expected.owned, [HostId(0), HostId(1)]);
     }
 
     #[test]
@@ -219,7 +237,7 @@ mod tests {
         let mut none = sets(&[(0.4, 0.0, 0.4, &[])]);
         let expected = JobForecast::default().expect(OUTLOOK, &mut none);
         close(none[0].processors[0].load, 0.25);
-        assert!(expected.is_empty());
+        assert!(expected.owned.is_empty());
         let mut full = sets(&[(1.0, 1e9, 1.0, &[1e300]), (1.0, 1e-300, 1.0, &[])]);
         let expected = JobForecast::default().expect(OUTLOOK, &mut full);
         assert!(

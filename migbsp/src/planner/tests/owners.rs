@@ -44,33 +44,3 @@ fn supersteps_that_owners_interrupted_are_no_failure_of_a_plan() {
     // The same plan is made again: it has not failed.
     assert_eq!(goals(&run.call_with(10, 4.0, calm())), [1, 1]);
 }
-
-/// By hand: the last of two equal tasks is late by `m (p + (1 − (1 − p)²) / 2)`.
-#[test]
-fn a_plan_is_judged_by_the_last_host_and_compared_by_the_sum() {
-    let set = owned(inventory(CROWDED), [0.2, 0.2]);
-    let decision = Run::sharing_links().call_with(10, 4.0, set);
-    assert_eq!(goals(&decision), [1, 1]);
-    let balance = decision.assessment.balance;
-    let compared = decision.assessment.compared.unwrap();
-    // A job comes in a second of computation with a probability of nearly a thousandth, and is load then.
-    let rare = (-1e-3_f64 / 0.8).exp();
-    let rate = 1.0 - 0.2 * (1.0 - rare);
-    let interruption = 0.2 * rare / (1.0 - 0.2 * rare);
-    close(compared.present.get(), 4.0 / rate * (1.0 + interruption));
-    close(
-        compared.planned.get(),
-        2.0 / rate * (1.0 + 2.0 * interruption),
-    );
-    // One task takes d / (1 - rho).
-    let near = |met: Seconds, expected: f64| {
-        let met = met.get();
-        assert!((met / expected - 1.0).abs() < 1e-3, "{met}, not {expected}");
-    };
-    near(balance.present, 4.0 / rate / 0.8);
-    let time = 2.0 / rate;
-    let any = 1.0 - (-1e-3 * time).exp();
-    let mean = 0.25 * time / any;
-    let late = mean * (any + (1.0 - (1.0 - any).powi(2)) / 2.0);
-    near(balance.planned, time + late);
-}
