@@ -106,8 +106,8 @@ pub trait World {
     /// Sends a message.
     fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost);
 
-    /// Executes superstep `superstep` of `rank`, which computed for `elapsed` in the one before, on its host's processors,
-    /// `delay` from now; answered by [`Event::Computed`].
+    /// Executes a superstep of `rank` on its host's processors, `delay` from now; answered by [`Event::Computed`]. `when` is
+    /// which superstep, and how long the process computed in the one before.
     fn run(&mut self, rank: Rank, when: (u64, Seconds), delay: Seconds);
 
     /// Sends the messages of the superstep that `rank` just computed and receives those addressed to

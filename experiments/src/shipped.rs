@@ -3,6 +3,7 @@
 mod h_relation;
 mod heat;
 mod lu_kernel;
+mod matrix_file;
 mod matrix_product;
 mod smith_waterman_kernel;
 mod state_kinds;

@@ -1,14 +1,14 @@
 //! How the tasks of a farm are dealt, as an experiment file says it.
 
-use bsp::farm::{BlockCyclic, Dealing, FarmError, Reference, Weighted};
+use bsp::farm::{BlockCyclic, Dealing, Reference, Weighted};
 use serde::{Deserialize, Serialize};
 
 use crate::misplaced_key::MisplacedKey;
-use crate::parameters::{Error, at_least_one, within};
+use crate::parameters::Error;
 
 /// How the tasks of a farm are dealt: a rule and its numbers. What is not set has the rule's default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, try_from = "Written", into = "Written")]
+#[serde(try_from = "Written", into = "Written")]
 pub struct DealingParameters(Written);
 
 /// The keys of all rules.
@@ -27,7 +27,7 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     threshold_max: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reference: Option<WrittenReference>,
+    reference: Option<Reference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     chunk: Option<u64>,
 }
@@ -45,13 +45,6 @@ enum Kind {
     Factoring,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum WrittenReference {
-    First,
-    Last,
-}
-
 impl DealingParameters {
     /// The rule.
     ///
@@ -60,56 +53,33 @@ impl DealingParameters {
     /// If a number is out of its range, or the lower threshold above the upper one.
     pub fn dealing(&self) -> Result<Dealing, Error> {
         let written = &self.0;
-        let count = |key: &'static str, value: Option<u64>, default: u64| {
-            let value = value.unwrap_or(default);
-            at_least_one(key, value).map(|()| value)
-        };
-        let least = || count("dealing.least", written.least, 1);
-        Ok(match written.kind {
+        let least = written.least.unwrap_or(1);
+        let dealing = match written.kind {
             Kind::Weighted => {
-                let Weighted { fraction, least } = Weighted::default();
+                let default = Weighted::default();
                 Dealing::Weighted(Weighted {
-                    fraction: count("dealing.fraction", written.fraction, fraction)?,
-                    least: count("dealing.least", written.least, least)?,
+                    fraction: written.fraction.unwrap_or(default.fraction),
+                    least: written.least.unwrap_or(default.least),
                 })
             }
-            Kind::BlockCyclic => Dealing::BlockCyclic(written.block_cyclic()?),
+            Kind::BlockCyclic => {
+                let default = BlockCyclic::default();
+                Dealing::BlockCyclic(BlockCyclic {
+                    block: written.block.unwrap_or(default.block),
+                    threshold_min: written.threshold_min.unwrap_or(default.threshold_min),
+                    threshold_max: written.threshold_max.unwrap_or(default.threshold_max),
+                    reference: written.reference.unwrap_or(default.reference),
+                })
+            }
             Kind::Static => Dealing::Static,
             Kind::SelfScheduling => Dealing::SelfScheduling {
-                chunk: count("dealing.chunk", written.chunk, 1)?,
+                chunk: written.chunk.unwrap_or(1),
             },
-            Kind::Guided => Dealing::Guided { least: least()? },
-            Kind::Factoring => Dealing::Factoring { least: least()? },
-        })
-    }
-}
-
-impl Written {
-    fn block_cyclic(&self) -> Result<BlockCyclic, Error> {
-        let default = BlockCyclic::default();
-        let threshold = |key: &'static str, value: Option<f64>, default: f64| {
-            let value = value.unwrap_or(default);
-            within((key, value), THRESHOLD_MIN, THRESHOLD_MAX, THRESHOLDS)
+            Kind::Guided => Dealing::Guided { least },
+            Kind::Factoring => Dealing::Factoring { least },
         };
-        let block = self.block.unwrap_or(default.block);
-        at_least_one("dealing.block", block)?;
-        let min = ("dealing.threshold_min", self.threshold_min);
-        let min = threshold(min.0, min.1, default.threshold_min)?;
-        let max = ("dealing.threshold_max", self.threshold_max);
-        let max = threshold(max.0, max.1, default.threshold_max)?;
-        let rule = BlockCyclic {
-            block,
-            threshold_min: min,
-            threshold_max: max,
-            reference: match self.reference {
-                None | Some(WrittenReference::First) => Reference::First,
-                Some(WrittenReference::Last) => Reference::Last,
-            },
-        };
-        Dealing::BlockCyclic(rule)
-            .check()
-            .map_err(FarmError::from)?;
-        Ok(rule)
+        dealing.check()?;
+        Ok(dealing)
     }
 }
 
@@ -149,11 +119,6 @@ impl From<DealingParameters> for Written {
     }
 }
 
-/// Bounds of thresholds.
-const THRESHOLD_MIN: f64 = 1e-3;
-const THRESHOLD_MAX: f64 = 1e3;
-const THRESHOLDS: &str = "a number from 0.001 to 1000";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,24 +154,24 @@ mod tests {
         );
         check(
             "kind = \"self\"\nchunk = 0",
-            "invalid value `0` for `dealing.chunk`: must be at least 1",
+            "`dealing`: invalid value `0` for `chunk`: must be at least 1",
         );
         let cyclic = |rest: &str| format!("kind = \"block-cyclic\"\n{rest}");
         check(
             &cyclic("block = 0"),
-            "invalid value `0` for `dealing.block`: must be at least 1",
+            "`dealing`: invalid value `0` for `block`: must be at least 1",
         );
         check(
             &cyclic("threshold_min = -0.5"),
-            "invalid value `-0.5` for `dealing.threshold_min`: must be a number from 0.001 to 1000",
+            "`dealing`: invalid value `-0.5` for `threshold_min`: must be a number from 0.001 to 1000",
         );
         check(
             &cyclic("threshold_max = nan"),
-            "invalid value `NaN` for `dealing.threshold_max`: must be a number from 0.001 to 1000",
+            "`dealing`: invalid value `NaN` for `threshold_max`: must be a number from 0.001 to 1000",
         );
         check(
             &cyclic("threshold_min = 1.1\nthreshold_max = 0.9"),
-            "invalid value `1.1` for `threshold_min`: must be at most `threshold_max`, which is 0.9",
+            "`dealing`: invalid value `1.1` for `threshold_min`: must be at most `threshold_max`, which is 0.9",
         );
     }
 }

@@ -3,7 +3,8 @@
 use rand_chacha::rand_core::Rng;
 
 use crate::draws::{generator, unit};
-use crate::memory::collected;
+use crate::memory::{collected, megabytes};
+use crate::parameters::{Error as Invalid, within};
 
 /// A matrix.
 ///
@@ -105,13 +106,18 @@ impl Matrix {
     }
 
     /// A square matrix of `order` rows with elements from −1 to 1, each as likely as any other, and
-    /// `diagonal` added on the diagonal; `None` if there is no memory for it. Each row has a stream of random
-    /// numbers of its own, for the `purpose`.
+    /// `diagonal` added on the diagonal. Each row has a stream of random numbers of its own, for the `purpose`.
+    ///
+    /// # Errors
+    ///
+    /// If the order, of the parameter `order`, is 0 or too large, or there is no memory for the matrix.
     pub(crate) fn drawn(
         order: u32,
         diagonal: f64,
         (seed, purpose): (u64, &[u8; 24]),
-    ) -> Option<Self> {
+    ) -> Result<Self, Invalid> {
+        let rows = ("order", f64::from(order));
+        within(rows, 1.0, 16_384.0, "a number from 1 to 16384")?;
         let row = |i: u32| {
             let mut generator = generator(seed, purpose, i);
             (0..order).map(move |j| {
@@ -119,9 +125,14 @@ impl Matrix {
                 if i == j { element + diagonal } else { element }
             })
         };
-        let columns = usize::try_from(order).ok()?;
-        let elements = collected(columns.checked_mul(columns)?, (0..order).flat_map(row))?;
-        Some(Self { columns, elements })
+        let columns = usize::try_from(order).unwrap_or(usize::MAX);
+        let elements = collected(columns.saturating_mul(columns), (0..order).flat_map(row));
+        let elements = elements.ok_or_else(|| Invalid::Memory {
+            what: format!("a matrix of order {order}"),
+            megabytes: megabytes(element_bytes(order.into())),
+            instead: "a smaller `order`",
+        })?;
+        Ok(Self { columns, elements })
     }
 
     /// How many rows there are.
@@ -177,4 +188,9 @@ impl Matrix {
     pub(crate) fn row(&self, row: usize) -> &[f64] {
         &self.elements[row * self.columns..(row + 1) * self.columns]
     }
+}
+
+/// What the elements of a square matrix of `order` take.
+pub(crate) fn element_bytes(order: u64) -> u128 {
+    8 * u128::from(order) * u128::from(order)
 }

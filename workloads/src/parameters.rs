@@ -1,7 +1,7 @@
 //! Parameters that all workloads have, and their errors.
 
 use bsp::Rank;
-use bsp::farm::FarmError;
+use bsp::farm::{DealingError, FarmError};
 use bsp::units::{Bytes, Instructions};
 
 use crate::lu::CyclicError;
@@ -108,7 +108,10 @@ pub enum Error {
         /// Rows of the right one.
         rows: usize,
     },
-    /// A farm that has no worker or deals no tasks.
+    /// A rule that deals no tasks.
+    #[error("`dealing`: {0}")]
+    Dealing(#[from] DealingError),
+    /// No farm.
     #[error(transparent)]
     Farm(#[from] FarmError),
     /// Less than the program needs.

@@ -12,7 +12,7 @@ use super::numbers::{count, whole};
 pub struct BlockCyclic {
     /// Tasks of each worker in its first interaction, at least 1.
     pub block: u64,
-    /// A worker that takes less than this part of the reference time gets more tasks; above 0.
+    /// A worker that takes less than this part of the reference time gets more tasks; from 0.001 to 1000.
     pub threshold_min: f64,
     /// One that takes more than this part of it gets fewer; at least the other threshold.
     pub threshold_max: f64,
@@ -22,6 +22,7 @@ pub struct BlockCyclic {
 
 /// The time that thresholds are parts of. The paper has both readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reference {
     /// The longest time of a worker in the first interaction.
     #[default]
@@ -57,7 +58,7 @@ impl BlockCyclic {
     pub(super) fn check_thresholds(&self) -> Result<(), DealingError> {
         let (min, max) = (self.threshold_min, self.threshold_max);
         for (name, value) in [("threshold_min", min), ("threshold_max", max)] {
-            if !value.is_finite() || value <= 0.0 {
+            if !(THRESHOLD_MIN..=THRESHOLD_MAX).contains(&value) {
                 return Err(DealingError::Threshold { name, value });
             }
         }
@@ -67,3 +68,7 @@ impl BlockCyclic {
         Ok(())
     }
 }
+
+/// Bounds of thresholds.
+const THRESHOLD_MIN: f64 = 1e-3;
+const THRESHOLD_MAX: f64 = 1e3;

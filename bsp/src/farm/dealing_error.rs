@@ -7,7 +7,7 @@ pub enum DealingError {
     #[error("invalid value `0` for `{0}`: must be at least 1")]
     Zero(&'static str),
     /// A number that is no threshold.
-    #[error("invalid value `{value:?}` for `{name}`: must be a number above 0")]
+    #[error("invalid value `{value:?}` for `{name}`: must be a number from 0.001 to 1000")]
     Threshold {
         /// Its key.
         name: &'static str,

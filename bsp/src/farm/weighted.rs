@@ -60,7 +60,7 @@ pub(super) fn shares(rates: &[f64], total: u64) -> Vec<u64> {
         by_remainder.then(one.cmp(other))
     });
     let rest = usize::try_from(total.saturating_sub(dealt)).unwrap_or(usize::MAX);
-    for rank in ranks.into_iter().cycle().take(rest.min(rates.len())) {
+    for rank in ranks.into_iter().take(rest) {
         shares[rank] += 1;
     }
     shares

@@ -6,6 +6,7 @@ use workloads::Matrix;
 use workloads::lu::kernel::{Block, Factors, Lu, Parameters, Singular, processes};
 
 use crate::outputs::OutputFile;
+use crate::shipped::matrix_file;
 use crate::workload::Common;
 use crate::workload::Rejection;
 use crate::workload::Supersteps;
@@ -123,11 +124,5 @@ fn matrix(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Matrix
     let Some(file) = &parameters.matrix else {
         return Ok(parameters.drawn(seed).map_err(|error| error.to_string())?);
     };
-    let text = files.read("matrix", file)?;
-    Matrix::from_csv(&text)
-        .and_then(Matrix::square)
-        .map_err(|error| {
-            let path = files.path("matrix", file);
-            Unbuilt::File(format!("`matrix`: {} {error}", path.display()))
-        })
+    matrix_file::read(("matrix", file), files, Matrix::square)
 }

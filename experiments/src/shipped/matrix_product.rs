@@ -4,6 +4,7 @@ use workloads::Matrix;
 use workloads::matrix_product::{Parameters, Product, Side, check, processes};
 
 use crate::outputs::OutputFile;
+use crate::shipped::matrix_file;
 use crate::workload::Common;
 use crate::workload::Rejection;
 use crate::workload::Supersteps;
@@ -55,8 +56,7 @@ impl Workload for MatrixProduct {
     ) -> Result<Option<String>, Rejection> {
         let (a, b) = factors(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
-        let product = outputs.first().map(|rows| rows.concat());
-        let agreement = check((&a, &b), &product.unwrap_or_default(), common.seed)
+        let agreement = check((&a, &b), &product(outputs), common.seed)
             .map_err(|disagreement| Rejection::Outputs(disagreement.to_string()))?;
         Ok(Some(format!(
             "C = A·B of {} rows and {} columns: {} drawn vectors agree",
@@ -75,11 +75,18 @@ impl Workload for MatrixProduct {
     ) -> Result<Vec<OutputFile>, Rejection> {
         let (a, b) = factors(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
-        let product = outputs.first().map(|rows| rows.concat());
         let shape = [a.rows(), b.columns()];
-        let product = OutputFile::array("product.npy", &shape, product.unwrap_or_default());
-        Ok(vec![product])
+        Ok(vec![OutputFile::array(
+            "product.npy",
+            &shape,
+            product(outputs),
+        )])
     }
+}
+
+/// The elements of the product, row after row: what the master outputs.
+fn product(outputs: &[Vec<Vec<f64>>]) -> Vec<f64> {
+    outputs.first().map_or_else(Vec::new, |rows| rows.concat())
 }
 
 /// The factors in the files that are named, or drawn ones.
@@ -88,17 +95,11 @@ fn factors(
     seed: u64,
     files: Files<'_>,
 ) -> Result<(Matrix, Matrix), Unbuilt> {
-    let factor = |key: &str, file: Option<&String>, side: Side| {
-        let Some(file) = file else {
-            return Ok(parameters
-                .drawn(side, seed)
-                .map_err(|error| error.to_string())?);
-        };
-        let text = files.read(key, file)?;
-        Matrix::from_csv(&text).map_err(|error| {
-            let path = files.path(key, file);
-            Unbuilt::File(format!("`{key}`: {} {error}", path.display()))
-        })
+    let factor = |key: &str, file: Option<&String>, side: Side| match file {
+        Some(file) => matrix_file::read((key, file), files, Ok),
+        None => Ok(parameters
+            .drawn(side, seed)
+            .map_err(|error| error.to_string())?),
     };
     Ok((
         factor("a", parameters.a.as_ref(), Side::Left)?,

@@ -26,10 +26,9 @@ use bsp::units::Instructions;
 use bsp::{Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
-use crate::lu::kernel::parameters::element_bytes;
 use crate::lu::kernel::tile::Tile;
 use crate::lu::{Cyclic, distribution};
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, element_bytes};
 use crate::memory::{collected, megabytes};
 use crate::parameters::{Common, Error, whole, within};
 

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dealing::DealingParameters;
 use crate::matrix::Matrix;
-use crate::memory::megabytes;
-use crate::parameters::{Error, within};
+use crate::parameters::Error;
 
 /// What is multiplied, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,17 +44,11 @@ impl Parameters {
     ///
     /// If its order is 0 or too large, or there is no memory for it.
     pub fn drawn(&self, factor: Side, seed: u64) -> Result<Matrix, Error> {
-        let order = f64::from(self.order);
-        within(("order", order), 1.0, 16_384.0, "a number from 1 to 16384")?;
         let purpose = match factor {
             Side::Left => b"rows of a left factor   ",
             Side::Right => b"rows of a right factor  ",
         };
-        Matrix::drawn(self.order, 0.0, (seed, purpose)).ok_or_else(|| Error::Memory {
-            what: format!("a matrix of order {}", self.order),
-            megabytes: megabytes(8 * u128::from(self.order) * u128::from(self.order)),
-            instead: "a smaller `order`",
-        })
+        Matrix::drawn(self.order, 0.0, (seed, purpose))
     }
 }
 

@@ -87,9 +87,9 @@ fn blocks_grow_to_the_lower_threshold() {
     assert_eq!(blocks[2], [8, 31, 15]);
 }
 
-/// By hand: with the longest time of the last interaction as reference, all follow the slowest.
+/// By hand, with both reference times.
 #[test]
-fn blocks_shrink_to_the_upper_threshold_of_the_first_reference() {
+fn blocks_follow_the_thresholds_of_either_reference() {
     let rule = BlockCyclic {
         block: 10,
         threshold_min: 0.5,

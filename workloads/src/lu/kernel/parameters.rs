@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, element_bytes};
 use crate::memory::megabytes;
 use crate::parameters::{Error, within};
 
@@ -50,12 +50,9 @@ impl Parameters {
     ///
     /// If its order is 0 or too large, the diagonal no number, or there is no memory for it.
     pub fn drawn(&self, seed: u64) -> Result<Matrix, Error> {
-        let order = f64::from(self.order);
-        within(("order", order), 1.0, 16_384.0, "a number from 1 to 16384")?;
         let diagonal = ("diagonal", self.diagonal);
         let diagonal = within(diagonal, -1e300, 1e300, "a number from -1e300 to 1e300")?;
         Matrix::drawn(self.order, diagonal, (seed, PURPOSE))
-            .ok_or_else(|| self.too_large(self.order))
     }
 
     /// There is no memory for a matrix of `order`.
@@ -73,8 +70,3 @@ impl Parameters {
 
 /// Of the random numbers of a drawn matrix.
 const PURPOSE: &[u8; 24] = b"rows of a random matrix ";
-
-/// What the elements of a matrix of `order` take.
-pub(super) fn element_bytes(order: u64) -> u128 {
-    8 * u128::from(order) * u128::from(order)
-}
