@@ -94,7 +94,7 @@ fn an_interrupted_bench_shows_what_is_complete_and_leaves_no_process() {
     let slow = ["--state", "3MB..4MB", "--level", "0.001"];
     let options = [&options[..], &slow].concat();
     let bench = UnderWay::start(&mut folder.command(&words(&LIMITED, &options)));
-    std::thread::sleep(Duration::from_secs(1));
+    bench.handles_interrupts_within(15);
     let nodes = bench.children();
     assert_eq!(nodes.len(), 2);
     bench.signal("INT");

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::invocation::Ended;
 
@@ -56,10 +56,29 @@ impl UnderWay {
             .collect()
     }
 
+    /// Waits until it handles SIGINT; before that, the signal ends it immediately.
+    #[track_caller]
+    pub(crate) fn handles_interrupts_within(&self, seconds: u64) {
+        let deadline = Instant::now() + Duration::from_secs(seconds);
+        let handles = || {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap();
+            let mut caught = status.lines().filter_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = u64::from_str_radix(caught.next().unwrap().trim(), 16).unwrap();
+            caught & 1 << (SIGINT - 1) != 0
+        };
+        while !handles() {
+            assert!(Instant::now() < deadline, "it does not handle SIGINT");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         !is_alive(self.pid)
     }
 }
+
+/// The number of the signal.
+const SIGINT: u32 = 2;
 
 /// Sends a process a signal, as `TERM`.
 pub(crate) fn signal(pid: u32, name: &str) {
