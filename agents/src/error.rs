@@ -29,6 +29,9 @@ pub enum RunError {
     /// There are no processes.
     #[error("there are no processes; at least one is needed")]
     NoProcesses,
+    /// Hosts cannot join as they should.
+    #[error("{0}")]
+    Elasticity(String),
     /// No route connects two hosts that communicate.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),

@@ -9,6 +9,7 @@ mod attainable;
 mod check;
 mod chunks;
 mod deliberation;
+mod elasticity;
 mod encoding;
 mod error;
 pub mod hosts;
@@ -33,6 +34,7 @@ mod world;
 
 pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
 pub use deliberation::{Deliberated, Deliberation};
+pub use elasticity::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
 pub use error::RunError;
 pub use node::Node;
 pub use outcome::Outcome;

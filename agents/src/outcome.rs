@@ -3,7 +3,7 @@
 use protocol::Build;
 
 use crate::programs::Outputs;
-use crate::record::{Call, End};
+use crate::record::{Call, End, Join};
 
 /// The result of a run, in either world.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub struct Outcome {
     pub end: End,
     /// The rescheduling calls that were held.
     pub calls: Vec<Call>,
+    /// The hosts that joined, or that were to join and did not.
+    pub joins: Vec<Join>,
     /// The outputs of the programs, by rank.
     pub outputs: Outputs,
     /// The builds of the nodes, by host; none in a simulation.

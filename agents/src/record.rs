@@ -13,7 +13,7 @@ mod reader;
 mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, Image, Interaction, Rank, SetId};
 use migbsp::{
     Answer, BarrierTime, CostCoefficients, Edge, Entry, ExternalLoad, HostLink, MeasuredMove,
     NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Received,
@@ -47,6 +47,10 @@ pub enum Event {
     Call(Box<Call>),
     /// A process runs on its new host.
     Moved(Moved),
+    /// A host has joined, or it was decided that it does not.
+    Join(Join),
+    /// An interaction of a task farm is complete.
+    Interaction(Interaction),
     /// The run has ended.
     End(End),
 }
@@ -252,6 +256,33 @@ pub struct Moved {
     /// The memory that its program declares, on real hosts: by this, and not by the bytes of its image, the move was priced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<Bytes>,
+}
+
+/// A host has joined, or it was decided that it does not, because it would not pay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Join {
+    /// The number of complete supersteps.
+    pub superstep: u64,
+    /// The host.
+    pub host: HostId,
+    /// The time when it was asked.
+    pub asked: Instant,
+    /// The time when the last of the supersteps was complete.
+    pub at: Instant,
+    /// How long its preparation takes.
+    pub creation: Seconds,
+    /// How long the rest was expected to take without it, if the program knows how much is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<Seconds>,
+    /// The seconds that it was expected to save, equation `JOIN`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saves: Option<f64>,
+    /// Whether it has joined.
+    pub joined: bool,
+    /// How long the processes waited for it and the hosts that joined with it.
+    pub waited: Seconds,
+    /// The processes that moved to it.
+    pub processes: Vec<Rank>,
 }
 
 /// The durations of a move. Packing, sending and unpacking overlap.

@@ -156,6 +156,15 @@ impl Replay {
                 self.moved.push(moved);
                 Ok(None)
             }
+            Event::Join(join) => {
+                self.expect(join.superstep)?;
+                let moved = std::mem::take(&mut self.moved);
+                self.epoch += u64::from(!moved.is_empty());
+                for Moved { rank, host, .. } in moved {
+                    self.lives[rank.index()] = host;
+                }
+                Ok(None)
+            }
             Event::Call(call) => {
                 self.expect(call.superstep)?;
                 let checked = self.check(&call);

@@ -2,6 +2,7 @@
 
 mod barrier;
 mod call;
+mod joining;
 mod placement_view;
 
 use bsp::units::{Instant, Seconds};
@@ -17,6 +18,7 @@ use crate::setup::{Collection, Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, World};
 use barrier::Barrier;
 use call::state::Call;
+use joining::Admission;
 use placement_view::PlacementView;
 
 /// The state of a Set Manager: the host of every process, the arrivals at the barrier, and the rescheduling call in
@@ -58,6 +60,10 @@ pub struct SetManager {
     /// The time for which the barrier kept it busy in each superstep since the last call, for a scheduler.
     barrier_busy: Vec<Seconds>,
     call: Option<Call>,
+    /// The hosts that are joining.
+    admission: Option<Admission>,
+    /// The last superstep after which hosts joined.
+    joined_after: Option<u64>,
     /// Messages of a call that has not begun here, in the order of arrival.
     early: Vec<(Address, AgentMessage)>,
     /// The start of the next superstep, until the call has lasted long enough.
@@ -96,6 +102,8 @@ impl SetManager {
             busy: Seconds::ZERO,
             barrier_busy: Vec::new(),
             call: None,
+            admission: None,
+            joined_after: None,
             early: Vec::new(),
             held: None,
             last: None,
@@ -114,25 +122,24 @@ impl SetManager {
         }
         match event {
             Event::Message { from, message } => {
-                if let Err(problem) = self.handle_message(rules, from, message, world) {
-                    self.has_refused = true;
-                    world.refuse(from, problem);
+                let handled = self.handle_message(rules, from, message, world);
+                self.refuse(from, handled, world);
+            }
+            Event::Woken => match self.held.take() {
+                Some(start) => self.release(rules, start, world),
+                None => {
+                    let admitted = self.admit(rules, world);
+                    self.refuse(Address::SetManager(self.set), admitted, world);
                 }
-            }
-            Event::Woken => {
-                let start = self.held.take().expect("woken to release what is held");
-                self.release(rules, start, world);
-            }
+            },
             Event::Flushed => {
                 let message = self.last.take().expect("flushed for the first process");
                 let own = Address::SetManager(self.set);
                 world.send(own, Address::Process(Rank(0)), message, Cost::Free);
             }
             Event::Deliberated(deliberated) => {
-                if let Err(problem) = self.handle_plan(rules, *deliberated, world) {
-                    self.has_refused = true;
-                    world.refuse(Address::SetManager(self.set), problem);
-                }
+                let handled = self.handle_plan(rules, *deliberated, world);
+                self.refuse(Address::SetManager(self.set), handled, world);
             }
             Event::Computed { .. }
             | Event::Exchanged(_)
@@ -140,6 +147,14 @@ impl SetManager {
             | Event::LinkProbed { .. } => {
                 unreachable!("the Manager of {} cannot handle {event:?}", self.set)
             }
+        }
+    }
+
+    /// Ends the run if an event of `from` was handled with a problem.
+    fn refuse(&mut self, from: Address, handled: Result<(), String>, world: &mut dyn World) {
+        if let Err(problem) = handled {
+            self.has_refused = true;
+            world.refuse(from, problem);
         }
     }
 
@@ -154,6 +169,9 @@ impl SetManager {
         match message {
             AgentMessage::Arrived(arrived) => self.handle_arrived(rules, from, arrived, world),
             AgentMessage::StartCall(order) => self.handle_start_call(rules, from, order, world),
+            AgentMessage::Installed(installed) if self.admission.is_some() => {
+                self.handle_relocated(rules, from, installed, world)
+            }
             message => self.handle_call_message(rules, from, message, world),
         }
     }
@@ -168,10 +186,15 @@ impl SetManager {
         check(self.superstep <= order.superstep, || {
             "a call after a superstep that is over".to_owned()
         })?;
-        if self.call.is_some() {
+        if self.call.is_some() || self.admission.is_some() {
             return self.keep_early(rules, from, AgentMessage::StartCall(order));
         }
         self.superstep = order.superstep;
+        if self.joined_after != Some(order.superstep)
+            && let Some(joining) = world.joining(order.superstep + 1)
+        {
+            return self.begin_joining(rules, joining, false, world);
+        }
         let began = world.now();
         self.begin_call(rules, began, world);
         Ok(())
@@ -254,14 +277,15 @@ impl SetManager {
                     .push(busy - std::mem::replace(&mut self.busy, busy));
             }
         }
-        if self.calls(rules, &all, took) && !self.barrier.is_over() {
-            if rules.barrier.shape != Shape::Hierarchical {
-                let confer = AgentMessage::StartCall(StartCall {
-                    superstep: self.superstep,
-                });
-                self.send_to_managers(rules, &confer, Cost::Encoded, world);
-            }
-            self.begin_call(rules, ended, world);
+        let is_due = self.calls(rules, &all, took) && !self.barrier.is_over();
+        if !self.barrier.is_over()
+            && let Some(joining) = world.joining(self.superstep + 1)
+        {
+            self.announce_call(rules, world);
+            return self.begin_joining(rules, joining, is_due, world);
+        }
+        if is_due {
+            self.hold_call(rules, world);
         } else {
             let start = Start {
                 superstep: self.superstep + 1,
@@ -270,6 +294,23 @@ impl SetManager {
             self.release(rules, start, world);
         }
         Ok(())
+    }
+
+    /// Begins a call after the present superstep, at all Managers.
+    fn hold_call(&mut self, rules: &Rules, world: &mut dyn World) {
+        self.announce_call(rules, world);
+        let began = world.now();
+        self.begin_call(rules, began, world);
+    }
+
+    /// Tells the other Managers that a call follows, or hosts join, if they do not find out themselves.
+    fn announce_call(&self, rules: &Rules, world: &mut dyn World) {
+        if rules.barrier.shape != Shape::Hierarchical {
+            let order = AgentMessage::StartCall(StartCall {
+                superstep: self.superstep,
+            });
+            self.send_to_managers(rules, &order, Cost::Encoded, world);
+        }
     }
 
     /// Checks that every message is received in its superstep or, if it arrived where no process expected it, in the

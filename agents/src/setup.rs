@@ -1,5 +1,6 @@
 //! The description of a run, without its programs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bsp::units::{Bytes, Seconds};
@@ -7,6 +8,7 @@ use bsp::{HostId, Rank, SetId};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
 
+use crate::elasticity::Elasticity;
 use crate::error::RunError;
 use crate::script::Script;
 
@@ -25,6 +27,8 @@ pub struct Setup {
     pub barrier: Barrier,
     /// The scheduler; `None` to never reschedule.
     pub scheduler: Option<Scheduler>,
+    /// In simulations: hosts that join while it runs. `None`: all hosts are there from the start.
+    pub elasticity: Option<Elasticity>,
     /// The number of supersteps after which a computation counts as endless.
     pub superstep_limit: u64,
 }
@@ -278,17 +282,24 @@ pub struct Rules {
     pub in_set: Vec<u32>,
     /// The first Manager: that of the Set in which the first process starts.
     pub first: SetId,
+    /// The hosts that are not there at the start.
+    pub absent: BTreeSet<HostId>,
 }
 
 impl Rules {
     /// The rules of a run on `setup`: each Manager runs on the host of the lowest rank of its Set, or on the first host
-    /// of the Set if no process starts there.
+    /// of the Set that is there at the start if no process starts there.
     ///
     /// # Panics
     ///
-    /// If a process is placed on a host that the platform does not have.
+    /// If a process is placed on a host that the platform does not have, or no host of a Set is there at the start.
     #[must_use]
     pub fn new(setup: &Setup) -> Self {
+        let pool = setup
+            .elasticity
+            .iter()
+            .flat_map(|elasticity| &elasticity.pool);
+        let absent: BTreeSet<HostId> = pool.map(|pooled| pooled.host).collect();
         let sets: Vec<SetId> = setup.platform.hosts().iter().map(|host| host.set).collect();
         let mut managers: Vec<Option<HostId>> = vec![None; setup.platform.sets().len()];
         let mut on_host = vec![0; sets.len()];
@@ -302,7 +313,10 @@ impl Rules {
         let managers = managers
             .into_iter()
             .zip(setup.platform.sets())
-            .map(|(manager, set)| manager.unwrap_or_else(|| set.hosts[0]))
+            .map(|(manager, set)| {
+                let mut present = set.hosts.iter().filter(|host| !absent.contains(host));
+                manager.unwrap_or_else(|| *present.next().expect("a host of the Set is there"))
+            })
             .collect();
         let first = setup
             .placement
@@ -317,6 +331,7 @@ impl Rules {
             on_host,
             in_set,
             first,
+            absent,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod activity;
 mod link_probes;
+mod pool;
 mod recorded;
 mod rendezvous;
 mod routes;
@@ -170,7 +171,8 @@ impl Simulation {
             .enumerate()
             .map(|(index, set)| {
                 let id = SetId::from_index(index);
-                let manager = SetManager::new(rules, id, set.hosts.clone());
+                let present = set.hosts.iter().filter(|host| !rules.absent.contains(host));
+                let manager = SetManager::new(rules, id, present.copied().collect());
                 SetManagerAgent::new(manager, &context)
             })
             .collect();

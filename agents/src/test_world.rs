@@ -152,6 +152,7 @@ impl TestWorld {
                 ..Barrier::default()
             },
             scheduler,
+            elasticity: None,
             superstep_limit: 1000,
         };
         Self {
@@ -327,5 +328,6 @@ fn no_rules() -> Rules {
         on_host: Vec::new(),
         in_set: Vec::new(),
         first: SetId(0),
+        absent: std::collections::BTreeSet::new(),
     }
 }

@@ -7,6 +7,7 @@ use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessIma
 use smallvec::SmallVec;
 
 use crate::deliberation::{Deliberated, Deliberation};
+use crate::elasticity::Joining;
 use crate::error::RunError;
 use crate::record;
 
@@ -139,6 +140,12 @@ pub trait World {
 
     /// A process has halted, and the superstep in which it halted is over: its agent ends.
     fn finished(&mut self, rank: Rank);
+
+    /// The hosts that join after the first `completed` supersteps, when all processes have arrived; the same for every
+    /// Manager that asks.
+    fn joining(&mut self, _completed: u64) -> Option<Joining> {
+        None
+    }
 
     /// The memory that a process occupies: what its program declares, or its encoded state.
     fn image(&self, rank: Rank) -> Image;

@@ -10,6 +10,7 @@ pub mod certificates;
 pub mod chart;
 pub mod compare;
 pub mod explain;
+pub mod joined;
 pub mod live;
 mod move_report;
 pub mod platform;

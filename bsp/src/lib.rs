@@ -10,6 +10,7 @@
 
 pub mod farm;
 mod ids;
+mod interaction;
 mod name;
 mod program;
 pub mod reference;
@@ -19,6 +20,7 @@ pub mod testing;
 pub mod units;
 
 pub use ids::{HostId, Rank, SetId};
+pub use interaction::Interaction;
 pub use name::{NameError, check_name};
 pub use program::{Image, Payload, Program, Step};
-pub use superstep::{Envelope, Inbox, Outbox, Superstep};
+pub use superstep::{Conditions, Envelope, Inbox, Outbox, Superstep};

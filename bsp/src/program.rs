@@ -15,9 +15,10 @@ use crate::units::Bytes;
 ///   `#[serde(skip)]` and rebuilt.
 /// * **The end is no later than foreseen.** A process that says how many supersteps are left executes no more.
 /// * **Nothing but the state and the inbox matters.** No clock, no random numbers that are not part
-///   of the state, no files: the same state, inbox and [`Superstep::elapsed`] give the same superstep.
-/// * **Times change no output.** [`Superstep::elapsed`] may decide which process computes what and when, and so
-///   messages and the number of supersteps; the outputs are the same whatever it says.
+///   of the state, no files: the same state, inbox, [`Superstep::elapsed`] and [`Superstep::is_standby`] give the same
+///   superstep.
+/// * **Times and hosts change no output.** [`Superstep::elapsed`] and [`Superstep::is_standby`] may decide which process
+///   computes what and when, and so messages and the number of supersteps; the outputs are the same whatever they say.
 ///
 /// # Examples
 ///
@@ -74,6 +75,14 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
     /// program that may end earlier gives the number that it does not exceed.
     fn remaining(&self, completed: u64) -> Option<u64> {
         let _ = completed;
+        None
+    }
+
+    /// The part of the whole computation that has been done, from 0 to 1; `None`: the process does not know.
+    ///
+    /// It decides when hosts join that are to join after a part of the work, and whether that still pays. Without it, it is
+    /// the part of the supersteps, if [`remaining`](Self::remaining) knows them.
+    fn progress(&self) -> Option<f64> {
         None
     }
 }

@@ -3,6 +3,7 @@
 use std::panic::resume_unwind;
 
 use crate::ids::Rank;
+use crate::interaction::Interaction;
 use crate::units::{Bytes, Instructions, Seconds};
 
 /// The context of one superstep of one process.
@@ -10,10 +11,20 @@ use crate::units::{Bytes, Instructions, Seconds};
 pub struct Superstep<'a, Message> {
     rank: Rank,
     size: u32,
-    index: u64,
-    elapsed: Seconds,
+    conditions: Conditions<'a>,
     inbox: &'a mut Inbox<Message>,
     outbox: &'a mut Outbox<Message>,
+}
+
+/// What a runner knows of a superstep when a process starts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conditions<'a> {
+    /// The superstep, from 0.
+    pub index: u64,
+    /// How long the process computed in the superstep before; zero in the first.
+    pub elapsed: Seconds,
+    /// The processes whose hosts have not joined, in rank order.
+    pub standby: &'a [Rank],
 }
 
 /// What a process receives in a superstep, ordered by (sender's rank, order sent).
@@ -26,12 +37,14 @@ pub struct Inbox<Message> {
 }
 
 /// What a process did in a superstep.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outbox<Message> {
     /// Computation charged.
     pub work: Instructions,
     /// Messages in the order sent.
     pub sends: Vec<(Rank, Envelope<Message>)>,
+    /// The interaction of a task farm that is complete, if it is the farm's master.
+    pub interaction: Option<Interaction>,
 }
 
 /// One message on its way.
@@ -48,8 +61,7 @@ pub enum Envelope<Message> {
 pub(crate) struct GaveUp(pub(crate) String);
 
 impl<'a, Message> Superstep<'a, Message> {
-    /// The context of superstep `index` for process `rank` of `size`, which computed for `elapsed` in the superstep
-    /// before; called by runners.
+    /// The context of a superstep for process `rank` of `size`; called by runners.
     ///
     /// # Panics
     ///
@@ -57,7 +69,7 @@ impl<'a, Message> Superstep<'a, Message> {
     #[must_use]
     pub fn new(
         (rank, size): (Rank, u32),
-        (index, elapsed): (u64, Seconds),
+        conditions: Conditions<'a>,
         inbox: &'a mut Inbox<Message>,
         outbox: &'a mut Outbox<Message>,
     ) -> Self {
@@ -65,8 +77,7 @@ impl<'a, Message> Superstep<'a, Message> {
         Self {
             rank,
             size,
-            index,
-            elapsed,
+            conditions,
             inbox,
             outbox,
         }
@@ -126,7 +137,7 @@ impl<'a, Message> Superstep<'a, Message> {
     /// Which superstep this is, from 0.
     #[must_use]
     pub const fn index(&self) -> u64 {
-        self.index
+        self.conditions.index
     }
 
     /// How long this process computed in its last superstep, as its runner measured it; zero in the first.
@@ -136,7 +147,21 @@ impl<'a, Message> Superstep<'a, Message> {
     /// ([`Program`](crate::Program)).
     #[must_use]
     pub const fn elapsed(&self) -> Seconds {
-        self.elapsed
+        self.conditions.elapsed
+    }
+
+    /// Whether process `rank` is on standby: its host has not joined, and until then it runs on the host of another process.
+    ///
+    /// It is for programs that leave such processes without work. The outputs must not depend on it
+    /// ([`Program`](crate::Program)).
+    #[must_use]
+    pub fn is_standby(&self, rank: Rank) -> bool {
+        self.conditions.standby.binary_search(&rank).is_ok()
+    }
+
+    /// Tells the runner of a complete interaction of a task farm.
+    pub(crate) fn report(&mut self, interaction: Interaction) {
+        self.outbox.interaction = Some(interaction);
     }
 
     /// The process with the next lower rank, if there is one.
@@ -167,6 +192,7 @@ impl<Message> Default for Outbox<Message> {
         Self {
             work: Instructions::ZERO,
             sends: Vec::new(),
+            interaction: None,
         }
     }
 }

@@ -6,8 +6,9 @@
 //! with it; and again without moving, to see whether it is the same each time. States, charges,
 //! messages and outputs have to be the same in all of them, byte for byte in their encoding, and no
 //! process may declare less memory than its encoded state takes, or execute more supersteps than it said were left.
-//! Then it runs them with times that are drawn at random ([`Superstep::elapsed`](crate::Superstep::elapsed)): the
-//! outputs have to be the same.
+//! Then it runs them with times that are drawn at random ([`Superstep::elapsed`](crate::Superstep::elapsed)), and with
+//! processes on standby that leave it at random ([`Superstep::is_standby`](crate::Superstep::is_standby)): the outputs
+//! have to be the same.
 //!
 //! # Examples
 //!
@@ -133,7 +134,7 @@ pub fn verify<P: Program>(
 }
 
 /// Checks that `computation` has the outputs of `plain`, which is complete, if its processes computed for the times of
-/// `clock`.
+/// `clock`, and those that it puts on standby were there.
 fn check_clock<P: Program>(
     mut computation: Computation<P>,
     mut clock: Clock,
@@ -142,11 +143,13 @@ fn check_clock<P: Program>(
     let trial = Trial::Clock;
     let mut superstep = 0;
     let mut ends = vec![u64::MAX; computation.processes.len()];
+    clock.put_on_standby(&mut computation);
     while computation.is_running() {
         check_remaining(&computation, superstep, &mut ends)?;
         let result = computation.superstep();
         result.map_err(|source| Error::Run { trial, source })?;
         clock.draw(&mut computation.elapsed);
+        clock.join(&mut computation.standby);
         superstep += 1;
     }
     let last = superstep.saturating_sub(1);

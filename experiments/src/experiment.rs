@@ -6,6 +6,7 @@ use workloads::background::Target;
 
 use crate::background::BackgroundSection;
 use crate::configuration_digest::configuration_digest;
+use crate::elasticity::ElasticitySection;
 use crate::registry::Entry;
 use crate::registry::Registry;
 use crate::scheduler::Scheduler;
@@ -35,6 +36,8 @@ pub struct Experiment {
     pub load: BackgroundSection,
     /// `[congestion]`.
     pub congestion: BackgroundSection,
+    /// `[elasticity]`.
+    pub elasticity: ElasticitySection,
     /// `[placement]`.
     pub placement: PlacementSection,
     /// `[network]`.
@@ -90,6 +93,7 @@ impl Experiment {
             platform: section(written, "platform")?,
             load: BackgroundSection::new(written, Target::Hosts)?,
             congestion: BackgroundSection::new(written, Target::Links)?,
+            elasticity: ElasticitySection::new(written)?,
             placement: section(written, "placement")?,
             network: section(written, "network")?,
             barrier: section(written, "barrier")?,
@@ -104,6 +108,7 @@ impl Experiment {
     pub fn defaults() -> Node {
         let sections = [
             ("platform", tree_of(&PlatformSection::default())),
+            ("elasticity", tree_of(&ElasticitySection::default())),
             ("placement", tree_of(&PlacementSection::default())),
             ("network", tree_of(&NetworkSection::default())),
             ("barrier", tree_of(&BarrierSection::default())),
@@ -140,6 +145,7 @@ impl Experiment {
             ("platform", tree_of(&self.platform)),
             ("load", self.load.effective()),
             ("congestion", self.congestion.effective()),
+            ("elasticity", tree_of(&self.elasticity)),
             ("placement", tree_of(&self.placement)),
             ("network", tree_of(&self.network)),
             ("barrier", tree_of(&self.barrier)),
@@ -152,10 +158,16 @@ impl Experiment {
         }
     }
 
-    /// The digest of [`Self::effective`].
+    /// The digest of [`Self::effective`], without `[elasticity]` if no host joins.
     #[must_use]
     pub fn digest(&self) -> String {
-        configuration_digest(&self.effective())
+        let mut effective = self.effective();
+        if self.elasticity.pool.is_empty()
+            && let Value::Table(entries) = &mut effective.value
+        {
+            entries.retain(|(name, _)| name != "elasticity");
+        }
+        configuration_digest(&effective)
     }
 
     /// Whether its result depends on the seed.
@@ -322,11 +334,12 @@ fn missing(key: &str, example: &str) -> Fault {
 /// Maximum number of processes in a simulation: 2²⁴ processes take about 30 GB.
 const PROCESSES_MAX: u32 = 16_777_216;
 
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 10] = [
     "application",
     "platform",
     "load",
     "congestion",
+    "elasticity",
     "placement",
     "network",
     "barrier",

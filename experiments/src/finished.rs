@@ -1,7 +1,7 @@
 //! The result of one run, in either world.
 
 use agents::hosts::JobError;
-use agents::record::{Call, End};
+use agents::record::{Call, End, Join};
 use agents::{Outcome, Outputs, RunError};
 use protocol::{Build, Fault as AtFault};
 
@@ -19,6 +19,8 @@ pub struct Finished {
     pub end: End,
     /// The rescheduling calls that were held.
     pub calls: Vec<Call>,
+    /// The hosts that joined, or that were to join and did not.
+    pub joins: Vec<Join>,
     /// The outputs of the programs, by rank.
     pub outputs: Outputs,
     /// Digest of the outputs: equal for equal outputs.
@@ -44,6 +46,7 @@ impl Finished {
         Ok(Self {
             end: outcome.end,
             calls: outcome.calls,
+            joins: outcome.joins,
             outputs: outcome.outputs,
             outputs_digest: verified.digest,
             verified: verified.statement,
@@ -76,9 +79,9 @@ impl From<RunFailure> for Failure {
                 fault.into()
             }
             // The platform's file is invalid, not the program.
-            RunFailure::Simulation(error @ (RunError::NoRoute(_) | RunError::Stuck { .. })) => {
-                Self::input(error)
-            }
+            RunFailure::Simulation(
+                error @ (RunError::NoRoute(_) | RunError::Stuck { .. } | RunError::Elasticity(_)),
+            ) => Self::input(error),
             RunFailure::Simulation(error) => Self::run(error),
             RunFailure::Job(JobError { fault, message }) => match fault {
                 AtFault::Program => Self::Run(message),

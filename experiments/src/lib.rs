@@ -14,10 +14,12 @@ mod call_summary;
 pub mod cluster;
 mod configuration_digest;
 mod digest;
+mod elasticity;
 mod embedded;
 mod experiment;
 mod failure;
 mod finished;
+mod join_summary;
 mod limits;
 mod loaded;
 mod outputs;
@@ -40,10 +42,12 @@ mod workload;
 pub use attributed::{Attributed, CsvTable, Published};
 pub use background::BackgroundSection;
 pub use call_summary::{CallSummary, NamedMove};
+pub use elasticity::ElasticitySection;
 pub use embedded::{Embedded, load_embedded};
 pub use experiment::{Application, Experiment};
 pub use failure::Failure;
 pub use finished::{Finished, RunFailure};
+pub use join_summary::JoinSummary;
 pub use loaded::{
     Loaded, layered, load, load_for_cluster, load_text_for_cluster, overrides, scheduler, submitted,
 };

@@ -27,6 +27,14 @@ pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
     if experiment.scheduler.options.payment == Payment::Migrant {
         return refuse("scheduler.payment", "migrant", "\"transfer\"");
     }
+    if let Some(host) = experiment.elasticity.pool.first() {
+        let key = "elasticity.pool";
+        let place = loaded.written.find(key).and_then(Node::place);
+        let rule =
+            "needs a simulated platform: real hosts do not join yet; leave `[elasticity]` out";
+        let met = format!("\"{host}\"");
+        return Err(Failure::input(Fault::invalid(place, key, met, rule)));
+    }
     if let Some(factor) = experiment.scheduler.options.transfer_factor {
         let key = "scheduler.transfer_factor";
         let place = loaded.written.find(key).and_then(Node::place);
@@ -53,7 +61,8 @@ pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
 pub(crate) fn without_others(loaded: &Loaded) -> Node {
     let effective = loaded.experiment.effective();
     let entries = effective.entries().iter();
-    let kept = entries.filter(|(key, _)| key != "load" && key != "congestion");
+    let kept =
+        entries.filter(|(key, _)| !["load", "congestion", "elasticity"].contains(&key.as_str()));
     Node {
         value: Value::Table(kept.cloned().collect()),
         origin: None,

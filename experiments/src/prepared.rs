@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agents::record::Event;
-use agents::{Script, Setup, placement};
+use agents::{Elasticity, Script, Setup, placement};
 use bsp::HostId;
 use simulator::Platform;
 
@@ -24,6 +24,8 @@ pub struct PreparedExperiment {
     pub platform: Arc<Platform>,
     /// The host on which each process starts, by rank.
     pub placement: Vec<HostId>,
+    /// The hosts that join, if there are any.
+    pub elasticity: Option<Elasticity>,
     /// Scripted migrations; none: the policy decides.
     pub script: Option<Script>,
 }
@@ -39,14 +41,24 @@ impl PreparedExperiment {
         let platform = loaded.platform()?;
         let processes = experiment.application.processes;
         let options = experiment.placement.options();
-        let placement = placement(&platform, &options, processes).map_err(Failure::input)?;
+        let mut placement = placement(&platform, &options, processes).map_err(Failure::input)?;
+        let elasticity = &experiment.elasticity;
+        let elasticity = elasticity.agents((&platform, &loaded.written), &mut placement)?;
         let orders = &experiment.scheduler.orders;
         let script = crate::script::script(orders, &loaded.written, processes, |name| {
-            find_host(name, &platform)
+            let host = find_host(name, &platform)?;
+            let pool = elasticity.iter().flat_map(|elasticity| &elasticity.pool);
+            match pool.into_iter().find(|pooled| pooled.host == host) {
+                Some(_) => Err(format!(
+                    "{name} is in `elasticity.pool`; a script moves processes to other hosts"
+                )),
+                None => Ok(host),
+            }
         })?;
         Ok(Self {
             platform: Arc::new(platform),
             placement,
+            elasticity,
             script,
             loaded,
         })
@@ -88,6 +100,7 @@ impl PreparedExperiment {
                 let script = self.script.clone();
                 experiment.scheduler.agents(scenario, script, seed)
             },
+            elasticity: self.elasticity.clone(),
             superstep_limit: experiment.run.superstep_limit,
         }
     }

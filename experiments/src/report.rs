@@ -10,6 +10,7 @@ use crate::attributed::{CsvTable, Published};
 use crate::call_summary::{CallSummary, NamedMove};
 use crate::failure::Failure;
 use crate::finished::Finished;
+use crate::join_summary::JoinSummary;
 use crate::loaded::Loaded;
 use crate::provenance::Provenance;
 use crate::scheduler::Scenario;
@@ -65,6 +66,9 @@ pub struct RunReport {
     pub builds: Vec<Build>,
     /// All rescheduling calls.
     pub calls: Vec<CallReport>,
+    /// The hosts that joined, or that were to join and did not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joins: Vec<JoinSummary>,
 }
 
 /// One rescheduling call and its migrations.
@@ -189,6 +193,11 @@ impl RunReport {
                 .iter()
                 .map(|call| CallReport::new(call, platform))
                 .collect(),
+            joins: {
+                let name = |host| platform.host(host).name.clone();
+                let joins = finished.joins.iter();
+                joins.map(|join| JoinSummary::new(join, name)).collect()
+            },
         }
     }
 

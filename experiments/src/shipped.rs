@@ -7,6 +7,7 @@ mod matrix_file;
 mod matrix_product;
 mod smith_waterman_kernel;
 mod state_kinds;
+mod task_farm;
 
 use workloads::{lbm, lu, smith_waterman, synthetic};
 
@@ -25,6 +26,7 @@ use self::lu_kernel::LuKernel;
 use self::matrix_product::MatrixProduct;
 use self::smith_waterman_kernel::SmithWatermanKernel;
 use self::state_kinds::KindsOfState;
+use self::task_farm::ModelFarm;
 
 impl Registry {
     /// The shipped workloads; users add theirs.
@@ -41,6 +43,7 @@ impl Registry {
             .with::<KindsOfState>()
             .with::<HRelations>()
             .with::<MatrixProduct>()
+            .with::<ModelFarm>()
             .with::<Synthetic>()
     }
 }

@@ -30,6 +30,7 @@ fn setup(platform: &Arc<Platform>, processes: u32, scheduler: Option<Scheduler>)
         platform: Arc::clone(platform),
         barrier: Barrier::default(),
         scheduler,
+        elasticity: None,
         superstep_limit: u64::MAX,
     }
 }
@@ -89,7 +90,7 @@ fn task_farm(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new(name, TASKS), |bencher| {
             bencher.iter(|| {
                 let tasks = (0..TASKS).collect();
-                let farm = farm::processes::<Empty>((), tasks, 9, dealing.clone()).unwrap();
+                let farm = farm::processes::<Empty>(&(), tasks, 9, dealing.clone()).unwrap();
                 let outcome = simulate(&setup, Programs::new(farm), &mut |_| {}).unwrap();
                 outcome.end.seconds
             });

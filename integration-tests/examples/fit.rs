@@ -346,6 +346,7 @@ where
             ..Barrier::default()
         },
         scheduler: None,
+        elasticity: None,
         superstep_limit: u64::MAX,
     };
     Ok(simulate(&setup, Programs::new(programs), &mut |_| {})?

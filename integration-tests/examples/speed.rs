@@ -94,6 +94,7 @@ fn run_one(case: &Case) -> anyhow::Result<()> {
             ..Barrier::default()
         },
         scheduler: None,
+        elasticity: None,
         superstep_limit: u64::MAX,
     };
     let common = Common {

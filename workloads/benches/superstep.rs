@@ -4,8 +4,8 @@
 use std::hint::black_box;
 
 use bsp::reference::{self, Limit};
-use bsp::units::{Bytes, Seconds};
-use bsp::{Inbox, Outbox, Program, Rank, Superstep};
+use bsp::units::Bytes;
+use bsp::{Conditions, Inbox, Outbox, Program, Rank, Superstep};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use workloads::{Common, lbm, synthetic};
 
@@ -43,7 +43,10 @@ fn bench<P: Program<Message = ()>>(criterion: &mut Criterion, name: &str, proces
             outbox.sends.clear();
             let mut ctx = Superstep::new(
                 (rank, COMMON.processes),
-                (index, Seconds::ZERO),
+                Conditions {
+                    index,
+                    ..Conditions::default()
+                },
                 &mut inbox,
                 &mut outbox,
             );

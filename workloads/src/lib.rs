@@ -25,6 +25,7 @@ pub mod smith_waterman;
 pub mod state_kinds;
 pub mod synthetic;
 mod tally;
+pub mod task_farm;
 
 pub use dealing::DealingParameters;
 pub use matrix::{Error as MatrixError, Matrix};

@@ -85,7 +85,7 @@ pub fn processes(
         elements: b.elements().to_vec(),
         instructions_per_operation: whole(per_operation),
     };
-    let farm = farm::processes(factor, tasks, common.processes, dealing);
+    let farm = farm::processes(&factor, tasks, common.processes, dealing);
     Ok(farm?)
 }
 

@@ -64,6 +64,7 @@ pub fn run(
     Ok(Outcome {
         end,
         calls: result.calls,
+        joins: Vec::new(),
         builds: result.builds,
         outputs: decode_outputs(outputs.collect())?,
     })

@@ -55,7 +55,8 @@ impl From<RunError> for JobError {
             RunError::Places { .. }
             | RunError::NoSuchHost { .. }
             | RunError::NoProcesses
-            | RunError::Starved { .. } => Fault::Input,
+            | RunError::Starved { .. }
+            | RunError::Elasticity(_) => Fault::Input,
             RunError::Program(_)
             | RunError::NoRoute(_)
             | RunError::MessageTooLong { .. }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use bsp::reference;
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Envelope, Image, Inbox, Outbox, Program, Rank, Step};
+use bsp::{Conditions, Envelope, Image, Inbox, Interaction, Outbox, Program, Rank, Step};
 use serde::{Deserialize, Serialize};
 
 use crate::chunks::ChunkWriter;
@@ -72,6 +72,8 @@ pub(crate) struct Executed {
     pub(crate) output: Option<bytes::Bytes>,
     /// The computation that it charged.
     pub(crate) charged: Instructions,
+    /// The interaction of a task farm that is complete, if it is the farm's master.
+    pub(crate) interaction: Option<Interaction>,
 }
 
 impl Content {
@@ -121,7 +123,11 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         let step = reference::execute(
             &mut self.program,
             who,
-            (turn.superstep, turn.elapsed),
+            Conditions {
+                index: turn.superstep,
+                elapsed: turn.elapsed,
+                standby: &[],
+            },
             &mut inbox,
             &mut outbox,
         )?;
@@ -157,6 +163,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
             sends,
             output,
             charged: outbox.work,
+            interaction: outbox.interaction,
         })
     }
 

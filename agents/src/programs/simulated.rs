@@ -2,7 +2,7 @@
 
 use bsp::reference::{self, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
+use bsp::{Conditions, Envelope, Image, Inbox, Interaction, Outbox, Payload, Program, Rank, Step};
 
 use super::outputs::Outputs;
 use crate::encoding::{decode, encode_into, encoded_len};
@@ -11,11 +11,13 @@ use crate::error::RunError;
 /// Programs of a type that the world need not know.
 pub(crate) trait SimulatedPrograms {
     /// Executes superstep `superstep` of every process that has not halted, in rank order, and writes
-    /// to `plan` what they did. They computed for `elapsed` in the superstep before, by rank.
+    /// to `plan` what they did. They computed for `elapsed` in the superstep before, by rank, and those in `standby` are on
+    /// standby.
     fn execute(
         &mut self,
         superstep: u64,
         elapsed: &[Seconds],
+        standby: &[Rank],
         plan: &mut SuperstepPlan,
     ) -> Result<(), RunError>;
 
@@ -24,6 +26,12 @@ pub(crate) trait SimulatedPrograms {
 
     /// The most supersteps that `rank` executes after the first `completed`, if its program knows.
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64>;
+
+    /// The part of the whole computation that has been done, if a program knows.
+    fn progress(&self) -> Option<f64>;
+
+    /// Whether `rank` has halted.
+    fn has_halted(&self, rank: Rank) -> bool;
 
     /// The encoded state of `rank`, and the memory that its program declares.
     fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError>;
@@ -49,6 +57,8 @@ pub(crate) struct SuperstepPlan {
     pub(crate) sends: Vec<(Rank, Bytes)>,
     /// Where the messages of each process begin in `sends`, and where the last one's end.
     pub(crate) first_send: Vec<usize>,
+    /// The interaction of a task farm that is complete.
+    pub(crate) interaction: Option<Interaction>,
 }
 
 /// Programs of one type.
@@ -89,20 +99,23 @@ impl<P: Program> TypedPrograms<P> {
     /// Executes one process and files what it sent.
     fn execute_one(
         &mut self,
-        when: (u64, Seconds),
         rank: Rank,
+        conditions: Conditions<'_>,
         plan: &mut SuperstepPlan,
     ) -> Result<(), RunError> {
         let size = u32::try_from(self.processes.len()).expect("ranks fit 32 bits");
         let program = &mut self.processes[rank.index()];
         self.outbox.work = Instructions::ZERO;
         let (inbox, outbox) = (&mut self.inbox, &mut self.outbox);
-        let step = reference::execute(program, (rank, size), when, inbox, outbox)?;
+        let step = reference::execute(program, (rank, size), conditions, inbox, outbox)?;
         plan.work[rank.index()] = self.outbox.work;
         if let Step::Halt(output) = step {
             self.outputs[rank.index()] = Some(output);
-            self.halted[rank.index()] = Some(when.0);
+            self.halted[rank.index()] = Some(conditions.index);
             plan.halts[rank.index()] = true;
+        }
+        if let Some(interaction) = self.outbox.interaction.take() {
+            plan.interaction = Some(interaction);
         }
         for (to, envelope) in self.outbox.sends.drain(..) {
             plan.sends.push((to, size_of(&envelope)));
@@ -121,6 +134,7 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
         &mut self,
         superstep: u64,
         elapsed: &[Seconds],
+        standby: &[Rank],
         plan: &mut SuperstepPlan,
     ) -> Result<(), RunError> {
         let size = self.processes.len();
@@ -155,7 +169,12 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
                     Envelope::Sized(bytes) => self.inbox.sized.push((routed.from, bytes)),
                 }
             }
-            self.execute_one((superstep, elapsed[rank.index()]), rank, plan)?;
+            let conditions = Conditions {
+                index: superstep,
+                elapsed: elapsed[rank.index()],
+                standby,
+            };
+            self.execute_one(rank, conditions, plan)?;
         }
         drop(messages);
         plan.first_send.push(plan.sends.len());
@@ -179,6 +198,14 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
 
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
         self.processes[rank.index()].remaining(completed)
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.processes.iter().find_map(Program::progress)
+    }
+
+    fn has_halted(&self, rank: Rank) -> bool {
+        self.halted[rank.index()].is_some()
     }
 
     fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError> {
@@ -210,6 +237,7 @@ impl SuperstepPlan {
         self.expected.resize(size, 0);
         self.sends.clear();
         self.first_send.clear();
+        self.interaction = None;
     }
 }
 
@@ -258,7 +286,7 @@ mod tests {
         let mut plan = SuperstepPlan::default();
         for superstep in 0..3 {
             programs
-                .execute(superstep, &[Seconds::ZERO; 3], &mut plan)
+                .execute(superstep, &[Seconds::ZERO; 3], &[], &mut plan)
                 .unwrap();
             let is_last = superstep == 2;
             assert_eq!(plan.work, [1, 2, 3].map(Instructions));

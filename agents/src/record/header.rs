@@ -47,6 +47,10 @@ pub enum EventKind {
     Call,
     /// [`Event::Moved`].
     Moved,
+    /// [`Event::Join`].
+    Join,
+    /// [`Event::Interaction`].
+    Interaction,
     /// [`Event::End`].
     End,
 }
@@ -61,6 +65,8 @@ impl EventKind {
             Self::Evaluated => Event::Evaluated(serde_json::from_str(line)?),
             Self::Call => Event::Call(serde_json::from_str(line)?),
             Self::Moved => Event::Moved(serde_json::from_str(line)?),
+            Self::Join => Event::Join(serde_json::from_str(line)?),
+            Self::Interaction => Event::Interaction(serde_json::from_str(line)?),
             Self::End => Event::End(serde_json::from_str(line)?),
         })
     }

@@ -53,6 +53,7 @@ impl Progress {
             EventKind::Observed => (header.superstep, "what a process found after superstep"),
             EventKind::Evaluated => (header.superstep, "what a Set found after superstep"),
             EventKind::Call => (header.superstep, "the call after superstep"),
+            EventKind::Join => (header.superstep, "a host that joins after superstep"),
             // It does not name its superstep.
             EventKind::Moved => (Some(supersteps), "a move after superstep"),
             EventKind::End => (header.supersteps, "the end of the run after superstep"),
@@ -75,7 +76,11 @@ impl Progress {
                 self.is_called = false;
                 self.evaluated.clear();
             }
-            EventKind::Observed | EventKind::Evaluated | EventKind::Moved | EventKind::Call
+            EventKind::Observed
+            | EventKind::Evaluated
+            | EventKind::Moved
+            | EventKind::Join
+            | EventKind::Call
                 if self.is_called =>
             {
                 return Err(format!(
@@ -86,6 +91,8 @@ impl Progress {
                 self.is_called = true;
                 self.is_in_call = false;
             }
+            // The moves before it are those to the host that joins.
+            EventKind::Join => self.is_in_call = false,
             EventKind::Observed | EventKind::Moved => self.is_in_call = true,
             EventKind::Evaluated => {
                 self.is_in_call = true;
@@ -106,6 +113,10 @@ impl Progress {
                 self.process(found.rank)?;
                 self.host(found.host)
             }),
+            Event::Join(join) => {
+                let mut processes = join.processes.iter();
+                processes.try_for_each(|rank| self.process(*rank))
+            }
             Event::Call(call) => {
                 let listed = call.list.iter();
                 listed

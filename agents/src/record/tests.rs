@@ -279,10 +279,35 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn join()(
+        (host, joined) in any::<(u32, bool)>(),
+        (asked, at) in (instant(), instant()),
+        (creation, waited) in (seconds(), seconds()),
+        (remaining, saves) in (prop::option::of(seconds()), prop::option::of(-1e9..1e9_f64)),
+        processes in prop::collection::vec(any::<u32>().prop_map(Rank), 0..3),
+    ) -> Event {
+        let host = HostId(host);
+        Event::Join(Join {
+            superstep: 0, host, asked, at, creation, remaining, saves, joined, waited, processes,
+        })
+    }
+}
+
+prop_compose! {
+    fn interaction()(
+        (number, left) in any::<(u64, u64)>(),
+        workers in prop::collection::vec((any::<u64>(), seconds()), 0..4),
+    ) -> Event {
+        let (dealt, took) = workers.into_iter().unzip();
+        Event::Interaction(Interaction { number, superstep: 0, left, dealt, took })
+    }
+}
+
+prop_compose! {
     /// A superstep, and the call after it if there is one.
     fn round()(
         superstep in superstep(),
-        found in prop::collection::vec(prop_oneof![observed(), moved()], 0..4),
+        found in prop::collection::vec(prop_oneof![observed(), moved(), interaction(), join()], 0..4),
         evaluated in prop::option::of(evaluated()),
         call in prop::option::of(call()),
     ) -> Vec<Event> {
@@ -336,6 +361,12 @@ fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
                 rank(&mut moved.rank);
                 host(&mut moved.host);
             }
+            Event::Join(join) => {
+                join.superstep = supersteps;
+                host(&mut join.host);
+                join.processes.iter_mut().for_each(rank);
+            }
+            Event::Interaction(interaction) => interaction.superstep = supersteps,
             Event::Run(_) | Event::End(_) => {}
         }
     }

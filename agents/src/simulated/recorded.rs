@@ -1,43 +1,53 @@
 //! What a simulated run records.
 
 use bsp::units::{Bytes, Instant, Instructions};
-use simulator::Platform;
 
 use crate::attainable::Attainable;
 use crate::record;
+use crate::setup::Setup;
 
 /// The events of a run that its observer has not seen yet, and the sums over all of them.
 pub(super) struct Recorded {
     events: Vec<record::Event>,
     calls: Vec<record::Call>,
+    joins: Vec<record::Join>,
     /// The number of supersteps recorded; the last one may be recorded after all processes have finished.
     supersteps: u64,
-    attainable: Attainable,
+    /// What other mappings would have saved; not known if hosts join.
+    attainable: Option<Attainable>,
     /// Bytes of the images that left a host.
     moved: Bytes,
 }
 
 impl Recorded {
-    /// No events yet, on `platform`.
-    pub(super) fn new(platform: &Platform) -> Self {
+    /// No events yet of a run on `setup`.
+    pub(super) fn new(setup: &Setup) -> Self {
         Self {
             events: Vec::new(),
             calls: Vec::new(),
+            joins: Vec::new(),
             supersteps: 0,
-            attainable: Attainable::new(platform),
+            attainable: setup
+                .elasticity
+                .is_none()
+                .then(|| Attainable::new(&setup.platform)),
             moved: Bytes(0),
         }
     }
 
     /// A superstep begins in which each process executes this many instructions.
     pub(super) fn begin(&mut self, work: &[Instructions]) {
-        self.attainable.began(work);
+        if let Some(attainable) = &mut self.attainable {
+            attainable.began(work);
+        }
     }
 
     /// Adds an event.
     pub(super) fn add(&mut self, event: record::Event) {
         if let record::Event::Superstep(superstep) = &event {
-            self.attainable.ended(superstep.computation);
+            if let Some(attainable) = &mut self.attainable {
+                attainable.ended(superstep.computation);
+            }
             self.supersteps += 1;
         }
         self.events.push(event);
@@ -57,8 +67,10 @@ impl Recorded {
     pub(super) fn observe(&mut self, observer: &mut dyn FnMut(&record::Event)) {
         for event in self.events.drain(..) {
             observer(&event);
-            if let record::Event::Call(call) = event {
-                self.calls.push(*call);
+            match event {
+                record::Event::Call(call) => self.calls.push(*call),
+                record::Event::Join(join) => self.joins.push(join),
+                _ => {}
             }
         }
     }
@@ -70,10 +82,15 @@ impl Recorded {
             supersteps: self.supersteps,
             messages,
             bytes,
-            attainable: Some(self.attainable.total()),
-            imbalance: Some(self.attainable.imbalance()),
+            attainable: self.attainable.as_ref().map(Attainable::total),
+            imbalance: self.attainable.as_ref().map(Attainable::imbalance),
             moved: self.moved,
         }
+    }
+
+    /// Removes all joins that were observed.
+    pub(super) fn joins(&mut self) -> Vec<record::Join> {
+        std::mem::take(&mut self.joins)
     }
 
     /// Removes all calls that were observed.

@@ -7,6 +7,7 @@ use bsp::{Image, Rank};
 
 use crate::error::RunError;
 use crate::programs::{Outputs, SimulatedPrograms, SuperstepPlan};
+use crate::remaining::most;
 use crate::world::Event;
 
 /// The programs, and the superstep that they execute.
@@ -21,6 +22,10 @@ pub(super) struct Supersteps {
     /// How long each process computed in its last superstep. The programs of a superstep are executed together, before the
     /// agents of all of them have started it.
     elapsed: Vec<Seconds>,
+    /// Instructions executed in all supersteps.
+    work: f64,
+    /// Whether each process has computed.
+    has_worked: Vec<bool>,
 }
 
 impl Supersteps {
@@ -32,6 +37,8 @@ impl Supersteps {
             begun: 0,
             started: vec![Instant::START; size],
             elapsed: vec![Seconds::ZERO; size],
+            work: 0.0,
+            has_worked: vec![false; size],
         }
     }
 
@@ -40,16 +47,25 @@ impl Supersteps {
         self.begun
     }
 
-    /// Executes the programs for `superstep`, when its first process begins it. Returns its plan in this case.
-    pub(super) fn begin(&mut self, superstep: u64) -> Result<Option<&SuperstepPlan>, RunError> {
+    /// Executes the programs for `superstep`, when its first process begins it, with these processes on standby. Returns its
+    /// plan in this case.
+    pub(super) fn begin(
+        &mut self,
+        superstep: u64,
+        standby: &[Rank],
+    ) -> Result<Option<&mut SuperstepPlan>, RunError> {
         if superstep < self.begun {
             return Ok(None);
         }
         assert_eq!(self.begun, superstep, "supersteps follow each other");
         self.programs
-            .execute(superstep, &self.elapsed, &mut self.plan)?;
+            .execute(superstep, &self.elapsed, standby, &mut self.plan)?;
         self.begun += 1;
-        Ok(Some(&self.plan))
+        for (has_worked, work) in self.has_worked.iter_mut().zip(&self.plan.work) {
+            *has_worked |= Instructions::ZERO < *work;
+            self.work += work.as_f64();
+        }
+        Ok(Some(&mut self.plan))
     }
 
     /// `rank` starts to compute `now`. Returns its number of instructions.
@@ -97,6 +113,35 @@ impl Supersteps {
     /// The most supersteps that `rank` executes after the first `completed`, if its program knows.
     pub(super) fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
         self.programs.remaining(rank, completed)
+    }
+
+    /// Instructions executed so far.
+    pub(super) const fn work(&self) -> f64 {
+        self.work
+    }
+
+    /// Whether each process has computed.
+    pub(super) fn has_worked(&self) -> &[bool] {
+        &self.has_worked
+    }
+
+    /// Whether each process has halted.
+    pub(super) fn has_halted(&self) -> Vec<bool> {
+        let ranks = (0..self.has_worked.len()).map(Rank::from_index);
+        ranks.map(|rank| self.programs.has_halted(rank)).collect()
+    }
+
+    /// The part of the work that has been done after `completed` supersteps: what a program says, or the part of the
+    /// supersteps, if all programs know their number.
+    pub(super) fn progress(&self, completed: u64) -> Option<f64> {
+        let of_supersteps = || {
+            let ranks = (0..self.has_worked.len()).map(Rank::from_index);
+            let running = ranks.filter(|rank| !self.programs.has_halted(*rank));
+            let remaining = most(running.map(|rank| self.programs.remaining(rank, completed)))?;
+            let all = completed.saturating_add(remaining);
+            (0 < all).then(|| completed as f64 / all as f64)
+        };
+        self.programs.progress().or_else(of_supersteps)
     }
 
     /// The outputs of all processes.

@@ -12,6 +12,7 @@ use protocol::{Address, AgentMessage};
 use simulator::{Activity, Engine, Platform};
 
 use super::activity::{ActivityKind, pack, unpack};
+use super::pool::Pool;
 use super::recorded::Recorded;
 use super::rendezvous::Rendezvous;
 use super::supersteps::Supersteps;
@@ -40,6 +41,8 @@ pub(super) struct SimulatedWorld {
     /// What the moves of processes took that have arrived and are not installed yet.
     measured: BTreeMap<Rank, MeasuredMove>,
     rendezvous: Rendezvous,
+    /// The hosts that may join, if there are any.
+    pool: Option<Pool>,
     /// Events at this instant, without any delay.
     deliveries: VecDeque<Delivery>,
     ended: Vec<Activity>,
@@ -69,11 +72,12 @@ impl SimulatedWorld {
             transfers: Transfers::new(setup.platform.sets().len()),
             measured: BTreeMap::new(),
             rendezvous,
+            pool: setup.elasticity.clone().map(Pool::new),
             deliveries: VecDeque::new(),
             ended: Vec::new(),
             finished: 0,
             finished_at: Instant::START,
-            recorded: Recorded::new(&setup.platform),
+            recorded: Recorded::new(setup),
             error: None,
         }
     }
@@ -124,6 +128,7 @@ impl SimulatedWorld {
             builds: Vec::new(),
             end,
             calls: self.recorded.calls(),
+            joins: self.recorded.joins(),
             outputs: self.supersteps.outputs(),
         }
     }
@@ -233,9 +238,13 @@ impl SimulatedWorld {
 
     /// Executes the programs for `superstep`, when its first process starts it.
     fn begin(&mut self, superstep: u64) -> Result<(), RunError> {
-        if let Some(plan) = self.supersteps.begin(superstep)? {
+        let standby = self.pool.as_ref().map_or(&[][..], Pool::standby);
+        if let Some(plan) = self.supersteps.begin(superstep, standby)? {
             self.traffic.begin(plan);
             self.recorded.begin(&plan.work);
+            if let Some(interaction) = plan.interaction.take() {
+                self.recorded.add(record::Event::Interaction(interaction));
+            }
         }
         Ok(())
     }

@@ -43,7 +43,12 @@ impl Evidence {
                 self.supersteps = end.supersteps;
                 self.attainable_seconds = end.attainable.map(Seconds::get);
             }
-            Event::Run(_) | Event::Observed(_) | Event::Evaluated(_) | Event::Moved(_) => {}
+            Event::Run(_)
+            | Event::Observed(_)
+            | Event::Evaluated(_)
+            | Event::Moved(_)
+            | Event::Join(_)
+            | Event::Interaction(_) => {}
         }
     }
 }

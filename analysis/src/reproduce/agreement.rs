@@ -220,6 +220,7 @@ mod tests {
             moved_bytes: 0,
             outputs_sha256: String::new(),
             verified: None,
+            joins: Vec::new(),
             calls: moves.iter().map(call).collect(),
         }
     }

@@ -1,5 +1,6 @@
 //! Results of an experiment as text.
 
+use crate::joined;
 use crate::text::{Layout, rounded, significant};
 use experiments::Report;
 use experiments::RunReport;
@@ -35,6 +36,10 @@ pub fn text(report: &Report, layout: Layout) -> String {
     }
     if let Some(moving) = report.run(Scenario::Iii) {
         text.push_str(&calls(moving, layout));
+    }
+    let last = report.runs.last();
+    for join in last.iter().flat_map(|run| &run.joins) {
+        text.push_str(&format!("\n{}\n", joined::sentence(join)));
     }
     for sentence in [verdict(report), price(report)].into_iter().flatten() {
         text.push_str(&format!("\n{sentence}\n"));

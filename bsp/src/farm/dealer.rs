@@ -6,6 +6,7 @@ use super::block_cyclic::{BlockCyclic, Reference};
 use super::dealing::Dealing;
 use super::numbers::{count, number};
 use super::weighted::{Weighted, shares};
+use crate::interaction::Interaction;
 use crate::units::Seconds;
 
 /// Deals tasks to workers, interaction after interaction, by what each has taken for those before.
@@ -16,6 +17,8 @@ pub struct Dealer {
     dealing: Dealing,
     left: u64,
     workers: Vec<Worker>,
+    /// The last interaction, until it is complete.
+    interaction: Option<Interaction>,
     /// The tasks of the last interaction.
     last_dealt: u64,
     /// Interactions dealt.
@@ -47,6 +50,7 @@ impl Dealer {
             dealing,
             left: tasks,
             workers: (0..workers).map(|_| Worker::default()).collect(),
+            interaction: None,
             last_dealt: 0,
             interactions: 0,
             first_longest: 0.0,
@@ -60,13 +64,17 @@ impl Dealer {
         self.left
     }
 
-    /// Deals the tasks of the next interaction: a number for each worker, in rank order. As long as tasks are left and there
-    /// is a worker, one at least is dealt.
-    pub fn deal(&mut self) -> Vec<u64> {
-        let workers = self.workers.len();
+    /// Deals the tasks of the next interaction in `superstep`: a number for each worker, in rank order, zero for those that
+    /// are not present. As long as tasks are left and a worker is present, one at least is dealt.
+    pub fn deal(&mut self, superstep: u64, is_present: &[bool]) -> Vec<u64> {
+        let present: Vec<usize> = (0..self.workers.len())
+            .filter(|worker| is_present[*worker])
+            .collect();
+        let workers = present.len();
+        let known = || present.iter().map(|worker| &self.workers[*worker]);
         let wanted = match &self.dealing {
-            Dealing::Weighted(rule) => weighted(*rule, &self.workers, self.left, self.last_dealt),
-            Dealing::BlockCyclic(rule) => self.blocks(rule),
+            Dealing::Weighted(rule) => weighted(*rule, known(), self.left, self.last_dealt),
+            Dealing::BlockCyclic(rule) => self.blocks(rule, known()),
             Dealing::Static => shares(&vec![1.0; workers], self.left),
             Dealing::SelfScheduling { chunk } => vec![*chunk; workers],
             Dealing::Guided { least } => guided(*least, workers, self.left),
@@ -76,23 +84,39 @@ impl Dealer {
                 vec![chunk; workers]
             }
         };
-        let mut dealt = Vec::with_capacity(workers);
-        for (worker, wanted) in self.workers.iter_mut().zip(wanted) {
+        let before = self.left;
+        let mut dealt = vec![0; self.workers.len()];
+        for (worker, wanted) in present.into_iter().zip(wanted) {
             let number = wanted.min(self.left);
             self.left -= number;
             if 0 < number {
-                worker.dealt = number;
+                self.workers[worker].dealt = number;
             }
-            dealt.push(number);
+            dealt[worker] = number;
         }
-        self.last_dealt = dealt.iter().sum();
-        self.interactions += 1;
+        self.last_dealt = before - self.left;
         self.last_longest = 0.0;
+        self.interaction = (0 < self.last_dealt).then(|| Interaction {
+            number: self.interactions,
+            superstep,
+            left: before,
+            took: vec![Seconds::ZERO; dealt.len()],
+            dealt: dealt.clone(),
+        });
+        self.interactions += 1;
         dealt
+    }
+
+    /// The last interaction with the times of its workers, which have been observed; `None`: it dealt no tasks.
+    pub fn complete(&mut self) -> Option<Interaction> {
+        self.interaction.take()
     }
 
     /// `worker`, counted from zero, took `took` for its tasks of the last interaction.
     pub fn observe(&mut self, worker: usize, took: Seconds) {
+        if let Some(interaction) = &mut self.interaction {
+            interaction.took[worker] = took;
+        }
         let took = took.get();
         if self.interactions == 1 {
             self.first_longest = self.first_longest.max(took);
@@ -105,7 +129,11 @@ impl Dealer {
     }
 
     /// The block of each worker, by what it took for the one before.
-    fn blocks(&self, rule: &BlockCyclic) -> Vec<u64> {
+    fn blocks<'a>(
+        &self,
+        rule: &BlockCyclic,
+        workers: impl Iterator<Item = &'a Worker>,
+    ) -> Vec<u64> {
         let reference = match rule.reference {
             Reference::First => self.first_longest,
             Reference::Last => self.last_longest,
@@ -114,7 +142,7 @@ impl Dealer {
             Some(took) => rule.next(worker.dealt, took, reference),
             None => rule.block,
         };
-        self.workers.iter().map(block).collect()
+        workers.map(block).collect()
     }
 }
 
@@ -127,10 +155,15 @@ impl Worker {
 
 /// One task for each worker without a rate, and the tasks of an interaction for the others by their rates. The
 /// interaction before had `before` tasks.
-fn weighted(rule: Weighted, workers: &[Worker], left: u64, before: u64) -> Vec<u64> {
-    let rates: Vec<Option<f64>> = workers.iter().map(Worker::rate).collect();
+fn weighted<'a>(
+    rule: Weighted,
+    workers: impl Iterator<Item = &'a Worker>,
+    left: u64,
+    before: u64,
+) -> Vec<u64> {
+    let rates: Vec<Option<f64>> = workers.map(Worker::rate).collect();
     let known = number(rates.iter().flatten().count());
-    let unknown = number(workers.len()) - known;
+    let unknown = number(rates.len()) - known;
     let total = match known {
         0 => 0,
         known => rule.total(left.saturating_sub(unknown), known, before),

@@ -11,7 +11,7 @@ use crate::units::Instructions;
 /// is the same.
 pub trait Tasks: Send + 'static {
     /// What every worker has, such as the matrix by which each row is multiplied.
-    type Shared: Payload + Clone;
+    type Shared: Payload;
     /// What one task needs, such as a row.
     type Task: Payload;
     /// The result of one task.

@@ -4,7 +4,7 @@ use super::error::Error;
 use super::execution::{check_receiver, execute};
 use crate::ids::Rank;
 use crate::program::{Program, Step};
-use crate::superstep::{Envelope, Inbox, Outbox};
+use crate::superstep::{Conditions, Envelope, Inbox, Outbox};
 use crate::units::{Instructions, InstructionsPerSecond, Seconds};
 
 /// Instructions per second of all processes.
@@ -42,6 +42,8 @@ pub(crate) struct Computation<P: Program> {
     pub(crate) charged: Vec<Instructions>,
     /// How long each computed in the superstep that is over, as the next superstep says.
     pub(crate) elapsed: Vec<Seconds>,
+    /// The processes on standby in the next superstep, in rank order.
+    pub(crate) standby: Vec<Rank>,
     /// The speed of all processes, for these times.
     speed: InstructionsPerSecond,
     halted: Vec<Option<u64>>,
@@ -60,6 +62,7 @@ impl<P: Program> Computation<P> {
             outputs: (0..count).map(|_| None).collect(),
             charged: vec![Instructions::ZERO; count],
             elapsed: vec![Seconds::ZERO; count],
+            standby: Vec::new(),
             speed: InstructionsPerSecond::new(SPEED).expect("above zero"),
             halted: vec![None; count],
             work: Instructions::ZERO,
@@ -93,9 +96,12 @@ impl<P: Program> Computation<P> {
             let rank = Rank::from_index(index);
             let mut inbox = std::mem::take(&mut self.inboxes[index]);
             let mut outbox = Outbox::default();
-            let elapsed = self.elapsed[index];
-            let (who, when) = ((rank, size), (superstep, elapsed));
-            match execute(program, who, when, &mut inbox, &mut outbox)? {
+            let conditions = Conditions {
+                index: superstep,
+                elapsed: self.elapsed[index],
+                standby: &self.standby,
+            };
+            match execute(program, (rank, size), conditions, &mut inbox, &mut outbox)? {
                 Step::Continue => {}
                 Step::Halt(output) => {
                     self.outputs[index] = Some(output);

@@ -6,8 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::error::Error;
 use crate::ids::Rank;
 use crate::program::{Program, Step};
-use crate::superstep::{GaveUp, Inbox, Outbox, Superstep};
-use crate::units::Seconds;
+use crate::superstep::{Conditions, GaveUp, Inbox, Outbox, Superstep};
 
 /// Checks that the message `from` → `to` can be received: `to` exists and will read it.
 ///
@@ -47,7 +46,7 @@ pub fn check_receiver(
     }
 }
 
-/// Executes one superstep of one process, which computed for `elapsed` in the one before, and turns a panic into an error.
+/// Executes one superstep of one process, and turns a panic into an error.
 ///
 /// # Errors
 ///
@@ -55,20 +54,16 @@ pub fn check_receiver(
 pub fn execute<P: Program>(
     program: &mut P,
     (rank, size): (Rank, u32),
-    (superstep, elapsed): (u64, Seconds),
+    conditions: Conditions<'_>,
     inbox: &mut Inbox<P::Message>,
     outbox: &mut Outbox<P::Message>,
 ) -> Result<Step<P::Output>, Error> {
     catch_unwind(AssertUnwindSafe(|| {
         let who = (rank, size);
-        program.superstep(&mut Superstep::new(
-            who,
-            (superstep, elapsed),
-            inbox,
-            outbox,
-        ))
+        program.superstep(&mut Superstep::new(who, conditions, inbox, outbox))
     }))
     .map_err(|panic| {
+        let superstep = conditions.index;
         let panic = match panic.downcast::<GaveUp>() {
             Ok(gave_up) => {
                 return Error::GaveUp {

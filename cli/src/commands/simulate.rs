@@ -16,6 +16,7 @@ use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use analysis::advice::{AdvisedReport, Evidence, Settings, advice};
+use analysis::joined::missing;
 use analysis::simulate::{is_wanting, text, unfollowed};
 use settings::is_stdin;
 
@@ -101,11 +102,7 @@ pub(crate) fn command(
         }
         _ => Ok(()),
     };
-    if let Some(script) = &prepared.script {
-        for warning in unfollowed(script, &runs, &prepared.platform) {
-            tracing::warn!("{warning}");
-        }
-    }
+    warn_of_the_missing(&prepared, &runs);
     let report = Report::new(&prepared.loaded, &prepared.platform, runs);
     match arguments.format {
         Format::Table => print_text(arguments.all, |layout| {
@@ -126,6 +123,19 @@ pub(crate) fn command(
         Format::Csv => print(&report.csv(&provenance()?)?)?,
     }
     written
+}
+
+/// Warns of scripted moves and of hosts that were to join, if the runs did not have them.
+fn warn_of_the_missing(prepared: &PreparedExperiment, runs: &[RunReport]) {
+    let platform = &prepared.platform;
+    let script = prepared.script.iter();
+    let unfollowed = script.flat_map(|script| unfollowed(script, runs, platform));
+    let joins = runs.last().map_or(&[][..], |run| &run.joins);
+    let elasticity = prepared.elasticity.iter();
+    let missing = elasticity.flat_map(|elasticity| missing(elasticity, joins, platform));
+    for warning in unfollowed.chain(missing) {
+        tracing::warn!("{warning}");
+    }
 }
 
 /// The comparison that shows what other policies save.

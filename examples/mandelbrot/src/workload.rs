@@ -63,7 +63,7 @@ impl Workload for MandelbrotSet {
             .dealing()
             .map_err(|error| error.to_string())?;
         let rows = (0..parameters.size).collect();
-        farm::processes(parameters.picture(), rows, common.processes, dealing)
+        farm::processes(&parameters.picture(), rows, common.processes, dealing)
             .map_err(|error| error.to_string())
     }
 

@@ -77,6 +77,7 @@ impl Case {
                 ..Barrier::default()
             },
             scheduler: self.scheduler()?,
+            elasticity: None,
             superstep_limit: u64::MAX,
         })
     }

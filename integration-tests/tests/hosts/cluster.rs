@@ -142,6 +142,7 @@ impl Cluster {
                 ..Barrier::default()
             },
             scheduler,
+            elasticity: None,
             superstep_limit: 10_000,
         }
     }

@@ -57,7 +57,7 @@ proptest! {
         let script: BTreeMap<u64, Vec<(Rank, HostId)>> = (1..300).map(orders).collect();
         let scheduler = scripted(Script(script), PAYMENTS[payment]);
         let setup = setup(size, 0, SHAPES[shape], Some(scheduler));
-        let programs = farm::processes::<Unequal>(7, (0..tasks).collect(), size, dealing).unwrap();
+        let programs = farm::processes::<Unequal>(&7, (0..tasks).collect(), size, dealing).unwrap();
         let outcome = simulate(&setup, Programs::new(programs), &mut |_| {}).unwrap();
         let expected: Vec<(u64, u64)> = (0..tasks).map(|task| (7, task)).collect();
         let outputs = outcome.outputs.typed::<Farm<Unequal>>();
@@ -78,7 +78,7 @@ fn weighted_shares_are_nearly_as_fast_as_all_workers_together() {
         let speeds = workers.map(|host| setup.platform.host(*host).speed.get());
         let ideal = 20_000.0 * 7e6 / speeds.sum::<f64>();
         let tasks = (0..20_000).collect();
-        let programs = farm::processes::<Unequal>(7, tasks, 6, dealing).unwrap();
+        let programs = farm::processes::<Unequal>(&7, tasks, 6, dealing).unwrap();
         let outcome = simulate(&setup, Programs::new(programs), &mut |_| {}).unwrap();
         outcome.end.seconds.get() / ideal
     };

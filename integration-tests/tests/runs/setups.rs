@@ -67,6 +67,7 @@ pub(crate) fn setup(
             ..Barrier::default()
         },
         scheduler,
+        elasticity: None,
         superstep_limit: 10_000,
     }
 }

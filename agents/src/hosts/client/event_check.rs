@@ -100,7 +100,16 @@ impl EventCheck {
                 shape.rank(moved.rank)?;
                 shape.superstep(moved.epoch)
             }
-            Event::Run(_) | Event::End(_) => records(false),
+            Event::Interaction(interaction) => {
+                shape.superstep(interaction.superstep)?;
+                let workers = self.rules.placement.len().saturating_sub(1);
+                let (dealt, took) = (interaction.dealt.len(), interaction.took.len());
+                check(dealt == workers && took == workers, || {
+                    format!("an interaction of {dealt} and {took} workers, but there are {workers}")
+                })
+            }
+            // Hosts join in simulations alone.
+            Event::Join(_) | Event::Run(_) | Event::End(_) => records(false),
         }
     }
 }

@@ -25,6 +25,7 @@ fn value(text: &'static str) -> Content {
 
 fn executed(sends: &[(u32, Content)], halts: bool) -> Executed {
     Executed {
+        interaction: None,
         sends: sends
             .iter()
             .map(|(to, content)| (Rank(*to), content.clone()))

@@ -136,7 +136,7 @@ impl SetManager {
     }
 
     /// Notes the new hosts of processes.
-    fn place(&mut self, rules: &Rules, moves: &[Migrate]) {
+    pub(in crate::set_manager) fn place(&mut self, rules: &Rules, moves: &[Migrate]) {
         for order in moves {
             self.placement_view.apply(rules, order);
             if order.rank == Rank(0) {

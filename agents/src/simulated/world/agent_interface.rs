@@ -7,11 +7,13 @@ use protocol::{Address, AgentMessage, Migrate, ProcessImage};
 
 use super::SimulatedWorld;
 use crate::deliberation::Deliberation;
+use crate::elasticity::Joining;
 use crate::error::RunError;
 use crate::record;
 use crate::setup::{Payment, TransferStart};
 use crate::simulated::activity::{ActivityKind, pack};
 use crate::simulated::link_probes;
+use crate::simulated::pool::Situation;
 use crate::simulated::routes;
 use crate::simulated::transfers::Transfer;
 use crate::world::{Cost, Delivery, Event, Moved, World};
@@ -155,6 +157,32 @@ impl World for SimulatedWorld {
     fn finished(&mut self, _: Rank) {
         self.finished += 1;
         self.finished_at = self.engine.now();
+    }
+
+    fn joining(&mut self, completed: u64) -> Option<Joining> {
+        let pool = self.pool.as_mut()?;
+        let has_halted = self.supersteps.has_halted();
+        let situation = Situation {
+            completed,
+            now: self.engine.now(),
+            platform: &self.platform,
+            hosts: &self.hosts,
+            progress: self.supersteps.progress(completed),
+            work: self.supersteps.work(),
+            has_worked: self.supersteps.has_worked(),
+            has_halted: &has_halted,
+        };
+        match pool.joining(situation) {
+            Ok((joining, declined)) => {
+                let declined = declined.into_iter().map(record::Event::Join);
+                declined.for_each(|event| self.recorded.add(event));
+                joining
+            }
+            Err(problem) => {
+                self.fail(RunError::Elasticity(problem));
+                None
+            }
+        }
     }
 
     fn image(&self, rank: Rank) -> Image {

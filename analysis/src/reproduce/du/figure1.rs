@@ -61,6 +61,8 @@ impl Move {
             | Event::Observed(_)
             | Event::Evaluated(_)
             | Event::Call(_)
+            | Event::Join(_)
+            | Event::Interaction(_)
             | Event::End(_) => {}
         };
         // The call is held in both runs, so that they differ in the move alone.

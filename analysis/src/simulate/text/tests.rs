@@ -15,6 +15,7 @@ fn run(scenario: &'static str, seconds: f64, calls: Vec<CallReport>) -> RunRepor
         imbalance_seconds: Some(4.5),
         moved_bytes: 0,
         outputs_sha256: String::new(),
+        joins: Vec::new(),
         verified: None,
         calls,
     }

@@ -8,13 +8,20 @@ fn dealt(dealing: Dealing, tasks: u64, rates: &[f64]) -> Vec<Vec<u64>> {
     let mut dealer = Dealer::new(dealing, tasks, workers);
     let mut all = Vec::new();
     while 0 < dealer.left() {
-        let numbers = dealer.deal();
+        let numbers = dealer.deal(number(all.len()), &vec![true; rates.len()]);
+        let mut times = vec![Seconds::ZERO; rates.len()];
         for (worker, (number, rate)) in numbers.iter().zip(rates).enumerate() {
             if 0 < *number {
-                let took = count(*number) / rate;
-                dealer.observe(worker, Seconds::new(took).unwrap());
+                times[worker] = Seconds::new(count(*number) / rate).unwrap();
+                dealer.observe(worker, times[worker]);
             }
         }
+        let interaction = dealer.complete().unwrap();
+        assert_eq!((&interaction.dealt, &interaction.took), (&numbers, &times));
+        assert_eq!(
+            interaction.left - numbers.iter().sum::<u64>(),
+            dealer.left()
+        );
         all.push(numbers);
     }
     all

@@ -62,7 +62,9 @@ impl UnderWay {
         let deadline = Instant::now() + Duration::from_secs(seconds);
         let handles = || {
             let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap();
-            let mut caught = status.lines().filter_map(|line| line.strip_prefix("SigCgt:"));
+            let mut caught = status
+                .lines()
+                .filter_map(|line| line.strip_prefix("SigCgt:"));
             let caught = u64::from_str_radix(caught.next().unwrap().trim(), 16).unwrap();
             caught & 1 << (SIGINT - 1) != 0
         };

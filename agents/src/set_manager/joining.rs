@@ -1,0 +1,160 @@
+//! Hosts that join between two supersteps, as one Manager takes part in it.
+//!
+//! The world says which hosts join (`World::joining`), the same to all Managers. The processes that waited for these hosts
+//! move to them as in a call. A call may follow.
+
+use std::collections::BTreeMap;
+
+use bsp::Rank;
+use bsp::units::{Instant, Seconds};
+use protocol::{Address, AgentMessage, Installed, Migrate, Start};
+
+use super::SetManager;
+use crate::check::check;
+use crate::elasticity::Joining;
+use crate::record;
+use crate::setup::{Rules, Shape};
+use crate::world::{Cost, World};
+
+/// The hosts that are joining, as one Manager sees it.
+#[derive(Debug)]
+pub(super) struct Admission {
+    joining: Joining,
+    /// When this Manager knew of it.
+    began: Instant,
+    /// Whether a call follows.
+    is_due: bool,
+    /// The moves, once they are ordered.
+    orders: Option<Vec<Migrate>>,
+    /// The processes that have been installed.
+    installed: BTreeMap<Rank, Installed>,
+}
+
+impl SetManager {
+    /// Hosts join after the present superstep. `is_due` tells whether a call follows.
+    pub(super) fn begin_joining(
+        &mut self,
+        rules: &Rules,
+        joining: Joining,
+        is_due: bool,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        self.joined_after = Some(self.superstep);
+        let wait = joining.wait;
+        self.admission = Some(Admission {
+            joining,
+            began: world.now(),
+            is_due,
+            orders: None,
+            installed: BTreeMap::new(),
+        });
+        if Seconds::ZERO < wait {
+            world.wake(Address::SetManager(self.set), wait);
+            self.retry_early(rules, world);
+            return Ok(());
+        }
+        self.admit(rules, world)
+    }
+
+    /// The hosts that join are prepared: their processes move.
+    pub(super) fn admit(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let admission = self.admission.as_mut().expect("hosts join");
+        let own = |host: &&bsp::HostId| rules.sets[host.index()] == self.set;
+        self.hosts
+            .extend(admission.joining.hosts.iter().filter(own));
+        self.hosts.sort();
+        let epoch = self.epoch + 1;
+        let order = |moved: &crate::elasticity::Relocation| Migrate {
+            rank: moved.rank,
+            from: moved.from,
+            to: moved.to,
+            epoch,
+            deferred_cost: Seconds::ZERO,
+        };
+        let orders: Vec<Migrate> = admission.joining.moves.iter().map(order).collect();
+        for order in orders
+            .iter()
+            .filter(|order| rules.sets[order.from.index()] == self.set)
+        {
+            let node = Address::Node(order.from);
+            let own = Address::SetManager(self.set);
+            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
+        }
+        admission.orders = Some(orders);
+        self.retry_early(rules, world);
+        self.conclude_joining(rules, world)
+    }
+
+    /// Handles the installation of a process on a host that has joined.
+    pub(super) fn handle_relocated(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        installed: Installed,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let Installed {
+            rank, epoch, host, ..
+        } = installed;
+        let is_next = epoch == self.epoch + 1;
+        check(is_next, || {
+            format!("{rank} is installed in placement {epoch}, which is not the next one")
+        })?;
+        let admission = self.admission.as_mut().expect("hosts join");
+        let is_new = admission.installed.insert(rank, installed).is_none();
+        check(is_new, || format!("{rank} is installed twice"))?;
+        if rules.sets[host.index()] == self.set && matches!(from, Address::Node(_)) {
+            let message = AgentMessage::Installed(installed);
+            self.send_to_managers(rules, &message, Cost::Encoded, world);
+        }
+        self.conclude_joining(rules, world)
+    }
+
+    /// Continues when all processes that move have been installed on the hosts that have joined.
+    fn conclude_joining(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let is_complete = |admission: &mut Admission| {
+            let orders = admission.orders.as_ref();
+            orders.is_some_and(|orders| orders.len() == admission.installed.len())
+        };
+        let Some(admission) = self.admission.take_if(is_complete) else {
+            return Ok(());
+        };
+        let Admission {
+            joining,
+            began,
+            is_due,
+            orders,
+            installed,
+        } = admission;
+        let orders = orders.expect("they are complete");
+        for Migrate { rank, to, .. } in &orders {
+            let host = installed.get(rank).map(|installed| installed.host);
+            check(host == Some(*to), || {
+                format!("{rank} is not installed on {to}")
+            })?;
+        }
+        self.place(rules, &orders);
+        if !orders.is_empty() {
+            self.epoch += 1;
+            world.commit(self.set, self.epoch, &orders);
+        }
+        if self.set == rules.first {
+            let waited = (world.now() - began).max(Seconds::ZERO);
+            for record in joining.records {
+                world.record(record::Event::Join(record::Join { waited, ..record }));
+            }
+        }
+        if is_due {
+            self.hold_call(rules, world);
+        } else if self.set == rules.first || rules.barrier.shape == Shape::Hierarchical {
+            let start = Start {
+                superstep: self.superstep + 1,
+                interval: None,
+            };
+            self.release(rules, start, world);
+        }
+        // The other Managers of a central barrier wait for the next call.
+        self.retry_early(rules, world);
+        Ok(())
+    }
+}
