@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::block_cyclic::{BlockCyclic, Reference};
 use super::dealing::Dealing;
 use super::numbers::{count, number};
-use super::weighted::{Weighted, shares};
+use super::weighted::{Pace, Weighted, shares};
 use crate::interaction::Interaction;
 use crate::units::Seconds;
 
@@ -73,9 +73,12 @@ impl Dealer {
         let workers = present.len();
         let known = || present.iter().map(|worker| &self.workers[*worker]);
         let wanted = match &self.dealing {
-            Dealing::Weighted(rule) => weighted(*rule, known(), self.left, self.last_dealt),
+            Dealing::Weighted(rule) => {
+                let is_complete = workers == self.workers.len();
+                weighted(*rule, known(), (self.left, self.last_dealt), is_complete)
+            }
             Dealing::BlockCyclic(rule) => self.blocks(rule, known()),
-            Dealing::Static => shares(&vec![1.0; workers], self.left),
+            Dealing::Static => shares(&vec![1.0; workers], (self.left, self.left)),
             Dealing::SelfScheduling { chunk } => vec![*chunk; workers],
             Dealing::Guided { least } => guided(*least, workers, self.left),
             Dealing::Factoring { least } => {
@@ -158,18 +161,27 @@ impl Worker {
 fn weighted<'a>(
     rule: Weighted,
     workers: impl Iterator<Item = &'a Worker>,
-    left: u64,
-    before: u64,
+    (left, before): (u64, u64),
+    is_complete: bool,
 ) -> Vec<u64> {
     let rates: Vec<Option<f64>> = workers.map(Worker::rate).collect();
     let known = number(rates.iter().flatten().count());
     let unknown = number(rates.len()) - known;
     let total = match known {
         0 => 0,
-        known => rule.total(left.saturating_sub(unknown), known, before),
+        known => {
+            let pace = match (unknown, is_complete) {
+                (0, true) => Pace::Usual,
+                (0, false) => Pace::Expecting,
+                _ => Pace::Characterising,
+            };
+            rule.total(left.saturating_sub(unknown), known, before, pace)
+        }
     };
     let by_rate: Vec<f64> = rates.iter().map(|rate| rate.unwrap_or_default()).collect();
-    let shares = shares(&by_rate, total).into_iter().zip(rates);
+    let rest = left.saturating_sub(unknown);
+    let most = rest.min(total.saturating_add(known));
+    let shares = shares(&by_rate, (total, most)).into_iter().zip(rates);
     shares
         .map(|(share, rate)| rate.map_or(1, |_| share))
         .collect()
