@@ -15,6 +15,7 @@ mod part;
 mod plot;
 mod report;
 mod run;
+pub mod santana;
 mod sheet;
 mod stated;
 mod summary;

@@ -81,17 +81,8 @@ impl ElasticitySection {
             .map(|(key, _)| *key);
         let (time, second) = (times.next(), times.next());
         if self.pool.is_empty() {
-            return match time {
-                Some(key) => {
-                    let problem = "no host joins, because `elasticity.pool` names none";
-                    Err(Fault::new(
-                        place(key),
-                        &format!("elasticity.{key}"),
-                        problem,
-                    ))
-                }
-                None => Ok(()),
-            };
+            // `--set elasticity.pool=[]` switches joining off.
+            return Ok(());
         }
         if let (Some(first), Some(second)) = (time, second) {
             let path = format!("elasticity.{second}");
@@ -144,7 +135,7 @@ impl ElasticitySection {
         (platform, written): (&Platform, &Node),
         placement: &mut [HostId],
     ) -> Result<Option<Elasticity>, Fault> {
-        let Some(at) = self.time() else {
+        let Some(at) = self.time().filter(|_| !self.pool.is_empty()) else {
             return Ok(None);
         };
         let fault = |index: usize, problem: String| {

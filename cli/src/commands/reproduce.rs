@@ -13,7 +13,9 @@ use crate::live::{self, UpArguments};
 use crate::output::{Format, print, print_json, print_text};
 use crate::own_name::OwnName;
 use analysis::compare::Seeds;
-use analysis::reproduce::{Part, Table, Variant, chen, du, page, reproduce, summary, text};
+use analysis::reproduce::{
+    Part, Table, Variant, chen, du, page, reproduce, santana, summary, text,
+};
 use experiments::batch::Batch;
 use experiments::{Failure, Provenance, Registry};
 
@@ -73,6 +75,8 @@ enum PartArgument {
     DuTable1,
     /// Their measurements, which need real nodes.
     DuCost,
+    /// Santana and Souza.
+    Santana,
 }
 
 /// Runs the experiments of a part and shows the results beside the published ones.
@@ -99,6 +103,7 @@ pub(crate) fn command(
         PartArgument::Du(part) => return du_command(part, arguments, registry),
         PartArgument::DuTable1 => return du_table1_command(arguments, registry),
         PartArgument::DuCost => return du_cost_command(arguments, registry, own_name),
+        PartArgument::Santana => return santana_command(arguments, registry),
     };
     if arguments.summary && arguments.format != Format::Table {
         let problem = "--summary cannot be used with --format";
@@ -197,6 +202,27 @@ fn du_table1_command(
 /// Seeds of du2007-table1, if none are given.
 const TABLE1_SEEDS: &str = "1..400";
 
+/// Runs a task farm on a cluster that hosts join, and shows its speedups and what the paper states of them.
+fn santana_command(
+    arguments: &ReproduceArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    arguments.refuse_options_of_rescheduling("santana, which has no rescheduling")?;
+    arguments.refuse_instances()?;
+    arguments.check_html()?;
+    let bar = RunBar::new(arguments.progress);
+    let report = santana::reproduce(&santana::Constants::default(), arguments.batch(&bar))?;
+    if let Some(file) = &arguments.html {
+        write(file, &santana::page(&report))?;
+    }
+    let provenance = || Provenance::of_program(registry);
+    match arguments.format {
+        Format::Table => print_text(true, |layout| santana::text(&report, layout)),
+        Format::Json => print_json(&provenance()?, &report),
+        Format::Csv => print(&report.csv(&provenance()?)?),
+    }
+}
+
 /// Measures moves between two nodes of this machine, and shows the errors of predictions beside the published ones.
 fn du_cost_command(
     arguments: &ReproduceArguments,
@@ -271,7 +297,7 @@ impl PartArgument {
         let papers = Part::all().map(Self::Papers);
         let others = chen::Part::ALL.map(Self::Chen);
         let du = du::Part::ALL.map(Self::Du).into_iter();
-        let du = du.chain([Self::DuTable1, Self::DuCost]);
+        let du = du.chain([Self::DuTable1, Self::DuCost, Self::Santana]);
         papers.chain(others).chain(du)
     }
 
@@ -282,6 +308,7 @@ impl PartArgument {
             Self::Du(part) => part.name(),
             Self::DuTable1 => "du2007-table1",
             Self::DuCost => "du2007-cost",
+            Self::Santana => "santana",
         }
     }
 
@@ -311,6 +338,7 @@ impl PartArgument {
             Self::DuCost => {
                 "figures 3 to 6: errors of predicted costs, measured on two nodes of this machine"
             }
+            Self::Santana => "Santana and Souza: a task farm on a cluster that hosts join",
         }
     }
 
@@ -359,6 +387,12 @@ is drawn anew every 10 s on average, and moves states of four kinds between them
 `up --local 2 --sets 2 --between 11.8MBps -- bench migration --level 0.1..0.9 --dwell 10s`, and takes some minutes.
 Errors differ from run to run. Schema migbsp.bench-migration/1, one row per move.
 
+The part santana is about a task farm on machines of unequal speed, which others join while it runs (Santana and Souza),
+and not in `all`, either. The paper prints curves without numbers; every statement of its text is checked, by id. The same
+with the rules of migbsp is beside it. Constants that the paper does not print are our calibration, and called that.
+--ties, --summary and --instances are not for it. A quarter of a minute. Schema migbsp.reproduce-santana/1, one row per
+cluster, size and rule.
+
 Examples:
   migbsp reproduce table2                            Lattice Boltzmann on 25 processes
   migbsp reproduce table7 --ties rank --format csv
@@ -368,5 +402,6 @@ Examples:
   migbsp reproduce du2007-figure1                    seconds that moves of 0.4 to 635 MB take
   migbsp reproduce du2007-table1 --seeds 1..40       the choice of a host, in a quarter of a minute
   migbsp reproduce du2007-cost --moves 6             as often as in the paper
+  migbsp reproduce santana --html santana.html       speedups of a task farm, with its figures
 
 What the columns mean and how stated migrations are forced: docs/tables.md.";

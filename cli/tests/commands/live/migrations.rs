@@ -1,7 +1,6 @@
 //! `bench migration`: what moving states costs, and how near predictions are.
 
 use std::fs;
-use std::time::Duration;
 
 use serde_json::Value;
 
