@@ -99,7 +99,7 @@ fn task_farm(criterion: &mut Criterion) {
     group.bench_function("dealing to 1000 workers", |bencher| {
         let mut dealer = Dealer::new(Dealing::default(), u64::MAX, 1000);
         bencher.iter(|| {
-            let dealt = dealer.deal();
+            let dealt = dealer.deal(0, &[true; 1000]);
             for worker in 0..1000 {
                 dealer.observe(worker, Seconds::new(1.0).unwrap());
             }

@@ -11,6 +11,7 @@ use analysis::reproduce::santana::{Constants, margin};
 use experiments::Failure;
 use experiments::batch::{Batch, Silent};
 
+#[expect(clippy::print_stdout, reason = "this is what the program is for")]
 fn main() -> Result<(), Failure> {
     let batch = Batch {
         jobs: None,

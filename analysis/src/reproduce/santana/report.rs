@@ -41,8 +41,14 @@ struct CsvRow<'a> {
 }
 
 impl Report {
-    /// The report on runs with the rules of the paper and with ours, by curve and size.
-    pub(super) fn new(constants: &Constants, paper: &[Vec<Trial>], ours: &[Vec<Trial>]) -> Self {
+    /// The report on runs with the rules of the paper and with ours, by curve and size, and on six machines with the best
+    /// block, by size.
+    pub(super) fn new(
+        constants: &Constants,
+        paper: &[Vec<Trial>],
+        ours: &[Vec<Trial>],
+        tuned: &[(u32, f64)],
+    ) -> Self {
         let speedups = |row: &[Trial]| row.iter().map(|trial| trial.speedup).collect();
         let curve = |((curve, paper), ours): ((&Curve, &Vec<Trial>), &Vec<Trial>)| CurveReport {
             machines: curve.name,
@@ -54,7 +60,7 @@ impl Report {
             calibration: *constants,
             sizes: SIZES,
             curves: CURVES.iter().zip(paper).zip(ours).map(curve).collect(),
-            checks: checks(paper, ours),
+            checks: checks(paper, ours, tuned),
         }
     }
 
