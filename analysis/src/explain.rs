@@ -9,6 +9,7 @@ mod disposition;
 mod durations;
 mod forces;
 mod history;
+mod joins;
 mod moves;
 mod narrative;
 mod neighbours;

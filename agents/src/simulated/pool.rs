@@ -1,5 +1,7 @@
 //! The pool of hosts that may join a simulated run.
 
+use std::collections::BTreeMap;
+
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank};
 use simulator::Platform;
@@ -14,8 +16,10 @@ pub(super) struct Pool {
     preparing: Option<Vec<Prepared>>,
     /// The processes whose hosts have not joined, in rank order.
     standby: Vec<Rank>,
-    /// What was answered after this number of supersteps: all Managers get the same answer.
-    answered: (u64, Option<Joining>),
+    /// The hosts that joined, by the number of complete supersteps: all Managers get the same answer, and some ask late.
+    joined: BTreeMap<u64, Joining>,
+    /// The last number of supersteps for which that was decided.
+    decided: u64,
     /// The part of the work that had been done when it last changed, and the work, in instructions.
     done: Option<(f64, f64)>,
 }
@@ -59,7 +63,8 @@ impl Pool {
             standby: elasticity.standby.keys().copied().collect(),
             elasticity,
             preparing: None,
-            answered: (0, None),
+            joined: BTreeMap::new(),
+            decided: 0,
             done: None,
         }
     }
@@ -78,9 +83,11 @@ impl Pool {
         &mut self,
         situation: Situation<'_>,
     ) -> Result<(Option<Joining>, Vec<record::Join>), String> {
-        if self.answered.0 == situation.completed {
-            return Ok((self.answered.1.clone(), Vec::new()));
+        if situation.completed <= self.decided {
+            let joined = self.joined.get(&situation.completed);
+            return Ok((joined.cloned(), Vec::new()));
         }
+        self.decided = situation.completed;
         let changed = self.done.map(|(progress, _)| progress) != situation.progress;
         if changed {
             self.done = situation
@@ -92,7 +99,9 @@ impl Pool {
             declined = self.ask(situation);
         }
         let joining = self.ready(situation);
-        self.answered = (situation.completed, joining.clone());
+        if let Some(joining) = &joining {
+            self.joined.insert(situation.completed, joining.clone());
+        }
         Ok((joining, declined))
     }
 

@@ -3,7 +3,7 @@
 use crate::explain::history::History;
 use crate::explain::question::Question;
 use crate::explain::report::Explanation;
-use crate::explain::{call, overview, process};
+use crate::explain::{call, joins, overview, process};
 use experiments::Failure;
 use experiments::record::shortfall;
 
@@ -23,6 +23,7 @@ pub(super) fn answer(history: &History, question: &Question) -> Result<Explanati
         is_complete: history.end.extent.is_complete,
         sentences: shortfall(&history.end.extent).into_iter().collect(),
         calls: Vec::new(),
+        joins: joins::explained(history),
         baseline: history
             .baseline
             .as_ref()

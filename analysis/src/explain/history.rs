@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agents::record::{self, Call, Event, EventHeader, EventKind, Extent, Migration, Moved, Run};
+use agents::record::{
+    self, Call, Event, EventHeader, EventKind, Extent, Join, Migration, Moved, Run,
+};
 use bsp::units::{Instant, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Interaction, Rank, SetId};
 use migbsp::{CostCoefficients, Entry, PlanAssessment};
 
 use crate::explain::baseline::Baseline;
@@ -32,6 +34,10 @@ pub(super) struct History {
     pub(super) unusable: Option<Failure>,
     /// All calls, in order.
     pub(super) calls: Vec<ExplainedCall>,
+    /// The hosts that joined, or that were to join and did not, in order.
+    pub(super) joins: Vec<Join>,
+    /// The interactions of a task farm, in order.
+    pub(super) interactions: Vec<Interaction>,
     /// The end of the run, or of the part of it that the record has.
     pub(super) end: Ending,
     /// The rules of the run.
@@ -114,10 +120,16 @@ impl History {
         let run = record::head(folder).map_err(fault)?;
         let (mut supersteps, mut calls, mut seconds) = (Vec::new(), Vec::new(), Instant::START);
         let mut arrivals = Vec::new();
+        let (mut joins, mut interactions) = (Vec::new(), Vec::new());
         let needed = |header: EventHeader| {
             matches!(
                 header.kind,
-                EventKind::Superstep | EventKind::Moved | EventKind::Call | EventKind::End
+                EventKind::Superstep
+                    | EventKind::Moved
+                    | EventKind::Join
+                    | EventKind::Interaction
+                    | EventKind::Call
+                    | EventKind::End
             )
         };
         let extent = record::scan(folder, needed, |event| match event {
@@ -126,6 +138,12 @@ impl History {
                 seconds = superstep.ended;
             }
             Event::Moved(moved) => arrivals.push(moved),
+            Event::Join(join) => {
+                // The arrivals before it are those on the host that joins.
+                arrivals.clear();
+                joins.push(join);
+            }
+            Event::Interaction(interaction) => interactions.push(interaction),
             Event::Call(call) => {
                 let arrivals = std::mem::take(&mut arrivals);
                 calls.push(ExplainedCall::new(&call, arrivals, &rules, asked));
@@ -148,6 +166,8 @@ impl History {
             baseline,
             unusable,
             calls,
+            joins,
+            interactions,
             end: Ending {
                 extent,
                 supersteps: extent.supersteps,

@@ -2,6 +2,7 @@
 
 use crate::explain::call::report;
 use crate::explain::history::History;
+use crate::explain::joins;
 use crate::explain::moves;
 use crate::explain::payback::{Balance, means_around_moves};
 use crate::explain::report::Explanation;
@@ -17,7 +18,11 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
     let moves: usize = calls.iter().map(|call| call.migrations.len()).sum();
     let supersteps = history.end.supersteps;
     answer.sentences.push(if calls.is_empty() {
-        format!("No call was held in {supersteps} supersteps, so no process could move.")
+        let so = match &answer.joins[..] {
+            [] => "so no process could move",
+            _ => "so processes moved only to hosts that joined",
+        };
+        format!("No call was held in {supersteps} supersteps, {so}.")
     } else if moves == 0 {
         format!(
             "No process moved in {} over {supersteps} supersteps.",
@@ -35,6 +40,8 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
             counted(moves, "move")
         )
     });
+    let joins = answer.joins.iter().map(joins::sentence);
+    answer.sentences.extend(joins);
     answer.sentences.extend(verdict(history));
     answer.sentences.extend(moves::summary(history));
     if let Some(fault) = &history.unusable {

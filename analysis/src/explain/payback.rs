@@ -276,6 +276,8 @@ mod tests {
             baseline: None,
             unusable: None,
             calls,
+            joins: Vec::new(),
+            interactions: Vec::new(),
             end: Ending {
                 extent: Extent {
                     is_complete: true,

@@ -8,6 +8,7 @@ use experiments::{CallSummary, Published};
 use serde::Serialize;
 
 use crate::explain::forces::Forces;
+use crate::explain::joins::ExplainedJoin;
 use crate::explain::payback::{Balance, Payback};
 use crate::move_report::MoveReport;
 
@@ -33,6 +34,9 @@ pub struct Explanation {
     pub(super) sentences: Vec<String>,
     /// The calls that the answer is about.
     pub(super) calls: Vec<CallReport>,
+    /// The hosts that joined, or that were to join and did not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) joins: Vec<ExplainedJoin>,
     /// The folder of the record of scenario i that gains are compared with.
     pub(super) baseline: Option<String>,
     /// Total gain of all migrations, for a question about the run, if scenario i is known.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use agents::{Programs, Script, simulate};
+use agents::record::Event;
+use agents::{Elasticity, JoinTime, PooledHost, Preparation, Programs, Script, simulate};
 use bsp::farm::{self, BlockCyclic, Dealing, Farm, Tasks, Weighted, Work};
-use bsp::units::Instructions;
+use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, Rank};
 use proptest::prelude::*;
 
@@ -59,6 +60,84 @@ proptest! {
         let setup = setup(size, 0, SHAPES[shape], Some(scheduler));
         let programs = farm::processes::<Unequal>(&7, (0..tasks).collect(), size, dealing).unwrap();
         let outcome = simulate(&setup, Programs::new(programs), &mut |_| {}).unwrap();
+        let expected: Vec<(u64, u64)> = (0..tasks).map(|task| (7, task)).collect();
+        let outputs = outcome.outputs.typed::<Farm<Unequal>>();
+        prop_assert_eq!(&outputs[0], &expected);
+        prop_assert!(outputs[1..].iter().all(Vec::is_empty));
+    }
+}
+
+/// Two thirds of the hosts of the workers join, after any superstep, one after the other or together.
+fn elasticity(placement: &mut [HostId], at: u64, take: usize, creation: f64) -> Elasticity {
+    let creation = Seconds::new(creation).unwrap();
+    let (mut standby, mut pool) = (BTreeMap::new(), Vec::new());
+    for (rank, host) in (0..).map(Rank).zip(placement) {
+        if rank.0 % 3 != 0 {
+            pool.push(PooledHost {
+                host: *host,
+                creation: creation * f64::from(rank.0),
+            });
+            standby.insert(rank, std::mem::replace(host, HostId(0)));
+        }
+    }
+    Elasticity {
+        take: take.min(pool.len()),
+        pool,
+        at: JoinTime::Superstep(at),
+        preparation: if take % 2 == 0 {
+            Preparation::Blocking
+        } else {
+            Preparation::Concurrent
+        },
+        guard: take % 5 == 0,
+        standby,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_task_is_executed_once_while_hosts_join_after_any_superstep(
+        tasks in prop_oneof![Just(1_u64), 0_u64..200],
+        size in prop_oneof![Just(2_u32), Just(3), Just(8), 2_u32..30],
+        dealing in rules(),
+        shape in 0_usize..3,
+        at in 0_u64..60,
+        take in 1_usize..20,
+        creation in prop_oneof![Just(0.0), 1e-4..1.0_f64],
+        moves in any::<bool>(),
+    ) {
+        // Every process moves after every superstep besides, to hosts that are there.
+        let orders = |superstep: u64| {
+            let host = |rank: u32| HostId(100 + (rank + u32::try_from(superstep).unwrap()) % 74);
+            (superstep, (0..size).map(|rank| (Rank(rank), host(rank))).collect())
+        };
+        let script: BTreeMap<u64, Vec<(Rank, HostId)>> = (1..300).map(orders).collect();
+        let scheduler = moves.then(|| scripted(Script(script), PAYMENTS[0]));
+        let mut setup = setup(size, 0, SHAPES[shape], scheduler);
+        let elasticity = elasticity(&mut setup.placement, at, take, creation);
+        let standby = elasticity.standby.clone();
+        setup.elasticity = Some(elasticity);
+        let programs = farm::processes::<Unequal>(&7, (0..tasks).collect(), size, dealing).unwrap();
+        let (mut joined, mut executed) = (Vec::new(), 0_u64);
+        let mut observe = |event: &Event| match event {
+            Event::Join(join) if join.joined => joined.push((join.superstep, join.host)),
+            Event::Interaction(interaction) => {
+                executed += interaction.dealt.iter().sum::<u64>();
+                for (worker, dealt) in interaction.dealt.iter().enumerate() {
+                    // A worker on standby gets nothing, unless there is no other.
+                    let home = standby.get(&Rank::from_index(worker + 1));
+                    let is_there = home.is_none_or(|home| {
+                        joined.iter().any(|(at, host)| host == home && *at <= interaction.superstep)
+                    });
+                    assert!(is_there || *dealt == 0 || size <= 3, "{interaction:?}, {joined:?}");
+                }
+            }
+            _ => {}
+        };
+        let outcome = simulate(&setup, Programs::new(programs), &mut observe).unwrap();
+        prop_assert_eq!(executed, tasks);
         let expected: Vec<(u64, u64)> = (0..tasks).map(|task| (7, task)).collect();
         let outputs = outcome.outputs.typed::<Farm<Unequal>>();
         prop_assert_eq!(&outputs[0], &expected);
