@@ -10,7 +10,7 @@ mod evaluation;
 mod negotiation;
 mod observations;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank};
@@ -41,6 +41,8 @@ pub struct Replay {
     /// The observations and arrivals of the call so far.
     gathered: Gathered,
     moved: Vec<Moved>,
+    /// The hosts that have not joined.
+    absent: BTreeSet<HostId>,
 }
 
 /// The comparison of a call with its record.
@@ -97,12 +99,16 @@ struct Arrival {
 }
 
 impl Replay {
-    /// The run that `run` describes, rescheduled by `scheduler`.
+    /// The run that `run` describes, rescheduled by `scheduler`, where `absent` are not there at the start.
     ///
     /// # Errors
     ///
     /// If a process starts on a host that does not exist.
-    pub fn new(scheduler: Option<Scheduler>, run: &Run) -> Result<Self, ReplayError> {
+    pub fn new(
+        scheduler: Option<Scheduler>,
+        run: &Run,
+        absent: BTreeSet<HostId>,
+    ) -> Result<Self, ReplayError> {
         let hosts = run.hosts.iter().enumerate();
         let hosts: BTreeMap<&str, HostId> = hosts
             .map(|(index, name)| (name.as_str(), HostId::from_index(index)))
@@ -119,6 +125,7 @@ impl Replay {
             names: Names::new(run),
             lives: lives.collect::<Result<_, _>>()?,
             epoch: 0,
+            absent,
             barrier: Barrier {
                 completed: 0,
                 at: Instant::START,
@@ -162,6 +169,12 @@ impl Replay {
                 self.epoch += u64::from(!moved.is_empty());
                 for Moved { rank, host, .. } in moved {
                     self.lives[rank.index()] = host;
+                    if let Some(deciding) = &mut self.deciding {
+                        deciding.leave(rank);
+                    }
+                }
+                if join.joined {
+                    self.absent.remove(&join.host);
                 }
                 Ok(None)
             }
@@ -248,7 +261,7 @@ impl Replay {
             differences: Vec::new(),
         };
         if let Some(deciding) = &mut self.deciding {
-            let observations = gathered.complete(&self.names, self.lives.len())?;
+            let observations = gathered.complete(&self.names, self.lives.len(), &self.absent)?;
             if call.cost < Seconds::ZERO {
                 return Err(Gap::Cost);
             }

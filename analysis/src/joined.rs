@@ -9,14 +9,14 @@ use crate::text::rounded;
 /// Whether a host joined, when, what that took and what was expected of it.
 pub(crate) fn sentence(join: &JoinSummary) -> String {
     let host = &join.host;
-    let creation = format!("preparing it takes {} s", rounded(join.creation_seconds, 3));
     if !join.joined {
         let rest = join.remaining_seconds.map_or_else(String::new, |left| {
             format!(", and the rest takes {} s without it", rounded(left, 3))
         });
         return format!(
-            "{host} did not join, because it does not pay: at {} s, {creation}{rest}.",
-            rounded(join.at, 3)
+            "{host} did not join at {} s, because it does not pay: preparing it takes {} s{rest}.",
+            rounded(join.at, 3),
+            rounded(join.creation_seconds, 3)
         );
     }
     let moved = match &join.processes[..] {
@@ -26,8 +26,12 @@ pub(crate) fn sentence(join: &JoinSummary) -> String {
     let expected = join.saves_seconds.map_or_else(String::new, |saves| {
         format!(" It was expected to save {} s.", rounded(saves, 3))
     });
+    let creation = match join.creation_seconds {
+        0.0 => String::new(),
+        seconds => format!("preparing it takes {} s, ", rounded(seconds, 3)),
+    };
     format!(
-        "{host} joined after superstep {} at {} s: {creation}, processes waited {} s, and {moved}.{expected}",
+        "{host} joined after superstep {} at {} s: {creation}processes waited {} s, and {moved}.{expected}",
         join.superstep,
         rounded(join.at, 3),
         rounded(join.waited_seconds, 3)

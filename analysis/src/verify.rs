@@ -3,6 +3,7 @@
 mod report;
 mod text;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use agents::record;
@@ -45,7 +46,8 @@ pub fn verify(
     );
     let (policy, scheduler) = configured.map_err(|problem| at_fault(problem.to_string()))?;
     let broken = |error: ReplayError| at_fault(error.to_string());
-    let mut replay = Replay::new(scheduler, &run).map_err(broken)?;
+    let absent = absent(&manifest.configuration["elasticity"], &run);
+    let mut replay = Replay::new(scheduler, &run, absent).map_err(broken)?;
     let mut report = Report::new(Head {
         record: folder.display().to_string(),
         scenario: manifest.scenario,
@@ -68,6 +70,17 @@ pub fn verify(
     report.head.is_complete = extent.is_complete;
     report.head.shortfall = shortfall(&extent);
     Ok((report, ended))
+}
+
+/// The hosts that are not there at the start, as the `section` of a record's configuration names them.
+fn absent(section: &Value, run: &record::Run) -> BTreeSet<HostId> {
+    let names = section["pool"].as_array().into_iter().flatten();
+    let host = |name: &Value| {
+        run.hosts
+            .iter()
+            .position(|host| Some(host.as_str()) == name.as_str())
+    };
+    names.filter_map(host).map(HostId::from_index).collect()
 }
 
 /// The name of the policy, and the scheduler that the `section` of a record's configuration describes.

@@ -52,6 +52,7 @@ impl PreparedExperiment {
         for (section, node) in effective.entries() {
             let left_out: &[&str] = match section.as_str() {
                 "scheduler" | "placement" | "run" => continue,
+                "elasticity" if experiment.elasticity.pool.is_empty() => continue,
                 "application" => &["supersteps"],
                 "platform" => &["file"],
                 _ => &[],

@@ -3,13 +3,14 @@
 //! It is for comparisons of rules by which tasks are dealt, on simulated platforms. [`matrix_product`](crate::matrix_product)
 //! is a farm that computes.
 
+mod content;
 mod parameters;
 
 use bsp::farm::{self, Farm, Tasks, Work};
 use bsp::units::Instructions;
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use self::content::Content;
 use self::parameters::Checked;
 use crate::draws::{generator, unit};
 use crate::parameters::{Common, Error, at_least, whole};
@@ -26,14 +27,14 @@ pub struct Models;
 pub struct ModelTask {
     number: u64,
     instructions: Instructions,
-    content: Bytes,
+    content: Content,
 }
 
 /// What workers share: the content of an outcome, and what nothing reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelShared {
-    outcome: Bytes,
-    content: Bytes,
+    outcome: Content,
+    content: Content,
 }
 
 /// The outcome of a task.
@@ -41,7 +42,7 @@ pub struct ModelShared {
 pub struct ModelOutcome {
     /// The number of the task, from 0.
     pub number: u64,
-    content: Bytes,
+    content: Content,
 }
 
 /// A process of the farm.
@@ -93,7 +94,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<TaskFarm
         outcome,
         dealing,
     } = parameters.checked()?;
-    let content = Bytes::from(vec![0; task]);
+    let content = Content::new(task);
     let mut generator = generator(common.seed, b"instructions of tasks   ", 0);
     let tasks = (0..tasks).map(|number| ModelTask {
         number,
@@ -105,8 +106,8 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<TaskFarm
         content: content.clone(),
     });
     let shared = ModelShared {
-        outcome: Bytes::from(vec![0; outcome]),
-        content: Bytes::from(vec![0; shared]),
+        outcome: Content::new(outcome),
+        content: Content::new(shared),
     };
     Ok(farm::processes(
         &shared,

@@ -139,6 +139,13 @@ impl Deciding {
         }
     }
 
+    /// A process has moved to the host for which it waited, where it is no migrant.
+    pub(super) fn leave(&mut self, rank: Rank) {
+        for here in self.migrants.values_mut() {
+            here.leave(rank);
+        }
+    }
+
     /// The call at `barrier`, in which this was observed, is over: how the record of it should read. Only what it and its
     /// moves (`moved`) took, and how its supersteps went, is taken from the record.
     pub(super) fn conclude(
@@ -156,9 +163,7 @@ impl Deciding {
             planner.conclude(recorded.cost, !migrations.is_empty());
         }
         for step in &migrations {
-            for here in self.migrants.values_mut() {
-                here.leave(step.rank);
-            }
+            self.leave(step.rank);
             let target = self.migrants.entry(observations.set(step.to));
             target.or_default().arrive(step.rank, step.to);
         }

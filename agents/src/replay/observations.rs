@@ -1,6 +1,6 @@
 //! The observations that a call was decided from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::units::Instructions;
 use bsp::{HostId, Rank, SetId};
@@ -52,8 +52,13 @@ pub enum Gap {
 }
 
 impl Gathered {
-    /// The observations of `processes` processes, if they are complete.
-    pub(super) fn complete(self, names: &Names, processes: usize) -> Result<Observations, Gap> {
+    /// The observations of `processes` processes, if they are complete; the hosts in `absent` have not joined.
+    pub(super) fn complete(
+        self,
+        names: &Names,
+        processes: usize,
+        absent: &BTreeSet<HostId>,
+    ) -> Result<Observations, Gap> {
         let Self {
             observed,
             evaluated,
@@ -69,7 +74,7 @@ impl Gathered {
         if evaluated.len() != number || !evaluated.iter().enumerate().all(is_complete) {
             return Err(Gap::Set);
         }
-        let sets = sets_of_hosts(&evaluated, names.hosts.len()).ok_or(Gap::Host)?;
+        let sets = sets_of_hosts(&evaluated, names.hosts.len(), absent).ok_or(Gap::Host)?;
         let mut positions = BTreeMap::new();
         for (set, found) in evaluated.iter().enumerate() {
             for (position, process) in found.processes.iter().enumerate() {
@@ -192,7 +197,11 @@ impl Observations {
 }
 
 /// The Set of each host, if each is in one.
-fn sets_of_hosts(evaluated: &[Evaluated], number: usize) -> Option<Vec<SetId>> {
+fn sets_of_hosts(
+    evaluated: &[Evaluated],
+    number: usize,
+    absent: &BTreeSet<HostId>,
+) -> Option<Vec<SetId>> {
     let mut sets = vec![None; number];
     for found in evaluated {
         for host in found.hosts.iter().flat_map(Hosts::ids) {
@@ -200,6 +209,13 @@ fn sets_of_hosts(evaluated: &[Evaluated], number: usize) -> Option<Vec<SetId>> {
             if before.is_some() {
                 return None;
             }
+        }
+    }
+    for host in absent {
+        let set = sets.get_mut(host.index())?;
+        // No process runs there, so its Set does not matter.
+        if set.replace(SetId(0)).is_some() {
+            return None;
         }
     }
     sets.into_iter().collect()

@@ -133,7 +133,11 @@ impl SetManager {
                 format!("{rank} is not installed on {to}")
             })?;
         }
-        self.place(rules, &orders);
+        for order in &orders {
+            self.note_move(rules, order);
+            // It is no migrant on the host for which it waited.
+            self.migrants.leave(order.rank);
+        }
         if !orders.is_empty() {
             self.epoch += 1;
             world.commit(self.set, self.epoch, &orders);

@@ -1,6 +1,8 @@
 mod hostile;
 mod probing;
 
+use std::collections::BTreeSet;
+
 use bsp::units::Seconds;
 use migbsp::{Config, CostSource, Heuristic, Policies};
 use proptest::prelude::*;
@@ -35,7 +37,8 @@ fn play(mut test_world: TestWorld, order: &[usize]) -> (Vec<record::Superstep>, 
 /// What deciding everything again says that was played on `test_world`, otherwise than its record does.
 fn decided_again(mut test_world: TestWorld) -> Vec<Difference> {
     let run = test_world.run();
-    let mut replay = Replay::new(test_world.rules.scheduler.clone(), &run).unwrap();
+    let mut replay =
+        Replay::new(test_world.rules.scheduler.clone(), &run, BTreeSet::new()).unwrap();
     let mut agents = test_world.agents();
     test_world.play(&mut agents, |_| 0);
     let read = |event: &record::Event| {

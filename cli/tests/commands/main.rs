@@ -13,6 +13,7 @@ mod explain;
 mod files;
 mod flows;
 mod invocation;
+mod joins;
 mod kernels;
 mod limited_link;
 mod live;

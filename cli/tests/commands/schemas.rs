@@ -7,14 +7,17 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use crate::invocation::{EXPERIMENT, Folder, root};
+use crate::joins::FARM;
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 22] = [
+const BOTH: [&str; 24] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "simulate owners.toml --policy adaptive --out owned",
     "simulate owners.toml --policy fixed+dsa --out chosen",
+    "simulate farm.toml --out farmed",
+    "explain farmed",
     "explain chosen",
     "explain kept",
     "explain kept --process p1",
@@ -51,7 +54,8 @@ const FILES: [&str; 5] = [
 ];
 
 /// Files in which every line is an object.
-const LINES: [&str; 7] = [
+const LINES: [&str; 8] = [
+    "farmed/i/events.jsonl",
     "kept/iii/events.jsonl",
     "kept/i/events.jsonl",
     "planned/iii/events.jsonl",
@@ -175,6 +179,7 @@ fn folder() -> Folder {
     let folder = Folder::new()
         .with("i.json", INSTANCE)
         .with("heat.toml", HEAT)
+        .with("farm.toml", FARM)
         .with("owners.toml", format!("{EXPERIMENT}{OWNERS}"));
     folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
     folder
@@ -249,6 +254,8 @@ fn all_json_is_as_its_schema_says() {
         }
     }
     used.insert(events.name);
+    // It is checked with its values.
+    used.insert("reproduce-santana".to_owned());
     for (folder_of, key) in [("owned", "external"), ("chosen", "choice")] {
         let file = folder.path().join(folder_of).join("iii/events.jsonl");
         let events = fs::read_to_string(file).unwrap();

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use agents::{Payment, Programs, Script, Shape, simulate};
+use agents::{
+    Elasticity, JoinTime, Payment, PooledHost, Preparation, Programs, Script, Shape, simulate,
+};
 use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
@@ -62,4 +64,39 @@ fn times_are_those_of_the_host_of_the_superstep_before() {
             );
         }
     }
+}
+
+/// The listener does not know how long it is.
+#[test]
+fn hosts_cannot_join_after_a_part_of_a_program_that_does_not_know_it() {
+    let mut setup = setup(2, 0, Shape::Ideal, None);
+    let host = std::mem::replace(&mut setup.placement[1], HostId(0));
+    setup.elasticity = Some(Elasticity {
+        pool: vec![PooledHost {
+            host,
+            creation: Seconds::ZERO,
+        }],
+        take: 1,
+        at: JoinTime::Part(0.5),
+        preparation: Preparation::Concurrent,
+        guard: true,
+        standby: BTreeMap::from([(Rank(1), host)]),
+    });
+    let programs = || (0..2).map(|_| Listener(Vec::new())).collect();
+    let error = simulate(&setup, Programs::new(programs()), &mut |_| {}).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("the program does not know how much"),
+        "{text}"
+    );
+    // At a date it can, and the guard has nothing to judge by.
+    let at = JoinTime::Superstep(3);
+    setup.elasticity = setup
+        .elasticity
+        .map(|elasticity| Elasticity { at, ..elasticity });
+    let outcome = simulate(&setup, Programs::new(programs()), &mut |_| {}).unwrap();
+    let [join] = &outcome.joins[..] else {
+        panic!("{:?}", outcome.joins);
+    };
+    assert_eq!((join.superstep, join.joined, join.saves), (3, true, None));
 }

@@ -84,12 +84,12 @@ fn elasticity(placement: &mut [HostId], at: u64, take: usize, creation: f64) -> 
         take: take.min(pool.len()),
         pool,
         at: JoinTime::Superstep(at),
-        preparation: if take % 2 == 0 {
+        preparation: if take.is_multiple_of(2) {
             Preparation::Blocking
         } else {
             Preparation::Concurrent
         },
-        guard: take % 5 == 0,
+        guard: take.is_multiple_of(5),
         standby,
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use bsp::Rank;
 use bsp::units::Seconds;
 use migbsp::{CallOutcome, Spacing};
 use protocol::{Address, AgentMessage, Installed, Migrate, Start};
@@ -135,14 +134,10 @@ impl SetManager {
         Ok(())
     }
 
-    /// Notes the new hosts of processes.
-    pub(in crate::set_manager) fn place(&mut self, rules: &Rules, moves: &[Migrate]) {
+    /// Notes the new hosts of processes that have migrated.
+    fn place(&mut self, rules: &Rules, moves: &[Migrate]) {
         for order in moves {
-            self.placement_view.apply(rules, order);
-            if order.rank == Rank(0) {
-                self.is_home = order.to == rules.first_host();
-            }
-            self.barrier.moved(rules, self.set, (order.from, order.to));
+            self.note_move(rules, order);
             if rules.sets[order.to.index()] == self.set {
                 self.migrants.arrive(order.rank, order.to);
             } else {

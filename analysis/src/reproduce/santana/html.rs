@@ -52,7 +52,7 @@ fn lines(report: &Report, title: &str, of: fn(&CurveReport) -> &[f64]) -> String
     };
     let lines = Lines {
         title: title.to_owned(),
-        note: "Machines with the master; `3 + 2`: two join three.".to_owned(),
+        note: "Machines are counted with the master; 3 + 2 means that two join three.".to_owned(),
         x_label: "order of the matrices".to_owned(),
         y_label: "speedup against worker02".to_owned(),
         x_is_log: false,
