@@ -18,7 +18,7 @@ use crate::setup::{Collection, Rules, Scheduler, Shape};
 use crate::world::{Cost, Event, World};
 use barrier::Barrier;
 use call::state::Call;
-use joining::Admission;
+use joining::admission::Admission;
 use placement_view::PlacementView;
 
 /// The state of a Set Manager: the host of every process, the arrivals at the barrier, and the rescheduling call in
@@ -294,23 +294,6 @@ impl SetManager {
             self.release(rules, start, world);
         }
         Ok(())
-    }
-
-    /// Begins a call after the present superstep, at all Managers.
-    fn hold_call(&mut self, rules: &Rules, world: &mut dyn World) {
-        self.announce_call(rules, world);
-        let began = world.now();
-        self.begin_call(rules, began, world);
-    }
-
-    /// Tells the other Managers that a call follows, or hosts join, if they do not find out themselves.
-    fn announce_call(&self, rules: &Rules, world: &mut dyn World) {
-        if rules.barrier.shape != Shape::Hierarchical {
-            let order = AgentMessage::StartCall(StartCall {
-                superstep: self.superstep,
-            });
-            self.send_to_managers(rules, &order, Cost::Encoded, world);
-        }
     }
 
     /// Checks that every message is received in its superstep or, if it arrived where no process expected it, in the

@@ -1,4 +1,5 @@
 mod faults;
+mod of_moves;
 mod unended;
 
 use std::fs;
@@ -8,6 +9,8 @@ use bsp::units::InstructionsPerSecond;
 use migbsp::{BarrierTime, CostCoefficients, Digest, Edge, Refusal, Request, SteadyRate};
 use proptest::prelude::*;
 use tempfile::TempDir;
+
+use of_moves::{interaction, join, moved};
 
 use super::*;
 
@@ -259,47 +262,6 @@ prop_compose! {
         Event::Superstep(Superstep {
             index, started, ended, slowest: Rank(slowest), computation, mean, took, messages,
         })
-    }
-}
-
-prop_compose! {
-    fn moved()(
-        (rank, host, epoch, bytes) in any::<(u32, u32, u64, u64)>(),
-        (at, took) in (instant(), seconds()),
-        times in prop::option::of([seconds(), seconds(), seconds(), seconds(), seconds()]),
-        parts in prop::option::of(any::<[u64; 3]>().prop_map(|parts| parts.map(Bytes))),
-    ) -> Event {
-        let (rank, host, bytes) = (Rank(rank), HostId(host), Bytes(bytes));
-        let times = times.map(|[frozen, packed, sent, unpacked, round_trip]| {
-            MoveTimes { frozen, packed, sent, unpacked, round_trip }
-        });
-        let parts = parts.map(|[agent, messages, program]| ImageParts { agent, messages, program });
-        Event::Moved(Moved { at, rank, host, epoch, bytes, took, times, parts, declared: None })
-    }
-}
-
-prop_compose! {
-    fn join()(
-        (host, joined) in any::<(u32, bool)>(),
-        (asked, at) in (instant(), instant()),
-        (creation, waited) in (seconds(), seconds()),
-        (remaining, saves) in (prop::option::of(seconds()), prop::option::of(-1e9..1e9_f64)),
-        processes in prop::collection::vec(any::<u32>().prop_map(Rank), 0..3),
-    ) -> Event {
-        let host = HostId(host);
-        Event::Join(Join {
-            superstep: 0, host, asked, at, creation, remaining, saves, joined, waited, processes,
-        })
-    }
-}
-
-prop_compose! {
-    fn interaction()(
-        (number, left) in any::<(u64, u64)>(),
-        workers in prop::collection::vec((any::<u64>(), seconds()), 0..4),
-    ) -> Event {
-        let (dealt, took) = workers.into_iter().unzip();
-        Event::Interaction(Interaction { number, superstep: 0, left, dealt, took })
     }
 }
 

@@ -20,18 +20,35 @@ use bsp::SetId;
 use bsp::units::Instant;
 use migbsp::{Digest, SetView};
 use protocol::{
-    Address, AgentMessage, CallMessage, Capacity, Evaluate, Measure, Report, SetReport,
+    Address, AgentMessage, CallMessage, Capacity, Evaluate, Measure, Report, SetReport, StartCall,
 };
 
 use super::SetManager;
 use crate::check::check;
 use crate::record;
 use crate::remaining::most;
-use crate::setup::Rules;
+use crate::setup::{Rules, Shape};
 use crate::world::{Cost, World};
 use state::Call;
 
 impl SetManager {
+    /// Begins a call after the present superstep, at all Managers.
+    pub(super) fn hold_call(&mut self, rules: &Rules, world: &mut dyn World) {
+        self.announce_call(rules, world);
+        let began = world.now();
+        self.begin_call(rules, began, world);
+    }
+
+    /// Tells the other Managers that a call follows, or hosts join, if they do not find out themselves.
+    pub(super) fn announce_call(&self, rules: &Rules, world: &mut dyn World) {
+        if rules.barrier.shape != Shape::Hierarchical {
+            let order = AgentMessage::StartCall(StartCall {
+                superstep: self.superstep,
+            });
+            self.send_to_managers(rules, &order, Cost::Encoded, world);
+        }
+    }
+
     /// Begins a call. `began` is the time at which this Manager knew that all processes had arrived, or received the
     /// order to hold the call.
     pub(super) fn begin_call(&mut self, rules: &Rules, began: Instant, world: &mut dyn World) {

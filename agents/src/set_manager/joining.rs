@@ -3,32 +3,20 @@
 //! The world says which hosts join (`World::joining`), the same to all Managers. The processes that waited for these hosts
 //! move to them as in a call. A call may follow.
 
+pub(super) mod admission;
+
 use std::collections::BTreeMap;
 
-use bsp::Rank;
-use bsp::units::{Instant, Seconds};
+use bsp::units::Seconds;
 use protocol::{Address, AgentMessage, Installed, Migrate, Start};
 
+use self::admission::Admission;
 use super::SetManager;
 use crate::check::check;
 use crate::elasticity::Joining;
 use crate::record;
 use crate::setup::{Rules, Shape};
 use crate::world::{Cost, World};
-
-/// The hosts that are joining, as one Manager sees it.
-#[derive(Debug)]
-pub(super) struct Admission {
-    joining: Joining,
-    /// When this Manager knew of it.
-    began: Instant,
-    /// Whether a call follows.
-    is_due: bool,
-    /// The moves, once they are ordered.
-    orders: Option<Vec<Migrate>>,
-    /// The processes that have been installed.
-    installed: BTreeMap<Rank, Installed>,
-}
 
 impl SetManager {
     /// Hosts join after the present superstep. `is_due` tells whether a call follows.

@@ -108,7 +108,7 @@ proptest! {
         creation in prop_oneof![Just(0.0), 1e-4..1.0_f64],
         moves in any::<bool>(),
     ) {
-        // Every process moves after every superstep besides, to hosts that are there.
+        // Every process also moves after every superstep, to hosts that are there.
         let orders = |superstep: u64| {
             let host = |rank: u32| HostId(100 + (rank + u32::try_from(superstep).unwrap()) % 74);
             (superstep, (0..size).map(|rank| (Rank(rank), host(rank))).collect())

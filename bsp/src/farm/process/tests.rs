@@ -21,7 +21,7 @@ impl Tasks for Echo {
     }
 }
 
-/// With so many numbers shared.
+/// A farm whose workers share this number of numbers.
 fn farm(shared: usize, tasks: u64, size: u32, dealing: Dealing) -> Vec<Farm<Echo>> {
     processes(&vec![1009; shared], (0..tasks).collect(), size, dealing).unwrap()
 }
