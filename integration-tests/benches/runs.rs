@@ -10,7 +10,7 @@ use agents::{
 };
 use bsp::farm::{self, Dealer, Dealing, Tasks, Work};
 use bsp::units::{Instructions, Seconds};
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
 
@@ -96,17 +96,27 @@ fn task_farm(criterion: &mut Criterion) {
             });
         });
     }
+    group.throughput(Throughput::Elements(1));
     group.bench_function("dealing to 1000 workers", |bencher| {
-        let mut dealer = Dealer::new(Dealing::default(), u64::MAX, 1000);
-        bencher.iter(|| {
-            let dealt = dealer.deal(0, &[true; 1000]);
-            for worker in 0..1000 {
-                dealer.observe(worker, Seconds::new(1.0).unwrap());
-            }
-            dealt
-        });
+        bencher.iter_batched(
+            || known_workers(1000),
+            |mut dealer| dealer.deal(0, &[true; 1000]),
+            BatchSize::SmallInput,
+        );
     });
     group.finish();
+}
+
+/// A dealer of many tasks that knows the rates of its workers, which differ.
+fn known_workers(workers: u32) -> Dealer {
+    let mut dealer = Dealer::new(Dealing::default(), 1_000_000_000, workers);
+    let is_present = vec![true; usize::try_from(workers).unwrap()];
+    dealer.deal(0, &is_present);
+    for worker in 0..workers {
+        let seconds = Seconds::new(1.0 + f64::from(worker % 17)).unwrap();
+        dealer.observe(usize::try_from(worker).unwrap(), seconds);
+    }
+    dealer
 }
 
 /// Tasks of a farm.
