@@ -13,7 +13,7 @@ mod reader;
 mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
-use bsp::{HostId, Image, Interaction, Rank, SetId};
+use bsp::{HostId, Image, Interaction, Rank, Round, SetId};
 use migbsp::{
     Answer, BarrierTime, CostCoefficients, Edge, Entry, ExternalLoad, HostLink, MeasuredMove,
     NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Received,
@@ -68,6 +68,9 @@ pub struct Run {
     pub hosts: Vec<String>,
     /// The host where every process starts: its name, by rank.
     pub placement: Vec<String>,
+    /// The supersteps that belong together, if a round has several.
+    #[serde(default, skip_serializing_if = "Round::is_superstep")]
+    pub round: Round,
 }
 
 /// A superstep has ended: all processes have arrived at its barrier.

@@ -13,7 +13,7 @@ mod observations;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::units::{Instant, Seconds};
-use bsp::{HostId, Rank};
+use bsp::{HostId, Rank, Round};
 use migbsp::Elapsed;
 use serde::Serialize;
 
@@ -43,6 +43,8 @@ pub struct Replay {
     moved: Vec<Moved>,
     /// The hosts that have not joined.
     absent: BTreeSet<HostId>,
+    /// The supersteps of the program that belong together.
+    round: Round,
 }
 
 /// The comparison of a call with its record.
@@ -126,6 +128,7 @@ impl Replay {
             lives: lives.collect::<Result<_, _>>()?,
             epoch: 0,
             absent,
+            round: run.round,
             barrier: Barrier {
                 completed: 0,
                 at: Instant::START,
@@ -226,7 +229,7 @@ impl Replay {
             })?,
             took: superstep.took.unwrap_or(lasted),
         });
-        self.is_due = deciding.is_due(completed);
+        self.is_due = deciding.is_due(completed, self.round);
         Ok(())
     }
 

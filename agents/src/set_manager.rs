@@ -322,7 +322,8 @@ impl SetManager {
         });
         let completed = self.superstep + 1;
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
-        scheduler.is_scripted(completed) || when.is_due(completed) && can_pay(completed, self.end)
+        let is_due = rules.round.ends_with(self.superstep) && when.is_due(completed);
+        scheduler.is_scripted(completed) || is_due && can_pay(completed, self.end)
     }
 
     /// Starts the next superstep with `start`.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bsp::units::{Bytes, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Rank, Round, SetId};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
 
@@ -284,10 +284,12 @@ pub struct Rules {
     pub first: SetId,
     /// The hosts that are not there at the start.
     pub absent: BTreeSet<HostId>,
+    /// The supersteps of the program that belong together: calls are held after the last of them.
+    pub round: Round,
 }
 
 impl Rules {
-    /// The rules of a run on `setup`: each Manager runs on the host of the lowest rank of its Set, or on the first host
+    /// The rules of a run on `setup` of a program whose supersteps are rounds: each Manager runs on the host of the lowest rank of its Set, or on the first host
     /// of the Set that is there at the start if no process starts there.
     ///
     /// # Panics
@@ -332,7 +334,13 @@ impl Rules {
             in_set,
             first,
             absent,
+            round: Round::SUPERSTEP,
         }
+    }
+
+    /// The same rules for a program whose supersteps belong together in rounds.
+    pub(crate) fn in_rounds(self, round: Round) -> Self {
+        Self { round, ..self }
     }
 
     /// The moves of the script in the call after `completed` supersteps, if there is a script.

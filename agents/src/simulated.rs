@@ -120,7 +120,7 @@ struct Agents {
 impl Simulation {
     fn new(setup: &Setup, programs: Programs) -> Result<Self, RunError> {
         setup.check(programs.len())?;
-        let rules = Arc::new(Rules::new(setup));
+        let rules = Arc::new(Rules::new(setup).in_rounds(programs.round()));
         let programs = programs.into_simulated(setup.superstep_limit);
         let world = SimulatedWorld::new(setup, Arc::clone(&rules), programs);
         let world = Rc::new(RefCell::new(world));

@@ -185,6 +185,7 @@ impl TestWorld {
             sets: sets.collect(),
             hosts: hosts.collect(),
             placement: self.hosts.iter().map(name).collect(),
+            round: self.rules.round,
         }
     }
 
@@ -329,5 +330,6 @@ fn no_rules() -> Rules {
         in_set: Vec::new(),
         first: SetId(0),
         absent: std::collections::BTreeSet::new(),
+        round: bsp::Round::SUPERSTEP,
     }
 }

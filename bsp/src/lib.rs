@@ -14,6 +14,7 @@ mod interaction;
 mod name;
 mod program;
 pub mod reference;
+mod round;
 mod superstep;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -23,4 +24,5 @@ pub use ids::{HostId, Rank, SetId};
 pub use interaction::Interaction;
 pub use name::{NameError, check_name};
 pub use program::{Image, Payload, Program, Step};
+pub use round::Round;
 pub use superstep::{Conditions, Envelope, Inbox, Outbox, Superstep};

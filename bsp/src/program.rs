@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::round::Round;
 use crate::superstep::Superstep;
 use crate::units::Bytes;
 
@@ -60,6 +61,9 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
     type Message: Payload;
     /// The result of a process, returned when it halts.
     type Output: Payload;
+
+    /// The supersteps that belong together; processes are rescheduled after the last of them.
+    const ROUND: Round = Round::SUPERSTEP;
 
     /// One round: receive what was sent in the previous superstep, compute, send.
     fn superstep(&mut self, ctx: &mut Superstep<'_, Self::Message>) -> Step<Self::Output>;

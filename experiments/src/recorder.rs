@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agents::record::{Event, Run, SCHEMA, WriteError, Writer, is_complete};
-use bsp::HostId;
+use bsp::{HostId, Round};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -68,7 +68,11 @@ impl Recorder {
                 scenario: scenario.name(),
                 configuration: prepared.loaded.experiment.effective(),
             },
-            head: head(scenario, prepared),
+            head: {
+                let workload = &prepared.loaded.experiment.application.workload;
+                let entry = registry.find(workload, None)?;
+                head(scenario, prepared, entry.program_type().round())
+            },
             writer: None,
             lost: None,
         })
@@ -143,7 +147,7 @@ impl Recorder {
 }
 
 /// The first line of a record.
-fn head(scenario: Scenario, prepared: &PreparedExperiment) -> Event {
+fn head(scenario: Scenario, prepared: &PreparedExperiment, round: Round) -> Event {
     let platform = &prepared.platform;
     let host = |id: &HostId| platform.host(*id).name.clone();
     let sets = platform.sets().iter().map(|set| set.name.clone());
@@ -154,6 +158,7 @@ fn head(scenario: Scenario, prepared: &PreparedExperiment) -> Event {
         sets: sets.collect(),
         hosts: hosts.collect(),
         placement: prepared.placement.iter().map(host).collect(),
+        round,
     })
 }
 

@@ -22,7 +22,7 @@ use super::failure::JobError;
 use super::input::{Input, listen, waits};
 use super::local_agents::LocalAgents;
 use super::local_event::LocalEvent;
-use super::members::{connect, refuse_peer, role_of, rules};
+use super::members::{connect, refuse_peer, role_of};
 use super::pool::Done;
 use super::prepared::Prepared;
 use super::world::{HostWorld, JobPeers};
@@ -96,7 +96,7 @@ impl Job {
     }
 
     async fn run(&mut self, senders: &mut BTreeMap<HostId, Sender>) -> Result<(), JobError> {
-        let rules = Arc::new(rules(&self.prepared.setup));
+        let rules = Arc::new(self.prepared.rules());
         let (done, mut executed) = mpsc::unbounded_channel();
         let (tasks, mut local) = mpsc::unbounded_channel();
         let mut nodes = NodeInputs::new();

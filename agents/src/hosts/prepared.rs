@@ -1,7 +1,8 @@
 //! A job as a node runs it.
 
+use super::members;
 use crate::programs::ProgramType;
-use crate::setup::Setup;
+use crate::setup::{Rules, Setup};
 
 /// What a job is made of.
 #[derive(Clone, Debug)]
@@ -10,4 +11,11 @@ pub struct Prepared {
     pub setup: Setup,
     /// What its processes execute.
     pub program_type: ProgramType,
+}
+
+impl Prepared {
+    /// The data that its agents have from the start.
+    pub(super) fn rules(&self) -> Rules {
+        members::rules(&self.setup).in_rounds(self.program_type.round())
+    }
 }

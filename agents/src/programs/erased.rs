@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bsp::{Program, Rank};
+use bsp::{Program, Rank, Round};
 
 use super::hosted::{HostedProgram, TypedProgram};
 use super::outputs::Outputs;
@@ -15,6 +15,7 @@ use crate::error::RunError;
 pub struct Programs {
     programs: Box<dyn Erased>,
     len: usize,
+    round: Round,
 }
 
 /// The type of a job's programs, for nodes, which only receive encoded states.
@@ -22,6 +23,7 @@ pub struct Programs {
 pub struct ProgramType {
     decode: fn(Rank, &[u8]) -> Decoded,
     decode_from: fn(Rank, &mut ChunkReader) -> Decoded,
+    round: Round,
 }
 
 /// Encoded initial states, each made when it is taken.
@@ -68,6 +70,7 @@ impl Programs {
     pub fn new<P: Program>(programs: Vec<P>) -> Self {
         Self {
             len: programs.len(),
+            round: P::ROUND,
             programs: Box::new(programs),
         }
     }
@@ -76,6 +79,12 @@ impl Programs {
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
+    }
+
+    /// The supersteps that belong together.
+    #[must_use]
+    pub const fn round(&self) -> Round {
+        self.round
     }
 
     /// Whether there are no processes.
@@ -115,7 +124,14 @@ impl ProgramType {
                 let program: P = decode_from("the state of", rank, state)?;
                 Ok(Box::new(TypedProgram::new(program)))
             },
+            round: P::ROUND,
         }
+    }
+
+    /// The supersteps that belong together.
+    #[must_use]
+    pub const fn round(self) -> Round {
+        self.round
     }
 
     /// The program of `rank` whose encoded state is `state`.

@@ -21,6 +21,7 @@ fn run() -> Event {
         sets: vec!["labtec".to_owned()],
         hosts: vec!["labtec-0".to_owned(), "\"quoted\" \\n".to_owned()],
         placement: vec!["labtec-0".to_owned(), "\"quoted\" \\n".to_owned()],
+        round: Round { length: 3, last: 2 },
     })
 }
 

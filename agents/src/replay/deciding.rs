@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bsp::units::{Instant, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Rank, Round, SetId};
 use migbsp::{
     CallMove, CallOutcome, CallStart, Decision, Digest, Entry, Migrants, Planner, Selection,
     Spacing, When,
@@ -66,10 +66,10 @@ impl Deciding {
         }
     }
 
-    /// Whether a call follows.
-    pub(super) fn is_due(&self, completed: u64) -> bool {
-        self.scheduler.is_scripted(completed)
-            || self.when.is_due(completed) && can_pay(completed, self.end)
+    /// Whether a call follows the first `completed` supersteps, of which `round` belong together.
+    pub(super) fn is_due(&self, completed: u64, round: Round) -> bool {
+        let is_due = round.ends_with(completed - 1) && self.when.is_due(completed);
+        self.scheduler.is_scripted(completed) || is_due && can_pay(completed, self.end)
     }
 
     /// Decides a call at `barrier`, in which this was observed and `found`. What probes of links found is taken from the

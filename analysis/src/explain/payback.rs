@@ -271,6 +271,7 @@ mod tests {
                 sets: Vec::new(),
                 hosts: Vec::new(),
                 placement: vec!["a".to_owned()],
+                round: bsp::Round::SUPERSTEP,
             },
             supersteps: times.iter().map(duration).collect(),
             baseline: None,

@@ -173,6 +173,6 @@ fn whole<T: Tasks>(worker: Rank, encoding: &Bytes) -> FarmMessage<T> {
 
 /// The supersteps of an interaction, and what happens in two of them; before the first interaction, workers get what they
 /// share.
-const SUPERSTEPS: u64 = 3;
+pub(super) const SUPERSTEPS: u64 = 3;
 const DEAL: u64 = 1;
-const EXECUTE: u64 = 2;
+pub(super) const EXECUTE: u64 = 2;

@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::dealer::Dealer;
 use super::dealing::Dealing;
 use super::dealing_error::DealingError;
-use super::master::Master;
+use super::master::{EXECUTE, Master, SUPERSTEPS};
 use super::message::FarmMessage;
 use super::numbers::number;
 use super::shared;
 use super::tasks::Tasks;
 use super::worker::Worker;
 use crate::program::{Program, Step};
+use crate::round::Round;
 use crate::superstep::Superstep;
 
 /// A process of a farm: the master, which is process 0, or a worker.
@@ -70,6 +71,12 @@ pub fn processes<T: Tasks>(
 impl<T: Tasks> Program for Farm<T> {
     type Message = FarmMessage<T>;
     type Output = Vec<T::Outcome>;
+
+    /// Until tasks have been executed: the superstep shows how long they take.
+    const ROUND: Round = Round {
+        length: SUPERSTEPS,
+        last: EXECUTE,
+    };
 
     fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Step<Vec<T::Outcome>> {
         match &mut self.0 {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::invocation::Folder;
+use crate::invocation::{Folder, root};
 use crate::schemas;
 
 /// A task farm of which two workers wait for their hosts.
@@ -203,6 +203,41 @@ fn joins_that_cannot_be_say_where_and_what_would_do() {
     }
     let none = folder.stdout(&[&JSON[..], &["--set", "elasticity.pool=[]"]].concat());
     assert!(joins(&none).is_empty());
+}
+
+#[test]
+fn policies_move_no_more_beside_weighted_shares_than_beside_equal_ones() {
+    let santana = root().join("conf/santana/weighted.toml");
+    let santana = santana.to_str().unwrap();
+    let folder = Folder::new();
+    let farm = "application.task-farm.dealing";
+    let moves = |dealing: &[&str]| {
+        let kept = dealing[0].rsplit('=').next().unwrap();
+        let mut words = vec!["simulate", santana, "--policy", "adaptive", "--out", kept];
+        words.extend([
+            "--set",
+            "elasticity.pool=[]",
+            "--set",
+            "application.processes=6",
+        ]);
+        dealing.iter().for_each(|set| words.extend(["--set", set]));
+        let json: Value =
+            serde_json::from_str(&folder.stdout(&[&words[..], &["--format", "json"]].concat()))
+                .unwrap();
+        assert!(!folder.stdout(&["verify", kept]).contains("differ"));
+        let calls = json["runs"][2]["calls"].as_array().unwrap().clone();
+        for call in &calls {
+            // Interactions begin with the second superstep; their tasks are executed in the third.
+            assert_eq!(call["superstep"].as_u64().unwrap() % 3, 0, "{call}");
+        }
+        let moves = calls
+            .iter()
+            .map(|call| call["migrations"].as_array().unwrap().len());
+        moves.sum::<usize>()
+    };
+    let weighted = moves(&[&format!("{farm}.kind=weighted")]);
+    let equal = moves(&[&format!("{farm}.kind=self"), &format!("{farm}.chunk=20")]);
+    assert!(weighted <= equal, "{weighted} against {equal}");
 }
 
 #[test]
