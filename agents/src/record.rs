@@ -282,8 +282,8 @@ pub struct Join {
     pub saves: Option<f64>,
     /// Whether it has joined.
     pub joined: bool,
-    /// How long the processes waited for it and the hosts that joined with it.
-    pub waited: Seconds,
+    /// The time until which the processes waited for it and the hosts that joined with it.
+    pub ended: Instant,
     /// The processes that moved to it.
     pub processes: Vec<Rank>,
 }

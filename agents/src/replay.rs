@@ -177,6 +177,7 @@ impl Replay {
                     }
                 }
                 if join.joined {
+                    self.barrier.at = join.ended;
                     self.absent.remove(&join.host);
                 }
                 Ok(None)

@@ -43,7 +43,7 @@ impl JoinSummary {
             remaining_seconds: join.remaining.map(Seconds::get),
             saves_seconds: join.saves,
             joined: join.joined,
-            waited_seconds: join.waited.get(),
+            waited_seconds: (join.ended - join.at).get(),
             processes: join.processes.iter().map(ToString::to_string).collect(),
         }
     }

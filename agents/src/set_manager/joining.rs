@@ -31,7 +31,6 @@ impl SetManager {
         let wait = joining.wait;
         self.admission = Some(Admission {
             joining,
-            began: world.now(),
             is_due,
             orders: None,
             installed: BTreeMap::new(),
@@ -109,7 +108,6 @@ impl SetManager {
         };
         let Admission {
             joining,
-            began,
             is_due,
             orders,
             installed,
@@ -131,9 +129,9 @@ impl SetManager {
             world.commit(self.set, self.epoch, &orders);
         }
         if self.set == rules.first {
-            let waited = (world.now() - began).max(Seconds::ZERO);
+            let ended = world.now();
             for record in joining.records {
-                world.record(record::Event::Join(record::Join { waited, ..record }));
+                world.record(record::Event::Join(record::Join { ended, ..record }));
             }
         }
         if is_due {

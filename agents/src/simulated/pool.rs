@@ -139,7 +139,7 @@ impl Pool {
                     .and_then(|prospect| Seconds::new(prospect.left).ok()),
                 saves,
                 joined: joins,
-                waited: Seconds::ZERO,
+                ended: situation.now,
                 processes: Vec::new(),
             };
             if joins {

@@ -1,7 +1,14 @@
 //! The same setup gives the same record, in any mailbox.
 
+use std::collections::BTreeMap;
+
 use agents::record::Event;
-use agents::{Outcome, Programs, RunError, Setup, simulate, simulate_in_mailboxes};
+use agents::{
+    Elasticity, JoinTime, Outcome, PooledHost, Preparation, Programs, RunError, Setup, simulate,
+    simulate_in_mailboxes,
+};
+use bsp::units::Seconds;
+use bsp::{HostId, Rank};
 
 use crate::relay::Relay;
 use crate::setups::{SHAPES, STARTS, scheduler, setup};
@@ -32,6 +39,21 @@ fn record(setup: &Setup, simulate: Simulate) -> String {
     record
 }
 
+/// `host`, for which `rank` waits, joins after four supersteps.
+fn joining(rank: Rank, host: HostId) -> Elasticity {
+    Elasticity {
+        pool: vec![PooledHost {
+            host,
+            creation: Seconds::ZERO,
+        }],
+        take: 1,
+        at: JoinTime::Superstep(4),
+        preparation: Preparation::Blocking,
+        guard: false,
+        standby: BTreeMap::from([(rank, host)]),
+    }
+}
+
 #[test]
 fn a_second_run_and_real_mailboxes_give_the_same_record() {
     for shape in SHAPES {
@@ -47,12 +69,16 @@ fn a_second_run_and_real_mailboxes_give_the_same_record() {
                 };
                 let mut setup = setup(43, 0, shape, Some(scheduler));
                 setup.start = start;
+                // The last host joins while calls are held.
+                let host = std::mem::replace(&mut setup.placement[42], HostId(41));
+                setup.elasticity = Some(joining(Rank(42), host));
                 let what = format!("{policy} {shape:?} {start:?}");
                 let first = record(&setup, simulate);
                 assert!(
                     first.contains("\"event\":\"moved\""),
                     "{what}: no process moves"
                 );
+                assert!(first.contains("\"event\":\"join\""), "{what}");
                 assert_eq!(first, record(&setup, simulate), "{what}, again");
                 let in_mailboxes = record(&setup, simulate_in_mailboxes);
                 assert_eq!(first, in_mailboxes, "{what}, in mailboxes");

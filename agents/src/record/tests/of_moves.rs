@@ -24,13 +24,13 @@ prop_compose! {
     pub(super) fn join()(
         (host, joined) in any::<(u32, bool)>(),
         (asked, at) in (instant(), instant()),
-        (creation, waited) in (seconds(), seconds()),
+        (creation, ended) in (seconds(), instant()),
         (remaining, saves) in (prop::option::of(seconds()), prop::option::of(-1e9..1e9_f64)),
         processes in prop::collection::vec(any::<u32>().prop_map(Rank), 0..3),
     ) -> Event {
         let host = HostId(host);
         Event::Join(Join {
-            superstep: 0, host, asked, at, creation, remaining, saves, joined, waited, processes,
+            superstep: 0, host, asked, at, creation, remaining, saves, joined, ended, processes,
         })
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use bsp::Rank;
-use bsp::units::Instant;
 use protocol::{Installed, Migrate};
 
 use crate::elasticity::Joining;
@@ -12,8 +11,6 @@ use crate::elasticity::Joining;
 #[derive(Debug)]
 pub(in crate::set_manager) struct Admission {
     pub(super) joining: Joining,
-    /// When this Manager knew of it.
-    pub(super) began: Instant,
     /// Whether a call follows.
     pub(super) is_due: bool,
     /// The moves, once they are ordered.
