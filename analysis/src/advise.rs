@@ -3,6 +3,8 @@
 //! All of it is computed from the record. Of a task farm, the pure dealer is replayed with the rates and costs of the
 //! record under other rules. Of a program with calls, rules judge what calls and moves took and what imbalance was left.
 
+mod attempt;
+mod experiment_folder;
 mod farm;
 mod reading;
 mod report;
@@ -15,6 +17,7 @@ use experiments::Failure;
 
 use self::reading::Reading;
 
+pub use self::attempt::attempt;
 pub use self::report::{Recommendation, Report};
 pub use self::text::text;
 

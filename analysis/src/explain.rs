@@ -27,11 +27,41 @@ use std::path::Path;
 use bsp::Rank;
 
 use crate::explain::history::History;
+use crate::explain::payback::Payback;
 use crate::explain::question::Question;
 use experiments::{Failure, Provenance};
 
 pub use crate::explain::report::Explanation;
 pub use crate::explain::text::text;
+
+/// A call whose moves had not saved what it cost by the next moves, or by the end of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct UnpaidCall {
+    /// The number of supersteps before it.
+    pub(crate) superstep: u64,
+    /// What it cost, less what its moves saved, in seconds.
+    pub(crate) lost_seconds: f64,
+}
+
+/// The calls of the record in `folder` whose moves did not pay.
+///
+/// # Errors
+///
+/// If the record is unreadable or of another version.
+pub(crate) fn unpaid_calls(folder: &Path) -> Result<Vec<UnpaidCall>, Failure> {
+    let history = History::read(folder, None, None)?;
+    let calls = history.calls.iter().enumerate();
+    let unpaid = calls.filter_map(|(index, call)| {
+        let payback = Payback::of(&history, index)?;
+        let lost_seconds = payback.cost_seconds - payback.saved_seconds;
+        let has_lost = payback.paid_after.is_none() && 0.0 < lost_seconds;
+        has_lost.then_some(UnpaidCall {
+            superstep: call.summary.superstep,
+            lost_seconds,
+        })
+    });
+    Ok(unpaid.collect())
+}
 
 /// A question about a record, with all that is needed to answer it.
 #[derive(Debug)]

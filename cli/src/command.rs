@@ -186,7 +186,10 @@ fn execute(
             compare::command(&comparison, registry)
         }
         Command::Explain(arguments) => explain::command(&arguments, registry, own_name),
-        Command::Advise(arguments) => advise::command(&arguments, registry),
+        Command::Advise(mut arguments) => {
+            arguments.progress = progress;
+            advise::command(&arguments, registry, own_name)
+        }
         Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;

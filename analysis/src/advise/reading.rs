@@ -19,8 +19,6 @@ pub(super) struct Reading {
     pub(super) folder: PathBuf,
     /// The description of the run.
     pub(super) manifest: Manifest,
-    /// Whether it is the record of a simulation.
-    pub(super) is_simulated: bool,
     /// All supersteps, in order.
     pub(super) supersteps: Vec<Superstep>,
     /// The interactions of a task farm, in order.
@@ -70,7 +68,6 @@ impl Reading {
     /// If the record is incomplete, unreadable or of another version.
     pub(super) fn of(folder: &Path) -> Result<Self, Failure> {
         let manifest = manifest(folder)?;
-        let description: Description = record::manifest(folder).map_err(fault)?;
         let (mut supersteps, mut interactions, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         let (mut arrivals, mut has_joins, mut end) = (Vec::new(), false, None);
         let mut evidence = Evidence::default();
@@ -102,7 +99,6 @@ impl Reading {
         Ok(Self {
             folder: folder.to_path_buf(),
             manifest,
-            is_simulated: description.results.builds.is_empty(),
             supersteps,
             interactions,
             calls,
@@ -127,6 +123,16 @@ impl Reading {
     pub(super) fn fault(&self, problem: &str) -> Failure {
         Failure::input(format!("{}: {problem}", self.folder.display()))
     }
+}
+
+/// Whether the record in `folder` is of a simulation.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub(super) fn is_simulated(folder: &Path) -> Result<bool, Failure> {
+    let description: Description = record::manifest(folder).map_err(fault)?;
+    Ok(description.results.builds.is_empty())
 }
 
 fn incomplete(folder: &Path, lack: Option<String>) -> Failure {

@@ -1,11 +1,131 @@
 //! Advice about programs whose processes are rescheduled.
 
-use experiments::Failure;
+mod calls;
+mod load_window;
+mod moves;
+mod placement;
+mod times;
 
+use experiments::{Failure, Scenario};
+use serde_json::Value;
+
+use self::times::Times;
+use crate::advice::{Settings, advice};
 use crate::advise::reading::Reading;
-use crate::advise::report::Report;
+use crate::advise::report::{KeyChange, Recommendation, Report};
+use crate::explain::{UnpaidCall, unpaid_calls};
 
 /// The advice about the run whose record `reading` is.
+///
+/// # Errors
+///
+/// If the record cannot be read any more.
 pub(super) fn advise(reading: &Reading) -> Result<Report, Failure> {
-    Err(reading.fault("not yet"))
+    let times = Times::of(reading);
+    let case = Case {
+        reading,
+        times,
+        settings: settings(reading),
+        unpaid: unpaid_calls(&reading.folder)?,
+    };
+    let mut recommendations = case.recommendations();
+    recommendations.retain(|one| LEAST_GAIN < one.predicted_gain);
+    recommendations.sort_by(|one, other| other.predicted_gain.total_cmp(&one.predicted_gain));
+    Ok(Report {
+        record: reading.folder.display().to_string(),
+        scenario: reading.manifest.scenario.clone(),
+        workload: reading.workload().to_owned(),
+        seconds: reading.seconds(),
+        ideal_seconds: times.mean,
+        losses: times.losses(),
+        farm: None,
+        notes: case.notes(),
+        recommendations,
+    })
 }
+
+/// What the rules judge.
+struct Case<'a> {
+    reading: &'a Reading,
+    times: Times,
+    settings: Settings,
+    /// Calls whose moves did not pay.
+    unpaid: Vec<UnpaidCall>,
+}
+
+impl Case<'_> {
+    fn recommendations(&self) -> Vec<Recommendation> {
+        if !self.settings.can_be_advised {
+            return Vec::new();
+        }
+        let known = advice(&self.reading.evidence, &self.settings);
+        [
+            placement::advice(self, &known),
+            calls::advice(self, &known),
+            moves::advice(self),
+            load_window::advice(self),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// A recommendation to set `key` to `better`, which saves `seconds` at most.
+    fn bound(&self, key: &str, better: Value, reason: String, seconds: f64) -> Recommendation {
+        let pointer = format!("/{}", key.replace('.', "/"));
+        let now = self.reading.manifest.configuration.pointer(&pointer);
+        let makespan = self.reading.seconds();
+        let seconds = seconds.min(makespan);
+        let change = KeyChange {
+            key: key.to_owned(),
+            now: now.cloned().unwrap_or_default(),
+            better,
+            predicted_gain: Some(seconds / makespan),
+        };
+        Recommendation {
+            change: change.assignment(),
+            set: vec![change.assignment()],
+            replaces: None,
+            predicted_gain: seconds / makespan,
+            predicted_seconds: makespan - seconds,
+            is_bound: true,
+            reason,
+            keys: vec![change],
+            measured: None,
+        }
+    }
+
+    /// What limits the advice.
+    fn notes(&self) -> Vec<String> {
+        let policy = &self.settings.policy;
+        let mut notes = vec![format!("The policy is {policy}.")];
+        if self.settings.can_be_advised {
+            notes.push(
+                "Gains are upper bounds: what the cause of a recommendation took from the run."
+                    .to_owned(),
+            );
+        } else {
+            notes.push(
+                "Advice is about runs in which the policy may move processes: scenario iii, without a script."
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+/// The settings of the run that rules depend on.
+fn settings(reading: &Reading) -> Settings {
+    let scheduler = &reading.manifest.configuration["scheduler"];
+    let script = scheduler["script"].as_array();
+    let is_free = Scenario::named(&reading.manifest.scenario) == Some(Scenario::Iii);
+    let interval = scheduler["interval"].as_u64().unwrap_or_default();
+    Settings {
+        policy: reading.manifest.policy().unwrap_or_default().to_owned(),
+        interval: u32::try_from(interval).unwrap_or(u32::MAX),
+        can_be_advised: is_free && script.is_none_or(Vec::is_empty),
+    }
+}
+
+/// The least part of the makespan that a recommendation has to save.
+const LEAST_GAIN: f64 = 0.01;

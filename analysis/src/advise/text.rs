@@ -109,14 +109,28 @@ fn recommendation(number: usize, advised: &Recommendation, layout: Layout) -> St
     ));
     match &advised.replaces {
         None => {
-            let set: Vec<String> = advised.set.iter().map(|set| format!("--set {set}")).collect();
+            let set: Vec<String> = advised
+                .set
+                .iter()
+                .map(|set| format!("--set {set}"))
+                .collect();
             text.push_str(&format!("\n   {}\n", set.join(" ")));
         }
-        Some(table) => text.push_str(&format!(
-            "\n   The other keys of [{table}] belong to the present kind: remove them from the experiment.\n"
-        )),
+        Some(table) => text.push_str(&replacement(table, &advised.keys)),
     }
     text
+}
+
+/// The table that replaces the present one in the experiment.
+fn replacement(table: &str, keys: &[KeyChange]) -> String {
+    let lines = keys.iter().map(|change| {
+        let name = change.key.rsplit('.').next().unwrap_or_default();
+        format!("   {name} = {}\n", change.better)
+    });
+    let lines: String = lines.collect();
+    format!(
+        "\n   [{table}]   # in place of the present table: the other keys belong to the present kind\n{lines}"
+    )
 }
 
 /// The part of a makespan below which a loss is not shown.
