@@ -34,33 +34,35 @@ use experiments::{Failure, Provenance};
 pub use crate::explain::report::Explanation;
 pub use crate::explain::text::text;
 
-/// A call whose moves had not saved what it cost by the next moves, or by the end of the run.
+/// What the moves of a call saved until the next moves, or until the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct UnpaidCall {
+pub(crate) struct SettledCall {
     /// The number of supersteps before it.
     pub(crate) superstep: u64,
-    /// What it cost, less what its moves saved, in seconds.
-    pub(crate) lost_seconds: f64,
+    /// What its moves saved, less what it cost, in seconds.
+    pub(crate) net_seconds: f64,
 }
 
-/// The calls of the record in `folder` whose moves did not pay.
+/// The calls of the record in `folder` that moved processes, compared with scenario i beside it; `None` without that: other
+/// changes of the load would count as savings.
 ///
 /// # Errors
 ///
 /// If the record is unreadable or of another version.
-pub(crate) fn unpaid_calls(folder: &Path) -> Result<Vec<UnpaidCall>, Failure> {
+pub(crate) fn settled_calls(folder: &Path) -> Result<Option<Vec<SettledCall>>, Failure> {
     let history = History::read(folder, None, None)?;
+    if history.baseline.is_none() {
+        return Ok(None);
+    }
     let calls = history.calls.iter().enumerate();
-    let unpaid = calls.filter_map(|(index, call)| {
+    let settled = calls.filter_map(|(index, call)| {
         let payback = Payback::of(&history, index)?;
-        let lost_seconds = payback.cost_seconds - payback.saved_seconds;
-        let has_lost = payback.paid_after.is_none() && 0.0 < lost_seconds;
-        has_lost.then_some(UnpaidCall {
+        Some(SettledCall {
             superstep: call.summary.superstep,
-            lost_seconds,
+            net_seconds: payback.saved_seconds - payback.cost_seconds,
         })
     });
-    Ok(unpaid.collect())
+    Ok(Some(settled.collect()))
 }
 
 /// A question about a record, with all that is needed to answer it.

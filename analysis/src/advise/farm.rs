@@ -29,7 +29,7 @@ use crate::text::counted;
 /// If the record has no times of workers, or its rule is not known.
 pub(super) fn advise(reading: &Reading) -> Result<Report, Failure> {
     let farm = Farm::of(reading)?;
-    let model = farm.model(false);
+    let model = farm.model();
     let recommendations = recommend::recommendations(
         (&model, farm.rates.noise),
         &farm.dealing,
@@ -93,8 +93,8 @@ impl Farm {
         })
     }
 
-    /// The farm for replays: with all workers that have a rate from the start on, or as they came in the record.
-    fn model(&self, as_recorded: bool) -> Model {
+    /// The farm for replays. Workers are present from the time on at which they were dealt tasks in the record.
+    fn model(&self) -> Model {
         let mut rates = Vec::new();
         let mut present_from = Vec::new();
         for (worker, rate) in self.rates.workers.iter().enumerate() {
@@ -104,11 +104,10 @@ impl Farm {
                 .interactions
                 .iter()
                 .position(|one| one.dealt.get(worker).is_some_and(|dealt| 0 < *dealt));
-            let joined = first.filter(|first| as_recorded && 0 < *first);
+            let joined = first.filter(|first| 0 < *first);
             // Clocks of a replay differ a little from those of the record.
             present_from.push(joined.map_or(0.0, |first| {
-                let before = &self.interactions[first - 1];
-                f64::midpoint(before.began, self.interactions[first].began)
+                f64::midpoint(self.clock_before(first - 1), self.clock_before(first))
             }));
         }
         Model {
@@ -122,8 +121,15 @@ impl Farm {
         }
     }
 
+    /// The time at which interaction `number` began, without time that belongs to no interaction.
+    fn clock_before(&self, number: usize) -> f64 {
+        let before = self.interactions[..number].iter();
+        let parts = before.map(|one| self.costs.deal.at(one.tasks()) + one.execute + one.tell);
+        self.parts.sharing + parts.sum::<f64>()
+    }
+
     fn report(&self, seconds: f64) -> FarmReport {
-        let replayed_seconds = self.model(true).replay(&self.dealing).seconds();
+        let replayed_seconds = self.model().replay(&self.dealing).seconds();
         let workers = self.rates.workers.iter().enumerate();
         FarmReport {
             tasks: self.interactions.iter().map(TimedInteraction::tasks).sum(),
@@ -173,7 +179,8 @@ impl Farm {
         if reading.has_joins {
             notes.push(
                 "Hosts joined during the run. The rates of their workers are those of the interactions they took part \
-                 in, and predictions are for a run in which all workers are present from the start."
+                 in. The ideal is with all workers from the start on; predictions are for workers that join when they \
+                 did in the record."
                     .to_owned(),
             );
         }
@@ -223,3 +230,6 @@ fn rule(reading: &Reading) -> Result<(String, Dealing), Failure> {
 fn process(worker: usize) -> String {
     format!("p{}", worker + 2)
 }
+
+#[cfg(test)]
+mod tests;

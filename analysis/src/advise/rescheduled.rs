@@ -13,7 +13,7 @@ use self::times::Times;
 use crate::advice::{Settings, advice};
 use crate::advise::reading::Reading;
 use crate::advise::report::{KeyChange, Recommendation, Report};
-use crate::explain::{UnpaidCall, unpaid_calls};
+use crate::explain::{SettledCall, settled_calls};
 
 /// The advice about the run whose record `reading` is.
 ///
@@ -26,7 +26,7 @@ pub(super) fn advise(reading: &Reading) -> Result<Report, Failure> {
         reading,
         times,
         settings: settings(reading),
-        unpaid: unpaid_calls(&reading.folder)?,
+        settled: settled_calls(&reading.folder)?,
     };
     let mut recommendations = case.recommendations();
     recommendations.retain(|one| LEAST_GAIN < one.predicted_gain);
@@ -49,8 +49,8 @@ struct Case<'a> {
     reading: &'a Reading,
     times: Times,
     settings: Settings,
-    /// Calls whose moves did not pay.
-    unpaid: Vec<UnpaidCall>,
+    /// What the calls with moves saved; `None` if it is not known.
+    settled: Option<Vec<SettledCall>>,
 }
 
 impl Case<'_> {
@@ -104,6 +104,12 @@ impl Case<'_> {
                 "Gains are upper bounds: what the cause of a recommendation took from the run."
                     .to_owned(),
             );
+            if self.settled.is_none() {
+                notes.push(
+                    "Without the record of scenario i beside this one, it is not judged whether moves paid."
+                        .to_owned(),
+                );
+            }
         } else {
             notes.push(
                 "Advice is about runs in which the policy may move processes: scenario iii, without a script."

@@ -10,7 +10,7 @@ use crate::invocation::{EXPERIMENT, Folder, root};
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 22] = [
+const BOTH: [&str; 26] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "simulate owners.toml --policy adaptive --out owned",
@@ -20,6 +20,10 @@ const BOTH: [&str; 22] = [
     "explain kept --process p1",
     "explain planned",
     "explain planned --superstep 4",
+    "simulate farm.toml --out dealt",
+    "advise dealt --try",
+    "advise dealt",
+    "advise kept",
     "verify kept",
     "verify planned",
     "compare e.toml --seeds 3 --policy none --policy migbsp --assert none<=2*migbsp --out runs",
@@ -66,6 +70,27 @@ const FREE: [&str; 2] = ["configuration", "value"];
 
 const INSTANCE: &str = r#"{"machines": ["a", "b"], "capacities": [1, 1], "cluster": [0, 0],
     "bandwidth": {"intra": 1, "inter": 1}, "processes": [[2, 1, 0], [2, 1, 0]], "targets": [2]}"#;
+
+/// A task farm whose block is too large.
+const FARM: &str = r#"
+[application]
+workload = "task-farm"
+processes = 4
+
+[application.task-farm]
+tasks = 200
+instructions = 1e7
+
+[application.task-farm.dealing]
+kind = "block-cyclic"
+block = 32
+
+[platform]
+file = "two.xml"
+
+[scheduler]
+policy = "none"
+"#;
 
 /// Owners' jobs on all hosts.
 const OWNERS: &str = r#"
@@ -175,6 +200,7 @@ fn folder() -> Folder {
     let folder = Folder::new()
         .with("i.json", INSTANCE)
         .with("heat.toml", HEAT)
+        .with("farm.toml", FARM)
         .with("owners.toml", format!("{EXPERIMENT}{OWNERS}"));
     folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
     folder

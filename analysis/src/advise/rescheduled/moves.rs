@@ -7,33 +7,34 @@ use crate::advise::reading::HeldCall;
 use crate::advise::report::Recommendation;
 use crate::text::{counted, rounded};
 
-/// A gate for plans that have none, or the cost that moves really had, if moves did not pay.
+/// If moves did not pay: a gate for plans that have none; else, if all moves together lost much and took much longer than
+/// predicted, the cost that they really had.
 pub(super) fn advice(case: &Case<'_>) -> Option<Recommendation> {
-    let lost: f64 = case.unpaid.iter().map(|call| call.lost_seconds).sum();
-    let supersteps: Vec<u64> = case.unpaid.iter().map(|call| call.superstep).collect();
-    let calls = &case.reading.calls;
-    let unpaid: Vec<&HeldCall> = calls
-        .iter()
-        .filter(|call| supersteps.contains(&call.superstep))
-        .collect();
-    if lost <= 0.0 {
+    let settled = case.settled.as_ref()?;
+    let unpaid = settled.iter().filter(|call| call.net_seconds < 0.0);
+    let lost: f64 = unpaid.clone().map(|call| -call.net_seconds).sum();
+    let supersteps: Vec<u64> = unpaid.map(|call| call.superstep).collect();
+    if supersteps.is_empty() {
         return None;
     }
-    let with_moves = calls.iter().filter(|call| !call.migrations.is_empty());
     let reason = format!(
-        "The moves of {} of {} had not saved what the calls cost by the next moves: {} s were lost",
-        counted(unpaid.len(), "call"),
-        with_moves.count(),
+        "The moves of {} of {} had not saved what the calls cost by the next moves, and {} s were lost",
+        supersteps.len(),
+        counted(settled.len(), "call"),
         rounded(lost, 3)
     );
     let policy = &case.settings.policy;
     if policy.split('+').count() == WITHOUT_GATE {
         let better = format!("{policy}+amortised");
-        let reason = format!("{reason}, and the policy has no gate");
+        let reason = format!("{reason}; the policy has no gate");
         return Some(case.bound("scheduler.policy", json!(better), reason, lost));
     }
-    let (predicted, took, median) = costs(&unpaid)?;
-    if took < LEAST_RATIO * predicted || median <= 0.0 {
+    let net: f64 = settled.iter().map(|call| call.net_seconds).sum();
+    let calls = case.reading.calls.iter();
+    let unpaid = calls.filter(|call| supersteps.contains(&call.superstep));
+    let (predicted, took, median) = costs(&unpaid.collect::<Vec<_>>())?;
+    let is_much = LEAST_SHARE * case.reading.seconds() <= -net;
+    if !is_much || took < LEAST_RATIO * predicted || median <= 0.0 {
         return None;
     }
     let base = &case.reading.manifest.configuration["scheduler"]["migration"]["base"];
@@ -44,7 +45,7 @@ pub(super) fn advice(case: &Case<'_>) -> Option<Recommendation> {
         rounded(predicted, 3)
     );
     let better = json!((base * 1e3).round() / 1e3);
-    Some(case.bound("scheduler.migration.base", better, reason, lost))
+    Some(case.bound("scheduler.migration.base", better, reason, -net))
 }
 
 /// What the moves of `calls` were predicted to take and took, in seconds, and the median of the differences.
@@ -70,6 +71,9 @@ fn costs(calls: &[&HeldCall]) -> Option<(f64, f64, f64)> {
 
 /// Parts of the name of a policy without a gate: when and plan.
 const WITHOUT_GATE: usize = 2;
+
+/// The part of the run that all moves together must have lost: processes hardly move any more at their real cost.
+const LEAST_SHARE: f64 = 0.05;
 
 /// How many times the predicted cost moves must have taken.
 const LEAST_RATIO: f64 = 2.0;

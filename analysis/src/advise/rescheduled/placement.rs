@@ -27,16 +27,16 @@ pub(super) fn advice(case: &Case<'_>, known: &[Advice]) -> Option<Recommendation
         return None;
     }
     let communication = format!(
-        "communication and waiting took {} s, and {} moved in {}",
-        rounded(case.times.communication, 3),
-        counted(evidence.moved.len(), "process"),
-        counted(case.reading.calls.len(), "call"),
+        "communication and waiting took {} s",
+        rounded(case.times.communication, 3)
     );
     let reason = match found {
         Some(found) => format!("{}; {communication}", found.reason),
         None => format!(
-            "Better mappings would save up to {} s of computation, {communication}",
-            rounded(imbalance, 3)
+            "Better mappings would save up to {} s of computation, {communication}, and {} moved in {}",
+            rounded(imbalance, 3),
+            counted(evidence.moved.len(), "process"),
+            counted(case.reading.calls.len(), "call"),
         ),
     };
     Some(case.bound(key, json!(ADAPTIVE), reason, seconds))
