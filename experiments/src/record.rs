@@ -74,7 +74,7 @@ pub fn find_baseline(named: &Path) -> Result<PathBuf, Failure> {
 pub fn find_last(named: &Path) -> Result<PathBuf, Failure> {
     let records = records(named)?;
     let preferred = records.iter().find(|record| record.ends_with("iii"));
-    match preferred.or(records.last()) {
+    match preferred.or_else(|| records.last()) {
         Some(record) => Ok(record.clone()),
         None => Err(no_record(named)),
     }

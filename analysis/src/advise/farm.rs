@@ -30,12 +30,14 @@ use crate::text::counted;
 pub(super) fn advise(reading: &Reading) -> Result<Report, Failure> {
     let farm = Farm::of(reading)?;
     let model = farm.model();
-    let recommendations = recommend::recommendations(
-        (&model, farm.rates.noise),
-        &farm.dealing,
-        &farm.table,
-        &farm.parts,
-    );
+    let report = farm.report(reading.seconds());
+    let recommendations = if report.is_faithful() {
+        let noise = farm.rates.noise;
+        let rule = (&farm.dealing, farm.table.as_str());
+        recommend::recommendations((&model, noise), rule, &farm.parts)
+    } else {
+        Vec::new()
+    };
     Ok(Report {
         record: reading.folder.display().to_string(),
         scenario: reading.manifest.scenario.clone(),
@@ -43,8 +45,8 @@ pub(super) fn advise(reading: &Reading) -> Result<Report, Failure> {
         seconds: reading.seconds(),
         ideal_seconds: farm.parts.ideal,
         losses: farm.parts.losses(),
-        notes: farm.notes(reading),
-        farm: Some(farm.report(reading.seconds())),
+        notes: farm.notes(reading, &report),
+        farm: Some(report),
         recommendations,
     })
 }
@@ -155,11 +157,18 @@ impl Farm {
     }
 
     /// What limits the advice.
-    fn notes(&self, reading: &Reading) -> Vec<String> {
+    fn notes(&self, reading: &Reading, report: &FarmReport) -> Vec<String> {
         let mut notes = vec![format!(
             "The rule is {}.",
             recommend::in_words(&self.dealing)
         )];
+        if !report.is_faithful() {
+            notes.push(format!(
+                "The replay of the rule differs from the record by more than {:.0} %, as it does where neighbouring \
+                 tasks have similar times and others do not: no other rule is predicted.",
+                FarmReport::MOST_ERROR * 100.0
+            ));
+        }
         let unknown: Vec<String> = self
             .rates
             .workers
@@ -194,7 +203,7 @@ impl Farm {
         if self.interactions.len() == 1 {
             let workers = self.rates.workers.iter().flatten().count();
             notes.push(format!(
-                "Noise between interactions is unknown: there is one interaction of {}.",
+                "The record has one interaction of {}: tasks are assumed to take equal times, without noise.",
                 counted(workers, "worker")
             ));
         }

@@ -143,6 +143,16 @@ impl Loss {
     }
 }
 
+impl FarmReport {
+    /// The greatest part of the recorded makespan by which its replay may differ from it.
+    pub(super) const MOST_ERROR: f64 = 0.05;
+
+    /// Whether the replay of the rule is near enough to the record for predictions of other rules.
+    pub(super) fn is_faithful(&self) -> bool {
+        self.replay_error.abs() <= Self::MOST_ERROR
+    }
+}
+
 impl KeyChange {
     /// The value as `--set` takes it.
     pub(super) fn assignment(&self) -> String {

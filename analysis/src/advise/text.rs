@@ -22,7 +22,8 @@ pub fn text(report: &Report, layout: Layout) -> String {
     if !report.notes.is_empty() {
         text.push('\n');
     }
-    if report.recommendations.is_empty() {
+    let is_predicted = report.farm.as_ref().is_none_or(FarmReport::is_faithful);
+    if report.recommendations.is_empty() && is_predicted {
         text.push_str("\nNo change is predicted to save more than 1 % of this run.\n");
     }
     for (index, advised) in report.recommendations.iter().enumerate() {
@@ -44,7 +45,8 @@ fn workers(farm: &FarmReport, layout: Layout) -> String {
     });
     let table = layout.table(&["worker", "tasks", "seconds", "tasks/s"], rows);
     let tasks = usize::try_from(farm.tasks).unwrap_or(usize::MAX);
-    let error = farm.replay_error * 100.0;
+    // Adding zero turns -0.0 into 0.0.
+    let error = (farm.replay_error * 1e3).round() / 10.0 + 0.0;
     format!(
         "\n{} in {}; the time of a task varied by {:.2} % between them:\n\n{table}\nThe replay of the rule of the \
          record predicts {} s ({error:+.1} %).\n",
@@ -61,7 +63,7 @@ fn losses(report: &Report, layout: Layout) -> String {
         vec![
             name.to_owned(),
             rounded(seconds, 3),
-            format!("{} %", rounded(share, 1)),
+            format!("{share:.1} %"),
         ]
     };
     let ideal = if report.farm.is_some() {

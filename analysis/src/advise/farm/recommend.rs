@@ -21,8 +21,7 @@ struct Tried {
 /// the best one, and the best of the same kind. `table` is the path of the keys; `recorded` are the parts of the record.
 pub(super) fn recommendations(
     (model, noise): (&Model, f64),
-    now: &Dealing,
-    table: &str,
+    (now, table): (&Dealing, &str),
     recorded: &Parts,
 ) -> Vec<Recommendation> {
     let workers = u64::try_from(model.rates.len()).unwrap_or(u64::MAX);
@@ -34,7 +33,11 @@ pub(super) fn recommendations(
     let before = Tried::new(model, now.clone());
     let same = |one: &&Tried| kind(&one.dealing) == kind(now);
     let within = tried.iter().find(same);
-    let overall = tried.first();
+    // Another kind has to be better than the present one can be.
+    let enough = within.map_or(f64::INFINITY, |one| one.seconds - EQUAL * before.seconds);
+    let overall = tried
+        .first()
+        .filter(|one| same(one) || one.seconds < enough);
     let mut chosen: Vec<&Tried> = Vec::new();
     for best in [overall, within].into_iter().flatten() {
         let best = simplest(best, &tried, &before);

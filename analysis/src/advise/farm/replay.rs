@@ -86,10 +86,11 @@ impl Model {
 
     /// How much longer than at its rate a worker takes for `dealt` tasks that vary independently.
     fn factor(&self, dealt: u64, place: [u64; 3]) -> f64 {
-        if self.noise_of_task <= 0.0 || dealt == 0 {
+        if dealt == 0 {
             return 1.0;
         }
-        let deviation = self.noise_of_task / (dealt as f64).sqrt();
+        // Times of equal tasks differ by rounding, which matters to thresholds without width.
+        let deviation = self.noise_of_task / (dealt as f64).sqrt() + ROUNDING;
         (1.0 + deviation * normal(place)).max(LEAST_FACTOR)
     }
 }
@@ -116,6 +117,9 @@ fn mixed(state: u64) -> u64 {
     let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     state ^ (state >> 31)
 }
+
+/// The relative standard deviation of times that differ by rounding alone.
+const ROUNDING: f64 = 1e-12;
 
 /// How often a farm with noise is replayed.
 const DRAWS: u64 = 8;
