@@ -1,19 +1,20 @@
 //! Advice about programs whose processes are rescheduled.
 
 mod calls;
+mod case;
 mod load_window;
 mod moves;
 mod placement;
 mod times;
 
 use experiments::{Failure, Scenario};
-use serde_json::Value;
 
+use self::case::Case;
 use self::times::Times;
 use crate::advice::{Settings, advice};
 use crate::advise::reading::Reading;
-use crate::advise::report::{KeyChange, Recommendation, Report};
-use crate::explain::{SettledCall, settled_calls};
+use crate::advise::report::{Recommendation, Report};
+use crate::explain::settled_calls;
 
 /// The advice about the run whose record `reading` is.
 ///
@@ -28,7 +29,7 @@ pub(super) fn advise(reading: &Reading) -> Result<Report, Failure> {
         settings: settings(reading),
         settled: settled_calls(&reading.folder)?,
     };
-    let mut recommendations = case.recommendations();
+    let mut recommendations = recommendations(&case);
     recommendations.retain(|one| LEAST_GAIN < one.predicted_gain);
     recommendations.sort_by(|one, other| other.predicted_gain.total_cmp(&one.predicted_gain));
     Ok(Report {
@@ -39,85 +40,50 @@ pub(super) fn advise(reading: &Reading) -> Result<Report, Failure> {
         ideal_seconds: times.mean,
         losses: times.losses(),
         farm: None,
-        notes: case.notes(),
+        notes: notes(&case),
         recommendations,
     })
 }
 
-/// What the rules judge.
-struct Case<'a> {
-    reading: &'a Reading,
-    times: Times,
-    settings: Settings,
-    /// What the calls with moves saved; `None` if it is not known.
-    settled: Option<Vec<SettledCall>>,
+/// The recommendations of all rules.
+fn recommendations(case: &Case<'_>) -> Vec<Recommendation> {
+    if !case.settings.can_be_advised {
+        return Vec::new();
+    }
+    let known = advice(&case.reading.evidence, &case.settings);
+    [
+        placement::advice(case, &known),
+        calls::advice(case, &known),
+        moves::advice(case),
+        load_window::advice(case),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-impl Case<'_> {
-    fn recommendations(&self) -> Vec<Recommendation> {
-        if !self.settings.can_be_advised {
-            return Vec::new();
-        }
-        let known = advice(&self.reading.evidence, &self.settings);
-        [
-            placement::advice(self, &known),
-            calls::advice(self, &known),
-            moves::advice(self),
-            load_window::advice(self),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
-
-    /// A recommendation to set `key` to `better`, which saves `seconds` at most.
-    fn bound(&self, key: &str, better: Value, reason: String, seconds: f64) -> Recommendation {
-        let pointer = format!("/{}", key.replace('.', "/"));
-        let now = self.reading.manifest.configuration.pointer(&pointer);
-        let makespan = self.reading.seconds();
-        let seconds = seconds.min(makespan);
-        let change = KeyChange {
-            key: key.to_owned(),
-            now: now.cloned().unwrap_or_default(),
-            better,
-            predicted_gain: Some(seconds / makespan),
-        };
-        Recommendation {
-            change: change.assignment(),
-            set: vec![change.assignment()],
-            replaces: None,
-            predicted_gain: seconds / makespan,
-            predicted_seconds: makespan - seconds,
-            is_bound: true,
-            reason,
-            keys: vec![change],
-            measured: None,
-        }
-    }
-
-    /// What limits the advice.
-    fn notes(&self) -> Vec<String> {
-        let policy = &self.settings.policy;
-        let mut notes = vec![format!("The policy is {policy}.")];
-        if self.settings.can_be_advised {
+/// What limits the advice.
+fn notes(case: &Case<'_>) -> Vec<String> {
+    let policy = &case.settings.policy;
+    let mut notes = vec![format!("The policy is {policy}.")];
+    if case.settings.can_be_advised {
+        notes.push(
+            "Gains are upper bounds: what the cause of a recommendation took from the run."
+                .to_owned(),
+        );
+        if case.settled.is_none() {
             notes.push(
-                "Gains are upper bounds: what the cause of a recommendation took from the run."
-                    .to_owned(),
-            );
-            if self.settled.is_none() {
-                notes.push(
-                    "Without the record of scenario i beside this one, it is not judged whether moves paid."
-                        .to_owned(),
-                );
-            }
-        } else {
-            notes.push(
-                "Advice is about runs in which the policy may move processes: scenario iii, without a script."
+                "Without the record of scenario i beside this one, it is not judged whether moves paid."
                     .to_owned(),
             );
         }
-        notes
+    } else {
+        notes.push(
+            "Advice is about runs in which the policy may move processes: scenario iii, without a script."
+                .to_owned(),
+        );
     }
+    notes
 }
 
 /// The settings of the run that rules depend on.

@@ -160,7 +160,9 @@ fn weighted_median(mut values: Vec<(f64, f64)>) -> f64 {
         weight += more;
         half <= weight
     });
-    found.or(values.last()).map_or(0.0, |(value, _)| *value)
+    found
+        .or_else(|| values.last())
+        .map_or(0.0, |(value, _)| *value)
 }
 
 /// How many values of a range are tried.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Case;
+use super::case::Case;
 use crate::advice::Advice;
 use crate::advise::report::Recommendation;
 use crate::text::{counted, rounded};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Case;
+use super::case::Case;
 use crate::advise::report::Recommendation;
 use crate::text::rounded;
 
