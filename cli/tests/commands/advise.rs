@@ -70,13 +70,18 @@ fn advice_about_a_farm_holds_when_it_is_tried() {
         assert!(0.2 < measured, "{one}");
         assert!((predicted - measured).abs() < 0.05, "{one}");
     }
-    // The command that the text shows gives the run that was tried.
-    let set = all[1]["set"][0].as_str().unwrap();
-    folder.stdout(&["simulate", "farm.toml", "--set", set, "--out", "better"]);
+    // The options that the text shows give the run that was tried.
+    let set = all[1]["set"].as_array().unwrap().iter();
+    let set: Vec<&str> = set
+        .flat_map(|one| ["--set", one.as_str().unwrap()])
+        .collect();
+    let simulated = ["simulate", "farm.toml", "--out", "better"];
+    folder.stdout(&[&simulated[..], &set].concat());
     let better = object(&folder, &["better"]);
     assert_eq!(better["seconds"], all[1]["measured"]["seconds"]);
     let text = folder.stdout(&["advise", "run"]);
-    assert!(text.contains(&format!("\n   --set {set}\n")), "{text}");
+    let shown = format!("\n   {}\n", set.join(" "));
+    assert!(text.contains(&shown), "{text}");
     assert!(text.contains("\n   kind = \"weighted\"\n"), "{text}");
     let rows = folder.csv(&["advise", "run"]);
     assert_eq!(rows.lines().count(), 3, "{rows}");
