@@ -94,8 +94,8 @@ pub(super) fn width(dealing: &Dealing) -> f64 {
     }
 }
 
-/// All rules that are tried on a farm of `tasks` tasks and `workers` workers, where `now` is in effect. No thresholds but
-/// those in effect are nearer to 1 than twice the `noise`.
+/// All rules that are tried on a farm of `tasks` tasks and `workers` workers, where `now` is in effect. No thresholds are
+/// nearer to 1 than twice the `noise`, but those of `now` itself.
 pub(super) fn all(now: &Dealing, noise: f64, (tasks, workers): (u64, u64)) -> Vec<Dealing> {
     let mut all = vec![Dealing::Static];
     for least in LEASTS {
@@ -119,7 +119,7 @@ pub(super) fn all(now: &Dealing, noise: f64, (tasks, workers): (u64, u64)) -> Ve
     all
 }
 
-/// Blocks with thresholds, and the values in effect beside them.
+/// Blocks with thresholds, and the values in effect beside them, if these thresholds are not too narrow.
 fn block_cyclic(now: &Dealing, noise: f64) -> Vec<Dealing> {
     let mut blocks = BLOCKS.to_vec();
     let mut thresholds: Vec<(f64, f64)> = TOLERANCES
@@ -135,7 +135,10 @@ fn block_cyclic(now: &Dealing, noise: f64) -> Vec<Dealing> {
     let mut reference = Reference::default();
     if let Dealing::BlockCyclic(rule) = now {
         blocks.push(rule.block);
-        thresholds.push((rule.threshold_min, rule.threshold_max));
+        let distance = (1.0 - rule.threshold_min).min(rule.threshold_max - 1.0);
+        if TWICE * noise <= distance {
+            thresholds.push((rule.threshold_min, rule.threshold_max));
+        }
         reference = rule.reference;
     }
     let mut all = Vec::new();
@@ -176,10 +179,15 @@ mod tests {
 
     #[test]
     fn no_thresholds_are_narrower_than_twice_the_noise() {
-        let now = Dealing::default();
+        let now = Dealing::BlockCyclic(BlockCyclic {
+            threshold_min: 0.999,
+            threshold_max: 1.001,
+            ..BlockCyclic::default()
+        });
         for noise in [0.0, 0.003, 0.01, 0.04, 0.2, 0.7] {
             let mut tried = 0;
-            for dealing in all(&now, noise, (600, 5)) {
+            let others = all(&now, noise, (600, 5)).into_iter();
+            for dealing in others.filter(|dealing| *dealing != now) {
                 if let Dealing::BlockCyclic(rule) = dealing {
                     tried += 1;
                     assert!(2.0 * noise <= rule.threshold_max - 1.0 + 1e-12, "{rule:?}");
