@@ -28,11 +28,43 @@ use std::path::Path;
 use bsp::Rank;
 
 use crate::explain::history::History;
+use crate::explain::payback::Payback;
 use crate::explain::question::Question;
 use experiments::{Failure, Provenance};
 
 pub use crate::explain::report::Explanation;
 pub use crate::explain::text::text;
+
+/// What the moves of a call saved until the next moves, or until the end of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SettledCall {
+    /// The number of supersteps before it.
+    pub(crate) superstep: u64,
+    /// What its moves saved, less what it cost, in seconds.
+    pub(crate) net_seconds: f64,
+}
+
+/// The calls of the record in `folder` that moved processes, compared with scenario i beside it; `None` without that: other
+/// changes of the load would count as savings.
+///
+/// # Errors
+///
+/// If the record is unreadable or of another version.
+pub(crate) fn settled_calls(folder: &Path) -> Result<Option<Vec<SettledCall>>, Failure> {
+    let history = History::read(folder, None, None)?;
+    if history.baseline.is_none() {
+        return Ok(None);
+    }
+    let calls = history.calls.iter().enumerate();
+    let settled = calls.filter_map(|(index, call)| {
+        let payback = Payback::of(&history, index)?;
+        Some(SettledCall {
+            superstep: call.summary.superstep,
+            net_seconds: payback.saved_seconds - payback.cost_seconds,
+        })
+    });
+    Ok(Some(settled.collect()))
+}
 
 /// A question about a record, with all that is needed to answer it.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 //! Nothing here reads arguments or writes to stdout; a command calls a module and prints what it returns.
 
 pub mod advice;
+pub mod advise;
 mod amortisation;
 pub mod bench;
 pub mod best_placement;

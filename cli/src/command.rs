@@ -8,6 +8,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::cert::{self, CertCommand};
+use crate::commands::advise::{ADVISE_ABOUT, ADVISE_HELP, AdviseArguments};
 use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
 use crate::commands::completions::{COMPLETIONS_HELP, Shell};
 use crate::commands::explain::{EXPLAIN_ABOUT, EXPLAIN_HELP, ExplainArguments};
@@ -18,7 +19,7 @@ use crate::commands::reproduce::{REPRODUCE_ABOUT, REPRODUCE_HELP, ReproduceArgum
 use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments};
 use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
 use crate::commands::{
-    compare, completions, explain, man, platform, rebalance, reproduce, simulate, verify,
+    advise, compare, completions, explain, man, platform, rebalance, reproduce, simulate, verify,
 };
 use crate::environment::warn_of_unknown_variables;
 use crate::exit::exit_code;
@@ -108,6 +109,9 @@ enum Command {
     /// Explain from a record why processes moved or stayed, and what migrations gained
     #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArguments),
+    /// Say from a record where time was lost, and which keys would shorten the run
+    #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_HELP)]
+    Advise(AdviseArguments),
     /// Verify the decisions of a recorded run by recomputing them
     #[command(long_about = VERIFY_ABOUT, after_long_help = VERIFY_HELP)]
     Verify(VerifyArguments),
@@ -182,6 +186,10 @@ fn execute(
             compare::command(&comparison, registry)
         }
         Command::Explain(arguments) => explain::command(&arguments, registry, own_name),
+        Command::Advise(mut arguments) => {
+            arguments.progress = progress;
+            advise::command(&arguments, registry, own_name)
+        }
         Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;
@@ -224,6 +232,7 @@ Examples:
   migbsp simulate conf/lbm.toml --print-config       every key, its value, where it comes from
   migbsp compare conf/dynamic/*.toml --seeds 1..5    which policy is better
   migbsp explain runs/lbm --process p21              why did it move? (from simulate --out runs/lbm)
+  migbsp advise runs/lbm                             what lost time, and what to change
   migbsp verify runs/lbm                             recompute all decisions of a run
   migbsp reproduce table2                            a published table beside ours
   migbsp rebalance sweep conf/rebalance/small.json   the cost of lower levels

@@ -49,7 +49,8 @@ pub use failure::Failure;
 pub use finished::{Finished, RunFailure};
 pub use join_summary::JoinSummary;
 pub use loaded::{
-    Loaded, layered, load, load_for_cluster, load_text_for_cluster, overrides, scheduler, submitted,
+    Loaded, layered, load, load_for_cluster, load_text_for_cluster, overrides, recorded, scheduler,
+    submitted,
 };
 pub use outputs::{Numbers, OutputFile, OutputsError, OutputsFormat};
 pub use prepared::PreparedExperiment;

@@ -12,7 +12,7 @@ use crate::platform;
 use crate::registry::{BuildInput, Registry};
 use crate::scheduler::Scheduler;
 use crate::workload::Common;
-use settings::{Fault, Files, Node, Override, folder_of, name_of, read, read_bytes};
+use settings::{Fault, Files, Node, Override, Value, folder_of, name_of, read, read_bytes};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.
 #[derive(Debug)]
@@ -132,6 +132,41 @@ pub fn submitted(text: &str, platform: String, registry: &Registry) -> Result<Lo
         folder: PathBuf::new(),
         platform: PlatformSource::Cluster(platform),
     })
+}
+
+/// The experiment with the `configuration` of a record; its paths are relative to `folder`.
+///
+/// # Errors
+///
+/// The first fault of it.
+pub fn recorded(
+    configuration: &Node,
+    folder: PathBuf,
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let written = without_unset(configuration);
+    Ok(Loaded {
+        experiment: Experiment::new(&written, registry)?,
+        overrides: Vec::new(),
+        written,
+        folder,
+        platform: PlatformSource::File,
+    })
+}
+
+/// `node` without the entries that are not set.
+fn without_unset(node: &Node) -> Node {
+    let Value::Table(entries) = &node.value else {
+        return node.clone();
+    };
+    let set = entries
+        .iter()
+        .filter(|(_, entry)| entry.value != Value::Nil);
+    let entries = set.map(|(key, entry)| (key.clone(), without_unset(entry)));
+    Node {
+        value: Value::Table(entries.collect()),
+        origin: node.origin.clone(),
+    }
 }
 
 /// The values that the environment and `assignments` set in every experiment.

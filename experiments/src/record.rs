@@ -66,11 +66,48 @@ pub fn find_baseline(named: &Path) -> Result<PathBuf, Failure> {
     find_scenario(named, "i")
 }
 
+/// The folder of the record that people call `named`: it, scenario iii in it, or else the last one in it.
+///
+/// # Errors
+///
+/// If there is no record.
+pub fn find_last(named: &Path) -> Result<PathBuf, Failure> {
+    let records = records(named)?;
+    let preferred = records.iter().find(|record| record.ends_with("iii"));
+    match preferred.or_else(|| records.last()) {
+        Some(record) => Ok(record.clone()),
+        None => Err(no_record(named)),
+    }
+}
+
 fn find_scenario(named: &Path, scenario: &str) -> Result<PathBuf, Failure> {
+    let records = records(named)?;
+    if let Some(record) = records.iter().find(|record| record.ends_with(scenario)) {
+        return Ok(record.clone());
+    }
+    match &records[..] {
+        [record] => Ok(record.clone()),
+        [] => Err(no_record(named)),
+        several => {
+            let names: Vec<String> = several
+                .iter()
+                .map(|name| name.display().to_string())
+                .collect();
+            Err(Failure::input(format!(
+                "{}: holds several records; name one of {}",
+                named.display(),
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// The folder `named`, if it is that of a record, or those of the records in it, by name.
+fn records(named: &Path) -> Result<Vec<PathBuf>, Failure> {
     let is_record =
         |folder: &Path| folder.join("events.jsonl").exists() || folder.join("run.json").exists();
     if is_record(named) {
-        return Ok(named.to_path_buf());
+        return Ok(vec![named.to_path_buf()]);
     }
     let entries = fs::read_dir(named).map_err(|error| {
         let nearest = nearest_file(named).filter(|_| error.kind() == io::ErrorKind::NotFound);
@@ -85,27 +122,14 @@ fn find_scenario(named: &Path, scenario: &str) -> Result<PathBuf, Failure> {
     let folders = entries.flatten().map(|entry| entry.path());
     let mut records: Vec<PathBuf> = folders.filter(|folder| is_record(folder)).collect();
     records.sort();
-    if let Some(record) = records.iter().find(|record| record.ends_with(scenario)) {
-        return Ok(record.clone());
-    }
-    match &records[..] {
-        [record] => Ok(record.clone()),
-        [] => Err(Failure::input(format!(
-            "{}: holds no record; one is made by `migbsp simulate FILE --out DIR`",
-            named.display()
-        ))),
-        several => {
-            let names: Vec<String> = several
-                .iter()
-                .map(|name| name.display().to_string())
-                .collect();
-            Err(Failure::input(format!(
-                "{}: holds several records; name one of {}",
-                named.display(),
-                names.join(", ")
-            )))
-        }
-    }
+    Ok(records)
+}
+
+fn no_record(named: &Path) -> Failure {
+    Failure::input(format!(
+        "{}: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+        named.display()
+    ))
 }
 
 /// The head of the record in `folder`; the run need not have ended.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod advice;
+mod advise;
 mod background;
 mod cert;
 mod charts;

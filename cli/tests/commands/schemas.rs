@@ -11,7 +11,7 @@ use crate::joins::FARM;
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 24] = [
+const BOTH: [&str; 28] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "simulate owners.toml --policy adaptive --out owned",
@@ -23,6 +23,10 @@ const BOTH: [&str; 24] = [
     "explain kept --process p1",
     "explain planned",
     "explain planned --superstep 4",
+    "simulate farm.toml --out dealt",
+    "advise dealt --try",
+    "advise dealt",
+    "advise kept",
     "verify kept",
     "verify planned",
     "compare e.toml --seeds 3 --policy none --policy migbsp --assert none<=2*migbsp --out runs",
@@ -70,6 +74,27 @@ const FREE: [&str; 2] = ["configuration", "value"];
 
 const INSTANCE: &str = r#"{"machines": ["a", "b"], "capacities": [1, 1], "cluster": [0, 0],
     "bandwidth": {"intra": 1, "inter": 1}, "processes": [[2, 1, 0], [2, 1, 0]], "targets": [2]}"#;
+
+/// A task farm whose block is too large.
+const FARM: &str = r#"
+[application]
+workload = "task-farm"
+processes = 4
+
+[application.task-farm]
+tasks = 200
+instructions = 1e7
+
+[application.task-farm.dealing]
+kind = "block-cyclic"
+block = 32
+
+[platform]
+file = "two.xml"
+
+[scheduler]
+policy = "none"
+"#;
 
 /// Owners' jobs on all hosts.
 const OWNERS: &str = r#"

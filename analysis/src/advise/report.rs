@@ -1,0 +1,208 @@
+//! Advice about a run, for `--format json` and `csv`.
+
+use experiments::{CsvTable, Failure, Provenance, Published};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Where a recorded run lost time, and which keys would shorten it.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Folder of the record.
+    pub(super) record: String,
+    pub(super) scenario: String,
+    pub(super) workload: String,
+    /// The recorded makespan.
+    pub(super) seconds: f64,
+    /// What it would be without losses.
+    pub(super) ideal_seconds: f64,
+    /// The parts of the makespan in addition.
+    pub(super) losses: Vec<Loss>,
+    /// What the record says about a task farm; none of other programs.
+    pub(super) farm: Option<FarmReport>,
+    /// What limits the advice, in sentences.
+    pub(super) notes: Vec<String>,
+    /// The most valuable first.
+    pub(super) recommendations: Vec<Recommendation>,
+}
+
+/// A part of the makespan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Loss {
+    pub(super) part: &'static str,
+    pub(super) seconds: f64,
+    /// The part of the makespan.
+    pub(super) share: f64,
+}
+
+/// What a record says about a task farm.
+#[derive(Debug, Serialize)]
+pub(super) struct FarmReport {
+    pub(super) tasks: u64,
+    pub(super) interactions: usize,
+    /// The rule of the record, with all its keys.
+    pub(super) dealing: Value,
+    pub(super) workers: Vec<WorkerReport>,
+    /// The relative standard deviation of the time per task of a worker between interactions.
+    pub(super) noise: f64,
+    pub(super) deal_seconds: f64,
+    pub(super) deal_seconds_per_task: f64,
+    pub(super) outcomes_seconds: f64,
+    pub(super) outcomes_seconds_per_task: f64,
+    pub(super) tell_seconds: f64,
+    /// The makespan that the replay of the rule of the record predicts.
+    pub(super) replayed_seconds: f64,
+    /// Its difference from the recorded one, as a part of that.
+    pub(super) replay_error: f64,
+}
+
+/// A worker of a task farm.
+#[derive(Debug, Serialize)]
+pub(super) struct WorkerReport {
+    pub(super) process: String,
+    pub(super) tasks: u64,
+    pub(super) seconds: f64,
+    /// Tasks per second; none of a worker that executed no task.
+    pub(super) rate: Option<f64>,
+}
+
+/// A change that is predicted to shorten the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recommendation {
+    /// What it changes, in a word: a key, the kind or the policy.
+    pub(super) change: String,
+    /// The keys with their values, as `--set` takes them.
+    pub(super) set: Vec<String>,
+    /// A table whose other keys have to be removed from the experiment, because the new kind does not take them.
+    pub(super) replaces: Option<String>,
+    /// The part of the makespan that is predicted to be saved.
+    pub(super) predicted_gain: f64,
+    /// The makespan that it leaves, in seconds.
+    pub(super) predicted_seconds: f64,
+    /// Whether the gain is an upper bound.
+    pub(super) is_bound: bool,
+    /// The evidence.
+    pub(super) reason: String,
+    /// The keys one by one.
+    pub(super) keys: Vec<KeyChange>,
+    /// The result of `--try`.
+    pub(super) measured: Option<Measured>,
+}
+
+/// A key with another value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct KeyChange {
+    /// `section.key`.
+    pub(super) key: String,
+    /// Its value in the record; null: not set.
+    pub(super) now: Value,
+    pub(super) better: Value,
+    /// The gain that is predicted for this key alone; null where it cannot be changed alone.
+    pub(super) predicted_gain: Option<f64>,
+}
+
+/// What a run with a recommendation took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Measured {
+    pub(super) seconds: f64,
+    /// The part of the recorded makespan that it saved.
+    pub(super) gain: f64,
+}
+
+/// A row of the CSV table.
+#[derive(Serialize)]
+struct Row<'a> {
+    number: usize,
+    change: &'a str,
+    set: String,
+    replaces: Option<&'a str>,
+    predicted_gain: f64,
+    predicted_seconds: f64,
+    is_bound: bool,
+    measured_gain: Option<f64>,
+    measured_seconds: Option<f64>,
+    reason: &'a str,
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.advise/1";
+}
+
+impl Loss {
+    /// A part that takes `seconds` of a makespan of `of_seconds`.
+    pub(super) fn new(part: &'static str, seconds: f64, of_seconds: f64) -> Self {
+        let share = if 0.0 < of_seconds {
+            seconds / of_seconds
+        } else {
+            0.0
+        };
+        Self {
+            part,
+            seconds,
+            share,
+        }
+    }
+}
+
+impl FarmReport {
+    /// The greatest part of the recorded makespan by which its replay may differ from it.
+    pub(super) const MOST_ERROR: f64 = 0.05;
+
+    /// Whether the replay of the rule is near enough to the record for predictions of other rules.
+    pub(super) fn is_faithful(&self) -> bool {
+        self.replay_error.abs() <= Self::MOST_ERROR
+    }
+}
+
+impl KeyChange {
+    /// The value as `--set` takes it.
+    pub(super) fn assignment(&self) -> String {
+        format!("{}={}", self.key, shown(&self.better))
+    }
+}
+
+/// A value as text, strings without quotes.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "not set".to_owned(),
+        value => value.to_string(),
+    }
+}
+
+impl Report {
+    /// One row per recommendation.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        const HEADER: [&str; 10] = [
+            "number",
+            "change",
+            "set",
+            "replaces",
+            "predicted_gain",
+            "predicted_seconds",
+            "is_bound",
+            "measured_gain",
+            "measured_seconds",
+            "reason",
+        ];
+        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, HEADER)?;
+        for (index, advised) in self.recommendations.iter().enumerate() {
+            table.push(Row {
+                number: index + 1,
+                change: &advised.change,
+                set: advised.set.join(" "),
+                replaces: advised.replaces.as_deref(),
+                predicted_gain: advised.predicted_gain,
+                predicted_seconds: advised.predicted_seconds,
+                is_bound: advised.is_bound,
+                measured_gain: advised.measured.map(|measured| measured.gain),
+                measured_seconds: advised.measured.map(|measured| measured.seconds),
+                reason: &advised.reason,
+            })?;
+        }
+        table.text()
+    }
+}

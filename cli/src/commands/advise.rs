@@ -1,0 +1,113 @@
+//! `migbsp advise`: where a recorded run lost time, and which keys would shorten it.
+
+use std::path::PathBuf;
+
+use analysis::advise::{advise, attempt, text};
+use clap::Args;
+use experiments::batch::Batch;
+use experiments::record::{find_last, manifest};
+use experiments::{Failure, Provenance, Registry};
+
+use crate::arguments::JobsArguments;
+use crate::bar::RunBar;
+use crate::failure::CommandFailure;
+use crate::output::{Format, print, print_json, print_text};
+use crate::own_name::OwnName;
+
+/// Arguments of `advise`.
+#[derive(Debug, Args)]
+pub(crate) struct AdviseArguments {
+    /// Folder of a record, as `simulate --out DIR` writes to DIR/iii; DIR stands for DIR/iii, or else for the last in it
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// Simulate the experiment of the record with the best three recommendations, and show the measured gains
+    #[arg(long = "try")]
+    pub(crate) is_tried: bool,
+    /// Experiment file, relative to whose folder the paths of the record are [default: the current folder, or one above
+    /// RUN that has the platform]
+    #[arg(long, value_name = "FILE", requires = "is_tried")]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) jobs: JobsArguments,
+    /// Format of the advice
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Whether to show a progress bar on stderr.
+    #[arg(skip)]
+    pub(crate) progress: bool,
+}
+
+/// Judges the record.
+///
+/// # Errors
+///
+/// If there is no complete record, it has nothing to judge, an attempt fails, or the advice cannot be written.
+pub(crate) fn command(
+    arguments: &AdviseArguments,
+    registry: &Registry,
+    own_name: &OwnName,
+) -> Result<(), CommandFailure> {
+    let folder = find_last(&arguments.run)?;
+    let mut report = advise(&folder)?;
+    if arguments.is_tried {
+        let bar = RunBar::new(arguments.progress);
+        let batch = Batch {
+            jobs: arguments.jobs.threads(),
+            progress: &bar,
+        };
+        attempt(
+            &mut report,
+            (&folder, arguments.file.as_deref()),
+            registry,
+            batch,
+        )?;
+    }
+    let provenance =
+        || -> Result<Provenance, Failure> { Provenance::of_record(&manifest(&folder)?, registry) };
+    match arguments.format {
+        Format::Table => print_text(false, |layout| {
+            own_name.in_text(&text(&report, layout)).into_owned()
+        }),
+        Format::Json => print_json(&provenance()?, &report),
+        Format::Csv => print(&report.csv(&provenance()?)?),
+    }
+}
+
+pub(crate) const ADVISE_ABOUT: &str = "\
+Say from a record where time was lost, which keys would shorten the run, and by how much.
+
+RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. If DIR has no scenario iii, the \
+last one in it is judged. Nothing is run without --try: the advice follows from the record alone.
+
+Of a task farm, the record has the rates of workers and what sending took. The rule by which tasks are dealt is replayed \
+with them, and so are all other rules with many values of their keys. A predicted gain is relative to the replay of the \
+recorded rule. Of a program with calls, the advice judges imbalance, communication, and what calls and moves cost; its \
+gains are upper bounds. A change that is predicted to save 1 % or less is not recommended.";
+
+pub(crate) const ADVISE_HELP: &str = "\
+The advice shows:
+  the parts of the makespan: the ideal, and each loss; their sum is the makespan
+  of a task farm, the rates of workers, and how far the replay of the recorded rule is from the record
+  recommendations, the most valuable first: keys, now and better, the gain of each key alone, and the evidence
+  with --try, what a simulation with the same seed and scenario gained, beside the prediction
+
+A kind of dealing does not take the keys of another: where the kind changes, the table is shown that replaces the \
+present one. Thresholds of `block-cyclic` are never nearer to 1 than twice the noise of the record.
+
+Formats:
+  table  the parts of the makespan, then the recommendations
+  json   one object, schema migbsp.advise/1, times in seconds and gains as parts of 1, at full precision
+  csv    one row per recommendation
+
+Examples:
+  migbsp simulate conf/santana/hnow.toml --out runs/farm
+  migbsp advise runs/farm                           what lost time, and what to change
+  migbsp advise runs/farm --try --file conf/santana/hnow.toml
+                                                    and is that so?
+  migbsp advise runs/lbm/ii                         another scenario
+  migbsp advise runs/farm --format json | jq -r '.recommendations[0].set[]'
+
+Exit codes: 0 advice was given, or there is none to give; 4 RUN holds no complete record, or one without interactions \
+and calls.
+
+How farms are judged: docs/task-farms.md. Why processes moved: `migbsp explain`.";
