@@ -285,7 +285,7 @@ impl SetManager {
             return self.begin_joining(rules, joining, is_due, world);
         }
         if is_due {
-            self.hold_call(rules, world);
+            self.hold_call(rules, ended, world);
         } else {
             let start = Start {
                 superstep: self.superstep + 1,

@@ -32,10 +32,9 @@ use crate::world::{Cost, World};
 use state::Call;
 
 impl SetManager {
-    /// Begins a call after the present superstep, at all Managers.
-    pub(super) fn hold_call(&mut self, rules: &Rules, world: &mut dyn World) {
+    /// Begins a call after the present superstep, at all Managers; this one knows of it since `began`.
+    pub(super) fn hold_call(&mut self, rules: &Rules, began: Instant, world: &mut dyn World) {
         self.announce_call(rules, world);
-        let began = world.now();
         self.begin_call(rules, began, world);
     }
 

@@ -128,14 +128,14 @@ impl SetManager {
             self.epoch += 1;
             world.commit(self.set, self.epoch, &orders);
         }
+        let ended = world.now();
         if self.set == rules.first {
-            let ended = world.now();
             for record in joining.records {
                 world.record(record::Event::Join(record::Join { ended, ..record }));
             }
         }
         if is_due {
-            self.hold_call(rules, world);
+            self.hold_call(rules, ended, world);
         } else if self.set == rules.first || rules.barrier.shape == Shape::Hierarchical {
             let start = Start {
                 superstep: self.superstep + 1,

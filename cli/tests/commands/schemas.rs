@@ -23,7 +23,7 @@ const BOTH: [&str; 28] = [
     "explain kept --process p1",
     "explain planned",
     "explain planned --superstep 4",
-    "simulate farm.toml --out dealt",
+    "simulate blocks.toml --out dealt",
     "advise dealt --try",
     "advise dealt",
     "advise kept",
@@ -76,7 +76,7 @@ const INSTANCE: &str = r#"{"machines": ["a", "b"], "capacities": [1, 1], "cluste
     "bandwidth": {"intra": 1, "inter": 1}, "processes": [[2, 1, 0], [2, 1, 0]], "targets": [2]}"#;
 
 /// A task farm whose block is too large.
-const FARM: &str = r#"
+const BLOCKS: &str = r#"
 [application]
 workload = "task-farm"
 processes = 4
@@ -205,6 +205,7 @@ fn folder() -> Folder {
         .with("i.json", INSTANCE)
         .with("heat.toml", HEAT)
         .with("farm.toml", FARM)
+        .with("blocks.toml", BLOCKS)
         .with("owners.toml", format!("{EXPERIMENT}{OWNERS}"));
     folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
     folder
