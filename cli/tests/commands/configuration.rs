@@ -247,7 +247,7 @@ const REFUSED: [(&str, &str); 25] = [
     ),
     (
         "application.workload=lbn",
-        "invalid value `lbn` for `application.workload`: unknown workload, must be one of lbm, lbm-kernel, smith-waterman, smith-waterman-kernel, lu, lu-kernel, heat, state-kinds, h-relation, matrix-product, synthetic\n  --> --set\n  help: did you mean \"lbm\"?",
+        "invalid value `lbn` for `application.workload`: unknown workload, must be one of lbm, lbm-kernel, smith-waterman, smith-waterman-kernel, lu, lu-kernel, heat, state-kinds, h-relation, matrix-product, task-farm, synthetic\n  --> --set\n  help: did you mean \"lbm\"?",
     ),
     (
         "platform.model=lv80",
