@@ -20,6 +20,7 @@ mod matrix;
 pub mod matrix_product;
 mod memory;
 mod misplaced_key;
+mod numbers;
 mod parameters;
 pub mod smith_waterman;
 pub mod state_kinds;
@@ -29,5 +30,6 @@ pub mod task_farm;
 
 pub use dealing::DealingParameters;
 pub use matrix::{Error as MatrixError, Matrix};
+pub use numbers::Numbers;
 pub use parameters::{Common, Error};
 pub use tally::Tally;

@@ -12,6 +12,7 @@ use bsp::units::Instructions;
 use serde::{Deserialize, Serialize};
 
 use crate::matrix::Matrix;
+use crate::numbers::Numbers;
 use crate::parameters::{Common, Error, at_least, at_least_one, whole, within};
 
 pub use check::{Agreement, Disagreement, check};
@@ -26,7 +27,7 @@ pub struct Rows;
 pub struct Factor {
     columns: usize,
     /// The elements of `B`, row after row.
-    elements: Vec<f64>,
+    elements: Numbers,
     instructions_per_operation: u64,
 }
 
@@ -36,17 +37,17 @@ pub type Product = Farm<Rows>;
 impl Tasks for Rows {
     type Shared = Factor;
     /// Rows of `A`, one after the other.
-    type Task = Vec<f64>;
+    type Task = Numbers;
     /// Rows of `C`, one after the other.
-    type Outcome = Vec<f64>;
+    type Outcome = Numbers;
 
-    fn execute(shared: &Factor, task: &Vec<f64>, work: &mut Work) -> Vec<f64> {
-        let operations = 2 * task.len() * shared.columns;
+    fn execute(shared: &Factor, task: &Numbers, work: &mut Work) -> Numbers {
+        let operations = 2 * task.0.len() * shared.columns;
         let operations = u64::try_from(operations).expect("operations fit 64 bits");
         work.charge(Instructions(
             operations.saturating_mul(shared.instructions_per_operation),
         ));
-        kernel::product(task, &shared.elements, shared.columns)
+        Numbers(kernel::product(&task.0, &shared.elements.0, shared.columns))
     }
 }
 
@@ -79,14 +80,20 @@ pub fn processes(
     let dealing = parameters.dealing.dealing()?;
     let rows = usize::try_from(parameters.rows_per_task).unwrap_or(usize::MAX);
     let tasks = a.elements().chunks(rows.saturating_mul(a.columns()));
-    let tasks = tasks.map(<[f64]>::to_vec).collect();
+    let tasks = tasks.map(|rows| Numbers(rows.to_vec())).collect();
     let factor = Factor {
         columns: b.columns(),
-        elements: b.elements().to_vec(),
+        elements: Numbers(b.elements().to_vec()),
         instructions_per_operation: whole(per_operation),
     };
     let farm = farm::processes(&factor, tasks, common.processes, dealing);
     Ok(farm?)
+}
+
+/// The elements of the product, row after row, of what the master has.
+#[must_use]
+pub fn elements(outcomes: &[Numbers]) -> Vec<f64> {
+    outcomes.iter().flat_map(|rows| &rows.0).copied().collect()
 }
 
 #[cfg(test)]

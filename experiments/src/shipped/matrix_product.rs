@@ -1,7 +1,7 @@
 //! The product of two matrices.
 
-use workloads::Matrix;
-use workloads::matrix_product::{Parameters, Product, Side, check, processes};
+use workloads::matrix_product::{Parameters, Product, Side, check, elements, processes};
+use workloads::{Matrix, Numbers};
 
 use crate::outputs::OutputFile;
 use crate::shipped::matrix_file;
@@ -52,7 +52,7 @@ impl Workload for MatrixProduct {
         parameters: &Parameters,
         common: Common,
         files: Files<'_>,
-        outputs: &[Vec<Vec<f64>>],
+        outputs: &[Vec<Numbers>],
     ) -> Result<Option<String>, Rejection> {
         let (a, b) = factors(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
@@ -71,7 +71,7 @@ impl Workload for MatrixProduct {
         parameters: &Parameters,
         common: Common,
         files: Files<'_>,
-        outputs: &[Vec<Vec<f64>>],
+        outputs: &[Vec<Numbers>],
     ) -> Result<Vec<OutputFile>, Rejection> {
         let (a, b) = factors(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
@@ -85,8 +85,8 @@ impl Workload for MatrixProduct {
 }
 
 /// The elements of the product, row after row: what the master outputs.
-fn product(outputs: &[Vec<Vec<f64>>]) -> Vec<f64> {
-    outputs.first().map_or_else(Vec::new, |rows| rows.concat())
+fn product(outputs: &[Vec<Numbers>]) -> Vec<f64> {
+    outputs.first().map_or_else(Vec::new, |rows| elements(rows))
 }
 
 /// The factors in the files that are named, or drawn ones.

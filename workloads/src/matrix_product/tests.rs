@@ -33,7 +33,7 @@ fn product(parameters: &Parameters, size: u32) -> Vec<f64> {
     let run = reference::run(farm, Limit::default()).unwrap();
     let operations = 2 * u64::from(parameters.order).pow(3);
     assert_eq!(run.work, Instructions(operations));
-    run.outputs[0].concat()
+    elements(&run.outputs[0])
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn factors_need_not_be_square_and_have_to_fit() {
     let (a, b) = (matrix("1, 2, 3\n4, 5, 6\n"), matrix("1\n10\n100\n"));
     let farm = processes(&Parameters::default(), (&a, &b), common(2)).unwrap();
     let run = reference::run(farm, Limit::default()).unwrap();
-    assert_eq!(run.outputs[0].concat(), [321.0, 654.0]);
+    assert_eq!(elements(&run.outputs[0]), [321.0, 654.0]);
     let error = processes(&Parameters::default(), (&b, &b), common(2)).unwrap_err();
     let expected = "the matrices do not fit: `a` has 1 columns, and `b` has 3 rows";
     assert_eq!(error.to_string(), expected);
@@ -102,6 +102,6 @@ proptest! {
         let (a, b) = factors(&parameters);
         let checked = testing::check(|| processes(&parameters, (&a, &b), common(size)).unwrap());
         let bits = |product: &[f64]| product.iter().map(|element| element.to_bits()).collect::<Vec<_>>();
-        prop_assert_eq!(bits(&checked.run.outputs[0].concat()), bits(&alone));
+        prop_assert_eq!(bits(&elements(&checked.run.outputs[0])), bits(&alone));
     }
 }
