@@ -4,11 +4,12 @@ mod barrier;
 mod call;
 mod joining;
 mod placement_view;
+mod relocation;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Elapsed, Migrants, Planner, When};
-use protocol::{Address, AgentMessage, Arrived, Migrate, Start, StartCall};
+use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
 
 use crate::check::check;
 use crate::learned_cost::LearnedCost;
@@ -380,15 +381,6 @@ impl SetManager {
         if waits {
             world.flush(self.set);
         }
-    }
-
-    /// Notes the new host of a process.
-    fn note_move(&mut self, rules: &Rules, order: &Migrate) {
-        self.placement_view.apply(rules, order);
-        if order.rank == Rank(0) {
-            self.is_home = order.to == rules.first_host();
-        }
-        self.barrier.moved(rules, self.set, (order.from, order.to));
     }
 
     /// Keeps a message that arrived early.

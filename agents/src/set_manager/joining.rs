@@ -8,15 +8,15 @@ pub(super) mod admission;
 use std::collections::BTreeMap;
 
 use bsp::units::Seconds;
-use protocol::{Address, AgentMessage, Installed, Migrate, Start};
+use protocol::{Address, Installed, Migrate, Start};
 
 use self::admission::Admission;
 use super::SetManager;
 use crate::check::check;
-use crate::elasticity::Joining;
+use crate::elasticity::{Joining, Relocation};
 use crate::record;
 use crate::setup::{Rules, Shape};
-use crate::world::{Cost, World};
+use crate::world::World;
 
 impl SetManager {
     /// Hosts join after the present superstep. `is_due` tells whether a call follows.
@@ -51,7 +51,7 @@ impl SetManager {
             .extend(admission.joining.hosts.iter().filter(own));
         self.hosts.sort();
         let epoch = self.epoch + 1;
-        let order = |moved: &crate::elasticity::Relocation| Migrate {
+        let order = |moved: &Relocation| Migrate {
             rank: moved.rank,
             from: moved.from,
             to: moved.to,
@@ -59,14 +59,8 @@ impl SetManager {
             deferred_cost: Seconds::ZERO,
         };
         let orders: Vec<Migrate> = admission.joining.moves.iter().map(order).collect();
-        for order in orders
-            .iter()
-            .filter(|order| rules.sets[order.from.index()] == self.set)
-        {
-            let node = Address::Node(order.from);
-            let own = Address::SetManager(self.set);
-            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
-        }
+        self.order(rules, &orders, world);
+        let admission = self.admission.as_mut().expect("hosts join");
         admission.orders = Some(orders);
         self.retry_early(rules, world);
         self.conclude_joining(rules, world)
@@ -80,20 +74,12 @@ impl SetManager {
         installed: Installed,
         world: &mut dyn World,
     ) -> Result<(), String> {
-        let Installed {
-            rank, epoch, host, ..
-        } = installed;
-        let is_next = epoch == self.epoch + 1;
-        check(is_next, || {
-            format!("{rank} is installed in placement {epoch}, which is not the next one")
-        })?;
+        let rank = installed.rank;
+        self.check_next(installed)?;
         let admission = self.admission.as_mut().expect("hosts join");
         let is_new = admission.installed.insert(rank, installed).is_none();
         check(is_new, || format!("{rank} is installed twice"))?;
-        if rules.sets[host.index()] == self.set && matches!(from, Address::Node(_)) {
-            let message = AgentMessage::Installed(installed);
-            self.send_to_managers(rules, &message, Cost::Encoded, world);
-        }
+        self.pass_on(rules, from, installed, world);
         self.conclude_joining(rules, world)
     }
 

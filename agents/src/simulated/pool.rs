@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use bsp::units::{Instant, Seconds};
+use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use simulator::Platform;
 
+use super::supersteps::Supersteps;
 use crate::elasticity::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
 use crate::record;
 
@@ -20,7 +21,11 @@ pub(super) struct Pool {
     joined: BTreeMap<u64, Joining>,
     /// The last number of supersteps for which that was decided.
     decided: u64,
-    /// The part of the work that had been done when it last changed, and the work, in instructions.
+    /// Instructions executed so far.
+    work: f64,
+    /// Whether each process has computed.
+    has_worked: Vec<bool>,
+    /// The part of the work that had been done when it last changed, and the instructions executed then.
     done: Option<(f64, f64)>,
 }
 
@@ -33,14 +38,8 @@ pub(super) struct Situation<'a> {
     pub(super) platform: &'a Platform,
     /// The host of each process.
     pub(super) hosts: &'a [HostId],
-    /// The part of the work that has been done, if it is known.
-    pub(super) progress: Option<f64>,
-    /// Instructions executed so far.
-    pub(super) work: f64,
-    /// Whether each process has computed.
-    pub(super) has_worked: &'a [bool],
-    /// Whether each process has halted.
-    pub(super) has_halted: &'a [bool],
+    /// The processes and what is known of them.
+    pub(super) supersteps: &'a Supersteps,
 }
 
 /// A host that has been asked to join.
@@ -65,6 +64,8 @@ impl Pool {
             preparing: None,
             joined: BTreeMap::new(),
             decided: 0,
+            work: 0.0,
+            has_worked: Vec::new(),
             done: None,
         }
     }
@@ -72,6 +73,15 @@ impl Pool {
     /// The processes whose hosts have not joined, in rank order.
     pub(super) fn standby(&self) -> &[Rank] {
         &self.standby
+    }
+
+    /// A superstep begins in which each process executes this many instructions.
+    pub(super) fn add_work(&mut self, work: &[Instructions]) {
+        self.has_worked.resize(work.len(), false);
+        for (has_worked, work) in self.has_worked.iter_mut().zip(work) {
+            *has_worked |= Instructions::ZERO < *work;
+            self.work += work.as_f64();
+        }
     }
 
     /// The hosts that join now, and what is to be recorded of hosts that do not.
@@ -88,15 +98,15 @@ impl Pool {
             return Ok((joined.cloned(), Vec::new()));
         }
         self.decided = situation.completed;
-        let changed = self.done.map(|(progress, _)| progress) != situation.progress;
-        if changed {
-            self.done = situation
-                .progress
-                .map(|progress| (progress, situation.work));
-        }
         let mut declined = Vec::new();
-        if self.preparing.is_none() && self.is_time(situation)? {
-            declined = self.ask(situation);
+        if self.preparing.is_none() {
+            let progress = situation.supersteps.progress(situation.completed);
+            if self.done.map(|(before, _)| before) != progress {
+                self.done = progress.map(|progress| (progress, self.work));
+            }
+            if self.is_time(situation, progress)? {
+                declined = self.ask(situation);
+            }
         }
         let joining = self.ready(situation);
         if let Some(joining) = &joining {
@@ -105,14 +115,11 @@ impl Pool {
         Ok((joining, declined))
     }
 
-    fn is_time(&self, situation: Situation<'_>) -> Result<bool, String> {
+    fn is_time(&self, situation: Situation<'_>, progress: Option<f64>) -> Result<bool, String> {
         Ok(match self.elasticity.at {
             JoinTime::Superstep(superstep) => superstep <= situation.completed,
             JoinTime::Date(date) => date <= situation.now,
-            JoinTime::Part(part) => {
-                let progress = situation.progress.ok_or(UNKNOWN_PROGRESS)?;
-                part <= progress
-            }
+            JoinTime::Part(part) => part <= progress.ok_or(UNKNOWN_PROGRESS)?,
         })
     }
 
@@ -165,7 +172,7 @@ impl Pool {
         let (progress, work) = self.done.filter(|(progress, _)| 0.0 < *progress)?;
         let mut at_work: Vec<HostId> = (0..)
             .map(Rank)
-            .zip(situation.hosts.iter().zip(situation.has_worked))
+            .zip(situation.hosts.iter().zip(&self.has_worked))
             .filter(|(rank, (_, has_worked))| **has_worked && !self.standby.contains(rank))
             .map(|(_, (host, _))| *host)
             .collect();
@@ -199,7 +206,7 @@ impl Pool {
             }
             let waiting = self.elasticity.standby.iter();
             let waiting = waiting.filter(|(rank, home)| {
-                **home == record.host && !situation.has_halted[rank.index()]
+                **home == record.host && !situation.supersteps.has_halted(**rank)
             });
             let moves = waiting.map(|(rank, home)| Relocation {
                 rank: *rank,

@@ -22,10 +22,6 @@ pub(super) struct Supersteps {
     /// How long each process computed in its last superstep. The programs of a superstep are executed together, before the
     /// agents of all of them have started it.
     elapsed: Vec<Seconds>,
-    /// Instructions executed in all supersteps.
-    work: f64,
-    /// Whether each process has computed.
-    has_worked: Vec<bool>,
 }
 
 impl Supersteps {
@@ -37,8 +33,6 @@ impl Supersteps {
             begun: 0,
             started: vec![Instant::START; size],
             elapsed: vec![Seconds::ZERO; size],
-            work: 0.0,
-            has_worked: vec![false; size],
         }
     }
 
@@ -61,10 +55,6 @@ impl Supersteps {
         self.programs
             .execute(superstep, &self.elapsed, standby, &mut self.plan)?;
         self.begun += 1;
-        for (has_worked, work) in self.has_worked.iter_mut().zip(&self.plan.work) {
-            *has_worked |= Instructions::ZERO < *work;
-            self.work += work.as_f64();
-        }
         Ok(Some(&mut self.plan))
     }
 
@@ -115,28 +105,17 @@ impl Supersteps {
         self.programs.remaining(rank, completed)
     }
 
-    /// Instructions executed so far.
-    pub(super) const fn work(&self) -> f64 {
-        self.work
-    }
-
-    /// Whether each process has computed.
-    pub(super) fn has_worked(&self) -> &[bool] {
-        &self.has_worked
-    }
-
-    /// Whether each process has halted.
-    pub(super) fn has_halted(&self) -> Vec<bool> {
-        let ranks = (0..self.has_worked.len()).map(Rank::from_index);
-        ranks.map(|rank| self.programs.has_halted(rank)).collect()
+    /// Whether `rank` has halted.
+    pub(super) fn has_halted(&self, rank: Rank) -> bool {
+        self.programs.has_halted(rank)
     }
 
     /// The part of the work that has been done after `completed` supersteps: what a program says, or the part of the
     /// supersteps, if all programs know their number.
     pub(super) fn progress(&self, completed: u64) -> Option<f64> {
         let of_supersteps = || {
-            let ranks = (0..self.has_worked.len()).map(Rank::from_index);
-            let running = ranks.filter(|rank| !self.programs.has_halted(*rank));
+            let ranks = (0..self.elapsed.len()).map(Rank::from_index);
+            let running = ranks.filter(|rank| !self.has_halted(*rank));
             let remaining = most(running.map(|rank| self.programs.remaining(rank, completed)))?;
             let all = completed.saturating_add(remaining);
             (0 < all).then(|| completed as f64 / all as f64)

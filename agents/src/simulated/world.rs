@@ -242,6 +242,9 @@ impl SimulatedWorld {
         if let Some(plan) = self.supersteps.begin(superstep, standby)? {
             self.traffic.begin(plan);
             self.recorded.begin(&plan.work);
+            if let Some(pool) = &mut self.pool {
+                pool.add_work(&plan.work);
+            }
             if let Some(interaction) = plan.interaction.take() {
                 self.recorded.add(record::Event::Interaction(interaction));
             }

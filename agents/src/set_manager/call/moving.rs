@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use bsp::units::Seconds;
 use migbsp::{CallOutcome, Spacing};
-use protocol::{Address, AgentMessage, Installed, Migrate, Start};
+use protocol::{Address, Installed, Migrate, Start};
 
 use super::outcome::{describe, hold};
 use crate::check::check;
 use crate::record;
 use crate::set_manager::SetManager;
 use crate::setup::Rules;
-use crate::world::{Cost, World};
+use crate::world::World;
 
 impl SetManager {
     pub(super) fn handle_installed(
@@ -21,21 +21,12 @@ impl SetManager {
         installed: Installed,
         world: &mut dyn World,
     ) -> Result<(), String> {
-        let Installed { rank, epoch, .. } = installed;
-        check(epoch == self.epoch + 1, || {
-            format!("{rank} is installed in placement {epoch}, which is not the next one")
-        })?;
+        let rank = installed.rank;
+        self.check_next(installed)?;
         let call = self.call.as_mut().expect("a call is being held");
         let is_new = call.installed.insert(rank, installed).is_none();
         check(is_new, || format!("{rank} is installed twice"))?;
-        if rules.sets[installed.host.index()] == self.set && matches!(from, Address::Node(_)) {
-            self.send_to_managers(
-                rules,
-                &AgentMessage::Installed(installed),
-                Cost::Encoded,
-                world,
-            );
-        }
+        self.pass_on(rules, from, installed, world);
         self.conclude_if_settled(rules, world)
     }
 
@@ -57,14 +48,7 @@ impl SetManager {
                 format!("{rank} cannot move from {from} to {to}")
             })?;
         }
-        for order in moves
-            .iter()
-            .filter(|order| rules.sets[order.from.index()] == self.set)
-        {
-            let node = Address::Node(order.from);
-            let own = Address::SetManager(self.set);
-            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
-        }
+        self.order(rules, &moves, world);
         let call = self.call.as_mut().expect("a call is being held");
         call.moves = Some(moves);
         self.conclude_if_settled(rules, world)

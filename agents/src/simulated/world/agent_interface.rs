@@ -161,16 +161,12 @@ impl World for SimulatedWorld {
 
     fn joining(&mut self, completed: u64) -> Option<Joining> {
         let pool = self.pool.as_mut()?;
-        let has_halted = self.supersteps.has_halted();
         let situation = Situation {
             completed,
             now: self.engine.now(),
             platform: &self.platform,
             hosts: &self.hosts,
-            progress: self.supersteps.progress(completed),
-            work: self.supersteps.work(),
-            has_worked: self.supersteps.has_worked(),
-            has_halted: &has_halted,
+            supersteps: &self.supersteps,
         };
         match pool.joining(situation) {
             Ok((joining, declined)) => {
