@@ -108,7 +108,7 @@ impl Provenance {
     #[must_use]
     pub fn with_platform(self, description: &[u8]) -> Self {
         Self {
-            platform_sha256: Some(hex::encode(Sha256::digest(description))),
+            platform_sha256: Some(platform_digest(description)),
             ..self
         }
     }
@@ -136,4 +136,10 @@ impl Provenance {
     pub const fn build(&self) -> &Build {
         &self.build
     }
+}
+
+/// SHA-256 of the description of a platform, as provenances have it.
+#[must_use]
+pub fn platform_digest(description: &[u8]) -> String {
+    hex::encode(Sha256::digest(description))
 }

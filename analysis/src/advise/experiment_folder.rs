@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use experiments::Failure;
 use experiments::record::Manifest;
+use experiments::{Failure, platform_digest};
 use settings::folder_of;
-use sha2::{Digest, Sha256};
 
 /// The folder that the paths of the experiment of `manifest` are relative to: that of its `file` if it is named, else the
 /// current folder or one above the record in `folder`, in which the platform of the record is.
@@ -29,11 +28,8 @@ pub(super) fn experiment_folder(
         let Ok(text) = fs::read(candidate.join(platform)) else {
             return false;
         };
-        let digest = hex::encode(Sha256::digest(text));
-        manifest
-            .platform_sha256
-            .as_ref()
-            .is_none_or(|recorded| *recorded == digest)
+        let recorded = manifest.platform_sha256.as_ref();
+        recorded.is_none_or(|recorded| *recorded == platform_digest(&text))
     };
     if let Some(found) = candidates.iter().find(|candidate| is_recorded(candidate)) {
         return Ok(found.clone());

@@ -136,7 +136,7 @@ impl Farm {
         FarmReport {
             tasks: self.interactions.iter().map(TimedInteraction::tasks).sum(),
             interactions: self.interactions.len(),
-            dealing: recommend::as_table(&self.dealing),
+            dealing: rules::table(&self.dealing).into(),
             workers: workers
                 .map(|(worker, rate)| WorkerReport {
                     process: process(worker),

@@ -35,7 +35,8 @@ pub(super) fn explained(history: &History) -> Vec<ExplainedJoin> {
             let end = at.saturating_add(SUPERSTEPS).min(history.supersteps.len());
             (pace(at.saturating_sub(SUPERSTEPS)..at), pace(at..end))
         } else {
-            paces(&history.supersteps, interactions, join.superstep)
+            let length = history.run.round.length;
+            paces(&history.supersteps, interactions, (join.superstep, length))
         };
         ExplainedJoin {
             summary,
@@ -64,14 +65,15 @@ pub(super) fn sentence(join: &ExplainedJoin) -> String {
     sentence
 }
 
-/// Tasks a second in the last interactions before superstep `joined` and in those after, without those in which workers are
+/// Tasks a second in the last interactions, each of `length` supersteps, before superstep `joined` and in those after, without those in which workers are
 /// characterised.
 fn paces(
     supersteps: &[SuperstepDuration],
     interactions: &[Interaction],
-    joined: u64,
+    (joined, length): (u64, u64),
 ) -> (Option<f64>, Option<f64>) {
-    let is_before = |interaction: &&Interaction| interaction.superstep + LENGTH <= joined;
+    let is_before =
+        |interaction: &&Interaction| interaction.superstep.saturating_add(length) <= joined;
     let before = interactions.iter().filter(is_before).skip(1);
     let before: Vec<_> = before.collect();
     let last = before.len().saturating_sub(INTERACTIONS);
@@ -83,7 +85,8 @@ fn paces(
         let (mut tasks, mut seconds) = (0_u64, 0.0);
         for interaction in interactions {
             let first = usize::try_from(interaction.superstep).ok()?;
-            let its = supersteps.get(first..first + 3)?;
+            let end = first.checked_add(usize::try_from(length).ok()?)?;
+            let its = supersteps.get(first..end)?;
             seconds += its.iter().map(|superstep| superstep.seconds).sum::<f64>();
             tasks += interaction.dealt.iter().sum::<u64>();
         }
@@ -94,9 +97,6 @@ fn paces(
         pace(&mut { after }),
     )
 }
-
-/// The supersteps of an interaction.
-const LENGTH: u64 = 3;
 
 /// The most interactions, and supersteps, of which the pace is taken.
 const INTERACTIONS: usize = 5;

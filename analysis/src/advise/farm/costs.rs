@@ -1,6 +1,7 @@
 //! What the supersteps of an interaction take beside the execution of tasks, from a record.
 
 use super::interactions::TimedInteraction;
+use crate::compare::statistics::{mean, median};
 
 /// What the supersteps of an interaction take beside the execution of tasks, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,7 +34,7 @@ impl Costs {
     /// The costs that `interactions` show.
     pub(super) fn of(interactions: &[TimedInteraction]) -> Self {
         let tells: Vec<f64> = interactions.iter().map(|one| one.tell).collect();
-        let tell = mean(&tells);
+        let tell = if tells.is_empty() { 0.0 } else { mean(&tells) };
         let outcomes = outcomes(interactions);
         // Workers pass on what they share while the first interaction is dealt.
         let later = interactions.get(1..).unwrap_or_default();
@@ -93,7 +94,7 @@ fn outcomes(interactions: &[TimedInteraction]) -> Line {
                 .iter()
                 .map(|one| one.execute - received(&one.dealt, &one.took, per_task))
                 .collect();
-            let base = median(rests.clone()).max(0.0);
+            let base = median(rests.clone()).unwrap_or_default().max(0.0);
             let error: f64 = rests.iter().map(|rest| (rest - base).abs()).sum();
             if error < best.0 {
                 best = (error, Line { base, per_task });
@@ -120,14 +121,16 @@ fn line(points: &[(f64, f64)], base: f64) -> Line {
     }
     let per_task = if slopes.is_empty() {
         let slope = |(tasks, seconds): &(f64, f64)| (seconds - base) / tasks.max(1.0);
-        median(few.iter().map(slope).collect())
+        median(few.iter().map(slope).collect()).unwrap_or_default()
     } else {
         weighted_median(slopes)
     };
     let per_task = per_task.max(0.0);
     let rest = |(tasks, seconds): &(f64, f64)| seconds - per_task * tasks;
     Line {
-        base: median(points.iter().map(rest).collect()).max(0.0),
+        base: median(points.iter().map(rest).collect())
+            .unwrap_or_default()
+            .max(0.0),
         per_task,
     }
 }
@@ -139,16 +142,6 @@ fn spread(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     // The last interaction is the one that differs most.
     few.extend(points.last().filter(|_| 1 < step));
     few
-}
-
-/// The mean; 0 of nothing.
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// The median; 0 of nothing.
-fn median(values: Vec<f64>) -> f64 {
-    weighted_median(values.into_iter().map(|value| (value, 1.0)).collect())
 }
 
 /// The least value below and at which half of the weight is; 0 of nothing.

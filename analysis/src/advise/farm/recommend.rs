@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::parts::Parts;
 use super::replay::Model;
-use super::rules::{all, changed, default_of, keys, kind, width, with_key};
+use super::rules::{Key, all, changed, default_of, keys, kind, width, with_key};
 use crate::advise::report::{KeyChange, Recommendation, shown};
 use crate::text::rounded;
 
@@ -140,16 +140,15 @@ impl Place<'_> {
     fn keys(&self, better: &Dealing) -> Vec<KeyChange> {
         let now = keys(&self.before.dealing);
         let changed = changed(better, &self.before.dealing).into_iter();
-        let change = |(key, value): (&'static str, Value)| {
-            let alone = with_key(&self.before.dealing, better, key);
-            let can_be_alone = alone.check().is_ok();
+        let change = |changed: Key| {
+            let alone = with_key(&self.before.dealing, &changed);
+            let (key, value) = changed;
             let before = now.iter().find(|(name, _)| *name == key);
             KeyChange {
                 key: format!("{}.{key}", self.table),
                 now: before.map_or(Value::Null, |(_, value)| value.clone()),
                 better: value,
-                predicted_gain: can_be_alone
-                    .then(|| self.gain(self.model.replay(&alone).seconds())),
+                predicted_gain: alone.map(|alone| self.gain(self.model.replay(&alone).seconds())),
             }
         };
         changed.map(change).collect()
@@ -206,14 +205,6 @@ impl Place<'_> {
     }
 }
 
-/// A rule as a TOML table of one line.
-pub(super) fn as_table(dealing: &Dealing) -> Value {
-    let mut table = serde_json::Map::from_iter([("kind".to_owned(), json!(kind(dealing)))]);
-    let keys = keys(dealing).into_iter();
-    table.extend(keys.map(|(key, value)| (key.to_owned(), value)));
-    Value::Object(table)
-}
-
 /// The rule in words: its kind and keys.
 pub(super) fn in_words(dealing: &Dealing) -> String {
     let keys: Vec<String> = keys(dealing)
@@ -221,7 +212,7 @@ pub(super) fn in_words(dealing: &Dealing) -> String {
         .map(|(key, value)| format!("{key} {}", shown(value)))
         .collect();
     match &keys[..] {
-        [] => kind(dealing).to_owned(),
+        [] => kind(dealing),
         keys => format!("{} with {}", kind(dealing), keys.join(", ")),
     }
 }

@@ -2,6 +2,9 @@
 
 use bsp::farm::{Dealer, Dealing};
 use bsp::units::Seconds;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::costs::Costs;
 use super::interactions::TimedInteraction;
@@ -95,27 +98,16 @@ impl Model {
     }
 }
 
-/// A number with a standard normal distribution, nearly; always the same for the same place.
+/// A number of the standard normal distribution; always the same for the same place.
 fn normal(place: [u64; 3]) -> f64 {
-    let mut state = place
-        .iter()
-        .fold(0, |state: u64, part| mixed(state ^ mixed(*part)));
-    // The sum of twelve uniform numbers has a variance of one.
-    let sum: f64 = (0..12)
-        .map(|_| {
-            state = mixed(state);
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        })
-        .sum();
-    sum - 6.0
-}
-
-/// One step of `SplitMix64`.
-fn mixed(state: u64) -> u64 {
-    let state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    state ^ (state >> 31)
+    let mut seed = [0; 32];
+    for (bytes, part) in seed.chunks_mut(8).zip(place) {
+        bytes.copy_from_slice(&part.to_le_bytes());
+    }
+    let drawn = ChaCha8Rng::from_seed(seed).next_u32();
+    // In the middle of its part of the numbers from 0 to 1, so it is neither.
+    let uniform = (f64::from(drawn) + 0.5) / (f64::from(u32::MAX) + 1.0);
+    Normal::standard().inverse_cdf(uniform)
 }
 
 /// The relative standard deviation of times that differ by rounding alone.

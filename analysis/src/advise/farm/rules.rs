@@ -1,42 +1,31 @@
 //! The rules that are tried, and their keys.
 
 use bsp::farm::{BlockCyclic, Dealing, Reference, Weighted};
-use serde_json::{Value, json};
+use experiments::DealingParameters;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 /// A key of the table `dealing`, with its value.
-pub(super) type Key = (&'static str, Value);
+pub(super) type Key = (String, Value);
+
+/// The table `dealing` of a rule, with all its keys.
+pub(super) fn table(dealing: &Dealing) -> Map<String, Value> {
+    match json!(DealingParameters::from(dealing)) {
+        Value::Object(table) => table,
+        _ => Map::new(),
+    }
+}
 
 /// The value of `kind`.
-pub(super) fn kind(dealing: &Dealing) -> &'static str {
-    match dealing {
-        Dealing::Weighted(_) => "weighted",
-        Dealing::BlockCyclic(_) => "block-cyclic",
-        Dealing::Static => "static",
-        Dealing::SelfScheduling { .. } => "self",
-        Dealing::Guided { .. } => "guided",
-        Dealing::Factoring { .. } => "factoring",
-    }
+pub(super) fn kind(dealing: &Dealing) -> String {
+    let table = table(dealing);
+    table[KIND].as_str().unwrap_or_default().to_owned()
 }
 
 /// All other keys, with the values in effect.
 pub(super) fn keys(dealing: &Dealing) -> Vec<Key> {
-    match dealing {
-        Dealing::Weighted(rule) => vec![
-            ("fraction", json!(rule.fraction)),
-            ("least", json!(rule.least)),
-        ],
-        Dealing::BlockCyclic(rule) => vec![
-            ("block", json!(rule.block)),
-            ("threshold_min", json!(rule.threshold_min)),
-            ("threshold_max", json!(rule.threshold_max)),
-            ("reference", json!(rule.reference)),
-        ],
-        Dealing::Static => Vec::new(),
-        Dealing::SelfScheduling { chunk } => vec![("chunk", json!(chunk))],
-        Dealing::Guided { least } | Dealing::Factoring { least } => {
-            vec![("least", json!(least))]
-        }
-    }
+    let table = table(dealing).into_iter();
+    table.filter(|(key, _)| key != KIND).collect()
 }
 
 /// The keys of `dealing` whose values differ from those of `base`, a rule of the same kind.
@@ -47,44 +36,27 @@ pub(super) fn changed(dealing: &Dealing, base: &Dealing) -> Vec<Key> {
     changed
 }
 
-/// `base` with one key of `dealing`, a rule of the same kind.
-pub(super) fn with_key(base: &Dealing, dealing: &Dealing, key: &str) -> Dealing {
-    match (base, dealing) {
-        (Dealing::Weighted(base), Dealing::Weighted(rule)) => Dealing::Weighted(match key {
-            "fraction" => Weighted {
-                fraction: rule.fraction,
-                ..*base
-            },
-            _ => Weighted {
-                least: rule.least,
-                ..*base
-            },
-        }),
-        (Dealing::BlockCyclic(base), Dealing::BlockCyclic(rule)) => {
-            let mut one = *base;
-            match key {
-                "block" => one.block = rule.block,
-                "threshold_min" => one.threshold_min = rule.threshold_min,
-                "threshold_max" => one.threshold_max = rule.threshold_max,
-                _ => one.reference = rule.reference,
-            }
-            Dealing::BlockCyclic(one)
-        }
-        _ => dealing.clone(),
-    }
+/// `base` with another value of one key; `None`: that is no rule.
+pub(super) fn with_key(base: &Dealing, (key, value): &Key) -> Option<Dealing> {
+    let mut table = table(base);
+    table.insert(key.clone(), value.clone());
+    rule(table)
 }
 
 /// The rule that a kind has without keys.
 pub(super) fn default_of(dealing: &Dealing) -> Dealing {
-    match dealing {
-        Dealing::Weighted(_) => Dealing::Weighted(Weighted::default()),
-        Dealing::BlockCyclic(_) => Dealing::BlockCyclic(BlockCyclic::default()),
-        Dealing::Static => Dealing::Static,
-        Dealing::SelfScheduling { .. } => Dealing::SelfScheduling { chunk: 1 },
-        Dealing::Guided { .. } => Dealing::Guided { least: 1 },
-        Dealing::Factoring { .. } => Dealing::Factoring { least: 1 },
-    }
+    let kind = Map::from_iter([(KIND.to_owned(), json!(kind(dealing)))]);
+    rule(kind).unwrap_or_else(|| dealing.clone())
 }
+
+/// The rule of a table.
+fn rule(table: Map<String, Value>) -> Option<Dealing> {
+    let parameters = DealingParameters::deserialize(Value::Object(table)).ok()?;
+    parameters.dealing().ok()
+}
+
+/// The key that all rules have.
+const KIND: &str = "kind";
 
 /// The distance of the thresholds; 0 of other kinds.
 pub(super) fn width(dealing: &Dealing) -> f64 {
@@ -207,8 +179,10 @@ mod tests {
             ..BlockCyclic::default()
         });
         let other = default_of(&now);
-        assert_eq!(changed(&other, &now), [("block", json!(8))]);
-        assert_eq!(with_key(&now, &other, "block"), other);
-        assert_eq!(with_key(&now, &other, "threshold_min"), now);
+        let key = |name: &str, value: Value| (name.to_owned(), value);
+        assert_eq!(changed(&other, &now), [key("block", json!(8))]);
+        assert_eq!(with_key(&now, &key("block", json!(8))), Some(other));
+        // Thresholds turned round are no rule.
+        assert_eq!(with_key(&now, &key("threshold_min", json!(1.5))), None);
     }
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::case::Case;
 use crate::advise::reading::HeldCall;
 use crate::advise::report::Recommendation;
+use crate::compare::statistics::median;
 use crate::text::{counted, rounded};
 
 /// If moves did not pay: a gate for plans that have none; else, if all moves together lost much and took much longer than
@@ -61,9 +62,8 @@ fn costs(calls: &[&HeldCall]) -> Option<(f64, f64, f64)> {
             }
         }
     }
-    let mut differences: Vec<f64> = pairs.iter().map(|(cost, took)| took - cost).collect();
-    differences.sort_by(f64::total_cmp);
-    let median = *differences.get(differences.len() / 2)?;
+    let differences = pairs.iter().map(|(cost, took)| took - cost);
+    let median = median(differences.collect())?;
     let predicted = pairs.iter().map(|(cost, _)| cost).sum();
     let took = pairs.iter().map(|(_, took)| took).sum();
     Some((predicted, took, median))

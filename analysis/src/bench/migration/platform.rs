@@ -1,6 +1,7 @@
 //! What was measured, as the description of a simulated platform.
 
 use super::report::Report;
+use crate::compare::statistics::median;
 use crate::text::rounded;
 
 /// A node of the bench, for a simulated platform.
@@ -25,7 +26,7 @@ impl Report {
             let seconds = timed.moved.took.get() - startup;
             (startup < seconds).then(|| timed.moved.bytes.as_f64() / seconds)
         });
-        let bandwidth = super::score::median(met.collect())?;
+        let bandwidth = median(met.collect())?;
         let trips = moves.filter_map(|timed| timed.moved.times);
         let trips = trips.map(|times| times.round_trip.get());
         let latency = trips.reduce(f64::min)? / 2.0;

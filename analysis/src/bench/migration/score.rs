@@ -1,5 +1,6 @@
 //! How near the predictions of moves were.
 
+use crate::compare::statistics::median;
 use serde::Serialize;
 
 use super::timeline::Timeline;
@@ -100,13 +101,6 @@ pub(super) fn paper_error(kind: &str) -> Option<f64> {
         "all" => Some(0.0574),
         _ => None,
     }
-}
-
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = *values.get(values.len().checked_sub(1)? / 2)?;
-    Some(f64::midpoint(lower, upper))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The line `T(h) = g·h + l` through measured times.
 
-use statrs::statistics::{Data, OrderStatistics};
+use crate::compare::statistics::median;
 
 /// A line, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,11 +53,6 @@ impl Fit {
     pub(super) fn at(&self, words: f64) -> f64 {
         self.g * words + self.l
     }
-}
-
-/// The value in the middle, if there is one.
-pub(super) fn median(values: Vec<f64>) -> Option<f64> {
-    (!values.is_empty()).then(|| Data::new(values).median())
 }
 
 #[cfg(test)]

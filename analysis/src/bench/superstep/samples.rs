@@ -3,8 +3,8 @@
 use agents::record::Event;
 use bsp::units::Instant;
 
-use super::fit::median;
 use super::rounds::{FLOPS, Measurement, Rounds};
+use crate::compare::statistics::median;
 
 /// The times of the supersteps of a job, in seconds.
 #[derive(Clone, Debug)]
