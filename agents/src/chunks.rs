@@ -1,50 +1,59 @@
-//! Bytes in chunks, between a thread that encodes or decodes and the thread that carries messages.
+//! Bytes in chunks, between what encodes or decodes a state and what carries it.
 //!
 //! A state is encoded while it is sent and decoded while it arrives, so neither end holds a second copy.
 
 use std::io::{self, Read, Write};
-use std::time::{Duration, Instant as Clock};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use protocol::transport::CHUNK_LEN;
-use tokio::sync::mpsc;
 
-/// A channel that holds [`CAPACITY`] chunks.
-pub(crate) fn channel() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
-    mpsc::channel(CAPACITY)
+/// Where chunks go.
+pub(crate) trait ChunkSink {
+    /// Takes the next chunk.
+    ///
+    /// # Errors
+    ///
+    /// If no more chunks are taken.
+    fn send(&mut self, chunk: Bytes) -> io::Result<()>;
+
+    /// How long it has held up the sender.
+    fn waited(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
-/// Sends the bytes that are written to it in chunks.
-pub(crate) struct ChunkWriter {
-    chunks: mpsc::Sender<Bytes>,
+/// Where chunks come from.
+pub(crate) trait ChunkSource {
+    /// The next chunk; `None` if the sender was lost.
+    fn receive(&mut self) -> Option<Bytes>;
+}
+
+/// Passes on the bytes that are written to it in chunks.
+pub(crate) struct ChunkWriter<'a> {
+    sink: &'a mut dyn ChunkSink,
     chunk: BytesMut,
-    waited: Duration,
 }
 
-impl ChunkWriter {
-    pub(crate) fn new(chunks: mpsc::Sender<Bytes>) -> Self {
+impl<'a> ChunkWriter<'a> {
+    pub(crate) fn new(sink: &'a mut dyn ChunkSink) -> Self {
         Self {
-            chunks,
+            sink,
             chunk: BytesMut::new(),
-            waited: Duration::ZERO,
         }
     }
 
     /// How long it has waited for chunks to be sent.
-    pub(crate) const fn waited(&self) -> Duration {
-        self.waited
+    pub(crate) fn waited(&self) -> Duration {
+        self.sink.waited()
     }
 
     fn send(&mut self) -> io::Result<()> {
-        let chunk = self.chunk.split().freeze();
-        let began = Clock::now();
-        let sent = self.chunks.blocking_send(chunk);
-        self.waited += began.elapsed();
-        sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+        self.sink.send(self.chunk.split().freeze())
     }
 }
 
-impl Write for ChunkWriter {
+impl Write for ChunkWriter<'_> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         self.write_all(buffer)?;
         Ok(buffer.len())
@@ -71,38 +80,24 @@ impl Write for ChunkWriter {
 }
 
 /// Reads a known number of bytes from chunks as they arrive.
-pub(crate) struct ChunkReader {
-    chunks: mpsc::Receiver<Bytes>,
+pub(crate) struct ChunkReader<'a> {
+    source: &'a mut dyn ChunkSource,
     chunk: Bytes,
     length: u64,
     /// Bytes still to arrive in chunks after this one.
     left: u64,
     is_truncated: bool,
-    waited: Duration,
-    arrived: Clock,
 }
 
-impl ChunkReader {
-    pub(crate) fn new(length: u64, chunks: mpsc::Receiver<Bytes>) -> Self {
+impl<'a> ChunkReader<'a> {
+    pub(crate) fn new(length: u64, source: &'a mut dyn ChunkSource) -> Self {
         Self {
-            chunks,
+            source,
             chunk: Bytes::new(),
             length,
             left: length,
             is_truncated: false,
-            waited: Duration::ZERO,
-            arrived: Clock::now(),
         }
-    }
-
-    /// How long it has waited for chunks to arrive.
-    pub(crate) const fn waited(&self) -> Duration {
-        self.waited
-    }
-
-    /// When the latest chunk arrived.
-    pub(crate) const fn arrived(&self) -> Clock {
-        self.arrived
     }
 
     /// The total number of bytes.
@@ -129,11 +124,7 @@ impl ChunkReader {
     /// Waits for the next chunk if this one has been read.
     fn fill(&mut self) -> io::Result<()> {
         if !self.is_over() && self.chunk.is_empty() {
-            let began = Clock::now();
-            let received = self.chunks.blocking_recv();
-            self.arrived = Clock::now();
-            self.waited += self.arrived - began;
-            let Some(chunk) = received else {
+            let Some(chunk) = self.source.receive() else {
                 self.is_truncated = true;
                 return Err(io::ErrorKind::UnexpectedEof.into());
             };
@@ -145,7 +136,7 @@ impl ChunkReader {
     }
 }
 
-impl Read for ChunkReader {
+impl Read for ChunkReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.fill()?;
         let length = buffer.len().min(self.chunk.len());
@@ -166,62 +157,72 @@ impl Read for ChunkReader {
     }
 }
 
-/// Chunks that wait. An encoder or decoder that does not run for a moment holds up nothing.
-const CAPACITY: usize = 16;
+impl ChunkSink for Vec<Bytes> {
+    fn send(&mut self, chunk: Bytes) -> io::Result<()> {
+        self.push(chunk);
+        Ok(())
+    }
+}
+
+impl ChunkSource for std::vec::IntoIter<Bytes> {
+    fn receive(&mut self) -> Option<Bytes> {
+        self.next()
+    }
+}
 
 #[cfg(test)]
 mod tests {
-    use std::{iter, thread};
-
     use super::*;
+
+    fn written(all: &[u8], lengths: impl IntoIterator<Item = usize>) -> Vec<Bytes> {
+        let mut chunks = Vec::new();
+        let mut writer = ChunkWriter::new(&mut chunks);
+        let mut rest = all;
+        for length in lengths {
+            let (now, later) = rest.split_at(length.min(rest.len()));
+            writer.write_all(now).unwrap();
+            rest = later;
+        }
+        writer.write_all(rest).unwrap();
+        writer.flush().unwrap();
+        chunks
+    }
+
+    fn length(bytes: &[u8]) -> u64 {
+        u64::try_from(bytes.len()).unwrap()
+    }
 
     #[test]
     fn chunks_are_read_as_they_were_written() {
-        for length in [0, 1, CHUNK_LEN - 1, CHUNK_LEN, 3 * CHUNK_LEN + 5] {
-            let all: Vec<u8> = (0..=250).cycle().take(length).collect();
-            let (sender, chunks) = channel();
-            let mut reader = ChunkReader::new(u64::try_from(length).unwrap(), chunks);
-            let written = all.clone();
-            let writing = thread::spawn(move || {
-                let mut writer = ChunkWriter::new(sender);
-                for part in written.chunks(777_777) {
-                    writer.write_all(part).unwrap();
-                }
-                writer.flush().unwrap();
-            });
+        for len in [0, 1, CHUNK_LEN - 1, CHUNK_LEN, 3 * CHUNK_LEN + 5] {
+            let all: Vec<u8> = (0..=250).cycle().take(len).collect();
+            let mut chunks = written(&all, [777_777; 4]).into_iter();
+            let mut reader = ChunkReader::new(length(&all), &mut chunks);
             let mut read = Vec::new();
             reader.read_to_end(&mut read).unwrap();
-            writing.join().unwrap();
-            assert!(read == all && reader.is_over(), "{length}");
+            assert!(read == all && reader.is_over(), "{len}");
         }
     }
 
     #[test]
     fn all_chunks_but_the_last_are_full() {
-        let (sender, mut chunks) = channel();
-        let writing = thread::spawn(move || {
-            let mut writer = ChunkWriter::new(sender);
-            for length in [777_777, 777_777, 1, 3 * CHUNK_LEN, 5] {
-                writer.write_all(&vec![7; length]).unwrap();
-            }
-            writer.flush().unwrap();
-        });
-        let lengths: Vec<usize> = iter::from_fn(|| chunks.blocking_recv())
-            .map(|chunk| chunk.len())
-            .collect();
-        writing.join().unwrap();
+        let parts = [777_777, 777_777, 1, 3 * CHUNK_LEN, 5];
+        let all = vec![7; parts.iter().sum()];
+        let chunks = written(&all, parts);
+        let lengths: Vec<usize> = chunks.iter().map(Bytes::len).collect();
         let (last, others) = lengths.split_last().unwrap();
         assert!(others.iter().all(|length| *length == CHUNK_LEN));
-        let all = 2 * 777_777 + 6 + 3 * CHUNK_LEN;
-        assert_eq!((others.len(), *last), (all / CHUNK_LEN, all % CHUNK_LEN));
+        let count = all.len();
+        assert_eq!(
+            (others.len(), *last),
+            (count / CHUNK_LEN, count % CHUNK_LEN)
+        );
     }
 
     #[test]
     fn a_lost_sender_truncates_the_stream() {
-        let (sender, chunks) = channel();
-        sender.blocking_send(Bytes::from_static(b"ab")).unwrap();
-        drop(sender);
-        let mut reader = ChunkReader::new(3, chunks);
+        let mut chunks = vec![Bytes::from_static(b"ab")].into_iter();
+        let mut reader = ChunkReader::new(3, &mut chunks);
         assert!(reader.read_exact(&mut [0; 3]).is_err());
         assert!(reader.is_truncated());
     }

@@ -5,54 +5,45 @@
 //! executed by other threads, as many as the node gives processors.
 
 mod abandoned;
-mod builds;
 mod client;
 mod counter;
-mod exchanges;
 mod execution;
-mod failure;
-mod felt_load;
 mod input;
-mod input_memory;
-mod job;
+mod input_budget;
 mod job_log;
-mod journal;
-mod links;
+mod live_job;
 mod local_agents;
-mod local_event;
+mod machine_meter;
 mod members;
 mod meter;
 mod migration;
 mod node;
 mod node_error;
-mod one_way_delay;
 mod pace;
+mod planning;
 mod played_host;
 mod pool;
-mod prepared;
 mod queue;
-mod rates;
 mod revocations;
-mod routes;
 mod share;
-mod sharing;
 mod time;
-mod world;
 
 use std::num::NonZeroU32;
 
 use bsp::units::InstructionsPerSecond;
 
-pub use builds::Builds;
-pub use client::{NodeAnswer, Request, inquire, run};
-pub use failure::JobError;
+pub use crate::machines::builds::Builds;
+pub use crate::machines::client::request::Request;
+pub use crate::machines::failure::JobError;
+pub use crate::machines::node::Prepare;
+pub use crate::machines::prepared::Prepared;
+pub use crate::machines::routes::Routes;
+pub use client::{NodeAnswer, inquire, run};
 pub use meter::{LoadScope, measured_speed, processors};
-pub use node::{Node, Prepare};
+pub use node::Node;
 pub use node_error::NodeError;
 pub use pace::Pace;
 pub use played_host::PlayedHost;
-pub use prepared::Prepared;
-pub use routes::Routes;
 pub use share::Share;
 
 use execution::Executions;

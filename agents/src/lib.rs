@@ -14,6 +14,7 @@ mod encoding;
 mod error;
 pub mod hosts;
 mod learned_cost;
+mod machines;
 mod message_check;
 mod node;
 mod outcome;

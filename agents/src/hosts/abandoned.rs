@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use protocol::Abandoned;
 use tokio::sync::Notify;
 
-use super::execution::{Execution, Executions};
-use super::failure::JobError;
-use super::time::seconds;
+use super::execution::Executions;
+use crate::machines::time::seconds;
 
 /// Supersteps that are still executed after the end of their job. While there is one, its node accepts no job: the
 /// thread would take a processor from it.
@@ -29,26 +28,13 @@ impl AbandonedSupersteps {
         }
     }
 
-    /// Whether there is one, if no job runs.
-    pub(super) fn exist(&self) -> bool {
-        self.executions.oldest().is_some()
-    }
-
-    /// Checks that there is none; `own` is the name of the node, on which no job runs.
-    pub(super) fn check(&self, own: &str) -> Result<(), JobError> {
-        self.executions.oldest().map_or(Ok(()), |execution| {
-            let problem = problem(own, execution);
-            Err(JobError::cluster(format!("{problem}: {REMEDY}")))
-        })
-    }
-
     /// The oldest, if no job runs.
     pub(super) fn status(&self) -> Option<Abandoned> {
         let execution = self.executions.oldest()?;
         Some(Abandoned {
             rank: execution.rank,
             superstep: execution.superstep,
-            since: seconds(execution.age()),
+            since: seconds(execution.age),
         })
     }
 
@@ -79,21 +65,10 @@ impl AbandonedSupersteps {
     pub(super) async fn stuck(&self, own: &str) -> String {
         self.is_stuck.notified().await;
         let oldest = self.executions.oldest();
-        oldest.map_or_else(String::new, |execution| problem(own, execution))
+        oldest.map_or_else(String::new, |execution| execution.problem(own))
     }
 }
 
-fn problem(own: &str, execution: Execution) -> String {
-    let Execution {
-        rank, superstep, ..
-    } = execution;
-    let age = execution.age().as_secs();
-    format!("{own} has executed superstep {superstep} of {rank} for {age} s, and its job has ended")
-}
-
-/// What a client can do.
-const REMEDY: &str =
-    "the node accepts jobs when that superstep ends; restart the node if it never does";
 /// The line of the log about a superstep that takes long.
 const LONG: &str = "a superstep goes on after the end of its job: jobs are refused until it ends";
 /// How long a superstep may go on before the log says so.

@@ -1,9 +1,11 @@
 //! The supersteps that the threads of a node execute, in jobs that run and in jobs that have ended.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bsp::Rank;
+
+use crate::machines::host_meter::Execution;
 
 /// The supersteps that the threads of a node execute. Clones share them.
 ///
@@ -13,15 +15,15 @@ use bsp::Rank;
 pub(super) struct Executions(Arc<Mutex<Vec<Arc<Entry>>>>);
 
 /// A superstep that a thread executes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Execution {
-    pub(super) rank: Rank,
-    pub(super) superstep: u64,
+#[derive(Clone, Copy, Debug)]
+struct Executing {
+    rank: Rank,
+    superstep: u64,
     began: Instant,
 }
 
 /// One thread: what it executes, if anything.
-type Entry = Mutex<Option<Execution>>;
+type Entry = Mutex<Option<Executing>>;
 
 /// The entry of a thread, which is removed when this is dropped.
 #[derive(Debug)]
@@ -45,21 +47,19 @@ impl Executions {
     pub(super) fn oldest(&self) -> Option<Execution> {
         let threads = lock(&self.0);
         let executed = threads.iter().filter_map(|entry| *lock(entry));
-        executed.min_by_key(|execution| execution.began)
-    }
-}
-
-impl Execution {
-    /// How long it has been executed.
-    pub(super) fn age(&self) -> Duration {
-        self.began.elapsed()
+        let oldest = executed.min_by_key(|executing| executing.began);
+        oldest.map(|executing| Execution {
+            rank: executing.rank,
+            superstep: executing.superstep,
+            age: executing.began.elapsed(),
+        })
     }
 }
 
 impl ThreadEntry {
     /// Executes a superstep of `rank`.
     pub(super) fn execute<T>(&self, rank: Rank, superstep: u64, execute: impl FnOnce() -> T) -> T {
-        *lock(&self.own) = Some(Execution {
+        *lock(&self.own) = Some(Executing {
             rank,
             superstep,
             began: Instant::now(),

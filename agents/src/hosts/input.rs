@@ -1,100 +1,79 @@
-//! What a node receives from other machines during a job.
+//! What a node receives from the other nodes of a job.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Instant as Clock;
 
 use bsp::HostId;
+use bsp::units::Seconds;
 use bytes::Bytes;
-use protocol::transport::{Peer, PeerError, Received, ReceivedState, StateStream};
-use protocol::{Address, JobMessage, Message, NodeMessage};
+use protocol::transport::{Peer, Received, Sender, StateStream};
+use protocol::{Message, NodeMessage};
 use tokio::sync::mpsc;
 
-use super::failure::JobError;
-use super::input_memory::{InputBudget, InputMemory};
-use super::migration::arrival::IncomingImage;
-use crate::chunks::{self, ChunkReader};
+use super::input_budget::InputBudget;
+use super::migration::arrival::ImageStream;
+use super::migration::chunk_channel;
+use crate::machines::node::event::{IncomingImage, NodeInput, PeerEvent, StreamId};
+use crate::machines::time::seconds;
 
-/// Input of a node in a job.
-pub(super) enum Input {
-    /// A message from the client.
-    Job(JobMessage),
-    /// The connection of the client has closed, with an error unless it was closed in order.
-    ClientGone(Option<PeerError>),
-    /// A message from another node.
-    Message(Box<NodeInput>),
-    /// The initial state of a process that starts here, from the client.
-    State(Box<ReceivedState>),
-    /// The image of a process that moves here from a host has begun to arrive.
-    Image(HostId, Box<IncomingImage>),
-    /// The connection of a node has closed: in order, with its reason, or with an error.
-    Gone(HostId, Result<String, PeerError>),
-    /// A node cannot be connected to.
-    Unreachable(JobError),
-    /// This node is to leave the job.
-    Leave,
-}
+/// The images that have begun to arrive, by stream. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Images(Rc<RefCell<(u64, BTreeMap<StreamId, ImageStream>)>>);
 
-/// A message from another node.
-pub(super) struct NodeInput {
-    /// The host of the node.
-    pub(super) host: HostId,
-    /// Its sender and its receiver.
-    pub(super) ends: (Address, Address),
-    pub(super) message: Message,
-    /// When it arrived.
-    pub(super) arrived: Clock,
-    /// Held until it has been handled.
-    pub(super) memory: InputMemory,
-}
+impl Images {
+    fn insert(&self, image: ImageStream) -> StreamId {
+        let (count, images) = &mut *self.0.borrow_mut();
+        *count += 1;
+        images.insert(StreamId(*count), image);
+        StreamId(*count)
+    }
 
-/// Whether the input has to wait until the job has begun on this node.
-pub(super) fn waits(input: &Input) -> bool {
-    match input {
-        Input::Message(input) => !matches!(input.message, Message::Node(NodeMessage::Probe(_))),
-        Input::Image(..) => true,
-        Input::Job(_)
-        | Input::ClientGone(_)
-        | Input::State(_)
-        | Input::Gone(..)
-        | Input::Unreachable(_)
-        | Input::Leave => false,
+    /// Removes the image that arrives on `stream`.
+    pub(super) fn remove(&self, stream: StreamId) -> Option<ImageStream> {
+        self.0.borrow_mut().1.remove(&stream)
     }
 }
 
 /// Passes on the input from a node until its connection closes, as far as there is memory for input that waits.
-pub(super) fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
+pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Sender<PeerEvent>) {
     let Peer {
         mut messages,
         mut states,
+        sender,
         ..
     } = peer;
-    let inputs = input.clone();
+    let inputs = events.clone();
     let budget = InputBudget::new(WAITING_MAX);
+    let link = sender.clone();
     drop(actix_rt::spawn(async move {
         loop {
-            let input = match messages.receive().await {
+            let event = match messages.receive().await {
                 Ok(Received::Message(from, to, message)) => {
                     let arrived = Clock::now();
                     let memory = budget
                         .reserve(message.payload().map_or(0, Bytes::len))
                         .await;
-                    Input::Message(Box::new(NodeInput {
+                    PeerEvent::Message(Box::new(NodeInput {
                         host,
                         ends: (from, to),
+                        transport: transport(&message, &link),
                         message,
                         arrived,
                         memory,
                     }))
                 }
-                Ok(Received::Closed { reason }) => Input::Gone(host, Ok(reason)),
-                Err(error) => Input::Gone(host, Err(error)),
+                Ok(Received::Closed { reason }) => PeerEvent::Gone(host, Ok(reason)),
+                Err(error) => PeerEvent::Gone(host, Err(error.into())),
             };
-            let is_last = matches!(input, Input::Gone(..));
-            if inputs.send(input).await.is_err() || is_last {
+            let is_last = matches!(event, PeerEvent::Gone(..));
+            if inputs.send(event).await.is_err() || is_last {
                 return;
             }
         }
     }));
-    let inputs = input.clone();
+    let inputs = events.clone();
     drop(actix_rt::spawn(async move {
         // The task above reports the end of the connection.
         while let Ok(opened) = states.accept().await {
@@ -105,21 +84,38 @@ pub(super) fn listen(host: HostId, peer: Peer, input: &mpsc::Sender<Input>) {
                 began,
                 payload,
             } = opened;
-            let (sender, chunks) = chunks::channel();
-            let chunks = ChunkReader::new(payload.len(), chunks);
-            drop(actix_rt::spawn(async move { payload.read(sender).await }));
-            let image = IncomingImage {
+            let (chunk, chunks) = chunk_channel::channel();
+            let length = payload.len();
+            drop(actix_rt::spawn(async move { payload.read(chunk).await }));
+            let stream = images.insert(ImageStream {
+                ends: (from, to),
+                image: state.clone(),
+                began,
+                length,
+                chunks,
+                round_trip: seconds(sender.round_trip_least()),
+            });
+            let image = PeerEvent::Image(Box::new(IncomingImage {
+                host,
                 ends: (from, to),
                 image: state,
-                began,
-                chunks,
-            };
-            let image = Input::Image(host, Box::new(image));
+                stream,
+            }));
             if inputs.send(image).await.is_err() {
                 return;
             }
         }
     }));
+}
+
+/// The estimated round-trip time and bandwidth of the connection on which a batch has arrived.
+fn transport(message: &Message, link: &Sender) -> (Seconds, f64) {
+    match message {
+        Message::Node(NodeMessage::Batch(_)) => (seconds(link.round_trip()), link.bandwidth()),
+        Message::Node(_) | Message::Agent(_) | Message::Call(_) | Message::Job(_) => {
+            (Seconds::ZERO, 0.0)
+        }
+    }
 }
 
 /// Bytes of input from one node that waits: batches of a superstep that has not begun here.

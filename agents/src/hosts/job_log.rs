@@ -2,9 +2,7 @@
 
 use std::time::Instant as Clock;
 
-use protocol::Submit;
-
-use super::failure::JobError;
+use crate::machines::node::action::{BegunJob, JobEnd};
 
 /// The lines about one job: its begin, and its end when it is known.
 ///
@@ -16,36 +14,32 @@ pub(super) struct JobLog {
     began: Clock,
 }
 
-/// How a job ended on a node.
-#[derive(Debug)]
-pub(super) enum JobEnd<'a> {
-    /// All its processes have halted.
-    Complete,
-    /// An error ended it.
-    Failed(&'a JobError),
-    /// The node's part of it panicked.
-    Panicked,
-}
-
 impl JobLog {
-    /// The job that `client` submits, the `number`-th of this node, has begun.
-    pub(super) fn begin(number: u64, client: &str, submit: &Submit) -> Self {
-        let (processes, nodes) = (submit.processes, submit.members.len());
+    /// A job has begun.
+    pub(super) fn begin(job: &BegunJob) -> Self {
+        let BegunJob {
+            party,
+            number,
+            processes,
+            nodes,
+            ..
+        } = job;
+        let client = party.as_str();
         tracing::info!(job = number, client, processes, nodes, "a job begins");
         Self {
-            number,
-            client: client.to_owned(),
+            number: *number,
+            client: party.clone(),
             began: Clock::now(),
         }
     }
 
     /// The job has ended after this number of supersteps.
-    pub(super) fn end(&self, end: &JobEnd<'_>, supersteps: u64) {
+    pub(super) fn end(&self, end: &JobEnd, supersteps: u64) {
         let (job, client) = (self.number, self.client.as_str());
         let seconds = self.began.elapsed().as_secs_f64();
         let seconds = (seconds * 1e3).round() / 1e3;
         match end {
-            JobEnd::Complete => {
+            JobEnd::Complete(_) => {
                 tracing::info!(job, client, seconds, supersteps, "a job is complete");
             }
             JobEnd::Failed(error) => {

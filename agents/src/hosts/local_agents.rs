@@ -11,9 +11,9 @@ use bsp::{HostId, Rank, SetId};
 use protocol::Address;
 use tokio::sync::mpsc;
 
-use super::failure::JobError;
-use super::world::HostWorld;
 use crate::actors::{AgentContext, Handed, NodeAgent, ProcessAgent, SetManagerAgent};
+use crate::machines::failure::JobError;
+use crate::machines::world::HostWorld;
 use crate::node::Node;
 use crate::process::Process;
 use crate::set_manager::SetManager;
@@ -63,11 +63,6 @@ impl LocalAgents {
             manager,
             context,
         }
-    }
-
-    /// The processes whose agents are here.
-    pub(super) fn ranks(&self) -> Vec<Rank> {
-        self.processes.keys().copied().collect()
     }
 
     /// Processes have left, or are done.

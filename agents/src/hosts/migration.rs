@@ -1,8 +1,6 @@
-//! Processes that move between hosts.
+//! Processes that move between nodes.
 
-pub(in crate::hosts) mod arrival;
-pub(in crate::hosts) mod arrived_process;
-pub(in crate::hosts) mod departure;
-mod image;
-mod packing;
-pub(in crate::hosts) mod transfer;
+pub(super) mod arrival;
+pub(super) mod chunk_channel;
+pub(super) mod departure;
+mod packing_clock;

@@ -7,7 +7,7 @@ use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 
 use super::played_host::PlayedHost;
 use super::share::Share;
-use super::time::seconds;
+use crate::machines::time::seconds;
 
 /// How long computations on a node last, compared with the processor time that they take.
 #[derive(Clone, Debug)]

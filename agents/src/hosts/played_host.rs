@@ -7,7 +7,7 @@ use bsp::HostId;
 use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
 use simulator::{Activity, Engine, NetworkOptions, Platform};
 
-use super::time::{duration, seconds};
+use crate::machines::time::{duration, seconds};
 
 /// The host of a platform that a node plays: programs compute at its speed, and without what its load or the jobs of its
 /// owner take. Clones share it.

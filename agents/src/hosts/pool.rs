@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
-use bsp::{Rank, reference};
+use bsp::reference;
+use bsp::units::{Instructions, InstructionsPerSecond};
 use tokio::sync::mpsc;
 
 use super::counter::{Counter, quotient};
@@ -15,9 +15,10 @@ use super::execution::{Executions, ThreadEntry};
 use super::meter::thread_time;
 use super::pace::{Computed, Pace};
 use super::queue::Queue;
-use super::time::{duration, elapsed};
+use super::time::elapsed;
 use crate::error::RunError;
-use crate::programs::{Executed, HostedProgram, Turn};
+use crate::machines::task::{Done, Task};
+use crate::machines::time::duration;
 
 /// As many threads as a node gives processors.
 pub(super) struct Pool {
@@ -32,27 +33,6 @@ pub(super) struct ProcessorSpeed {
     /// How many instructions a second the machine counts while it computes at `speed`, if they are counted: work is
     /// then what it counts, in the unit of `speed`, and else the time that it takes.
     pub(super) counted: Option<f64>,
-}
-
-/// A superstep to be executed.
-pub(super) struct Task {
-    pub(super) program: Box<dyn HostedProgram>,
-    pub(super) turn: Turn,
-    /// What the process pays first.
-    pub(super) delay: Seconds,
-}
-
-/// A superstep that has been executed.
-pub(super) struct Done {
-    pub(super) rank: Rank,
-    pub(super) program: Box<dyn HostedProgram>,
-    pub(super) result: Result<Executed, RunError>,
-    /// What a processor did for it.
-    pub(super) work: Instructions,
-    /// The time for which it had a processor.
-    pub(super) held: Seconds,
-    /// What of that the process paid first, without computing.
-    pub(super) delay: Seconds,
 }
 
 impl Pool {

@@ -22,7 +22,7 @@ pub struct Programs {
 #[derive(Clone, Copy)]
 pub struct ProgramType {
     decode: fn(Rank, &[u8]) -> Decoded,
-    decode_from: fn(Rank, &mut ChunkReader) -> Decoded,
+    decode_from: fn(Rank, &mut ChunkReader<'_>) -> Decoded,
     round: Round,
 }
 
@@ -140,7 +140,7 @@ impl ProgramType {
     }
 
     /// The program of `rank` whose encoded state is next in `state`.
-    pub(crate) fn decode_from(self, rank: Rank, state: &mut ChunkReader) -> Decoded {
+    pub(crate) fn decode_from(self, rank: Rank, state: &mut ChunkReader<'_>) -> Decoded {
         (self.decode_from)(rank, state)
     }
 }

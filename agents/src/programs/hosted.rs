@@ -17,7 +17,7 @@ pub(crate) trait HostedProgram: Send {
     fn execute(&mut self, turn: Turn) -> Result<Executed, RunError>;
 
     /// Appends the encoded program to `state`.
-    fn pack(&self, rank: Rank, state: &mut ChunkWriter) -> Result<(), RunError>;
+    fn pack(&self, rank: Rank, state: &mut ChunkWriter<'_>) -> Result<(), RunError>;
 
     /// The length of the encoded program.
     fn packed_len(&self) -> u64;
@@ -167,7 +167,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         })
     }
 
-    fn pack(&self, rank: Rank, state: &mut ChunkWriter) -> Result<(), RunError> {
+    fn pack(&self, rank: Rank, state: &mut ChunkWriter<'_>) -> Result<(), RunError> {
         encode_into(state, "the state of", rank, &self.program)
     }
 
@@ -206,7 +206,6 @@ mod tests {
 
     use super::super::erased::ProgramType;
     use super::*;
-    use crate::chunks;
 
     /// Sends what it has received to the next process, and its length; halts when it receives "end".
     #[derive(Serialize, Deserialize)]
@@ -241,11 +240,11 @@ mod tests {
     }
 
     fn packed(program: &dyn HostedProgram) -> Vec<u8> {
-        let (sender, mut chunks) = chunks::channel();
-        let mut writer = ChunkWriter::new(sender);
+        let mut chunks = Vec::new();
+        let mut writer = ChunkWriter::new(&mut chunks);
         program.pack(Rank(0), &mut writer).unwrap();
         writer.flush().unwrap();
-        let packed = chunks.blocking_recv().unwrap();
+        let packed = chunks.pop().unwrap();
         assert_eq!(u64::try_from(packed.len()).unwrap(), program.packed_len());
         packed.to_vec()
     }

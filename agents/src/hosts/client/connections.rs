@@ -3,16 +3,13 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bsp::HostId;
 use protocol::identity::Identity;
-use protocol::transport::{Bounds, Endpoint, Peer, PeerPolicy, Sender};
+use protocol::transport::{Bounds, Endpoint, PeerPolicy, Sender};
 use protocol::{Address, Build, JobMessage, Message, encode};
 
-use super::request::Request;
-use crate::hosts::failure::JobError;
-use crate::hosts::members;
+use crate::machines::failure::JobError;
 
 /// A runtime on the calling thread.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, JobError> {
@@ -34,34 +31,9 @@ pub(super) fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint
     Ok(Arc::new(bound))
 }
 
-/// Connects to the nodes of `request`, by host.
-pub(super) async fn connect(
-    endpoint: &Arc<Endpoint>,
-    request: &Request,
-) -> Result<Vec<Peer>, JobError> {
-    let rules = members::rules(&request.setup);
-    let all = request.members.iter().enumerate();
-    let connecting = all.map(|(index, member)| {
-        let role = members::role_of(&rules, HostId::from_index(index));
-        let (endpoint, member) = (Arc::clone(endpoint), member.clone());
-        tokio::spawn(async move { members::connect(&endpoint, &member, role).await })
-    });
-    let mut peers = Vec::new();
-    for connected in connecting.collect::<Vec<_>>() {
-        let peer = connected
-            .await
-            .map_err(|error| JobError::cluster(error.to_string()))?;
-        peers.push(peer?);
-    }
-    Ok(peers)
-}
-
 /// Sends `message` to a node.
 pub(super) fn send(node: &Sender, message: JobMessage) -> Result<(), JobError> {
     let message = Message::Job(Box::new(message));
     let frame = encode(Address::Client, Address::Node(HostId(0)), &message);
     Ok(node.push(frame)?)
 }
-
-/// How long a node may take to answer.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(10);

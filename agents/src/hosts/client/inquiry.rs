@@ -6,9 +6,10 @@ use protocol::identity::{Identity, Role};
 use protocol::transport::{Endpoint, Peer, Received};
 use protocol::{Build, JobMessage, Member, Message, Status};
 
-use super::connections::{ANSWER_LIMIT, endpoint, runtime, send};
-use crate::hosts::failure::JobError;
+use super::connections::{endpoint, runtime, send};
 use crate::hosts::members::connect;
+use crate::machines::client::ANSWER_LIMIT;
+use crate::machines::failure::JobError;
 
 /// The answer of a node to an inquiry.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ async fn answer_of(endpoint: &Endpoint, member: &Member, role: Role) -> NodeAnsw
 }
 
 /// The status of the node `name`, which is `peer`.
-pub(super) async fn ask(peer: &mut Peer, name: &str) -> Result<Status, JobError> {
+async fn ask(peer: &mut Peer, name: &str) -> Result<Status, JobError> {
     send(&peer.sender, JobMessage::Inquire)?;
     let unexpected = |answer: &dyn std::fmt::Debug| {
         Err(JobError::cluster(format!("{name} answered {answer:?}")))

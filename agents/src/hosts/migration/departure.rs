@@ -9,34 +9,25 @@ use protocol::transport::Sender;
 use protocol::{Address, Migrate, ProcessImage};
 use tokio::sync::{Semaphore, mpsc};
 
-use super::image::OutgoingImage;
-use super::packing::PackingClock;
-use crate::chunks::{self, ChunkWriter};
+use super::chunk_channel::{self, ChannelSink};
+use super::packing_clock::PackingClock;
 use crate::error::RunError;
-use crate::hosts::failure::JobError;
-use crate::hosts::local_event::LocalEvent;
 use crate::hosts::time::elapsed;
-use crate::programs::{HostedProgram, Incoming};
+use crate::machines::failure::JobError;
+use crate::machines::migration::departing_process::DepartingProcess;
+use crate::machines::migration::image::OutgoingImage;
+use crate::machines::node::event::JobEvent;
 
 /// The processes that leave this node.
 pub(in crate::hosts) struct Departures {
     /// One permit for each image that may be encoded at the same time.
     encoders: Arc<Semaphore>,
-    events: mpsc::UnboundedSender<LocalEvent>,
-}
-
-/// A process that leaves this node.
-pub(in crate::hosts) struct DepartingProcess {
-    /// The encoded agent.
-    pub(in crate::hosts) agent: Vec<u8>,
-    /// The messages that it has not received yet.
-    pub(in crate::hosts) inbox: Vec<Incoming>,
-    pub(in crate::hosts) program: Box<dyn HostedProgram>,
+    events: mpsc::UnboundedSender<JobEvent>,
 }
 
 impl Departures {
     /// No departures yet; `events` receives the event of each that is complete.
-    pub(in crate::hosts) fn new(events: mpsc::UnboundedSender<LocalEvent>) -> Self {
+    pub(in crate::hosts) fn new(events: mpsc::UnboundedSender<JobEvent>) -> Self {
         Self {
             encoders: Arc::new(Semaphore::new(ENCODERS)),
             events,
@@ -52,7 +43,7 @@ impl Departures {
             let began = Clock::now();
             let event = send_image(order, process, PackingClock { frozen, began }, peer).await;
             // The job may be over.
-            drop(events.send(event.unwrap_or_else(LocalEvent::Failed)));
+            drop(events.send(event.unwrap_or_else(JobEvent::Failed)));
         }));
     }
 }
@@ -63,7 +54,7 @@ async fn send_image(
     process: DepartingProcess,
     clock: PackingClock,
     peer: Sender,
-) -> Result<LocalEvent, JobError> {
+) -> Result<JobEvent, JobError> {
     let DepartingProcess {
         agent,
         inbox,
@@ -78,13 +69,18 @@ async fn send_image(
     };
     // Encoding takes time in proportion to the image, so other threads do it.
     let measuring = tokio::task::spawn_blocking(move || {
-        let payload = OutgoingImage::new((order.rank, clock), agent, &inbox, program)?;
+        let payload = OutgoingImage::new(order.rank, agent, &inbox, program)?;
         Ok::<_, RunError>((payload.len(), payload))
     });
     let panicked = |error: tokio::task::JoinError| JobError::program(error.to_string());
     let (bytes, payload) = measuring.await.map_err(panicked)??;
-    let (sender, chunks) = chunks::channel();
-    let encoding = tokio::task::spawn_blocking(move || payload.encode(ChunkWriter::new(sender)));
+    let measured = clock.began.elapsed();
+    let (sender, chunks) = chunk_channel::channel();
+    let encoding = tokio::task::spawn_blocking(move || {
+        payload.encode(&mut ChannelSink::new(sender), |waited| {
+            clock.times(measured, waited)
+        })
+    });
     let (from, to) = (Address::Node(order.from), Address::Node(order.to));
     let sent = peer
         .send_state_chunks(from, to, image, (bytes, chunks))
@@ -94,7 +90,7 @@ async fn send_image(
         Err(error) if sent.is_ok() || !peer.is_lost() => return Err(error.into()),
         Ok(()) | Err(_) => sent?,
     }
-    Ok(LocalEvent::Sent(order.to, bytes, elapsed(clock.began)))
+    Ok(JobEvent::Sent(order.to, bytes, elapsed(clock.began)))
 }
 
 /// The number of images that are encoded at the same time. Each takes a thread until its image is sent, and there are

@@ -1,0 +1,230 @@
+//! The sockets and tasks of a client: it performs what its machine decides, and tells it what happens.
+
+use std::future::{self, Future};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant as Clock};
+
+use bsp::{HostId, Rank};
+use protocol::transport::{Endpoint, JobId, Peer, Sender};
+use protocol::{Address, Build};
+use tokio::sync::mpsc;
+
+use super::listening::listen;
+use crate::hosts::members::connect;
+use crate::machines::client::event::{ClientAction, ClientEvent, NodeWord};
+use crate::machines::client::job_result::JobResult;
+use crate::machines::client::request::Request;
+use crate::machines::client::{ClientMachine, initial};
+use crate::machines::failure::JobError;
+use crate::programs::States;
+use crate::record::Event;
+
+/// The sockets and tasks of a client.
+struct ClientShell<'a> {
+    endpoint: &'a Arc<Endpoint>,
+    request: &'a Request,
+    observer: &'a mut dyn FnMut(&Event) -> Result<(), JobError>,
+    /// The processes that have not been encoded.
+    states: Option<States>,
+    /// The connections to the nodes, by host.
+    senders: Vec<Option<Sender>>,
+    words: (
+        mpsc::Sender<(HostId, NodeWord)>,
+        mpsc::Receiver<(HostId, NodeWord)>,
+    ),
+    connected: (
+        mpsc::UnboundedSender<(HostId, Result<Peer, JobError>)>,
+        mpsc::UnboundedReceiver<(HostId, Result<Peer, JobError>)>,
+    ),
+    sent: (mpsc::UnboundedSender<Sent>, mpsc::UnboundedReceiver<Sent>),
+}
+
+/// The processes that have not been encoded, after one has been sent.
+struct Sent {
+    states: States,
+    result: Result<(), JobError>,
+}
+
+/// Submits `request` with the encoded processes `states` and follows the job to its end.
+pub(super) async fn submit(
+    endpoint: &Arc<Endpoint>,
+    request: &Request,
+    states: States,
+    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    interrupted: impl Future<Output = ()>,
+) -> Result<JobResult, JobError> {
+    let mut client = ClientMachine::new(request, JobId::random(), Clock::now());
+    let mut shell = ClientShell {
+        endpoint,
+        request,
+        observer,
+        states: Some(states),
+        senders: vec![None; request.members.len()],
+        words: mpsc::channel(EVENTS_MAX),
+        connected: mpsc::unbounded_channel(),
+        sent: mpsc::unbounded_channel(),
+    };
+    let mut interrupted = pin!(interrupted);
+    let mut is_interrupted = false;
+    loop {
+        while let Some(action) = client.poll() {
+            match shell.perform(action) {
+                Performed::Done => {}
+                Performed::Failed(error) => {
+                    client.handle(Clock::now(), ClientEvent::ObserverFailed(error));
+                }
+                Performed::Finished(result) => {
+                    shell.close(&result).await;
+                    return result;
+                }
+            }
+        }
+        let event = tokio::select! {
+            () = &mut interrupted, if !is_interrupted => {
+                is_interrupted = true;
+                ClientEvent::Interrupted
+            }
+            event = shell.next() => event,
+            () = sleep_until(client.next_timeout()) => ClientEvent::Tick,
+        };
+        client.handle(Clock::now(), event);
+    }
+}
+
+enum Performed {
+    Done,
+    /// The observer of the record has failed.
+    Failed(JobError),
+    Finished(Result<JobResult, JobError>),
+}
+
+impl ClientShell<'_> {
+    /// What happens next. Dropping the future loses nothing.
+    async fn next(&mut self) -> ClientEvent {
+        // The ends that send are kept here, so the channels do not close.
+        tokio::select! {
+            Some((host, connected)) = self.connected.1.recv() => {
+                ClientEvent::Connected(host, self.add(host, connected))
+            }
+            Some(Sent { states, result }) = self.sent.1.recv() => {
+                self.states = Some(states);
+                ClientEvent::StateSent(result)
+            }
+            Some((host, word)) = self.words.1.recv() => ClientEvent::Node(host, word),
+        }
+    }
+
+    /// Keeps the connection to a node. Returns the build that it runs.
+    fn add(&mut self, host: HostId, peer: Result<Peer, JobError>) -> Result<Build, JobError> {
+        let peer = peer?;
+        let build = peer.build.clone();
+        self.senders[host.index()] = Some(peer.sender.clone());
+        listen(host, peer, &self.words.0);
+        Ok(build)
+    }
+
+    fn perform(&mut self, action: ClientAction) -> Performed {
+        match action {
+            ClientAction::Connect(host, role) => {
+                let member = self.request.members[host.index()].clone();
+                let (endpoint, connected) = (Arc::clone(self.endpoint), self.connected.0.clone());
+                drop(tokio::spawn(async move {
+                    let peer = connect(&endpoint, &member, role).await;
+                    // The run may be interrupted.
+                    drop(connected.send((host, peer)));
+                }));
+            }
+            ClientAction::Send(host, frame) => {
+                if let Some(sender) = &self.senders[host.index()] {
+                    // The end of a connection is an event of its own.
+                    drop(sender.push(frame));
+                }
+            }
+            ClientAction::SendState(host, rank) => self.send_state(host, rank),
+            ClientAction::Refuse(host, problem) => {
+                if let Some(sender) = &self.senders[host.index()] {
+                    // The machine knows the error.
+                    drop(sender.refuse(problem));
+                }
+            }
+            ClientAction::Observe(event) => {
+                if let Err(error) = (self.observer)(&event) {
+                    return Performed::Failed(error);
+                }
+            }
+            ClientAction::Finish(result) => return Performed::Finished(*result),
+        }
+        Performed::Done
+    }
+
+    /// Sends a process to the host where it starts. A process is encoded only when it is sent, and by another thread:
+    /// nodes would miss the client's signs of life.
+    fn send_state(&mut self, host: HostId, rank: Rank) {
+        let (Some(mut states), Some(sender)) =
+            (self.states.take(), self.senders[host.index()].clone())
+        else {
+            return;
+        };
+        let sent = self.sent.0.clone();
+        drop(tokio::spawn(async move {
+            let encoding = tokio::task::spawn_blocking(move || (states.next(), states));
+            // Without the rest, nothing more can be sent: the run ends.
+            let (state, states) = match encoding.await {
+                Ok(encoded) => encoded,
+                Err(panic) => {
+                    let error = JobError::program(format!("encoding a process: {panic}"));
+                    let states: States = Box::new(std::iter::empty());
+                    let result = Err(error);
+                    drop(sent.send(Sent { states, result }));
+                    return;
+                }
+            };
+            let result = match state {
+                None => Ok(()),
+                Some(Err(error)) => Err(error.into()),
+                Some(Ok(state)) => {
+                    let state = initial(rank, state.into());
+                    let to = Address::Process(rank);
+                    let sending = sender.send_state(Address::Client, to, state);
+                    sending.await.map_err(JobError::from)
+                }
+            };
+            // The run may be over.
+            drop(sent.send(Sent { states, result }));
+        }));
+    }
+
+    /// Closes all connections, with the reason for which the job is over.
+    async fn close(&self, result: &Result<JobResult, JobError>) {
+        let reason = result
+            .as_ref()
+            .err()
+            .map_or("the job is over", |error| &error.message);
+        let closing = self.senders.iter().flatten().cloned().map(|sender| {
+            let reason = reason.to_owned();
+            tokio::spawn(async move { sender.close(&reason).await })
+        });
+        let closing: Vec<_> = closing.collect();
+        let closed = async {
+            for closed in closing {
+                // A node that has closed its connection needs no notice.
+                drop(closed.await);
+            }
+        };
+        // A node that does not respond detects the end by itself.
+        drop(tokio::time::timeout(CLOSE_LIMIT, closed).await);
+    }
+}
+
+async fn sleep_until(at: Option<Clock>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => future::pending().await,
+    }
+}
+
+/// How long all connections together may take to close.
+const CLOSE_LIMIT: Duration = Duration::from_secs(2);
+/// Events that wait to be handled.
+const EVENTS_MAX: usize = 1024;

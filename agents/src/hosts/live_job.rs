@@ -1,0 +1,354 @@
+//! The sockets, threads and tasks of a job that runs on a node.
+
+use std::collections::BTreeMap;
+use std::iter;
+use std::sync::Arc;
+
+use bsp::{HostId, Rank};
+use bytes::Bytes;
+use protocol::identity::Role;
+use protocol::transport::{Endpoint, Peer, Sender, StateReceiver, TrySendError};
+use protocol::{Address, Frame, Member, Migrate, ProcessImage};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::Machine;
+use super::input::{Images, listen};
+use super::job_log::JobLog;
+use super::local_agents::LocalAgents;
+use super::members::connect;
+use super::migration::departure::Departures;
+use super::planning;
+use super::pool::Pool;
+use crate::machines::client::initial;
+use crate::machines::failure::JobError;
+use crate::machines::migration::departing_process::DepartingProcess;
+use crate::machines::node::action::{BegunJob, JobAction, StartedJob};
+use crate::machines::node::event::{JobEvent, PeerEvent};
+use crate::machines::task::Done;
+use crate::programs::ProgramType;
+
+/// The sockets, threads and tasks of a job. They end with it, and so do the events that they would have caused.
+pub(super) struct LiveJob {
+    own: Option<HostId>,
+    endpoint: Arc<Endpoint>,
+    machine: Machine,
+    to_client: Sender,
+    log: JobLog,
+    peers: BTreeMap<HostId, Sender>,
+    agents: Option<LocalAgents>,
+    pool: Option<Pool>,
+    departures: Departures,
+    images: Images,
+    /// Connections being set up.
+    calls: JoinSet<()>,
+    /// Peers that have connected.
+    connected: (mpsc::UnboundedSender<Peer>, mpsc::UnboundedReceiver<Peer>),
+    events: Channels,
+}
+
+/// The events of a job.
+struct Channels {
+    /// Of this node.
+    own: (
+        mpsc::UnboundedSender<JobEvent>,
+        mpsc::UnboundedReceiver<JobEvent>,
+    ),
+    executed: (
+        mpsc::UnboundedSender<Vec<Done>>,
+        mpsc::UnboundedReceiver<Vec<Done>>,
+    ),
+    /// The states that the client sends.
+    states: (mpsc::Sender<JobEvent>, mpsc::Receiver<JobEvent>),
+    /// Of the other nodes.
+    peers: (mpsc::Sender<PeerEvent>, mpsc::Receiver<PeerEvent>),
+}
+
+/// What happens next in a job.
+pub(super) enum Next {
+    Event(JobEvent),
+    /// A node has answered a call.
+    Connected(Peer),
+}
+
+impl LiveJob {
+    /// A job that begins, of the client behind `to_client`, which sends `states`.
+    pub(super) fn begin(
+        begun: &BegunJob,
+        (endpoint, machine): (&Arc<Endpoint>, &Machine),
+        (to_client, states): (Sender, Option<StateReceiver>),
+    ) -> Self {
+        endpoint.begin(begun.job, 0);
+        let events = Channels {
+            own: mpsc::unbounded_channel(),
+            executed: mpsc::unbounded_channel(),
+            states: mpsc::channel(STATES_MAX),
+            peers: mpsc::channel(INPUTS_MAX),
+        };
+        if let Some(states) = states {
+            drop(actix_rt::spawn(hand_on(states, events.states.0.clone())));
+        }
+        Self {
+            own: None,
+            endpoint: Arc::clone(endpoint),
+            machine: machine.clone(),
+            to_client,
+            log: JobLog::begin(begun),
+            peers: BTreeMap::new(),
+            agents: None,
+            pool: None,
+            departures: Departures::new(events.own.0.clone()),
+            images: Images::default(),
+            calls: JoinSet::new(),
+            connected: mpsc::unbounded_channel(),
+            events,
+        }
+    }
+
+    /// What happens next; of other nodes only if `takes_peer_events`. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self, takes_peer_events: bool) -> Next {
+        let Channels {
+            own,
+            executed,
+            states,
+            peers,
+        } = &mut self.events;
+        // The ends that send are kept here, so the channels do not close.
+        tokio::select! {
+            Some(done) = executed.1.recv() => {
+                let more = iter::from_fn(|| executed.1.try_recv().ok());
+                let all = iter::once(done).chain(more.take(INPUTS_AT_ONCE));
+                Next::Event(JobEvent::Executed(all.flatten().collect()))
+            }
+            Some(event) = own.1.recv() => Next::Event(event),
+            Some(state) = states.1.recv() => Next::Event(state),
+            Some(peer) = self.connected.1.recv() => Next::Connected(peer),
+            Some(event) = peers.1.recv(), if takes_peer_events => Next::Event(JobEvent::Peer(event)),
+        }
+    }
+
+    /// The next of the events of other nodes that have happened already.
+    pub(super) fn next_of_peers(&mut self) -> Option<PeerEvent> {
+        self.events.peers.1.try_recv().ok()
+    }
+
+    /// Has agents here handle events.
+    pub(super) async fn deliver(&mut self, action: JobAction) -> Result<(), JobError> {
+        match (action, &mut self.agents) {
+            (JobAction::Deliver(deliveries), Some(agents)) => agents.deliver(deliveries).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Performs an action. Returns the event that follows from it at once.
+    pub(super) fn perform(&mut self, action: JobAction) -> Option<JobEvent> {
+        let sent = match action {
+            JobAction::Send(host, frame) => match self.peers.get(&host) {
+                Some(peer) => peer.push(frame),
+                None => Ok(()),
+            },
+            JobAction::SendToClient(frame) => {
+                // The loss of the client is an event of its connection.
+                drop(self.to_client.push(frame));
+                Ok(())
+            }
+            JobAction::SendRecord(frame) => return self.send_record(frame),
+            JobAction::SendOutput(rank, output) => {
+                self.send_output(rank, output);
+                Ok(())
+            }
+            JobAction::Execute(tasks) => {
+                if let Some(pool) = &self.pool {
+                    pool.execute(tasks.into_iter());
+                }
+                Ok(())
+            }
+            JobAction::AdvanceEpoch(epoch) => {
+                self.endpoint.advance(epoch);
+                self.endpoint.retire(epoch.saturating_sub(1));
+                Ok(())
+            }
+            JobAction::Plan(set, deliberation) => {
+                let events = self.events.own.0.clone();
+                let planned = planning::plan(set, deliberation, events);
+                return planned.err().map(JobEvent::Failed);
+            }
+            action => {
+                self.perform_rare(action);
+                Ok(())
+            }
+        };
+        sent.err().map(|error| JobEvent::Failed(error.into()))
+    }
+
+    /// Performs an action that does not occur in every superstep.
+    fn perform_rare(&mut self, action: JobAction) {
+        match action {
+            JobAction::Connect(member, role) => self.connect(member, role),
+            JobAction::DecodeStates(program_type, states) => self.decode(program_type, states),
+            JobAction::Start(started) => self.start(&started),
+            JobAction::StartClock => {
+                if let Some(host) = self.machine.pace.played() {
+                    host.begin();
+                }
+            }
+            JobAction::Refuse(host, problem) => {
+                if let Some(peer) = self.peers.get(&host) {
+                    // The machine knows the error.
+                    drop(peer.refuse(problem));
+                }
+            }
+            JobAction::Depart(order, process) => self.depart(order, process),
+            JobAction::Decode(program_type, stream) => {
+                if let Some(image) = self.images.remove(stream) {
+                    image.decode(program_type, self.events.own.0.clone());
+                }
+            }
+            JobAction::Release(ranks) => {
+                if let Some(agents) = &mut self.agents {
+                    agents.release(ranks);
+                }
+            }
+            JobAction::Admit(..)
+            | JobAction::Deliver(_)
+            | JobAction::Send(..)
+            | JobAction::SendToClient(_)
+            | JobAction::SendRecord(_)
+            | JobAction::SendOutput(..)
+            | JobAction::Execute(_)
+            | JobAction::AdvanceEpoch(_)
+            | JobAction::Plan(..) => unreachable!("performed elsewhere"),
+        }
+    }
+
+    /// Reads what `peer` sends, which is the node of `host`.
+    pub(super) fn admit(&mut self, host: HostId, peer: Peer) {
+        self.peers.insert(host, peer.sender.clone());
+        listen(host, peer, self.images.clone(), &self.events.peers.0);
+    }
+
+    /// Ends the job: closes the connections with `reason`. What its threads execute is abandoned.
+    pub(super) fn end(self, reason: &str) -> (JobLog, Sender) {
+        for sender in self.peers.into_values() {
+            let reason = reason.to_owned();
+            // A node that does not read the reason detects the end by itself.
+            drop(actix_rt::spawn(async move { sender.close(&reason).await }));
+        }
+        self.endpoint.end();
+        (self.log, self.to_client)
+    }
+
+    /// Sends a part of the record, and tells when the client has taken it.
+    fn send_record(&self, frame: Frame) -> Option<JobEvent> {
+        match self.to_client.try_send(frame) {
+            Ok(()) => Some(JobEvent::RecordTaken),
+            Err(TrySendError::Peer(error)) => Some(JobEvent::Failed(error.into())),
+            Err(TrySendError::Full { frame }) => {
+                let (client, events) = (self.to_client.clone(), self.events.own.0.clone());
+                drop(actix_rt::spawn(async move {
+                    let event = match client.send(frame).await {
+                        Ok(()) => JobEvent::RecordTaken,
+                        Err(error) => JobEvent::Failed(error.into()),
+                    };
+                    // The job may be over.
+                    drop(events.send(event));
+                }));
+                None
+            }
+        }
+    }
+
+    fn send_output(&self, rank: Rank, output: Bytes) {
+        let own = self.own.unwrap_or(HostId(0));
+        let (client, events) = (self.to_client.clone(), self.events.own.0.clone());
+        drop(actix_rt::spawn(async move {
+            let state = initial(rank, output);
+            let sent = client.send_state(Address::Node(own), Address::Client, state);
+            if let Err(error) = sent.await {
+                // The job may be over.
+                drop(events.send(JobEvent::Failed(error.into())));
+            }
+        }));
+    }
+
+    fn connect(&mut self, member: Member, role: Role) {
+        let endpoint = Arc::clone(&self.endpoint);
+        let (connected, events) = (self.connected.0.clone(), self.events.own.0.clone());
+        let connecting = async move {
+            // The job may be over.
+            match connect(&endpoint, &member, role).await {
+                Ok(peer) => drop(connected.send(peer)),
+                Err(error) => drop(events.send(JobEvent::Unreachable(error))),
+            }
+        };
+        drop(self.calls.spawn(connecting));
+    }
+
+    /// Decodes states. That takes time in proportion to them, so another thread does it.
+    fn decode(&self, program_type: ProgramType, states: Vec<(Rank, Bytes)>) {
+        let events = self.events.own.0.clone();
+        let decoding = tokio::task::spawn_blocking(move || {
+            let decode =
+                |(rank, state): (Rank, Bytes)| Ok((rank, program_type.decode(rank, &state[..])?));
+            states.into_iter().map(decode).collect()
+        });
+        drop(actix_rt::spawn(async move {
+            let event = match decoding.await {
+                Ok(Ok(programs)) => JobEvent::Decoded(programs),
+                Ok(Err(error)) => JobEvent::Failed(crate::error::RunError::into(error)),
+                Err(panic) => {
+                    JobEvent::Failed(JobError::program(format!("decoding a process: {panic}")))
+                }
+            };
+            // The job may be over.
+            drop(events.send(event));
+        }));
+    }
+
+    fn start(&mut self, started: &StartedJob) {
+        let StartedJob {
+            own,
+            rules,
+            world,
+            slots,
+            speed,
+            counts,
+        } = started;
+        self.machine = self.machine.giving(*slots, *speed).counting(*counts);
+        let Machine {
+            processors,
+            processor,
+            pace,
+            executions,
+            ..
+        } = &self.machine;
+        let done = &self.events.executed.0;
+        self.pool = Some(Pool::new(*processors, (*processor, pace), executions, done));
+        self.own = Some(*own);
+        self.agents = Some(LocalAgents::new(*own, rules, world));
+    }
+
+    fn depart(&self, order: Migrate, process: DepartingProcess) {
+        if let Some(peer) = self.peers.get(&order.to) {
+            self.departures.send(order, process, peer.clone());
+        }
+    }
+}
+
+/// Passes on the processes that a client sends.
+async fn hand_on(mut states: StateReceiver, events: mpsc::Sender<JobEvent>) {
+    // The end of the connection is an event of its own, and a job that is over takes no more.
+    while let Ok(received) = states.receive().await {
+        let state: ProcessImage = received.state;
+        if events.send(JobEvent::State(state)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// States that wait to be handled.
+const STATES_MAX: usize = 1024;
+/// Events of other nodes that wait to be handled.
+const INPUTS_MAX: usize = 256;
+/// Events that are handled before what they cause is done.
+pub(super) const INPUTS_AT_ONCE: usize = 64;

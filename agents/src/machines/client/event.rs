@@ -1,0 +1,53 @@
+//! What a client is told, and what it is to do.
+
+use bsp::{HostId, Rank};
+use bytes::Bytes;
+use protocol::identity::Role;
+use protocol::{Build, Frame, JobMessage};
+
+use super::job_result::JobResult;
+use crate::machines::failure::JobError;
+use crate::machines::input_memory::InputMemory;
+use crate::record::Event;
+
+/// What a client is told.
+pub(crate) enum ClientEvent {
+    /// The client has connected to the node of a host, which runs this build, or cannot.
+    Connected(HostId, Result<Build, JobError>),
+    /// A node has sent something.
+    Node(HostId, NodeWord),
+    /// The state that was sent last has arrived, or is lost.
+    StateSent(Result<(), JobError>),
+    /// The observer of the record has failed.
+    ObserverFailed(JobError),
+    /// The user has interrupted the run.
+    Interrupted,
+    /// Time has passed.
+    Tick,
+}
+
+/// Something that a client receives from a node.
+pub(crate) enum NodeWord {
+    /// A message. The memory is held until its events of the record are in order.
+    Message(JobMessage, InputMemory),
+    /// The output of a process.
+    Output(Rank, Bytes),
+    /// The connection has ended: in order, with the reason that the node gave, or not.
+    Closed(Result<String, JobError>),
+}
+
+/// What a client is to do now. Actions are performed in order.
+pub(crate) enum ClientAction {
+    /// Connect to the node of a host, which has this role.
+    Connect(HostId, Role),
+    /// Send a frame to a node.
+    Send(HostId, Frame),
+    /// Encode the state of a process and send it to a node.
+    SendState(HostId, Rank),
+    /// Close the connection to a node because of what it sent.
+    Refuse(HostId, String),
+    /// Pass an event of the record to the observer.
+    Observe(Box<Event>),
+    /// The job is over: close all connections.
+    Finish(Box<Result<JobResult, JobError>>),
+}

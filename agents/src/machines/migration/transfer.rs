@@ -1,0 +1,51 @@
+//! How long a process took to move.
+
+use std::time::Duration;
+
+use bsp::units::Seconds;
+
+use super::packing::PackingTimes;
+use crate::machines::time::seconds;
+use crate::record::MoveTimes;
+
+/// The times of a move, as both hosts measured them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    /// What the host measured that it left.
+    pub(crate) packing: PackingTimes,
+    /// From the first byte until the last one had arrived.
+    pub(crate) arrived: Duration,
+    /// Unpacking, without waiting for the network.
+    pub(crate) unpacked: Duration,
+    /// From the first byte until the process was decoded.
+    pub(crate) decoded: Duration,
+}
+
+impl Transfer {
+    /// The duration of the move, from the beginning of packing until the process was decoded, and its parts.
+    ///
+    /// The clocks of the two hosts are not compared. The move took at least as long as packing, half of a round trip,
+    /// and what was left to decode when the last byte arrived; and at least as long as the first byte took to be written,
+    /// half of a round trip, and all that came after. One of these is exact: the first if the image was packed before its
+    /// first byte was sent, the second if the network held packing up.
+    pub(crate) fn times(&self, round_trip: Seconds) -> (Seconds, MoveTimes) {
+        let Self {
+            packing,
+            arrived,
+            unpacked,
+            decoded,
+        } = *self;
+        let latency = round_trip.get() / 2.0;
+        let after = (packing.lasted + (decoded.saturating_sub(arrived))).as_secs_f64();
+        let throughout = (packing.measured + decoded).as_secs_f64();
+        let took = Seconds::new(latency + after.max(throughout)).expect("durations are finite");
+        let times = MoveTimes {
+            frozen: seconds(packing.queued) + took,
+            packed: seconds(packing.packed),
+            sent: Seconds::new(latency + arrived.as_secs_f64()).expect("durations are finite"),
+            unpacked: seconds(unpacked),
+            round_trip,
+        };
+        (took, times)
+    }
+}

@@ -1,0 +1,364 @@
+//! A node of a cluster: it waits for clients, and takes part in one job at a time.
+
+pub(crate) mod action;
+pub(crate) mod event;
+mod job;
+
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::rc::Rc;
+use std::time::{Duration, Instant as Clock};
+
+use bsp::HostId;
+use protocol::identity::Role;
+use protocol::transport::{JobId, PeerInfo};
+use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Submit, encode};
+
+use super::builds::Builds;
+use super::failure::JobError;
+use super::host_meter::HostMeter;
+use super::members::check_own;
+use super::prepared::Prepared;
+use super::routes::Routes;
+use super::time::between;
+use action::{BegunJob, EndedJob, JobEnd, NodeAction};
+use event::{ConnectionId, JobEvent, NewPeer, NodeEvent, PeerEvent};
+use job::{Job, JobParts};
+
+/// What a job is made of, from what its client submits.
+pub type Prepare = dyn Fn(&Submit) -> Result<Prepared, JobError>;
+
+/// A node of a cluster, as a state machine: it is told what has happened, and says what is to be done.
+///
+/// Between two events, all actions are to be performed, in order.
+pub(crate) struct NodeMachine {
+    parts: NodeParts,
+    now: Clock,
+    /// The number of jobs that have ended.
+    jobs: u64,
+    /// Clients that are connected, and have not submitted a job.
+    guests: Vec<Guest>,
+    /// Jobs that wait until the threads of the last one have ended.
+    submissions: VecDeque<Submission>,
+    current: Option<Current>,
+    actions: VecDeque<NodeAction>,
+}
+
+/// What a node is made of.
+pub(crate) struct NodeParts {
+    /// The name in its certificate.
+    pub(crate) name: String,
+    /// The build that it runs, and whether its clients and other nodes may run others.
+    pub(crate) builds: Builds,
+    /// Where it reaches other nodes, if not at the addresses of a client's list.
+    pub(crate) routes: Routes,
+    pub(crate) prepare: Box<Prepare>,
+    pub(crate) meter: Rc<dyn HostMeter>,
+}
+
+/// A client that is connected.
+struct Guest {
+    connection: ConnectionId,
+    /// The client as others know it.
+    party: String,
+    build: Build,
+}
+
+/// A job that a client has submitted.
+struct Submission {
+    client: Guest,
+    submit: Submit,
+    /// When it is refused at the latest.
+    limit: Clock,
+}
+
+/// The job that runs.
+struct Current {
+    id: JobId,
+    /// The client as others know it.
+    party: String,
+    since: Clock,
+    job: Job,
+}
+
+impl NodeMachine {
+    pub(crate) fn new(parts: NodeParts, now: Clock) -> Self {
+        Self {
+            parts,
+            now,
+            jobs: 0,
+            guests: Vec::new(),
+            submissions: VecDeque::new(),
+            current: None,
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// Handles an event that happens now.
+    pub(crate) fn handle(&mut self, now: Clock, event: NodeEvent) {
+        self.now = now;
+        self.on_job(|job| job.advance(now));
+        match event {
+            NodeEvent::Connected(peer) => self.handle_connected(peer),
+            NodeEvent::FromClient(client, message) => self.handle_client(client, *message),
+            NodeEvent::ClientGone(client, error) => self.handle_client_gone(client, error),
+            NodeEvent::Leave => self.on_job(|job| Err(job.left())),
+            NodeEvent::Panicked => self.end(JobEnd::Panicked),
+            NodeEvent::Tick => {}
+            NodeEvent::Job(event) => self.on_job(|job| job.handle(event)),
+        }
+        self.admit_submissions();
+    }
+
+    /// The next action; `None` until the next event.
+    pub(crate) fn poll(&mut self) -> Option<NodeAction> {
+        loop {
+            if let Some(action) = self.actions.pop_front() {
+                return Some(action);
+            }
+            match self.current.as_mut()?.job.poll() {
+                Ok(action) => return action,
+                Err(error) => self.end(JobEnd::Failed(error)),
+            }
+        }
+    }
+
+    /// When the node is to be told that time has passed, if nothing else happens.
+    pub(crate) fn next_timeout(&self) -> Option<Clock> {
+        let job = self.current.as_ref();
+        let job = job.and_then(|current| current.job.next_timeout());
+        let waiting = (!self.submissions.is_empty()).then(|| self.now + POLLING);
+        job.into_iter().chain(waiting).min()
+    }
+
+    /// Whether the node handles events of the other nodes of its job now.
+    pub(crate) fn takes_peer_events(&self) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|current| current.job.takes_peer_events())
+    }
+
+    /// Whether no job runs.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.current.is_none()
+    }
+
+    /// The number of jobs that have ended.
+    pub(crate) const fn jobs(&self) -> u64 {
+        self.jobs
+    }
+
+    /// The job that runs.
+    pub(crate) fn job_status(&self, now: Clock) -> Option<JobStatus> {
+        let current = self.current.as_ref()?;
+        let (superstep, processes) = current.job.progress();
+        Some(JobStatus {
+            client: current.party.clone(),
+            since: between(current.since, now),
+            superstep,
+            processes: u32::try_from(processes).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// A peer of the job that runs takes part in it; a client may submit one.
+    fn handle_connected(&mut self, peer: NewPeer) {
+        let is_of_job = match (&self.current, peer.job) {
+            (Some(current), Some(job)) => current.id == job,
+            (None, _) | (_, None) => false,
+        };
+        if is_of_job {
+            return self.on_job(|job| job.admit(&peer));
+        }
+        let NewPeer {
+            connection,
+            info,
+            job,
+            build,
+        } = peer;
+        if job.is_some() || info.subject.role != Role::Client {
+            return self.actions.push_back(NodeAction::RefusePeer(connection));
+        }
+        self.guests.push(Guest {
+            connection,
+            party: PeerInfo::to_string(&info),
+            build,
+        });
+        self.actions.push_back(NodeAction::Attend(connection));
+    }
+
+    fn handle_client(&mut self, client: ConnectionId, message: JobMessage) {
+        if self.is_of_client(client) {
+            return self.on_job(|job| job.handle_client(message));
+        }
+        // The messages of a client whose job is over, or has not begun, have no effect.
+        let JobMessage::Submit(submit) = message else {
+            return;
+        };
+        let mut guests = self.guests.iter();
+        let place = guests.position(|guest| guest.connection == client);
+        if let Some(place) = place {
+            self.submissions.push_back(Submission {
+                client: self.guests.swap_remove(place),
+                submit: *submit,
+                limit: self.now + LEAVING,
+            });
+        }
+    }
+
+    fn handle_client_gone(&mut self, client: ConnectionId, error: Option<JobError>) {
+        self.guests.retain(|guest| guest.connection != client);
+        self.submissions
+            .retain(|submission| submission.client.connection != client);
+        let Some(current) = self.current.as_ref().filter(|_| self.is_of_client(client)) else {
+            return;
+        };
+        let lasted = current.job.lasted();
+        let end = current.job.handle_client_gone(error);
+        self.end(end.map_or_else(JobEnd::Failed, |()| JobEnd::Complete(lasted)));
+    }
+
+    fn is_of_client(&self, client: ConnectionId) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|current| current.job.client == client)
+    }
+
+    /// Begins with the first job that waits. A job waits for the threads of the one before, so that it is not refused for
+    /// them.
+    fn admit_submissions(&mut self) {
+        while let Some(first) = self.submissions.front() {
+            let is_ending = self.is_idle() && self.parts.meter.oldest_execution().is_some();
+            if is_ending && self.now < first.limit {
+                return;
+            }
+            let Some(submission) = self.submissions.pop_front() else {
+                return;
+            };
+            let client = submission.client.connection;
+            if let Err(error) = self.enter(submission) {
+                self.tell(client, JobMessage::Failed(error.into()));
+            }
+        }
+    }
+
+    /// Begins with a job, if there is none and it can be done.
+    fn enter(&mut self, submission: Submission) -> Result<(), JobError> {
+        let Submission {
+            client, mut submit, ..
+        } = submission;
+        let own = &self.parts.name;
+        if let Some(current) = &self.current {
+            let since = self.now.saturating_duration_since(current.since).as_secs();
+            return Err(JobError::cluster(format!(
+                "{own} runs a job of {} since {since} s: wait for its end",
+                current.party
+            )));
+        }
+        let Guest {
+            connection,
+            party,
+            build,
+        } = client;
+        self.parts.builds.check(own, (&party, &build))?;
+        if let Some(execution) = self.parts.meter.oldest_execution() {
+            let problem = execution.problem(own);
+            return Err(JobError::cluster(format!("{problem}: {REMEDY}")));
+        }
+        check_own(own, &submit)?;
+        let id = NonZeroU64::new(submit.job).map(JobId);
+        let id = id.ok_or_else(|| JobError::cluster("a job without a number"))?;
+        self.parts.routes.apply(&mut submit.members);
+        let prepared = (self.parts.prepare)(&submit)?;
+        let places = u32::try_from(prepared.setup.placement.len());
+        if places != Ok(submit.processes) {
+            let problem = "the client and the node make different jobs of the experiment: run one build everywhere";
+            return Err(JobError::cluster(problem));
+        }
+        self.actions.push_back(NodeAction::Begin(BegunJob {
+            job: id,
+            client: connection,
+            party: party.clone(),
+            number: self.jobs + 1,
+            processes: submit.processes,
+            nodes: submit.members.len(),
+        }));
+        let parts = JobParts {
+            client: connection,
+            submit,
+            prepared,
+            builds: self.parts.builds.clone(),
+            meter: Rc::clone(&self.parts.meter),
+        };
+        self.current = Some(Current {
+            id,
+            party,
+            since: self.now,
+            job: Job::new(parts, self.now),
+        });
+        let counts = self.parts.meter.counts();
+        self.tell(connection, JobMessage::Accepted { counts });
+        Ok(())
+    }
+
+    /// Does something with the job that runs, if there is one. An error ends it.
+    fn on_job(&mut self, with: impl FnOnce(&mut Job) -> Result<(), JobError>) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        if let Err(error) = with(&mut current.job) {
+            self.end(JobEnd::Failed(error));
+        }
+    }
+
+    /// Ends the job that runs. Its client has not heard of an error before the connection closes.
+    fn end(&mut self, end: JobEnd) {
+        let Some(Current { job, .. }) = self.current.take() else {
+            return;
+        };
+        let failed = match &end {
+            JobEnd::Complete(_) => None,
+            JobEnd::Failed(error) => Some(error.clone()),
+            JobEnd::Panicked => Some(JobError::cluster(PANICKED)),
+        };
+        if let Some(error) = failed {
+            self.tell(job.client, JobMessage::Failed(error.into()));
+        }
+        self.jobs += 1;
+        self.actions.push_back(NodeAction::End(EndedJob {
+            end,
+            supersteps: job.progress().0,
+        }));
+    }
+
+    fn tell(&mut self, client: ConnectionId, message: JobMessage) {
+        let frame = frame(message);
+        self.actions
+            .push_back(NodeAction::TellClient(client, frame));
+    }
+}
+
+impl From<PeerEvent> for NodeEvent {
+    fn from(event: PeerEvent) -> Self {
+        Self::Job(JobEvent::Peer(event))
+    }
+}
+
+impl From<JobEvent> for NodeEvent {
+    fn from(event: JobEvent) -> Self {
+        Self::Job(event)
+    }
+}
+
+/// The frame of a message of a node, as itself, to a client.
+pub(crate) fn frame(message: JobMessage) -> Frame {
+    let message = Message::Job(Box::new(message));
+    encode(Address::Node(HostId(0)), Address::Client, &message)
+}
+
+/// The error that a client receives if the node has panicked.
+const PANICKED: &str = "the node has failed; see its log";
+/// What a client can do about a superstep that is still executed.
+const REMEDY: &str =
+    "the node accepts jobs when that superstep ends; restart the node if it never does";
+/// How long a submitted job waits for the threads of the one before.
+const LEAVING: Duration = Duration::from_secs(5);
+/// The time between two looks at them.
+const POLLING: Duration = Duration::from_millis(10);

@@ -1,0 +1,127 @@
+//! What a node is to do.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bsp::units::Seconds;
+use bsp::{HostId, Rank, SetId};
+use bytes::Bytes;
+use protocol::identity::Role;
+use protocol::transport::{JobId, SpeakingRights};
+use protocol::{Frame, Member, Migrate};
+
+use super::event::{ConnectionId, StreamId};
+use crate::deliberation::Deliberation;
+use crate::machines::failure::JobError;
+use crate::machines::migration::departing_process::DepartingProcess;
+use crate::machines::task::Task;
+use crate::machines::world::HostWorld;
+use crate::programs::ProgramType;
+use crate::setup::Rules;
+use crate::world::Delivery;
+
+/// What a node is to do now. Actions are performed in order.
+pub(crate) enum NodeAction {
+    /// Read what the client at a connection sends.
+    Attend(ConnectionId),
+    /// Close the connection of a peer that has no part in a job here, and count the refusal.
+    RefusePeer(ConnectionId),
+    /// Send a message to a client, if its connection is not lost.
+    TellClient(ConnectionId, Frame),
+    /// A job has begun: stamp frames with its number, and read the states that its client sends.
+    Begin(BegunJob),
+    /// The job is over: end all that belongs to it.
+    End(EndedJob),
+    /// Of the job that runs.
+    Job(JobAction),
+}
+
+/// What a node is to do for the job that runs.
+pub(crate) enum JobAction {
+    /// Connect to another node of the job, which has this role.
+    Connect(Member, Role),
+    /// Read what a peer sends, which is the node of a host and may speak for these agents.
+    Admit(ConnectionId, HostId, SpeakingRights),
+    /// Decode the states of processes.
+    DecodeStates(ProgramType, Vec<(Rank, Bytes)>),
+    /// Start the agents of this host, and the threads that execute supersteps.
+    Start(StartedJob),
+    /// Start the clock of the host that this node plays, if it plays one.
+    StartClock,
+    /// Send a frame to the node of a host.
+    Send(HostId, Frame),
+    /// Send a frame to the client.
+    SendToClient(Frame),
+    /// Send a part of the record to the client, and tell when it has been taken.
+    SendRecord(Frame),
+    /// Send the output of a process to the client.
+    SendOutput(Rank, Bytes),
+    /// Close the connection to the node of a host because of what it sent.
+    Refuse(HostId, String),
+    /// Stamp frames with this epoch from now on. All frames sent before the previous one have arrived.
+    AdvanceEpoch(u64),
+    /// Execute supersteps.
+    Execute(Vec<Task>),
+    /// Encode a process and send it to another node.
+    Depart(Migrate, DepartingProcess),
+    /// Decode the image of a process while it arrives.
+    Decode(ProgramType, StreamId),
+    /// Make a plan.
+    Plan(SetId, Deliberation),
+    /// Have agents here handle events, in this order.
+    Deliver(VecDeque<Delivery>),
+    /// Drop the agents of processes that have left, or are done.
+    Release(Vec<Rank>),
+}
+
+/// A job that begins.
+pub(crate) struct BegunJob {
+    pub(crate) job: JobId,
+    pub(crate) client: ConnectionId,
+    /// The client as others know it.
+    pub(crate) party: String,
+    /// Which job of this node it is.
+    pub(crate) number: u64,
+    pub(crate) processes: u32,
+    pub(crate) nodes: usize,
+}
+
+/// What the agents and the threads of a job are made of.
+pub(crate) struct StartedJob {
+    pub(crate) own: HostId,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) world: Rc<RefCell<HostWorld>>,
+    /// The number of threads.
+    pub(crate) slots: NonZeroU32,
+    /// What each processor is worth of what was measured.
+    pub(crate) speed: f64,
+    /// Whether all machines of the job count instructions.
+    pub(crate) counts: bool,
+}
+
+/// A job that is over.
+pub(crate) struct EndedJob {
+    /// How it ended here.
+    pub(crate) end: JobEnd,
+    pub(crate) supersteps: u64,
+}
+
+/// How a job ended on a node.
+#[derive(Debug)]
+pub(crate) enum JobEnd {
+    /// All its processes have halted, after this time.
+    Complete(Seconds),
+    /// An error ended it.
+    Failed(JobError),
+    /// The node's part of it panicked.
+    Panicked,
+}
+
+impl From<JobAction> for NodeAction {
+    fn from(action: JobAction) -> Self {
+        Self::Job(action)
+    }
+}

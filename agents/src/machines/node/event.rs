@@ -1,0 +1,124 @@
+//! What a node is told.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bsp::units::Seconds;
+use bsp::{HostId, Rank, SetId};
+use protocol::transport::{JobId, PeerInfo};
+use protocol::{Address, Build, JobMessage, Message, NodeMessage, ProcessImage};
+
+use crate::deliberation::Deliberated;
+use crate::machines::failure::JobError;
+use crate::machines::input_memory::InputMemory;
+use crate::machines::migration::arrived_process::ArrivedProcess;
+use crate::machines::task::Done;
+use crate::programs::HostedProgram;
+
+/// A connection to another process of the operating system, as the node's shell numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ConnectionId(pub(crate) u64);
+
+/// A stream on which the image of a process arrives, as the node's shell numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StreamId(pub(crate) u64);
+
+/// What a node is told. Events of a job end with the job: its shell drops them.
+pub(crate) enum NodeEvent {
+    /// A peer has connected.
+    Connected(NewPeer),
+    /// A client has sent a message.
+    FromClient(ConnectionId, Box<JobMessage>),
+    /// The connection of a client has closed, with an error unless it was closed in order.
+    ClientGone(ConnectionId, Option<JobError>),
+    /// The node is to leave its job, because it ends.
+    Leave,
+    /// The part of the node in its job has panicked.
+    Panicked,
+    /// Time has passed.
+    Tick,
+    /// Of the job that runs.
+    Job(JobEvent),
+}
+
+/// What a node is told about the job that runs.
+pub(crate) enum JobEvent {
+    /// The initial state of a process that starts here, from the client.
+    State(ProcessImage),
+    /// The client has taken the last part of the record.
+    RecordTaken,
+    /// The states of the processes that start here are decoded.
+    Decoded(Vec<(Rank, Box<dyn HostedProgram>)>),
+    /// Supersteps have been executed.
+    Executed(Vec<Done>),
+    /// The image of a process has arrived and is decoded.
+    Arrived(Box<ArrivedProcess>),
+    /// The image of a process has reached its host: its bytes, and how long it took.
+    Sent(HostId, u64, Seconds),
+    /// The plan that the Manager of a Set asked for is complete.
+    Deliberated(SetId, Box<Deliberated>),
+    /// A task has failed, or a connection, which ends the job.
+    Failed(JobError),
+    /// Another node cannot be connected to.
+    Unreachable(JobError),
+    /// From another node.
+    Peer(PeerEvent),
+}
+
+/// What a node is told by or about another node of its job.
+pub(crate) enum PeerEvent {
+    /// A message.
+    Message(Box<NodeInput>),
+    /// The image of a process that moves here has begun to arrive.
+    Image(Box<IncomingImage>),
+    /// The connection of a node has closed: in order, with its reason, or with an error.
+    Gone(HostId, Result<String, JobError>),
+}
+
+/// A peer that has connected.
+pub(crate) struct NewPeer {
+    pub(crate) connection: ConnectionId,
+    pub(crate) info: Arc<PeerInfo>,
+    /// The job of the connection.
+    pub(crate) job: Option<JobId>,
+    pub(crate) build: Build,
+}
+
+/// A message from another node.
+pub(crate) struct NodeInput {
+    /// The host of the node.
+    pub(crate) host: HostId,
+    /// Its sender and its receiver.
+    pub(crate) ends: (Address, Address),
+    pub(crate) message: Message,
+    /// When it arrived.
+    pub(crate) arrived: Instant,
+    /// Of a batch: the estimated round-trip time, and the bandwidth that follows from what may be under way during it,
+    /// in bytes per second.
+    pub(crate) transport: (Seconds, f64),
+    /// Held until it has been handled.
+    pub(crate) memory: InputMemory,
+}
+
+/// A process image that has begun to arrive.
+pub(crate) struct IncomingImage {
+    /// The host from which it arrives.
+    pub(crate) host: HostId,
+    /// Its sender and its receiver.
+    pub(crate) ends: (Address, Address),
+    /// The image, without its payload.
+    pub(crate) image: ProcessImage,
+    /// Its payload.
+    pub(crate) stream: StreamId,
+}
+
+impl PeerEvent {
+    /// Whether the event has to wait until the job has begun on this node.
+    pub(crate) fn waits(&self) -> bool {
+        match self {
+            Self::Message(input) => !matches!(input.message, Message::Node(NodeMessage::Probe(_))),
+            Self::Image(_) => true,
+            Self::Gone(..) => false,
+        }
+    }
+}

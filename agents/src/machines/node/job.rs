@@ -1,0 +1,503 @@
+//! One node's part in a job.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant as Clock};
+
+use bsp::units::Seconds;
+use bsp::{HostId, Rank, SetId};
+use bytes::Bytes;
+use protocol::transport::{PeerInfo, SpeakingRights};
+use protocol::{
+    Address, AgentMessage, Frame, JobMessage, Message, ProcessImage, Start, Submit, encode,
+};
+
+use super::action::{JobAction, NodeAction, StartedJob};
+use super::event::{ConnectionId, JobEvent, NewPeer, PeerEvent};
+use crate::machines::builds::Builds;
+use crate::machines::failure::JobError;
+use crate::machines::host_meter::HostMeter;
+use crate::machines::members::role_of;
+use crate::machines::prepared::Prepared;
+use crate::machines::world::{HostWorld, Processors};
+use crate::programs::HostedProgram;
+use crate::setup::Rules;
+use crate::world::Event;
+
+/// The part of a node in a job, from its submission on.
+pub(super) struct Job {
+    pub(super) client: ConnectionId,
+    submit: Submit,
+    prepared: Prepared,
+    rules: Arc<Rules>,
+    /// Which builds other nodes may run.
+    builds: Builds,
+    meter: Rc<dyn HostMeter>,
+    now: Clock,
+    phase: Phase,
+    actions: VecDeque<NodeAction>,
+}
+
+enum Phase {
+    /// Connections and states arrive.
+    Gathering(Gathered),
+    /// The states of the processes that start here are decoded.
+    Decoding(Gathered),
+    /// There are agents.
+    Running(Running),
+}
+
+/// The connections and states that have arrived before the job begins.
+#[derive(Default)]
+struct Gathered {
+    peers: BTreeMap<HostId, Arc<PeerInfo>>,
+    states: BTreeMap<Rank, Bytes>,
+    /// When all nodes must have connected, once the client has ordered them to.
+    limit: Option<Clock>,
+    /// Whether all machines count instructions.
+    counts: bool,
+}
+
+struct Running {
+    world: Rc<RefCell<HostWorld>>,
+    /// Whether the client knows that this node is ready.
+    is_ready: bool,
+    has_begun: bool,
+    /// Events of nodes on which the job has begun before it has here.
+    waiting: VecDeque<PeerEvent>,
+    /// When the client was last sent a part of the record.
+    reported: Clock,
+}
+
+/// What a job is made of.
+pub(super) struct JobParts {
+    pub(super) client: ConnectionId,
+    pub(super) submit: Submit,
+    pub(super) prepared: Prepared,
+    pub(super) builds: Builds,
+    pub(super) meter: Rc<dyn HostMeter>,
+}
+
+impl Job {
+    /// A job that is submitted now.
+    pub(super) fn new(parts: JobParts, now: Clock) -> Self {
+        let JobParts {
+            client,
+            submit,
+            prepared,
+            builds,
+            meter,
+        } = parts;
+        Self {
+            client,
+            submit,
+            rules: Arc::new(prepared.rules()),
+            prepared,
+            builds,
+            meter,
+            now,
+            phase: Phase::Gathering(Gathered::default()),
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// Supersteps that have begun here, and processes here.
+    pub(super) fn progress(&self) -> (u64, usize) {
+        match &self.phase {
+            Phase::Running(running) => running.world.borrow().progress(),
+            Phase::Gathering(_) | Phase::Decoding(_) => (0, 0),
+        }
+    }
+
+    /// How long the run has lasted.
+    pub(super) fn lasted(&self) -> Seconds {
+        match &self.phase {
+            Phase::Running(running) => running.world.borrow().lasted(),
+            Phase::Gathering(_) | Phase::Decoding(_) => Seconds::ZERO,
+        }
+    }
+
+    /// Whether events of other nodes are handled now. Until then, nothing is to be read from their connections, which hold
+    /// back the rest.
+    pub(super) fn takes_peer_events(&self) -> bool {
+        matches!(&self.phase, Phase::Running(running) if running.waiting.is_empty())
+    }
+
+    /// When time matters next.
+    pub(super) fn next_timeout(&self) -> Option<Clock> {
+        match &self.phase {
+            Phase::Gathering(gathered) => gathered.limit.filter(|_| !self.are_all_here(gathered)),
+            Phase::Decoding(_) => None,
+            Phase::Running(running) => {
+                let world = running.world.borrow();
+                let reporting = world.has_news().then(|| running.reported + REPORTING);
+                world.next_timeout().into_iter().chain(reporting).min()
+            }
+        }
+    }
+
+    /// Time has passed.
+    ///
+    /// # Errors
+    ///
+    /// If other nodes have not connected in time.
+    pub(super) fn advance(&mut self, now: Clock) -> Result<(), JobError> {
+        self.now = now;
+        match &mut self.phase {
+            Phase::Gathering(gathered) => {
+                let limit = gathered.limit.filter(|limit| *limit <= now);
+                // Large states take long; the loss of a node that sends one is an event of its own.
+                if limit.is_some() && gathered.peers.len() + 1 < self.submit.members.len() {
+                    let limit = CONNECT_LIMIT.as_secs();
+                    return Err(JobError::cluster(format!(
+                        "not all other nodes have connected in {limit} s"
+                    )));
+                }
+            }
+            Phase::Decoding(_) => {}
+            Phase::Running(running) => {
+                let mut world = running.world.borrow_mut();
+                world.advance(now);
+                if world.has_news() && running.reported + REPORTING <= now {
+                    running.reported = now;
+                    world.send_record();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles a message of the client.
+    ///
+    /// # Errors
+    ///
+    /// The error that ends the job.
+    pub(super) fn handle_client(&mut self, message: JobMessage) -> Result<(), JobError> {
+        match (&mut self.phase, message) {
+            (Phase::Gathering(gathered), JobMessage::Meet { counts })
+                if gathered.limit.is_none() =>
+            {
+                gathered.counts = counts;
+                gathered.limit = Some(self.now + CONNECT_LIMIT);
+                self.connect_to_others();
+                self.decode_if_complete();
+                Ok(())
+            }
+            (Phase::Running(running), JobMessage::Begin)
+                if running.is_ready && !running.has_begun =>
+            {
+                self.begin();
+                Ok(())
+            }
+            (_, message) => Err(JobError::cluster(format!(
+                "the client said at the wrong time: {message:?}"
+            ))),
+        }
+    }
+
+    /// The client has closed its connection. Breaks if the job is over.
+    ///
+    /// # Errors
+    ///
+    /// If the job is not over.
+    pub(super) fn handle_client_gone(&self, error: Option<JobError>) -> Result<(), JobError> {
+        match (&self.phase, error) {
+            (Phase::Running(running), None) if running.world.borrow().has_ended() => Ok(()),
+            (_, None) => Err(JobError::cluster("the client has gone")),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// The error of a node that is to leave.
+    pub(super) fn left(&self) -> JobError {
+        let name = &self.submit.members[self.submit.host.index()].name;
+        JobError::cluster(format!("{name} has been told to leave"))
+    }
+
+    /// Handles an event of this node or of another one.
+    ///
+    /// # Errors
+    ///
+    /// The error that ends the job.
+    pub(super) fn handle(&mut self, event: JobEvent) -> Result<(), JobError> {
+        match event {
+            JobEvent::State(state) => return self.add_state(state),
+            JobEvent::Decoded(programs) => self.run(programs),
+            JobEvent::Failed(error) | JobEvent::Unreachable(error) => return Err(error),
+            JobEvent::Peer(event) => {
+                if self.handle_peer(event)?.is_break() {
+                    return Err(JobError::cluster("a node sent something at the wrong time"));
+                }
+            }
+            event @ (JobEvent::RecordTaken
+            | JobEvent::Executed(_)
+            | JobEvent::Arrived(_)
+            | JobEvent::Sent(..)
+            | JobEvent::Deliberated(..)) => {
+                if let Phase::Running(running) = &self.phase {
+                    handle_own(&mut running.world.borrow_mut(), event);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the connection to another node of the job, in its role. A peer that has no part in the job is refused, and the
+    /// job goes on.
+    ///
+    /// # Errors
+    ///
+    /// If the node runs another build.
+    pub(super) fn admit(&mut self, peer: &NewPeer) -> Result<(), JobError> {
+        let members = &self.submit.members;
+        let name = peer.info.subject.name.as_str();
+        let place = members.iter().position(|member| member.name == name);
+        let (own, rules) = (self.submit.host, &self.rules);
+        let host = place.map(HostId::from_index);
+        let new = match &mut self.phase {
+            Phase::Gathering(gathered) => host.filter(|host| {
+                *host != own
+                    && role_of(rules, *host) == peer.info.subject.role
+                    && !gathered.peers.contains_key(host)
+            }),
+            Phase::Decoding(_) | Phase::Running(_) => None,
+        };
+        let (Some(host), Phase::Gathering(gathered)) = (new, &mut self.phase) else {
+            self.actions
+                .push_back(NodeAction::RefusePeer(peer.connection));
+            return Ok(());
+        };
+        let own = &members[own.index()].name;
+        self.builds.check(own, (name, &peer.build))?;
+        let managers = rules.managers.iter().enumerate();
+        let managed = managers.filter(|(_, manager)| **manager == host);
+        let rights = SpeakingRights {
+            hosts: BTreeSet::from([host]),
+            sets: managed.map(|(set, _)| SetId::from_index(set)).collect(),
+        };
+        gathered.peers.insert(host, Arc::clone(&peer.info));
+        let admit = JobAction::Admit(peer.connection, host, rights);
+        self.actions.push_back(admit.into());
+        self.decode_if_complete();
+        Ok(())
+    }
+
+    /// What is to be done now.
+    ///
+    /// # Errors
+    ///
+    /// The error that ends the job.
+    pub(super) fn poll(&mut self) -> Result<Option<NodeAction>, JobError> {
+        if let Some(action) = self.actions.pop_front() {
+            return Ok(Some(action));
+        }
+        let own = self.submit.host;
+        let Phase::Running(running) = &mut self.phase else {
+            return Ok(None);
+        };
+        let mut world = running.world.borrow_mut();
+        if let Some(action) = world.poll()? {
+            return Ok(Some(action.into()));
+        }
+        if running.is_ready || !world.has_probed() {
+            return Ok(None);
+        }
+        running.is_ready = true;
+        let ready = JobAction::SendToClient(frame(own, JobMessage::Ready));
+        Ok(Some(ready.into()))
+    }
+
+    /// Adds the state of a process that starts here.
+    fn add_state(&mut self, state: ProcessImage) -> Result<(), JobError> {
+        let rank = state.rank;
+        let is_here = self.rules.placement.get(rank.index()) == Some(&self.submit.host);
+        match &mut self.phase {
+            Phase::Gathering(gathered) if is_here && !gathered.states.contains_key(&rank) => {
+                gathered.states.insert(rank, state.payload);
+                self.decode_if_complete();
+                Ok(())
+            }
+            Phase::Gathering(_) => Err(JobError::cluster(format!("{rank} does not start here"))),
+            Phase::Decoding(_) | Phase::Running(_) => {
+                Err(JobError::cluster("a state arrived at the wrong time"))
+            }
+        }
+    }
+
+    /// Connects to the nodes after this one in the list; those before it connect to this one.
+    fn connect_to_others(&mut self) {
+        let own = self.submit.host.index();
+        for (index, member) in self.submit.members.iter().enumerate().skip(own + 1) {
+            let role = role_of(&self.rules, HostId::from_index(index));
+            let connect = JobAction::Connect(member.clone(), role);
+            self.actions.push_back(connect.into());
+        }
+    }
+
+    fn are_all_here(&self, gathered: &Gathered) -> bool {
+        gathered.peers.len() + 1 == self.submit.members.len()
+    }
+
+    /// Decodes the states once the client has ordered the nodes to connect, and they and all states are here.
+    fn decode_if_complete(&mut self) {
+        let Phase::Gathering(gathered) = &self.phase else {
+            return;
+        };
+        let own = self.submit.host;
+        let residents = self.rules.placement.iter();
+        let residents = residents.filter(|host| **host == own).count();
+        let is_complete = gathered.limit.is_some()
+            && self.are_all_here(gathered)
+            && gathered.states.len() == residents;
+        if !is_complete {
+            return;
+        }
+        let Phase::Gathering(gathered) = &mut self.phase else {
+            return;
+        };
+        let mut gathered = std::mem::take(gathered);
+        let states = std::mem::take(&mut gathered.states).into_iter().collect();
+        self.phase = Phase::Decoding(gathered);
+        let decode = JobAction::DecodeStates(self.prepared.program_type, states);
+        self.actions.push_back(decode.into());
+    }
+
+    /// Starts the agents, with the processes that start here, and sends the first probes.
+    fn run(&mut self, programs: Vec<(Rank, Box<dyn HostedProgram>)>) {
+        let Phase::Decoding(gathered) = &mut self.phase else {
+            return;
+        };
+        let Gathered { peers, counts, .. } = std::mem::take(gathered);
+        let own = self.submit.host;
+        let member = &self.submit.members[own.index()];
+        let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
+        let processors = Processors {
+            count: slots,
+            speed: self.meter.offered(member.speed),
+        };
+        let Prepared {
+            setup,
+            program_type,
+        } = &self.prepared;
+        let part = (own, setup, Arc::clone(&self.rules), *program_type);
+        let measured = (Rc::clone(&self.meter), processors);
+        let mut world = HostWorld::new(part, peers, measured, self.now);
+        for (rank, program) in programs {
+            world.insert_program(rank, program);
+        }
+        world.start_probing();
+        let world = Rc::new(RefCell::new(world));
+        let start = JobAction::Start(StartedJob {
+            own,
+            rules: Arc::clone(&self.rules),
+            world: Rc::clone(&world),
+            slots,
+            speed: member.speed,
+            counts,
+        });
+        self.actions.push_back(start.into());
+        self.phase = Phase::Running(Running {
+            world,
+            is_ready: false,
+            has_begun: false,
+            waiting: VecDeque::new(),
+            reported: self.now,
+        });
+    }
+
+    /// Starts all processes here, and handles the events that have waited for it.
+    fn begin(&mut self) {
+        let Phase::Running(running) = &mut self.phase else {
+            return;
+        };
+        running.has_begun = true;
+        let own = self.submit.host;
+        let mut world = running.world.borrow_mut();
+        world.begin();
+        let message = AgentMessage::Start(Start {
+            superstep: 0,
+            interval: None,
+        });
+        let placement = self.rules.placement.iter().enumerate();
+        for (index, _) in placement.filter(|(_, host)| **host == own) {
+            let event = Event::Message {
+                from: Address::SetManager(self.rules.first),
+                message: message.clone(),
+            };
+            world.deliver(Address::Process(Rank::from_index(index)), event);
+        }
+        for event in std::mem::take(&mut running.waiting) {
+            // The end of a connection does not wait.
+            let _: ControlFlow<()> = handle_input(&mut world, event);
+        }
+    }
+
+    /// Handles an event of another node. Breaks if it cannot be handled in this phase.
+    fn handle_peer(&mut self, event: PeerEvent) -> Result<ControlFlow<()>, JobError> {
+        let Phase::Running(running) = &mut self.phase else {
+            return Ok(ControlFlow::Break(()));
+        };
+        if let PeerEvent::Gone(host, reason) = event {
+            if running.world.borrow().has_ended() {
+                return Ok(ControlFlow::Continue(()));
+            }
+            return Err(match reason {
+                Ok(reason) => {
+                    let name = &self.submit.members[host.index()].name;
+                    JobError::cluster(format!("{name} has left: {reason}"))
+                }
+                Err(error) => error,
+            });
+        }
+        if !running.has_begun && event.waits() {
+            running.waiting.push_back(event);
+            return Ok(ControlFlow::Continue(()));
+        }
+        Ok(handle_input(&mut running.world.borrow_mut(), event))
+    }
+}
+
+/// Handles an event of this node.
+fn handle_own(world: &mut HostWorld, event: JobEvent) {
+    match event {
+        JobEvent::RecordTaken => world.handle_record_taken(),
+        JobEvent::Executed(done) => done
+            .into_iter()
+            .for_each(|done| world.handle_executed(done)),
+        JobEvent::Arrived(process) => world.handle_arrived(*process),
+        JobEvent::Sent(host, bytes, took) => world.handle_sent(host, bytes, took),
+        JobEvent::Deliberated(set, deliberated) => {
+            world.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
+        }
+        JobEvent::State(_)
+        | JobEvent::Decoded(_)
+        | JobEvent::Failed(_)
+        | JobEvent::Unreachable(_)
+        | JobEvent::Peer(_) => {}
+    }
+}
+
+/// Handles what another node sent. Breaks if it sent nothing.
+fn handle_input(world: &mut HostWorld, event: PeerEvent) -> ControlFlow<()> {
+    match event {
+        PeerEvent::Message(message) => world.handle_message(*message),
+        PeerEvent::Image(image) => world.handle_image(&image),
+        PeerEvent::Gone(..) => return ControlFlow::Break(()),
+    }
+    ControlFlow::Continue(())
+}
+
+/// The frame of a message of `own` to the client.
+fn frame(own: HostId, message: JobMessage) -> Frame {
+    let message = Message::Job(Box::new(message));
+    encode(Address::Node(own), Address::Client, &message)
+}
+
+/// How long nodes may take to connect to each other.
+const CONNECT_LIMIT: Duration = Duration::from_secs(30);
+/// The time between two parts of the record that are sent to the client.
+const REPORTING: Duration = Duration::from_millis(50);

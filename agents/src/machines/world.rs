@@ -1,0 +1,457 @@
+//! The world of the agents on a real host.
+
+mod agent_interface;
+mod checks;
+mod client_link;
+mod computation;
+mod peer_links;
+mod placement_epoch;
+mod probe_messages;
+mod probing;
+mod record_queue;
+mod timers;
+mod transfer_times;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroU32;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant as Clock;
+
+use bsp::units;
+use bsp::{HostId, Rank};
+use migbsp::MeasuredMove;
+use protocol::transport::PeerInfo;
+use protocol::{Address, AgentMessage, Ended, Frame, Message, NodeMessage};
+
+use super::exchanges::Exchanges;
+use super::failure::JobError;
+use super::host_meter::HostMeter;
+use super::migration::arrived_process::ArrivedProcess;
+use super::node::action::JobAction;
+use super::node::event::{IncomingImage, NodeInput};
+use super::task::Done;
+use super::time::{between, seconds};
+use crate::error::RunError;
+use crate::programs::{HostedProgram, ProgramType};
+use crate::record;
+use crate::setup::{Rules, Setup};
+use crate::world::{Delivery, Event, World};
+use client_link::ClientLink;
+use computation::Computation;
+use peer_links::PeerLinks;
+use placement_epoch::PlacementEpoch;
+use timers::Timers;
+use transfer_times::TransferTimes;
+
+/// The world of the agents on one host, for one job.
+///
+/// Each part owns its state: the world connects agents, parts and messages.
+pub(crate) struct HostWorld {
+    own: HostId,
+    /// When the event that is handled now happened.
+    clock: Clock,
+    rules: Arc<Rules>,
+    program_type: ProgramType,
+    superstep_limit: u64,
+    began: Clock,
+    meter: Rc<dyn HostMeter>,
+    processors: Processors,
+    client: ClientLink,
+    peers: PeerLinks,
+    placement: PlacementEpoch,
+    transfers: TransferTimes,
+    computation: Computation,
+    timers: Timers,
+    exchanges: Exchanges,
+    /// Processes that wait for the messages of the superstep.
+    exchanging: BTreeSet<Rank>,
+    /// What the moves of processes took that have arrived and are not installed yet.
+    measured: BTreeMap<Rank, MeasuredMove>,
+    /// Events of agents here that are to be handled now.
+    deliveries: VecDeque<Delivery>,
+    /// Processes whose agents are not needed here any more.
+    departed: Vec<Rank>,
+    /// The number of supersteps that have begun here.
+    supersteps: u64,
+    /// Bytes of the images that have left.
+    moved: u64,
+    actions: VecDeque<JobAction>,
+    error: Option<JobError>,
+}
+
+/// What a host gives its processes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Processors {
+    pub(super) count: NonZeroU32,
+    /// The speed of each, as far as programs are given it.
+    pub(super) speed: units::InstructionsPerSecond,
+}
+
+impl HostWorld {
+    /// The world of `own` in the job that `setup` describes, at `clock`, with the other nodes of the job.
+    pub(super) fn new(
+        (own, setup, rules, program_type): (HostId, &Setup, Arc<Rules>, ProgramType),
+        peers: BTreeMap<HostId, Arc<PeerInfo>>,
+        (meter, processors): (Rc<dyn HostMeter>, Processors),
+        clock: Clock,
+    ) -> Self {
+        let hosts = setup.placement.clone();
+        let peers = PeerLinks::new(own, peers);
+        Self {
+            own,
+            clock,
+            program_type,
+            superstep_limit: setup.superstep_limit,
+            began: clock,
+            client: ClientLink::new(own),
+            placement: PlacementEpoch::new(own, Arc::clone(&rules)),
+            transfers: TransferTimes::new(Arc::clone(&rules), own, peers.hosts()),
+            peers,
+            computation: Computation::new(processors),
+            timers: Timers::default(),
+            exchanges: Exchanges::new(
+                own,
+                rules.sets.clone(),
+                hosts,
+                setup.senders_stay(),
+                setup.superstep_limit,
+            ),
+            exchanging: BTreeSet::new(),
+            measured: BTreeMap::new(),
+            meter,
+            processors,
+            rules,
+            deliveries: VecDeque::new(),
+            departed: Vec::new(),
+            supersteps: 0,
+            moved: 0,
+            actions: VecDeque::new(),
+            error: None,
+        }
+    }
+
+    /// Adds a program that starts here.
+    pub(super) fn insert_program(&mut self, rank: Rank, program: Box<dyn HostedProgram>) {
+        self.computation.insert(rank, program);
+    }
+
+    /// Starts the clock of the run.
+    pub(super) fn begin(&mut self) {
+        self.began = self.clock;
+        self.act(JobAction::StartClock);
+    }
+
+    /// Time has passed: wakes the agents that asked for it.
+    pub(super) fn advance(&mut self, clock: Clock) {
+        self.clock = clock;
+        for agent in self.timers.due(clock) {
+            self.deliver(agent, Event::Woken);
+        }
+    }
+
+    /// When the next agent wants to be woken.
+    pub(super) fn next_timeout(&self) -> Option<Clock> {
+        self.timers.next()
+    }
+
+    /// What is to be done now, for agents first: they handle all events before supersteps are executed.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the job, if there is one.
+    pub(super) fn poll(&mut self) -> Result<Option<JobAction>, JobError> {
+        if let Some(action) = self.actions.pop_front() {
+            return Ok(Some(action));
+        }
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        if !self.deliveries.is_empty() {
+            let deliveries = std::mem::take(&mut self.deliveries);
+            return Ok(Some(JobAction::Deliver(deliveries)));
+        }
+        if !self.departed.is_empty() {
+            let departed = std::mem::take(&mut self.departed);
+            return Ok(Some(JobAction::Release(departed)));
+        }
+        if let Some(tasks) = self.computation.take_starting() {
+            return Ok(Some(JobAction::Execute(tasks)));
+        }
+        self.end_if_complete();
+        if self.client.is_full() {
+            self.send_record();
+        }
+        Ok(self.actions.pop_front())
+    }
+
+    /// Adds an event for an agent here.
+    pub(super) fn deliver(&mut self, to: Address, event: Event) {
+        self.deliveries.push_back(Delivery { to, event });
+    }
+
+    /// Supersteps that have begun here, and processes here that have not halted.
+    pub(super) fn progress(&self) -> (u64, usize) {
+        (self.supersteps, self.exchanges.living_here())
+    }
+
+    /// How long the run has lasted.
+    pub(super) fn lasted(&self) -> units::Seconds {
+        between(self.began, self.clock)
+    }
+
+    /// Whether the client is to be sent a new part of the record.
+    pub(super) fn has_news(&self) -> bool {
+        self.client.has_news()
+    }
+
+    /// Sends the new part of the record to the client, if it has taken the one before.
+    pub(super) fn send_record(&mut self) {
+        match self.client.next_record() {
+            Ok(frame) => self.actions.extend(frame.map(JobAction::SendRecord)),
+            Err(error) => self.check(Err::<(), _>(error)),
+        }
+    }
+
+    /// The client has taken the last part of the record.
+    pub(super) fn handle_record_taken(&mut self) {
+        self.client.record_taken();
+    }
+
+    /// Reports the end of the job to the client, once all processes have halted and all else has been sent.
+    fn end_if_complete(&mut self) {
+        let Some(supersteps) = self.exchanges.supersteps() else {
+            return;
+        };
+        // Batches may show that the last superstep is over before the first Manager records it.
+        let recorded_here = (self.own == self.rules.first_host()).then_some(supersteps);
+        if !self.client.may_end(recorded_here) {
+            return;
+        }
+        if self.client.has_lines() {
+            return self.send_record();
+        }
+        let ended = Ended {
+            seconds: self.lasted(),
+            supersteps: self.supersteps,
+            messages: self.exchanges.messages,
+            bytes: self.exchanges.bytes,
+            moved: self.moved,
+        };
+        let frame = self.client.end(ended);
+        self.act(JobAction::SendToClient(frame));
+    }
+
+    /// Whether the end has been reported.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.client.has_ended()
+    }
+
+    /// Handles a message from another node.
+    pub(super) fn handle_message(&mut self, input: NodeInput) {
+        let NodeInput {
+            host,
+            ends: (from, to),
+            message,
+            arrived,
+            transport,
+            memory,
+        } = input;
+        match message {
+            Message::Node(NodeMessage::Batch(batch)) => {
+                let bytes = u64::try_from(batch.payload.len()).expect("lengths fit 64 bits");
+                let now = seconds(arrived.saturating_duration_since(self.began));
+                let times = (batch.sent, now);
+                let took = self.transfers.add_batch(host, bytes, times, transport);
+                let received = self.exchanges.receive(host, *batch, took, memory);
+                self.check_peer(host, received);
+                self.send_acknowledgements();
+                self.deliver_exchanges();
+            }
+            Message::Node(NodeMessage::BatchAcknowledged(superstep)) => {
+                let acknowledged = self.exchanges.acknowledged(host, superstep);
+                self.check_peer(host, acknowledged);
+                self.deliver_exchanges();
+            }
+            Message::Node(NodeMessage::Placed(placed)) => {
+                let size = self.exchanges.size();
+                let checked = self.placement.check(from, &placed, size);
+                match checked.and_then(|()| self.check_residents(&placed.moves)) {
+                    Ok(()) => self.place(placed.epoch, &placed.moves),
+                    Err(problem) => self.refuse(Address::Node(host), problem),
+                }
+            }
+            Message::Node(NodeMessage::Probe(probe)) => self.handle_probe(host, &probe, arrived),
+            Message::Job(message) => {
+                let problem = format!("a message of a client: {message:?}");
+                self.refuse(Address::Node(host), problem);
+            }
+            Message::Call(message) => {
+                self.deliver_from(host, (from, to), AgentMessage::Call(message));
+            }
+            Message::Agent(message) => self.deliver_from(host, (from, to), message),
+        }
+    }
+
+    /// The image of a process that moves here has begun to arrive.
+    pub(super) fn handle_image(&mut self, image: &IncomingImage) {
+        let (host, rank, ends) = (image.host, image.image.rank, image.ends);
+        let is_expected = ends == (Address::Node(host), Address::Node(self.own))
+            && self.exchanges.host_of(rank) == Some(host)
+            && !self.computation.contains(rank);
+        if is_expected {
+            self.act(JobAction::Decode(self.program_type, image.stream));
+        } else {
+            let problem = format!("an unexpected image of {rank}");
+            self.refuse(Address::Node(host), problem);
+        }
+    }
+
+    /// The image of a process has reached `host`.
+    pub(super) fn handle_sent(&mut self, host: HostId, bytes: u64, took: units::Seconds) {
+        self.moved += bytes;
+        self.transfers.learn(host, bytes, took);
+    }
+
+    /// Handles the result of a superstep that a program has executed. Once all programs here have, their messages are
+    /// sent.
+    pub(super) fn handle_executed(&mut self, done: Done) {
+        let rank = done.rank;
+        let mut executed = match self.computation.add_computed(done) {
+            Ok(executed) => executed,
+            Err(error) => return self.fail(error),
+        };
+        if let Some(interaction) = executed.interaction.take() {
+            self.record(record::Event::Interaction(interaction));
+        }
+        if let Some(output) = &executed.output {
+            self.client.add_output(rank, output.clone());
+        }
+        if let Err(error) = self.exchanges.computed(rank, executed) {
+            return self.fail(error);
+        }
+        if self.exchanges.all_computed() {
+            self.send_batches();
+            for (rank, event) in self.computation.finish(self.clock) {
+                self.deliver(Address::Process(rank), event);
+            }
+        }
+    }
+
+    fn send_batches(&mut self) {
+        let now = self.lasted();
+        for (host, batch) in self.exchanges.batches(self.peers.hosts(), now) {
+            self.send_to_node(host, NodeMessage::Batch(Box::new(batch)));
+        }
+        self.send_acknowledgements();
+    }
+
+    fn send_acknowledgements(&mut self) {
+        for (host, superstep) in self.exchanges.acknowledgements() {
+            self.send_to_node(host, NodeMessage::BatchAcknowledged(superstep));
+        }
+    }
+
+    /// Delivers the messages of the superstep to all processes here, once all batches have arrived and all processes
+    /// wait for them.
+    fn deliver_exchanges(&mut self) {
+        if !self.exchanges.is_awaited_by(self.exchanging.len()) {
+            return;
+        }
+        match self.exchanges.complete() {
+            Ok(None) => {}
+            Ok(Some(exchanged)) => {
+                self.exchanging.clear();
+                for (rank, exchange) in exchanged {
+                    self.deliver(Address::Process(rank), Event::Exchanged(exchange));
+                }
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// A process has arrived. Its agent follows when the node's agent installs it.
+    pub(super) fn handle_arrived(&mut self, process: ArrivedProcess) {
+        let ArrivedProcess {
+            ends: (from, to),
+            image,
+            inbox,
+            program,
+            bytes,
+            parts,
+            transfer,
+            round_trip,
+        } = process;
+        let (rank, epoch) = (image.rank, image.epoch);
+        let (took, times) = transfer.times(round_trip);
+        self.computation.insert(rank, program);
+        self.exchanges.insert_inbox(rank, inbox);
+        let moved = record::Moved {
+            at: self.now(),
+            rank,
+            host: self.own,
+            epoch,
+            bytes: units::Bytes(bytes),
+            took,
+            times: Some(times),
+            parts: Some(parts),
+            declared: image.declared.filter(MeasuredMove::is_possible_size),
+        };
+        self.measured.insert(rank, moved.measured());
+        self.record(record::Event::Moved(moved));
+        let message = AgentMessage::ProcessImage(Box::new(image));
+        self.deliver(to, Event::Message { from, message });
+    }
+
+    /// Begins the placement of `epoch`, in which `moves` run on other hosts.
+    fn place(&mut self, epoch: u64, moves: &[(Rank, HostId)]) {
+        for (rank, host) in moves {
+            self.exchanges.place(*rank, *host);
+        }
+        // Without the processes that left, all batches of this host may be complete.
+        self.send_acknowledgements();
+        self.placement.advance(epoch);
+        self.act(JobAction::AdvanceEpoch(epoch));
+    }
+
+    fn act(&mut self, action: JobAction) {
+        self.actions.push_back(action);
+    }
+
+    fn send_to_node(&mut self, host: HostId, message: NodeMessage) {
+        let sent = self.peers.frame_to_node(host, message);
+        self.send_frame(host, sent);
+    }
+
+    fn send_frame(&mut self, host: HostId, frame: Result<Frame, JobError>) {
+        match frame {
+            Ok(frame) => self.act(JobAction::Send(host, frame)),
+            Err(error) => self.check(Err::<(), _>(error)),
+        }
+    }
+
+    /// The host of an agent, if the agent exists.
+    fn host_of(&self, agent: Address) -> Option<HostId> {
+        match agent {
+            Address::Process(rank) => self.exchanges.host_of(rank),
+            Address::Node(host) => Some(host),
+            Address::SetManager(set) => self.rules.managers.get(set.index()).copied(),
+            Address::Client => None,
+        }
+    }
+
+    /// Keeps the error of a message from `host`. A violation of the protocol closes the connection.
+    fn check_peer(&mut self, host: HostId, result: Result<(), RunError>) {
+        match result {
+            Err(RunError::Peer(problem)) => self.refuse(Address::Node(host), problem),
+            other => self.check(other),
+        }
+    }
+
+    /// Keeps the first error, which ends the job.
+    fn check(&mut self, result: Result<(), impl Into<JobError>>) {
+        if let Err(error) = result {
+            self.error.get_or_insert_with(|| error.into());
+        }
+    }
+}

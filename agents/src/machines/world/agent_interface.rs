@@ -1,0 +1,234 @@
+//! What the agents on a host ask of their world.
+
+use std::sync::Arc;
+
+use bsp::reference;
+use bsp::units::{Instant, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Image, Rank, SetId};
+use migbsp::{ExternalLoad, HostLink, Path};
+use protocol::transport::{PeerError, Refusal};
+use protocol::{
+    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage,
+};
+
+use super::{HostWorld, Processors};
+use crate::deliberation::Deliberation;
+use crate::error::RunError;
+use crate::machines::failure::JobError;
+use crate::machines::migration::departing_process::DepartingProcess;
+use crate::machines::node::action::JobAction;
+use crate::machines::time::duration;
+use crate::programs::Turn;
+use crate::record;
+use crate::world::{Cost, Event, Moved, World};
+
+impl World for HostWorld {
+    fn now(&self) -> Instant {
+        Instant::START + self.lasted()
+    }
+
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
+        match self.host_of(to) {
+            Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
+            Some(host) => {
+                let frame = self.peers.frame(host, from, to, &message.into());
+                self.send_frame(host, frame);
+            }
+            None => self.fail(RunError::Peer(format!("{from:?} has a message for {to:?}"))),
+        }
+    }
+
+    fn run(&mut self, rank: Rank, (superstep, elapsed): (u64, Seconds), delay: Seconds) {
+        if self.superstep_limit <= superstep {
+            let limit = self.superstep_limit;
+            // All nodes name the same process.
+            let rank = self.exchanges.first_running().unwrap_or(rank);
+            return self.fail(reference::Error::NeverHalts { rank, limit }.into());
+        }
+        self.supersteps = superstep + 1;
+        let begun = self.exchanges.begin(superstep);
+        let started = begun.and_then(|()| {
+            let turn = Turn {
+                rank,
+                size: self.exchanges.size(),
+                superstep,
+                elapsed,
+                inbox: self.exchanges.remove_inbox(rank),
+            };
+            self.computation.start(turn, delay)
+        });
+        self.check(started);
+    }
+
+    fn exchange(&mut self, rank: Rank) {
+        self.exchanging.insert(rank);
+        self.deliver_exchanges();
+    }
+
+    fn listen(&mut self, _: u64, _: Option<Rank>) {
+        // A host receives messages in the order of their arrival.
+    }
+
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
+        let Migrate { rank, to, .. } = order;
+        let program = self.computation.remove(rank);
+        let Some(program) = program.filter(|_| self.peers.info(to).is_some()) else {
+            let problem = format!("{rank} cannot move to {to}: one of them is not in this job");
+            return self.fail(RunError::Peer(problem));
+        };
+        self.departed.push(rank);
+        let process = DepartingProcess {
+            agent,
+            inbox: self.exchanges.remove_inbox(rank),
+            program,
+        };
+        self.act(JobAction::Depart(order, process));
+    }
+
+    fn install(&mut self, host: HostId, from: Address, image: ProcessImage) {
+        let Some(measured) = self.measured.remove(&image.rank) else {
+            let problem = format!("an image of {}, which has arrived already", image.rank);
+            return self.refuse(from, problem);
+        };
+        let moved = Moved {
+            from,
+            agent: image.payload,
+            host,
+            epoch: image.epoch,
+            measured,
+        };
+        self.deliver(Address::Process(image.rank), Event::Moved(Box::new(moved)));
+    }
+
+    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
+        if !self.placement.is_announced_by(set) {
+            return;
+        }
+        let moves: Vec<(Rank, HostId)> = moves.iter().map(|order| (order.rank, order.to)).collect();
+        self.place(epoch, &moves);
+        let placed = Message::Node(NodeMessage::Placed(Box::new(Placed { epoch, moves })));
+        for host in self.placement.receivers(set) {
+            let (from, to) = (Address::SetManager(set), Address::Node(host));
+            let frame = self.peers.frame(host, from, to, &placed);
+            self.send_frame(host, frame);
+        }
+    }
+
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        let at = self.clock.checked_add(duration(after));
+        // No run lasts as long as the clock of the system goes.
+        if let Some(at) = at {
+            self.timers.add(at, agent);
+        }
+    }
+
+    fn flush(&mut self, set: SetId) {
+        // Messages keep their order, so those sent before have arrived.
+        self.deliver(Address::SetManager(set), Event::Flushed);
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        self.act(JobAction::Plan(set, deliberation));
+    }
+
+    fn finished(&mut self, rank: Rank) {
+        self.departed.push(rank);
+        let output = self.client.remove_output(rank);
+        self.act(JobAction::SendOutput(rank, output));
+    }
+
+    fn image(&self, rank: Rank) -> Image {
+        self.computation.image(rank)
+    }
+
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.computation.remaining(rank, completed)
+    }
+
+    fn processors(&self, _: HostId) -> (InstructionsPerSecond, u32) {
+        let Processors { count, speed } = self.processors;
+        (speed, count.get())
+    }
+
+    fn load(&mut self, _: HostId, window: Seconds) -> f64 {
+        self.meter.load(window)
+    }
+
+    fn withheld(&mut self, _: HostId, window: Seconds) -> f64 {
+        self.meter.withheld(window)
+    }
+
+    fn busy_periods(&mut self, _: HostId, window: Seconds) -> u64 {
+        self.meter.busy_periods(window)
+    }
+
+    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
+        let mut ages = self.meter.ages();
+        ages.truncate(ExternalLoad::AGES_MAX);
+        ages
+    }
+
+    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
+        let felt = self.computation.felt_load(self.clock, window);
+        let felt = felt.filter(|_| self.meter.is_a_host());
+        felt.unwrap_or_else(|| self.load(host, window))
+    }
+
+    fn overhead_busy(&self, _: HostId) -> Seconds {
+        self.meter.overhead()
+    }
+
+    fn transfer_rate(&self, _: SetId, to: SetId) -> f64 {
+        self.transfers.per_byte(to)
+    }
+
+    fn links(&self, host: HostId) -> Vec<HostLink> {
+        let links = self.transfers.to_hosts();
+        let link = |(to, per_byte)| HostLink {
+            from: host,
+            to,
+            per_byte,
+        };
+        links.map(link).collect()
+    }
+
+    fn probes_links(&self) -> bool {
+        true
+    }
+
+    fn probe_link(&mut self, order: ProbeLink, by: Address) {
+        self.order_probe(order, by);
+    }
+
+    fn path(&self, _: SetId, to: SetId) -> Path {
+        Path {
+            latency: self.transfers.latency(to),
+            per_byte: self.transfers.per_byte(to),
+        }
+    }
+
+    fn record(&mut self, event: record::Event) {
+        self.client.record(&event);
+    }
+
+    fn refuse(&mut self, from: Address, problem: String) {
+        let host = self.host_of(from);
+        let peer = host.and_then(|host| Some((host, self.peers.info(host)?)));
+        let error = match peer {
+            Some((host, info)) => {
+                let error = PeerError::Refused {
+                    peer: Arc::clone(info),
+                    source: Refusal::Content(problem.clone()),
+                };
+                self.act(JobAction::Refuse(host, problem));
+                error.into()
+            }
+            None => RunError::Peer(format!("{from:?}: {problem}")).into(),
+        };
+        self.check(Err::<(), JobError>(error));
+    }
+
+    fn fail(&mut self, error: RunError) {
+        self.check(Err::<(), _>(error));
+    }
+}
